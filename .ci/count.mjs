@@ -1,0 +1,47 @@
+/**
+ * Adds up vitest's JSON reports: `node .ci/count.mjs <folder> <ok|failed>`, the second for how the
+ * steps ended. Ends in failure if a test failed, a file ran nothing, or a suite is missing.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [folder = '', steps] = process.argv.slice(2);
+const suites = ['package-v20.', 'tests-v20.', 'tests-v22.', 'tests-v24.', 'tests-v26.'];
+
+const reports = readdirSync(folder)
+  .sort()
+  .map((name) => countOf(name, JSON.parse(readFileSync(join(folder, name), 'utf8'))));
+
+for (const { name, passed, problems } of reports) {
+  console.log(`${name}: ${passed} passed`);
+  for (const problem of problems) console.log(`  ${problem}`);
+}
+
+const missing = suites.filter((suite) => !reports.some(({ name }) => name.startsWith(suite)));
+for (const suite of missing) console.log(`${suite}*: did not run`);
+
+const passed = sum(reports.map((report) => report.passed));
+const broken = sum(reports.map(({ problems }) => problems.length));
+const failed = broken > 0 ? broken : steps === 'ok' ? missing.length : 1;
+if (steps !== 'ok') console.log('A step failed, and those after it did not run: see above.');
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Each failed test is a problem, and so is a file that failed or ran nothing without one. */
+function countOf(name, report) {
+  const problems = report.testResults.flatMap((file) => {
+    const ran = file.assertionResults.filter(({ status }) => /^(?:passed|failed)$/.test(status));
+    const lost = ran.filter(({ status }) => status === 'failed');
+    if (lost.length > 0) return lost.map(({ fullName }) => `failed: ${fullName}`);
+    if (file.status !== 'passed') return [`failed: ${file.name}`];
+    return ran.length === 0 ? [`ran nothing: ${file.name}`] : [];
+  });
+  if (report.testResults.length === 0) problems.push('ran nothing');
+  if (!report.success && problems.length === 0) problems.push('failed outside of its tests');
+  return { name, passed: report.numPassedTests, problems };
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}

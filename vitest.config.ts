@@ -1,0 +1,32 @@
+/** The tests: all of `test/` that ends in `.test.ts`, against the source, on two cores. */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { reporters } from './test/support/reporters.ts';
+
+const here = import.meta.dirname;
+
+const config: ViteUserConfig = defineConfig({
+  resolve: {
+    // As in tsconfig's paths: tests and examples name the package, and get its source.
+    alias: [
+      { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
+      { find: /^tollgate\/(express|koa|node)$/, replacement: `${here}/adapters/$1.ts` },
+      { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/fail-on-unhandled.ts'],
+    passWithNoTests: false,
+    allowOnly: false,
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
+    unstubEnvs: true,
+    unstubGlobals: true,
+    restoreMocks: true,
+    reporters: reporters('tests'),
+  },
+});
+
+export default config;
