@@ -1,0 +1,22 @@
+/**
+ * Runs before every test file: a rejection nobody handled, an exception nobody caught or a process
+ * warning nobody expected fails the file it came from, even where every test in it passed.
+ */
+import { afterAll } from 'vitest';
+import { takeWarnings } from './process-warnings.ts';
+
+const unhandled: unknown[] = [];
+
+process.on('unhandledRejection', (reason) => unhandled.push(reason));
+process.on('uncaughtException', (error) => unhandled.push(error));
+
+afterAll(async () => {
+  const problems = [...(await takeWarnings()), ...unhandled];
+
+  if (problems.length > 0) {
+    throw new AggregateError(
+      problems,
+      `Nobody expected these: ${problems.map(String).join(' · ')}`,
+    );
+  }
+});

@@ -1,0 +1,30 @@
+/** The fixture loader finds every recording, with its bytes. */
+import { describe, expect, it } from 'vitest';
+import { fixture, fixtures } from './fixtures.ts';
+
+describe('fixtures', () => {
+  it('are 198 recordings with a response each', () => {
+    const all = fixtures();
+
+    expect(all).toHaveLength(198);
+    expect(all.filter(({ response }) => response.length === 0)).toEqual([]);
+  });
+
+  it('of one category are only its own', () => {
+    const images = fixtures('openai-images');
+
+    expect(images.map(({ category }) => category)).toEqual(Array(7).fill('openai-images'));
+  });
+
+  it('carry the bytes, the status and whether the reply was streamed', () => {
+    const { request, response, ...rest } = fixture('openai-chat/stream-usage.1');
+
+    expect(rest).toMatchObject({ category: 'openai-chat', status: 200, streamed: true });
+    expect(Buffer.from(request ?? []).toString()).toContain('"include_usage"');
+    expect(Buffer.from(response).toString()).toMatch(/^data: \{/);
+  });
+
+  it('a name that is not in the index is an error', () => {
+    expect(() => fixture('openai-chat/no-such')).toThrow('no fixture named');
+  });
+});
