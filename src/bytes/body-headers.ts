@@ -1,0 +1,60 @@
+/** What a request's headers must say about its body before it is read. */
+import { GatewayError } from '../errors.ts';
+import type { IncomingHeaders } from '../http.ts';
+
+/**
+ * Lets JSON in UTF-8 pass, and a body that does not say what it is.
+ *
+ * @throws GatewayError `unsupported_media_type` for another type or charset
+ */
+export function checkContentType(headers: IncomingHeaders): void {
+  const [type, ...parameters] = headerOf(headers, 'content-type').toLowerCase().split(';');
+  if (type !== undefined && type.trim() !== '' && type.trim() !== 'application/json') {
+    throw new GatewayError(
+      'unsupported_media_type',
+      'The request body must be JSON. Send it with content-type: application/json.',
+      { reason: 'content_type' },
+    );
+  }
+  if (!parameters.every(isNoOtherCharset)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      'The request body must be UTF-8. Send it with content-type: application/json.',
+      { reason: 'charset' },
+    );
+  }
+}
+
+/**
+ * @throws GatewayError `unsupported_media_type` for a compressed body: a kilobyte of it can be a
+ *   megabyte of JSON
+ */
+export function checkContentEncoding(headers: IncomingHeaders): void {
+  const encoding = headerOf(headers, 'content-encoding').trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') return;
+  throw new GatewayError(
+    'unsupported_media_type',
+    'The request body is compressed. Send it uncompressed, without a content-encoding header.',
+    { reason: 'content_encoding' },
+  );
+}
+
+/** The length that was announced; undefined where there was none or it is no number. */
+export function contentLengthOf(headers: IncomingHeaders): number | undefined {
+  const text = headerOf(headers, 'content-length').trim();
+  const length = Number(text);
+  return text === '' || Number.isNaN(length) ? undefined : length;
+}
+
+/** False for a charset parameter that names anything but UTF-8 (RFC 9110 §8.3.1). */
+function isNoOtherCharset(parameter: string): boolean {
+  const [name = '', ...value] = parameter.split('=');
+  if (name.trim() !== 'charset') return true;
+  const charset = value.join('=').trim().replaceAll('"', '');
+  return charset === 'utf-8' || charset === 'utf8';
+}
+
+function headerOf(headers: IncomingHeaders, name: string): string {
+  const value = headers[name] ?? '';
+  return typeof value === 'string' ? value : value.join(', ');
+}

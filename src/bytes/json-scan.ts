@@ -1,0 +1,98 @@
+/**
+ * Finds where each top-level member of a JSON object begins and ends, and refuses every body that
+ * two parsers might read differently: we could check one model and the upstream run another.
+ */
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '../errors.ts';
+import { decodeString } from './decode.ts';
+import {
+  closeBrace,
+  comma,
+  invalidJson,
+  type JsonText,
+  jsonText,
+  openBrace,
+  spaceEnd,
+} from './json-text.ts';
+import { afterColon, jsonWalk, nameEnd } from './json-walk.ts';
+import { memberNames } from './member-names.ts';
+
+/** Part of a body: byte offsets, end exclusive, without the white space around it. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One member of a JSON object. */
+export interface Member {
+  /** Decoded: `mod\u0065l` is `model`. */
+  readonly name: string;
+  /** With its quotes. */
+  readonly nameSpan: Span;
+  readonly value: Span;
+}
+
+/**
+ * The top-level members of a body, in their order. Runs once, before anything is authorised by what
+ * the body says and before any `JSON.parse`.
+ *
+ * @throws GatewayError `invalid_request` with the reason `invalid_json`, `not_an_object`,
+ *   `duplicate_key` (at any depth, names compared decoded), `name_too_long` (over 4,096 bytes),
+ *   `too_deep` (over 64 levels), `too_many_values` (over 500,000, or 10,000 members in one object),
+ *   `bom` or `invalid_utf8`
+ */
+export function scanJsonObject(body: Uint8Array): readonly Member[] {
+  checkEncoding(body);
+  const start = spaceEnd(body, 0);
+  if (start === body.length) throw invalidJson(start);
+  if (body[start] !== openBrace) throw notAnObject();
+  return scanMembers(jsonText(body), spaceEnd(body, start + 1));
+}
+
+/** The members of the object whose first name, or closing brace, is at `start`. */
+function scanMembers(text: JsonText, start: number): readonly Member[] {
+  const { bytes } = text;
+  const members: Member[] = [];
+  const names = memberNames(bytes);
+  const walk = jsonWalk(text);
+
+  let at = start;
+  let more = bytes[at] !== closeBrace;
+  while (more) {
+    const nameSpan = { start: at, end: nameEnd(text, at, names) };
+    const valueStart = afterColon(bytes, nameSpan.end);
+    const value = { start: valueStart, end: walk.valueEnd(valueStart) };
+    const name = decodeString(bytes, nameSpan.start + 1, nameSpan.end - 1);
+    members.push({ name, nameSpan, value });
+    at = spaceEnd(bytes, value.end);
+    more = bytes[at] === comma;
+    if (more) at = spaceEnd(bytes, at + 1);
+  }
+  if (bytes[at] !== closeBrace) throw invalidJson(at);
+  const rest = spaceEnd(bytes, at + 1);
+  if (rest !== bytes.length) throw invalidJson(rest);
+  return members;
+}
+
+function checkEncoding(body: Uint8Array): void {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new GatewayError(
+      'invalid_request',
+      'The request body begins with a byte order mark. Send it without.',
+      { reason: 'bom' },
+    );
+  }
+  if (!isUtf8(body)) {
+    throw new GatewayError(
+      'invalid_request',
+      'The request body is not valid UTF-8. Send JSON encoded as UTF-8.',
+      { reason: 'invalid_utf8' },
+    );
+  }
+}
+
+function notAnObject(): GatewayError {
+  return new GatewayError('invalid_request', 'The request body must be one JSON object: {…}.', {
+    reason: 'not_an_object',
+  });
+}

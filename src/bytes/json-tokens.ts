@@ -1,0 +1,210 @@
+/**
+ * Finds the names and values of one JSON document that arrives in chunks, however they are cut, and
+ * holds none of it. Checks the structure, not how a number, a literal or an escape is spelt.
+ */
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  quote,
+} from './json-text.ts';
+
+/** A document nested deeper counts as broken. */
+const maxDepth = 1024;
+
+/** Up to here a string is walked byte by byte; a longer one is worth a native search. */
+const shortStringBytes = 64;
+
+/**
+ * Hears of every name and value. Offsets are into the chunk being written and leave the space out;
+ * `depth` is how many containers are open around the name or value.
+ */
+export interface JsonListener {
+  nameBegins(at: number, depth: number): void;
+  nameEnds(chunk: Buffer, end: number, depth: number): void;
+  /** `first` is the value's first byte, which tells its kind. */
+  valueBegins(first: number, at: number, depth: number): void;
+  valueEnds(chunk: Buffer, end: number, depth: number): void;
+}
+
+/**
+ * What may come next outside of a token: `end` is the end of a container, `rest` the space behind
+ * the document, `nothing` what follows a mistake.
+ */
+export type Expected =
+  | 'value'
+  | 'value_or_end'
+  | 'name'
+  | 'name_or_end'
+  | 'colon'
+  | 'comma_or_end'
+  | 'rest'
+  | 'nothing';
+
+/** Where in the document we are. */
+export interface JsonTokens {
+  write(chunk: Buffer): void;
+  readonly expected: Expected;
+  /** How many containers are open. */
+  readonly depth: number;
+  /** Inside a name, a string, a number or a literal. */
+  readonly inToken: boolean;
+  /** Everything up to here is one whole value. */
+  readonly isWhole: boolean;
+}
+
+/** What comes after a mistake in the structure is not looked at any more. */
+export function jsonTokens(listener: JsonListener): JsonTokens {
+  // Of every open container: whether it is an object.
+  const open: boolean[] = [];
+  let expected: Expected = 'value';
+  let token: 'none' | 'name' | 'string' | 'escape_in_name' | 'escape_in_string' | 'word' = 'none';
+  // The next ones in the present chunk at or after the place we are at; -1 where not looked for.
+  let nextQuote = -1;
+  let nextBackslash = -1;
+
+  function structure(chunk: Buffer, at: number): void {
+    const byte = chunk[at] ?? 0;
+    if (isSpace(byte)) return;
+    const wantsValue = expected === 'value' || expected === 'value_or_end';
+    if (byte === comma && expected === 'comma_or_end') {
+      expected = open.at(-1) ? 'name' : 'value';
+    } else if (byte === colon && expected === 'colon') {
+      expected = 'value';
+    } else if (byte === closeBrace || byte === closeBracket) {
+      leave(chunk, at, byte === closeBrace);
+    } else if (byte === quote && (expected === 'name' || expected === 'name_or_end')) {
+      token = 'name';
+      listener.nameBegins(at, open.length);
+    } else if (wantsValue) {
+      beginValue(byte, at);
+    } else {
+      expected = 'nothing';
+    }
+  }
+
+  function beginValue(byte: number, at: number): void {
+    const isContainer = byte === openBrace || byte === openBracket;
+    if (isContainer ? open.length === maxDepth : byte !== quote && !isWordByte(byte)) {
+      expected = 'nothing';
+      return;
+    }
+    listener.valueBegins(byte, at, open.length);
+    if (isContainer) {
+      open.push(byte === openBrace);
+      expected = byte === openBrace ? 'name_or_end' : 'value_or_end';
+    } else {
+      token = byte === quote ? 'string' : 'word';
+    }
+  }
+
+  function leave(chunk: Buffer, at: number, isObject: boolean): void {
+    const empty = isObject ? 'name_or_end' : 'value_or_end';
+    if (open.at(-1) !== isObject || (expected !== 'comma_or_end' && expected !== empty)) {
+      expected = 'nothing';
+      return;
+    }
+    open.pop();
+    endValue(chunk, at + 1);
+  }
+
+  function endValue(chunk: Buffer, end: number): void {
+    expected = open.length > 0 ? 'comma_or_end' : 'rest';
+    listener.valueEnds(chunk, end, open.length);
+  }
+
+  function word(chunk: Buffer, from: number): number {
+    let at = from;
+    while (at < chunk.length && isWordByte(chunk[at] ?? 0)) at += 1;
+    if (at < chunk.length) {
+      token = 'none';
+      endValue(chunk, at);
+    }
+    return at;
+  }
+
+  function string(chunk: Buffer, from: number): number {
+    const at = stringStop(chunk, from);
+    if (at === chunk.length) return at;
+    const isName = token === 'name';
+    if (chunk[at] === backslash) {
+      token = isName ? 'escape_in_name' : 'escape_in_string';
+      return at + 1;
+    }
+    token = 'none';
+    if (isName) {
+      expected = 'colon';
+      listener.nameEnds(chunk, at + 1, open.length);
+    } else {
+      endValue(chunk, at + 1);
+    }
+    return at + 1;
+  }
+
+  /** The next quote or backslash, or the chunk's end. Looks at no byte of a long string twice. */
+  function stringStop(chunk: Buffer, from: number): number {
+    const short = Math.min(from + shortStringBytes, chunk.length);
+    for (let at = from; at < short; at += 1) {
+      if (chunk[at] === quote || chunk[at] === backslash) return at;
+    }
+    if (nextQuote < short) nextQuote = indexOrEnd(chunk, quote, short);
+    if (nextBackslash < short) nextBackslash = indexOrEnd(chunk, backslash, short);
+    return Math.min(nextQuote, nextBackslash);
+  }
+
+  function step(chunk: Buffer, at: number): number {
+    switch (token) {
+      case 'none':
+        structure(chunk, at);
+        return at + 1;
+      case 'word':
+        return word(chunk, at);
+      case 'escape_in_name':
+        token = 'name';
+        return at + 1;
+      case 'escape_in_string':
+        token = 'string';
+        return at + 1;
+      default:
+        return string(chunk, at);
+    }
+  }
+
+  return {
+    write(chunk) {
+      nextQuote = -1;
+      nextBackslash = -1;
+      let at = 0;
+      while (at < chunk.length && expected !== 'nothing') at = step(chunk, at);
+    },
+    get expected() {
+      return expected;
+    },
+    get depth() {
+      return open.length;
+    },
+    get inToken() {
+      return token !== 'none';
+    },
+    get isWhole() {
+      return expected === 'rest' || (token === 'word' && open.length === 0);
+    },
+  };
+}
+
+function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
+  const index = chunk.indexOf(byte, from);
+  return index === -1 ? chunk.length : index;
+}
+
+/** What numbers and literals are made of: digits, letters, signs and the point. */
+function isWordByte(byte: number): boolean {
+  if (byte >= 0x30 && byte <= 0x39) return true;
+  const lower = byte | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || byte === 0x2b || byte === 0x2d || byte === 0x2e;
+}

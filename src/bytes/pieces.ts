@@ -1,0 +1,60 @@
+/** Collects a body that arrives in pieces. */
+
+/** Smaller pieces are copied together: as an object each they would cost more than they hold. */
+const smallPieceBytes = 4096;
+const sharedBytes = 16_384;
+
+/** What came so far. */
+export interface Pieces {
+  readonly byteLength: number;
+  add(piece: Uint8Array): void;
+  /** All of it as one; a body that came in one piece is not copied. */
+  join(): Uint8Array;
+}
+
+/** Empty at first. */
+export function pieces(): Pieces {
+  const list: Uint8Array[] = [];
+  let byteLength = 0;
+  let shared = Buffer.alloc(0);
+  // The run of small pieces in `shared` that is not in the list yet: where it begins and ends.
+  let runStart = 0;
+  let runEnd = 0;
+
+  function closeRun(): void {
+    if (runEnd > runStart) list.push(shared.subarray(runStart, runEnd));
+    runStart = runEnd;
+  }
+
+  function addSmall(piece: Uint8Array): void {
+    if (runEnd + piece.byteLength > shared.byteLength) {
+      closeRun();
+      shared = Buffer.allocUnsafeSlow(sharedBytes);
+      runStart = 0;
+      runEnd = 0;
+    }
+    shared.set(piece, runEnd);
+    runEnd += piece.byteLength;
+  }
+
+  return {
+    get byteLength() {
+      return byteLength;
+    },
+    add(piece) {
+      const isFirst = byteLength === 0;
+      byteLength += piece.byteLength;
+      if (!isFirst && piece.byteLength < smallPieceBytes) {
+        addSmall(piece);
+        return;
+      }
+      closeRun();
+      list.push(piece);
+    },
+    join() {
+      closeRun();
+      const [only] = list;
+      return only !== undefined && list.length === 1 ? only : Buffer.concat(list, byteLength);
+    },
+  };
+}

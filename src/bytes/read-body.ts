@@ -1,0 +1,150 @@
+/** Reads a caller's request body into memory, within a size, a time and the gateway's budget. */
+import type { Readable } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { GatewayRequest } from '../http.ts';
+import { checkContentEncoding, checkContentType, contentLengthOf } from './body-headers.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import { type Pieces, pieces } from './pieces.ts';
+
+const baseMs = 10_000;
+const longestMs = 60_000;
+/** Every so many bytes that arrive earn a body another second. */
+const bytesPerSecond = 65_536;
+const checkIntervalMs = 1_000;
+
+/** What a body may cost. */
+export interface ReadBodyLimits {
+  readonly maxBytes: number;
+  /** What all calls share. The caller of `readBody` gives the body's length back after the call. */
+  readonly budget: ByteBudget;
+  readonly clock: Clock;
+}
+
+/**
+ * The whole body. What it took of the budget is given back if it fails; the rest of a body that was
+ * refused stays unread, paused, for the adapter to close the connection on.
+ *
+ * @throws GatewayError `body_too_large`; `unsupported_media_type`; `overloaded` when the budget is
+ *   spent; `invalid_request` with the reason `body_timeout` for a body slower than 10 s and 1 s per
+ *   64 KiB, 60 s at most, or `caller_left`; `internal_error` with `body_consumed` where the host
+ *   left nothing to read
+ */
+export async function readBody(
+  request: Pick<GatewayRequest, 'headers' | 'body' | 'onClose'>,
+  limits: ReadBodyLimits,
+): Promise<Uint8Array> {
+  const { body, headers } = request;
+  if (body === undefined) throw bodyConsumed();
+  checkContentType(headers);
+  // What the host read it also inflated: its content-encoding and length tell of other bytes.
+  if (ArrayBuffer.isView(body)) return takeWhole(body, limits);
+
+  if (body.readableEnded) throw bodyConsumed();
+  if (body.destroyed) throw callerLeft();
+  checkContentEncoding(headers);
+  if ((contentLengthOf(headers) ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  return collect(body, request, limits);
+}
+
+function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Uint8Array {
+  if (body.byteLength > maxBytes) throw tooLarge(maxBytes);
+  if (!budget.take(body.byteLength)) throw overloaded();
+  return body;
+}
+
+function collect(
+  stream: Readable,
+  request: Pick<GatewayRequest, 'onClose'>,
+  { maxBytes, budget, clock }: ReadBodyLimits,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const collected = pieces();
+    const stopDeadline = watchDeadline(clock, collected, () => fail(timedOut()));
+    let settled = false;
+
+    const onData = (chunk: Uint8Array | string) => {
+      // Text where the host gave its stream an encoding.
+      const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      if (collected.byteLength + piece.byteLength > maxBytes) {
+        fail(tooLarge(maxBytes));
+      } else if (budget.take(piece.byteLength)) {
+        collected.add(piece);
+      } else {
+        fail(overloaded());
+      }
+    };
+    const onEnd = () => {
+      settle();
+      resolve(collected.join());
+    };
+    const onGone = () => fail(callerLeft());
+
+    function fail(error: GatewayError): void {
+      if (settled) return;
+      settle();
+      stream.pause();
+      budget.give(collected.byteLength);
+      reject(error);
+    }
+
+    function settle(): void {
+      settled = true;
+      stopDeadline();
+      stream.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+    }
+
+    stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    request.onClose(onGone);
+  });
+}
+
+/** Calls `onLate` when the body is slower than it may be, until the returned function is called. */
+function watchDeadline(clock: Clock, collected: Pieces, onLate: () => void): () => void {
+  const startedMs = clock.monotonicMs();
+  let stop = () => clearImmediate(nextTurn);
+  // Most bodies came with their head and are whole within this turn: they need no timer.
+  const nextTurn = setImmediate(() => {
+    stop = clock.every(checkIntervalMs, () => {
+      const earnedMs = Math.floor(collected.byteLength / bytesPerSecond) * 1000;
+      const deadlineMs = startedMs + Math.min(baseMs + earnedMs, longestMs);
+      if (clock.monotonicMs() > deadlineMs) onLate();
+    });
+  });
+  return () => stop();
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The request body is larger than ${maxBytes} bytes. Send a smaller one.`,
+  );
+}
+
+function overloaded(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'Too many large requests are under way. Send this one again in a second.',
+    { reason: 'byte_budget', retryAfterMs: 1000 },
+  );
+}
+
+function timedOut(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'The request body arrived too slowly. Send it again, over a faster connection.',
+    { reason: 'body_timeout' },
+  );
+}
+
+function callerLeft(): GatewayError {
+  return new GatewayError('invalid_request', 'The request body broke off. Send it whole.', {
+    reason: 'caller_left',
+  });
+}
+
+function bodyConsumed(): GatewayError {
+  return new GatewayError('internal_error', 'The request body could not be read.', {
+    reason: 'body_consumed',
+  });
+}

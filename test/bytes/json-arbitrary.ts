@@ -1,0 +1,52 @@
+/** JSON texts with the oddities that parsing and writing again would lose. */
+import fc from 'fast-check';
+
+/** The same runs every time. */
+export const seeded = { seed: 20260101, numRuns: 400 } as const;
+
+const space = fc.constantFrom('', '', '', ' ', '\n', '\t\r\n ');
+
+const string = fc.oneof(
+  fc.string().map((text) => JSON.stringify(text)),
+  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  fc.constantFrom('"\\/"', '"\\u0065"', '"\\\\"', '"\\\\\\""', '"\\ud800"', `"${'x'.repeat(99)}"`),
+  fc.nat(200).map((length) => JSON.stringify(`${'y'.repeat(length)}"\\`)),
+);
+
+const scalar = fc.oneof(
+  string,
+  fc.constantFrom('12345678901234567890', '1.0', '-0', '1E+2', '1e999', 'true', 'false', 'null'),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+);
+
+const name = fc.oneof(
+  fc.constantFrom('"model"', '"mod\\u0065l"', '"__proto__"', '"constructor"', '"a"', '"b"', '""'),
+  string,
+);
+
+const { value, object } = fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
+  value: fc.oneof({ maxDepth: 4, withCrossShrink: true }, scalar, tie('array'), tie('object')),
+  array: fc
+    .array(fc.tuple(space, tie('value'), space), { maxLength: 4 })
+    .map((all) => `[${all.map((parts) => parts.join('')).join(',')}]`),
+  object: fc
+    .tuple(
+      fc.uniqueArray(fc.tuple(space, name, space, space, tie('value'), space), {
+        maxLength: 20,
+        selector: (parts) => JSON.parse(parts[1]),
+      }),
+      space,
+    )
+    .map(([all, end]) => {
+      const members = all.map(([a, key, b, c, text, d]) => `${a}${key}${b}:${c}${text}${d}`);
+      return members.length === 0 ? `{${end}}` : `{${members.join(',')}}`;
+    }),
+}));
+
+/** Any JSON value as text, without space around it. */
+export const jsonText: fc.Arbitrary<string> = value;
+
+/** A JSON object as text, with space around it; no name occurs twice in one object. */
+export const objectText: fc.Arbitrary<string> = fc
+  .tuple(space, object, space)
+  .map((parts) => parts.join(''));

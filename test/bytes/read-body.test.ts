@@ -1,0 +1,283 @@
+/** Reading a request body: sizes, budget, slowness, and callers who leave (SECURITY T32, T36). */
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { byteBudget } from '../../src/bytes/byte-budget.ts';
+import { readBody } from '../../src/bytes/read-body.ts';
+import { isGatewayError } from '../../src/errors.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { seeded } from './json-arbitrary.ts';
+import { listenersOf, pushable, reading } from './reading.ts';
+
+describe('a body that arrives', () => {
+  it('in one chunk is not copied', async () => {
+    const chunk = Buffer.from('{"a":1}');
+
+    const { result } = reading(Readable.from([chunk]));
+
+    expect(await result).toBe(chunk);
+  });
+
+  it('in chunks of any sizes is put together', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(9000), { minLength: 1, maxLength: 30 }), async (sizes) => {
+        const chunks = sizes.map((size, index) => Buffer.alloc(size, index + 1));
+
+        const { result, budget } = reading(Readable.from(chunks), { maxBytes: 1e6 });
+
+        expect(Buffer.concat(chunks).equals(await result)).toBe(true);
+        expect(budget.heldBytes()).toBe(Buffer.concat(chunks).length);
+      }),
+      { ...seeded, numRuns: 100 },
+    );
+  });
+
+  it('byte by byte is put together', async () => {
+    const chunks = Array.from({ length: 40_000 }, (_, index) => Buffer.of(index % 251));
+
+    const { result } = reading(Readable.from(chunks), { maxBytes: 1e6 });
+
+    expect(Buffer.concat(chunks).equals(await result)).toBe(true);
+  });
+
+  it('as text is taken as UTF-8', async () => {
+    const stream = Readable.from([Buffer.from('{"a":"é"}')], { objectMode: false });
+    stream.setEncoding('utf8');
+
+    expect(Buffer.from(await reading(stream).result).toString()).toBe('{"a":"é"}');
+  });
+
+  it('as nothing is empty', async () => {
+    expect(await reading(Readable.from([])).result).toHaveLength(0);
+  });
+
+  it('already read by the host is taken as it is, whatever its encoding was', async () => {
+    const body = Buffer.from('{}');
+
+    const { result, budget } = reading(body, {
+      headers: { 'content-encoding': 'gzip', 'content-length': '99999' },
+    });
+
+    expect(await result).toBe(body);
+    expect(budget.heldBytes()).toBe(2);
+  });
+
+  it('leaves no listener and no timer behind', async () => {
+    const stream = pushable();
+    const { result, clock } = reading(stream);
+    await turn();
+    stream.push('{}');
+    stream.push(null);
+    await result;
+
+    expect(listenersOf(stream)).toEqual([]);
+    expect(clock.running()).toBe(0);
+  });
+
+  it('with its head needs no timer', async () => {
+    const { result, clock } = reading(Readable.from([Buffer.from('{}')]));
+    await result;
+    await turn();
+
+    expect(clock.started()).toBe(0);
+  });
+
+  it('is not disturbed by a caller who leaves afterwards', async () => {
+    const { result, budget, leave } = reading(Readable.from([Buffer.from('{}')]));
+    await result;
+    leave();
+
+    expect(budget.heldBytes()).toBe(2);
+  });
+});
+
+describe('T32 a body too large', () => {
+  it('by its content-length is refused before a byte is read', async () => {
+    const stream = pushable();
+    stream.push('{}');
+
+    const { result } = reading(stream, { headers: { 'content-length': '1001' } });
+
+    await expect(result).rejects.toMatchObject({ code: 'body_too_large' });
+    expect(stream.readableFlowing).toBeNull();
+    expect(stream.readableLength).toBe(2);
+  });
+
+  it.each([
+    undefined,
+    '10',
+    'x',
+    '',
+  ])('by what arrives is refused at the limit and one: content-length %s', async (length) => {
+    const stream = Readable.from([Buffer.alloc(600), Buffer.alloc(401), Buffer.alloc(600)]);
+
+    const { result, budget } = reading(stream, { headers: { 'content-length': length } });
+
+    await expect(result).rejects.toMatchObject({ code: 'body_too_large' });
+    expect(stream.isPaused()).toBe(true);
+    expect(listenersOf(stream)).toEqual([]);
+    expect(budget.heldBytes()).toBe(0);
+  });
+
+  it('by one byte is refused, and at the limit it passes', async () => {
+    expect(await reading(Readable.from([Buffer.alloc(1000)])).result).toHaveLength(1000);
+    await expect(reading(Readable.from([Buffer.alloc(1001)])).result).rejects.toMatchObject({
+      code: 'body_too_large',
+    });
+    await expect(reading(Buffer.alloc(1001)).result).rejects.toMatchObject({
+      code: 'body_too_large',
+    });
+  });
+});
+
+describe('T32 the byte budget', () => {
+  it('refuses a body that would exceed it, and gets back what was taken', async () => {
+    const budget = byteBudget(1500);
+    const held = await reading(Readable.from([Buffer.alloc(1000)]), { budget }).result;
+
+    const second = reading(Readable.from([Buffer.alloc(400), Buffer.alloc(101)]), { budget });
+
+    await expect(second.result).rejects.toMatchObject({ code: 'overloaded', retryAfterMs: 1000 });
+    expect(budget.take(501)).toBe(false);
+    budget.give(held.length);
+    expect(budget.take(1500)).toBe(true);
+  });
+
+  it('counts bodies the host read', async () => {
+    const budget = byteBudget(10);
+
+    await expect(reading(Buffer.alloc(11), { budget }).result).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    expect(budget.take(10)).toBe(true);
+  });
+});
+
+describe('T36 a slow body', () => {
+  it('that brings nothing is refused after 10 seconds', async () => {
+    const stream = pushable();
+    const { result, clock, budget } = reading(stream);
+    await turn();
+    stream.push('{');
+    await turn();
+
+    clock.advance(10_000);
+    expect(clock.running()).toBe(1);
+    clock.advance(1000);
+
+    await expect(result).rejects.toMatchObject({
+      code: 'invalid_request',
+      reason: 'body_timeout',
+    });
+    expect(budget.heldBytes()).toBe(0);
+    expect(clock.running()).toBe(0);
+    expect(listenersOf(stream)).toEqual([]);
+  });
+
+  it('gets a second more for every 64 KiB', async () => {
+    const stream = pushable();
+    const { result, clock } = reading(stream, { maxBytes: 1e6 });
+    stream.push(Buffer.alloc(3 * 65_536));
+    await turn();
+
+    clock.advance(13_000);
+    expect(clock.running()).toBe(1);
+    stream.push(null);
+
+    expect(await result).toHaveLength(3 * 65_536);
+  });
+
+  it('gets a minute at most', async () => {
+    const stream = pushable();
+    const { result, clock } = reading(stream, { maxBytes: 1e7 });
+    stream.push(Buffer.alloc(100 * 65_536));
+    await turn();
+
+    clock.advance(61_000);
+
+    await expect(result).rejects.toMatchObject({ reason: 'body_timeout' });
+  });
+});
+
+describe('a body that never comes whole', () => {
+  it.each<readonly [string, (stream: Readable) => void]>([
+    ['an error', (stream) => stream.destroy(new Error('reset'))],
+    ['a close', (stream) => stream.destroy()],
+  ])('by %s of its stream is the caller gone', async (_how, end) => {
+    const stream = pushable();
+    const { result, budget } = reading(stream);
+    stream.push('{"a"');
+    await turn();
+    end(stream);
+
+    await expect(result).rejects.toMatchObject({ code: 'invalid_request', reason: 'caller_left' });
+    expect(budget.heldBytes()).toBe(0);
+    expect(listenersOf(stream)).toEqual([]);
+  });
+
+  it('because the caller left is no longer waited for', async () => {
+    const { result, leave } = reading(pushable());
+    leave();
+
+    await expect(result).rejects.toMatchObject({ reason: 'caller_left' });
+  });
+
+  it('because its stream was destroyed before is refused at once', async () => {
+    const stream = pushable();
+    stream.destroy();
+
+    await expect(reading(stream).result).rejects.toMatchObject({ reason: 'caller_left' });
+  });
+
+  it('because the host consumed it is the host’s mistake', async () => {
+    const read = Readable.from([Buffer.from('{}')]);
+    await once(read.resume(), 'end');
+
+    for (const body of [undefined, read]) {
+      await expect(reading(body).result).rejects.toMatchObject({
+        code: 'internal_error',
+        reason: 'body_consumed',
+      });
+    }
+  });
+
+  it('over a real connection is told apart from a whole one', async () => {
+    const reasons: (string | undefined)[] = [];
+    const server = createServer((incoming, response) => {
+      const clock = fakeClock();
+      readBody(
+        { headers: incoming.headers, body: incoming, onClose: () => {} },
+        { maxBytes: 100, budget: byteBudget(100), clock },
+      ).then(
+        (body) => response.end(body),
+        (error) => {
+          reasons.push(isGatewayError(error) ? error.reason : 'other');
+          server.emit('refused');
+        },
+      );
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const to = { port: address.port, host: '127.0.0.1', method: 'POST' };
+
+    const whole = httpRequest(to).end('{"a":1}');
+    const [response] = await once(whole, 'response');
+    expect(await response.setEncoding('utf8').toArray()).toEqual(['{"a":1}']);
+
+    const half = httpRequest({ ...to, headers: { 'content-length': '50' } });
+    half.on('error', () => {});
+    half.write('{"a"');
+    await once(server, 'request');
+    half.destroy();
+    await once(server, 'refused');
+    expect(reasons).toEqual(['caller_left']);
+
+    server.closeAllConnections();
+    server.close();
+  });
+});
