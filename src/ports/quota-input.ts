@@ -1,0 +1,163 @@
+/**
+ * What a quota store refuses before it changes or sends anything: one check for every store, so
+ * that no two of them can differ on what is legal. An illegal input is a bug of the asker, a
+ * `RangeError`.
+ */
+
+import type { Nanos } from '../money.ts';
+import { maxNanos } from '../money.ts';
+import type {
+  AdjustInput,
+  ExtendInput,
+  Line,
+  ReleaseInput,
+  ReserveInput,
+  SettleInput,
+} from './quota-store.ts';
+
+/** The partition of every key that names none. */
+export const defaultPartition = 'default';
+
+/** How many leases of a subject an operation on it expires first, at most. */
+export const maxLazyExpirations = 64;
+
+const name = /^[A-Za-z0-9._-]{1,64}$/;
+const reservationId = /^[A-Za-z0-9_-]{16,64}$/;
+const periodName = /^(?:\d{4}-\d{2}(?:-\d{2})?)?$/;
+const maxLines = 8;
+const minTtlMs = 1_000;
+const maxTtlMs = 900_000;
+
+/** Whether a text may name a subject, a key or a partition: no separator, no glob, no space. */
+export function isName(text: string): boolean {
+  return name.test(text);
+}
+
+/** Whether a text may name a period: empty, a month or a day. */
+export function isPeriod(text: string): boolean {
+  return periodName.test(text);
+}
+
+/** Whether a value is an amount: a bigint from 0 to 2^53 − 1. */
+export function isNanos(value: unknown): value is Nanos {
+  return typeof value === 'bigint' && value >= 0n && value <= maxNanos;
+}
+
+/** @throws RangeError where `QuotaStore.reserve` must not take the input */
+export function checkReserve(input: ReserveInput): void {
+  checkHead(input);
+  checkLines(input.lines);
+  checkTtl(input.ttlMs);
+  if (input.onExpire !== 'release') checkExpiryCharge(input.onExpire.charge, input.lines);
+  if (input.maxInFlight !== undefined) checkMaxInFlight(input.maxInFlight, input.lines);
+}
+
+/** @throws RangeError where `QuotaStore.extend` must not take one of the inputs */
+export function checkExtend(inputs: readonly ExtendInput[]): void {
+  for (const input of inputs) {
+    checkHead(input);
+    checkTtl(input.ttlMs);
+    for (const amount of input.add ?? []) checkAmount('an added amount', amount);
+  }
+}
+
+/** @throws RangeError where `QuotaStore.settle` or `QuotaStore.release` must not take the input */
+export function checkEnding(input: SettleInput | ReleaseInput): void {
+  checkHead(input);
+  checkLines(input.lines);
+}
+
+/** @throws RangeError where `QuotaStore.adjust` must not take the input */
+export function checkAdjust(input: AdjustInput): void {
+  checkHead(input);
+  checkRow(input.subject, input.period, input.partition);
+  if (input.limit !== undefined) checkAmount('a limit', input.limit);
+  const { addLimit } = input;
+  if (addLimit === undefined) return;
+  if (typeof addLimit !== 'bigint' || addLimit > maxNanos || addLimit < -maxNanos) {
+    refuse('addLimit must be a bigint within ±(2^53 − 1)');
+  }
+}
+
+/** @throws RangeError where no such subject, period and partition can exist */
+export function checkRow(subject: string, period: string, partition: string): void {
+  if (!name.test(subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
+  if (!periodName.test(period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
+  checkPartition(partition);
+}
+
+/** @throws RangeError where `QuotaStore.sweep` must not take the options */
+export function checkSweep(options: { readonly max: number; readonly partition?: string }): void {
+  if (!Number.isSafeInteger(options.max) || options.max < 1) {
+    refuse('max must be a positive integer');
+  }
+  if (options.partition !== undefined) checkPartition(options.partition);
+}
+
+function checkHead(input: { readonly id: string; readonly partition: string }): void {
+  if (!reservationId.test(input.id)) refuse('an id must match /^[A-Za-z0-9_-]{16,64}$/');
+  checkPartition(input.partition);
+}
+
+function checkPartition(partition: string): void {
+  if (!name.test(partition)) refuse('a partition must match /^[A-Za-z0-9._-]{1,64}$/');
+}
+
+function checkLines(lines: readonly Line[]): void {
+  if (lines.length < 1 || lines.length > maxLines) refuse('there must be 1 to 8 lines');
+  let previous: Line | undefined;
+  for (const line of lines) {
+    if (!name.test(line.subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
+    if (!periodName.test(line.period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
+    checkAmount('an amount', line.amount);
+    if (line.limit !== undefined) checkAmount('a limit', line.limit);
+    if (previous !== undefined && previous.subject >= line.subject) checkOrder(lines);
+    previous = line;
+  }
+}
+
+/** One subject may stand in several lines, next to each other, under different periods. */
+function checkOrder(lines: readonly Line[]): void {
+  const seen = new Set<string>();
+  let subject = '';
+  for (const line of lines) {
+    if (line.subject < subject) refuse('lines must be sorted by subject');
+    subject = line.subject;
+    const row = `${line.subject}|${line.period}`;
+    if (seen.has(row)) refuse('two lines must not name one subject and period');
+    seen.add(row);
+  }
+}
+
+function checkExpiryCharge(charge: readonly Nanos[], lines: readonly Line[]): void {
+  if (charge.length !== lines.length) refuse('onExpire.charge must have an amount for each line');
+  for (const [index, line] of lines.entries()) {
+    const amount = charge[index];
+    if (!isNanos(amount) || amount > line.amount) {
+      refuse("an amount of onExpire.charge must be 0 to its line's amount");
+    }
+  }
+}
+
+function checkMaxInFlight(limits: readonly (number | undefined)[], lines: readonly Line[]): void {
+  if (limits.length !== lines.length) refuse('maxInFlight must have a member for each line');
+  for (const limit of limits) {
+    if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1)) {
+      refuse('a member of maxInFlight must be a positive integer or undefined');
+    }
+  }
+}
+
+function checkTtl(ttlMs: number): void {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < minTtlMs || ttlMs > maxTtlMs) {
+    refuse('ttlMs must be an integer from 1,000 to 900,000');
+  }
+}
+
+function checkAmount(what: string, value: Nanos): void {
+  if (!isNanos(value)) refuse(`${what} must be a bigint from 0 to 2^53 − 1`);
+}
+
+function refuse(sentence: string): never {
+  throw new RangeError(`Quota input refused: ${sentence}.`);
+}

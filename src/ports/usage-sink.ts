@@ -1,0 +1,69 @@
+/** The port that keeps the usage log: one record a call, with no field for a body or a secret. */
+import type { Nanos, Price, Usage } from '../money.ts';
+import type { ProtocolName } from './catalog.ts';
+import type { ChargeBasis } from './quota-store.ts';
+
+/** One try on one channel. */
+export interface Attempt {
+  readonly channelId: string;
+  /** The upstream's HTTP status, or undefined where none came. */
+  readonly status: number | undefined;
+  /**
+   * Why it was not the answer: `connect_refused`, `upstream_rate_limited`, …; undefined where it
+   * was.
+   */
+  readonly reason: string | undefined;
+  readonly durationMs: number;
+}
+
+/** How a call ended. `unknown`: it may have run upstream; look here before trying again. */
+export type CallOutcome =
+  | 'complete'
+  | 'refused'
+  | 'not_run'
+  | 'failed'
+  | 'truncated'
+  | 'broken'
+  | 'caller_left'
+  | 'cut'
+  | 'unknown';
+
+/** One line of the usage log. */
+export interface UsageRecord {
+  /** The `x-request-id` of the answer. */
+  readonly requestId: string;
+  /** The id of the hold in the quota store. */
+  readonly reservationId: string;
+  readonly keyId: string;
+  readonly group: string;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  readonly protocol: ProtocolName;
+  readonly streamed: boolean;
+  readonly modelId: string;
+  readonly channelId: string | undefined;
+  readonly upstreamModel: string | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** From the call's start to the first byte for the caller. */
+  readonly firstByteMs: number | undefined;
+  /** What the caller was answered with. */
+  readonly status: number;
+  readonly outcome: CallOutcome;
+  /** The finer name of what went wrong. */
+  readonly reason: string | undefined;
+  readonly usage: Usage | undefined;
+  readonly basis: ChargeBasis;
+  readonly heldNanos: Nanos;
+  readonly chargeNanos: Nanos;
+  /** The price at the time of the call. */
+  readonly price: Price;
+}
+
+/** Where usage records go. */
+export interface UsageSink {
+  /** Takes a record; may buffer. A failure is reported as an event and never reaches the caller. */
+  record(entry: UsageRecord): Promise<void> | void;
+  /** Writes what is buffered and lets go of files and sockets. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,84 @@
+/** Usage records as lines of JSON at the end of a file: the log that every tool can read. */
+import { appendFile } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import { systemClock } from '../../clock.ts';
+import { ConfigurationError } from '../../errors.ts';
+import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+
+export interface JsonlUsageSinkOptions {
+  /** The file; made, for its owner only, where there is none. May be moved away at any time. */
+  readonly path: string;
+  /** How long a record may wait for others to be written with it; 200 ms where left out. */
+  readonly flushMs?: number;
+  /** How many records may wait while the file can't be written; 10,000 where left out. */
+  readonly maxBufferedRecords?: number;
+  /** Called with each write that failed; its records are kept and written with the next. */
+  readonly onError?: (error: unknown) => void;
+  readonly clock?: Clock;
+}
+
+/**
+ * A usage sink that appends to a file, one write in flight, amounts as decimal strings.
+ *
+ * Each record is written at least once: after a write that failed half-way its lines come again,
+ * from a new line on, so a reader skips what is no JSON and counts a `reservationId` once. A full
+ * buffer refuses the new record, by an error for whoever recorded it: what was taken is never
+ * dropped.
+ */
+export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
+  const { path, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
+  for (const [name, value] of Object.entries({ flushMs, maxBufferedRecords })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new ConfigurationError(`jsonlUsageSink: ${name} must be a positive integer.`);
+    }
+  }
+  let waiting: string[] = [];
+  let broken = false;
+  let closed = false;
+  let writing: Promise<void> | undefined;
+
+  const write = async (): Promise<void> => {
+    const count = waiting.length;
+    const text = (broken ? '\n' : '') + waiting.join('');
+    // Set before the write: one that fails may have left half a line.
+    broken = true;
+    await appendFile(path, text, { mode: 0o600 });
+    broken = false;
+    waiting = waiting.slice(count);
+  };
+
+  const flush = (): Promise<void> => {
+    if (waiting.length === 0) return Promise.resolve();
+    writing ??= write().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  };
+
+  const stop = clock.every(flushMs, () => {
+    if (writing === undefined) flush().catch((error: unknown) => options.onError?.(error));
+  });
+
+  return {
+    record: (entry) => {
+      if (closed) throw new Error('The usage log is closed.');
+      if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
+      waiting.push(lineOf(entry));
+    },
+    close: async () => {
+      closed = true;
+      stop();
+      // The write in flight has its own listener; what it leaves is written, or fails, here.
+      await writing?.catch(() => {});
+      await flush();
+    },
+  };
+}
+
+/** JSON escapes control characters, so a line is a record whatever a label holds. */
+function lineOf(entry: UsageRecord): string {
+  const text = JSON.stringify(entry, (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+  return `${text}\n`;
+}

@@ -1,0 +1,45 @@
+/** A catalog that is one fixed list; a host that changes its models hands the gateway a new one. */
+import type { Catalog, Model, ProtocolName } from '../../ports/catalog.ts';
+import { checkModels } from './check-models.ts';
+
+/** A {@link Catalog} that answers at once. */
+export interface StaticCatalog extends Catalog {
+  find(modelId: string): Model | undefined;
+  list(group: string, protocol: ProtocolName): readonly Model[];
+}
+
+/**
+ * A catalog of these models, listed in the order given. Reads the list once: later changes of the
+ * array are not seen.
+ *
+ * @throws ConfigurationError that names the model and the cure
+ */
+export function staticCatalog(models: readonly Model[]): StaticCatalog {
+  checkModels(models);
+  const byName = new Map<string, Model>();
+  const lists = new Map<string, Model[]>();
+  for (const model of models) {
+    for (const name of [model.id, ...(model.aliases ?? [])]) byName.set(name, model);
+    for (const list of listsOf(model)) {
+      const listed = lists.get(list);
+      if (listed === undefined) lists.set(list, [model]);
+      else listed.push(model);
+    }
+  }
+  const none: readonly Model[] = [];
+
+  return {
+    find: (modelId) => byName.get(modelId),
+    list: (group, protocol) => lists.get(listName(group, protocol)) ?? none,
+  };
+}
+
+/** The lists a model stands in; a group or a protocol named twice counts once. */
+function listsOf({ groups, protocols }: Model): ReadonlySet<string> {
+  return new Set(groups.flatMap((group) => protocols.map((name) => listName(group, name))));
+}
+
+// No protocol's name holds a slash, so no two pairs share a name.
+function listName(group: string, protocol: ProtocolName): string {
+  return `${protocol}/${group}`;
+}

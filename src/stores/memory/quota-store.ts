@@ -1,0 +1,139 @@
+/**
+ * Quota in this process's memory. Each operation is one synchronous step, so that no two of them
+ * can meet; it survives nothing and serves one process.
+ */
+
+import type { Clock } from '../../clock.ts';
+import { systemClock } from '../../clock.ts';
+import { ConfigurationError } from '../../errors.ts';
+import type { Nanos } from '../../money.ts';
+import {
+  checkAdjust,
+  checkEnding,
+  checkExtend,
+  checkReserve,
+  checkRow,
+  checkSweep,
+  defaultPartition,
+  isName,
+  isNanos,
+  isPeriod,
+} from '../../ports/quota-input.ts';
+import type { QuotaStore } from '../../ports/quota-store.ts';
+import type { Ledger } from './quota-ledger.ts';
+import { expireDueOf, findRow, openLedger, partitionOf, rowOf } from './quota-ledger.ts';
+import {
+  adjust,
+  checkGrowth,
+  extend,
+  release,
+  reserve,
+  settle,
+  stateOf,
+  sweep,
+} from './quota-operations.ts';
+import { tombstones } from './tombstones.ts';
+
+export interface MemoryQuotaStoreOptions {
+  /** The store's own clock, by which leases end. */
+  readonly clock?: Clock;
+  /** How many ended reservations are remembered for repeats; 100,000 where left out. */
+  readonly tombstones?: number;
+  /** How long each is remembered, if there is room; an hour where left out. */
+  readonly tombstoneMs?: number;
+  /** Limits to begin with. */
+  readonly limits?: readonly QuotaLimit[];
+}
+
+/** A limit that the store itself keeps. */
+export interface QuotaLimit {
+  readonly subject: string;
+  /** `''`, for no period, where left out. */
+  readonly period?: string;
+  readonly limitNanos: Nanos;
+  readonly partition?: string;
+}
+
+/**
+ * A quota store in memory; answers at once, never by promise.
+ *
+ * Balances live as long as the store: each subject and period that was ever held keeps its row.
+ */
+export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaStore {
+  const { clock = systemClock(), tombstones: limit = 100_000, tombstoneMs = 3_600_000 } = options;
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new ConfigurationError(
+      'memoryQuotaStore: tombstones must be a positive integer. Leave it out for 100,000.',
+    );
+  }
+  const ledger = openLedger(limit, tombstoneMs);
+  const adjusted = new Set<string>();
+  const adjustments = tombstones<string>({
+    limit,
+    maxAgeMs: tombstoneMs,
+    forget: (id) => adjusted.delete(id),
+  });
+  seed(ledger, options.limits ?? []);
+
+  return {
+    durability: 'process',
+    reserve: (input) => {
+      checkReserve(input);
+      return reserve(ledger, input, clock.now());
+    },
+    extend: (inputs) => {
+      checkExtend(inputs);
+      checkGrowth(ledger, inputs);
+      const nowMs = clock.now();
+      return inputs.map((input) => extend(ledger, input, nowMs));
+    },
+    settle: (input) => {
+      checkEnding(input);
+      return settle(ledger, input, clock.now());
+    },
+    release: (input) => {
+      checkEnding(input);
+      return release(ledger, input, clock.now());
+    },
+    sweep: (bounds) => {
+      checkSweep(bounds);
+      return sweep(ledger, bounds.max, bounds.partition, clock.now());
+    },
+    read: (subject, period, partition) => {
+      checkRow(subject, period, partition);
+      const place = ledger.partitions.get(partition);
+      if (place === undefined) return undefined;
+      expireDueOf(ledger, place, [{ subject }], clock.now());
+      const row = findRow(place, subject, period);
+      return row === undefined ? undefined : stateOf(row);
+    },
+    adjust: (input) => {
+      checkAdjust(input);
+      const nowMs = clock.now();
+      const partition = partitionOf(ledger, input.partition);
+      expireDueOf(ledger, partition, [input], nowMs);
+      const id = `${input.partition}|${input.id}`;
+      if (!adjusted.has(id)) {
+        adjust(partition, input);
+        adjusted.add(id);
+        adjustments.add(id, nowMs);
+      }
+      return stateOf(rowOf(partition, input.subject, input.period));
+    },
+    check: () => ({ ok: true }),
+    // Nothing is pending, ever; what was charged can still be read.
+    close: () => {},
+  };
+}
+
+function seed(ledger: Ledger, limits: readonly QuotaLimit[]): void {
+  for (const { subject, period = '', limitNanos, partition = defaultPartition } of limits) {
+    if (![subject, partition].every(isName) || !isPeriod(period) || !isNanos(limitNanos)) {
+      throw new ConfigurationError(
+        'memoryQuotaStore: each of limits needs a subject of /^[A-Za-z0-9._-]{1,64}$/, a period ' +
+          "of '', 'YYYY-MM' or 'YYYY-MM-DD', and a limitNanos bigint from 0 to 2^53 − 1.",
+      );
+    }
+    rowOf(partitionOf(ledger, partition), subject, period).limit = limitNanos;
+  }
+}

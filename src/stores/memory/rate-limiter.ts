@@ -1,0 +1,81 @@
+/**
+ * A rate limiter in this process's memory, by GCRA (ITU-T I.371): one number a subject, the time at
+ * which its allowance is whole again.
+ */
+
+import type { Clock } from '../../clock.ts';
+import { systemClock } from '../../clock.ts';
+import { ConfigurationError } from '../../errors.ts';
+import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
+
+export interface MemoryRateLimiterOptions {
+  /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
+  readonly points: number;
+  readonly durationMs: number;
+  readonly clock?: Clock;
+  /**
+   * How many subjects are remembered at least, the latest ones, and at most twice as many; 50,000.
+   */
+  readonly maxSubjects?: number;
+}
+
+/** A {@link RateLimiter} that answers at once. */
+export interface MemoryRateLimiter extends RateLimiter {
+  /**
+   * A refused call takes nothing, so that asking again does not push the end away.
+   *
+   * @throws RangeError where `points` could never be granted: above the allowance, or not positive
+   */
+  consume(subject: string, points: number): RateDecision;
+}
+
+/** A rate limiter in memory. */
+export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
+  const { points: allowance, durationMs, clock = systemClock(), maxSubjects = 50_000 } = options;
+  for (const [name, value] of Object.entries({ points: allowance, durationMs, maxSubjects })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new ConfigurationError(`memoryRateLimiter: ${name} must be a positive integer.`);
+    }
+  }
+  const wholeAtMs = recentNumbers(maxSubjects);
+
+  return {
+    consume: (subject, points) => {
+      if (!(points > 0 && points <= allowance)) {
+        throw new RangeError(`points must be above 0 and at most ${allowance}`);
+      }
+      const nowMs = clock.monotonicMs();
+      const nextMs =
+        Math.max(wholeAtMs.get(subject) ?? nowMs, nowMs) + (points * durationMs) / allowance;
+      const retryAfterMs = Math.ceil(nextMs - durationMs - nowMs);
+      if (retryAfterMs > 0) return { granted: false, retryAfterMs };
+      wholeAtMs.set(subject, nextMs);
+      return { granted: true };
+    },
+  };
+}
+
+interface RecentNumbers {
+  get(name: string): number | undefined;
+  set(name: string, value: number): void;
+}
+
+/**
+ * Remembers the latest `size` names at least, in two generations: when the young one is full it
+ * becomes the old one, whose forgotten rest goes at once. No order to keep, nothing to sweep.
+ */
+function recentNumbers(size: number): RecentNumbers {
+  let young = new Map<string, number>();
+  let old = new Map<string, number>();
+
+  return {
+    get: (name) => young.get(name) ?? old.get(name),
+    set: (name, value) => {
+      if (young.size >= size && !young.has(name)) {
+        old = young;
+        young = new Map();
+      }
+      young.set(name, value);
+    },
+  };
+}

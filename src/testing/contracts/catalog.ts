@@ -1,0 +1,117 @@
+/** The contract of `Catalog`: names byte for byte, lists by group and protocol. */
+import assert from 'node:assert/strict';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { Catalog, Model } from '../../ports/catalog.ts';
+import type { ContractCase } from './contract-case.ts';
+
+/** A catalog to be proved, of the models it was made with. */
+export interface CatalogSetup {
+  readonly catalog: Catalog;
+  /** Called when the case is over, however it ended. */
+  cleanup?(): MaybePromise<void>;
+}
+
+/** The cases of the catalog contract. `make` is called once a case, with the models to serve. */
+export function catalogContract(
+  make: (models: readonly Model[]) => MaybePromise<CatalogSetup>,
+): readonly ContractCase[] {
+  return cases.map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const setup = await make(models);
+      try {
+        await run(setup.catalog);
+      } finally {
+        await setup.cleanup?.();
+      }
+    },
+  }));
+}
+
+interface CatalogCase {
+  readonly name: string;
+  readonly run: (catalog: Catalog) => Promise<void>;
+}
+
+const chatModel: Model = {
+  id: 'gpt-5',
+  vendor: 'OpenAI',
+  protocols: ['chat', 'native'],
+  groups: ['staff', 'public'],
+  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 9_007_199_254_740_991n },
+  channels: [],
+  aliases: ['gpt-latest', 'vendor/gpt:5'],
+};
+
+const imageModel: Model = {
+  id: 'images/draw:1.0 ü',
+  vendor: 'OpenAI',
+  protocols: ['images'],
+  groups: ['staff'],
+  price: { per: 'image', rows: [{ size: '1024x1024', nanos: 40_000_000n }] },
+  channels: [],
+};
+
+const secretModel: Model = {
+  id: 'constructor',
+  vendor: 'Own',
+  protocols: ['chat'],
+  groups: [],
+  price: { per: 'nothing' },
+  channels: [],
+};
+
+const models: readonly Model[] = [chatModel, imageModel, secretModel];
+
+const cases: readonly CatalogCase[] = [
+  {
+    name: 'a model is found by its id, whole',
+    run: async (catalog) => {
+      for (const model of models) assert.deepEqual(await catalog.find(model.id), model);
+    },
+  },
+  {
+    name: 'a model is found by each of its aliases, under its own id',
+    run: async (catalog) => {
+      for (const alias of chatModel.aliases ?? []) {
+        assert.equal((await catalog.find(alias))?.id, chatModel.id);
+      }
+    },
+  },
+  {
+    name: 'a name counts byte for byte',
+    run: async (catalog) => {
+      const close = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
+
+      for (const name of close) assert.equal(await catalog.find(name), undefined);
+    },
+  },
+  {
+    name: 'a name that an object would inherit finds nothing',
+    run: async (catalog) => {
+      for (const name of ['', '__proto__', 'toString', 'hasOwnProperty', '*', '\u0000']) {
+        assert.equal(await catalog.find(name), undefined);
+        assert.deepEqual(await catalog.list(name, 'chat'), []);
+      }
+    },
+  },
+  {
+    name: 'a list has what the group may use by the protocol, each model once',
+    run: async (catalog) => {
+      const ids = async (...ask: Parameters<Catalog['list']>): Promise<readonly string[]> =>
+        (await catalog.list(...ask)).map((model) => model.id);
+
+      assert.deepEqual(await ids('staff', 'chat'), [chatModel.id]);
+      assert.deepEqual(await ids('public', 'native'), [chatModel.id]);
+      assert.deepEqual(await ids('staff', 'images'), [imageModel.id]);
+      assert.deepEqual(await ids('public', 'images'), []);
+      assert.deepEqual(await ids('nobody', 'chat'), []);
+    },
+  },
+  {
+    name: 'a list asked for twice is in the same order',
+    run: async (catalog) => {
+      assert.deepEqual(await catalog.list('staff', 'chat'), await catalog.list('staff', 'chat'));
+    },
+  },
+];

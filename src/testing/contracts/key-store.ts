@@ -1,0 +1,183 @@
+/**
+ * The contract of `KeyStore`: the right key for a secret, byte for byte, and nothing for all else.
+ */
+import assert from 'node:assert/strict';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import { mintSecret } from '../../secret.ts';
+import type { ContractCase } from './contract-case.ts';
+
+/** A store to be proved, and how keys get into it. */
+export interface KeyStoreSetup {
+  readonly store: KeyStore;
+  put(secret: string, key: ApiKey): MaybePromise<void>;
+  /** Called when the case is over, however it ended. */
+  cleanup?(): MaybePromise<void>;
+}
+
+/** The cases of the key contract, for a store of one's own. `make` is called once a case. */
+export function keyStoreContract(make: () => MaybePromise<KeyStoreSetup>): readonly ContractCase[] {
+  return cases.map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const setup = await make();
+      try {
+        await run(setup);
+      } finally {
+        await setup.cleanup?.();
+      }
+    },
+  }));
+}
+
+interface KeyCase {
+  readonly name: string;
+  readonly run: (setup: KeyStoreSetup) => Promise<void>;
+}
+
+const cases: readonly KeyCase[] = [
+  {
+    name: 'a key is found by its secret, whole',
+    run: async ({ store, put }) => {
+      const secret = mintSecret();
+      await put(secret, alice);
+      await put(mintSecret(), keyNamed('key_bob'));
+
+      assert.deepEqual({ ...(await store.find(secret)) }, alice);
+    },
+  },
+  {
+    name: 'a secret nobody was given finds nothing',
+    run: async ({ store, put }) => {
+      await put(mintSecret(), alice);
+
+      assert.equal(await store.find(mintSecret()), undefined);
+    },
+  },
+  {
+    name: 'a disabled or expired key is found as what it is: refusing it is not the store’s part',
+    run: async ({ store, put }) => {
+      const secret = mintSecret();
+      await put(secret, { ...alice, disabled: true, expiresAtMs: 1 });
+
+      const key = await store.find(secret);
+
+      assert.equal(key?.disabled, true);
+      assert.equal(key?.expiresAtMs, 1);
+    },
+  },
+  {
+    name: 'a secret counts to its last character, in case and in space',
+    run: async ({ store, put }) => {
+      const secret = mintSecret();
+      await put(secret, alice);
+      const last = secret.endsWith('A') ? 'B' : 'A';
+      const close = [
+        secret.slice(0, -1) + last,
+        secret.slice(0, -1),
+        `${secret}A`,
+        ` ${secret}`,
+        `${secret} `,
+        `${secret}\n`,
+        swapCase(secret),
+      ];
+
+      for (const other of close) assert.equal(await store.find(other), undefined);
+    },
+  },
+  {
+    name: 'two secrets that share their first 200 characters are two keys',
+    run: async ({ store, put }) => {
+      const shared = Array.from({ length: 4 }, mintSecret).join('').slice(0, 200);
+      await put(`${shared}one`, keyNamed('key_one'));
+      await put(`${shared}two`, keyNamed('key_two'));
+
+      assert.equal((await store.find(`${shared}one`))?.id, 'key_one');
+      assert.equal((await store.find(`${shared}two`))?.id, 'key_two');
+      assert.equal(await store.find(`${shared}six`), undefined);
+    },
+  },
+  {
+    name: 'hostile text finds nothing and breaks nothing',
+    run: async ({ store, put }) => {
+      const secret = mintSecret();
+      await put(secret, alice);
+
+      for (const text of hostile) assert.equal(await store.find(text), undefined);
+
+      assert.equal((await store.find(secret))?.id, alice.id);
+    },
+  },
+  {
+    name: 'fifty lookups at once each find their own key',
+    run: async ({ store, put }) => {
+      const secrets = Array.from({ length: 50 }, mintSecret);
+      for (const [index, secret] of secrets.entries()) await put(secret, keyNamed(`key_${index}`));
+
+      const found = await Promise.all(secrets.map(async (secret) => store.find(secret)));
+
+      assert.deepEqual(
+        found.map((key) => key?.id),
+        secrets.map((_secret, index) => `key_${index}`),
+      );
+    },
+  },
+  {
+    name: 'a record holds neither its secret nor the random part of it',
+    run: async ({ store, put }) => {
+      const secret = mintSecret();
+      await put(secret, alice);
+
+      const text = JSON.stringify(await store.find(secret), (_name, value: unknown) =>
+        typeof value === 'bigint' ? String(value) : value,
+      );
+
+      assert(!text.includes(secret.slice(12)));
+    },
+  },
+];
+
+const alice: ApiKey = {
+  id: 'key_alice',
+  group: 'chat',
+  disabled: false,
+  expiresAtMs: 4_102_444_800_000,
+  quota: [
+    { id: 'key_alice', period: 'month', limitNanos: 9_007_199_254_740_991n, maxInFlight: 3 },
+    { id: 'group-chat', period: 'total' },
+  ],
+  quotaPartition: 'eu',
+  maxInFlight: 5,
+  metadata: { team: 'a "quoted" team\n' },
+};
+
+const hostile: readonly string[] = [
+  '',
+  ' ',
+  '__proto__',
+  'constructor',
+  'toString',
+  '*',
+  '%',
+  '_'.repeat(62),
+  "' OR '1'='1",
+  "'; DROP TABLE keys; --",
+  '$(id)',
+  'a\r\nSET a b\r\n',
+  '\u0000',
+  '{"$gt":""}',
+  'x'.repeat(100_000),
+  '\ud800',
+];
+
+function keyNamed(id: string): ApiKey {
+  return { ...alice, id, quota: [{ id, period: 'total', limitNanos: 1n }] };
+}
+
+function swapCase(text: string): string {
+  return [...text]
+    .map((letter) =>
+      letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+    )
+    .join('');
+}

@@ -1,0 +1,38 @@
+/**
+ * The contract of `QuotaStore`: every promise that needs no second process and no broken network.
+ */
+import type { ContractCase } from './contract-case.ts';
+import { admissionCases } from './quota/admission.ts';
+import { basicCases } from './quota/basics.ts';
+import { idempotenceCases } from './quota/idempotence.ts';
+import { leaseCases } from './quota/lease.ts';
+import { numberCases } from './quota/numbers.ts';
+import { observationCases } from './quota/observation.ts';
+import type { MakeQuotaStore } from './quota/scene.ts';
+import { openScene } from './quota/scene.ts';
+
+/**
+ * The cases of the quota contract, for a store of one's own. `make` is called once a case; stores
+ * may share a database, for each case works in a partition and under ids of its own.
+ */
+export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[] {
+  const cases = [
+    ...basicCases,
+    ...admissionCases,
+    ...idempotenceCases,
+    ...leaseCases,
+    ...numberCases,
+    ...observationCases,
+  ];
+  return cases.map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const setup = await make();
+      try {
+        await run(openScene(setup));
+      } finally {
+        await setup.cleanup?.();
+      }
+    },
+  }));
+}

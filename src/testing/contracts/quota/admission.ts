@@ -1,0 +1,208 @@
+/** Who gets in: exact under races, whole or not at all, and told the truth about what is left. */
+import assert from 'node:assert/strict';
+import type { QuotaCase } from './scene.ts';
+import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
+
+export const admissionCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-10 fifty reserves at once on a quota for ten hold exactly ten',
+    run: async ({ give, reserve, expectState }) => {
+      for (let round = 0; round < 10; round += 1) {
+        const subject = `round-${round}`;
+        await give(subject, 100n);
+
+        const results = await Promise.all(
+          newIds(50).map((id) => reserve(id, [line(subject, 10n)])),
+        );
+
+        assert.equal(countOf(results, 'held'), 10);
+        assert.equal(countOf(results, 'insufficient'), 40);
+        await expectState(subject, { used: 0n, held: 100n, inFlight: 10 });
+      }
+    },
+  },
+  {
+    name: 'QS-11 holds and settles of many at once never pass the limit',
+    run: async ({ give, reserve, settle, expectState }) => {
+      await give('alice', 200n);
+      const spend = async (id: string): Promise<bigint> => {
+        const result = await reserve(id, [line('alice', 10n)]);
+        if (result.status !== 'held') return 0n;
+        await settle(id, [line('alice', 7n)]);
+        return 7n;
+      };
+
+      const charges = await Promise.all(newIds(100).map(spend));
+
+      const used = charges.reduce((sum, charge) => sum + charge, 0n);
+      assert(used > 0n && used <= 200n);
+      await expectState('alice', { used, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-12 a rich subject still holds: there is no trusted shortcut',
+    run: async ({ give, hold, reserve, expectState }) => {
+      await give('rich', 1_000_000n);
+
+      await hold('rich', 10n);
+
+      await expectState('rich', { used: 0n, held: 10n, inFlight: 1 });
+      const rest = await reserve(newId(), [line('rich', 999_991n)]);
+      assert.equal(rest.status, 'insufficient');
+    },
+  },
+  {
+    name: 'QS-13 a refused reserve debits nothing and leaves its id free',
+    run: async ({ give, reserve, expectState }) => {
+      await give('alice', 10n);
+      const id = newId();
+
+      const refused = await reserve(id, [line('alice', 11n)]);
+
+      assert(refused.status === 'insufficient');
+      assert.equal(refused.subject, 'alice');
+      assert.equal(refused.available, 10n);
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+      assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
+    },
+  },
+  {
+    name: 'QS-14 a settle above the balance is accepted and recorded',
+    run: async ({ give, hold, settle, expectState }) => {
+      await give('alice', 10n);
+      const id = await hold('alice', 10n);
+
+      const result = await settle(id, [line('alice', 1_000n)]);
+
+      assert.equal(result.status, 'settled');
+      await expectState('alice', { used: 1_000n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-15 a cap of simultaneous holds is exact under races and frees with each ending',
+    run: async ({ give, reserve, settle, release, advance, expectState }) => {
+      await give('alice', 1_000n);
+      const cap = { maxInFlight: [3] };
+      const ids = newIds(20);
+
+      const results = await Promise.all(ids.map((id) => reserve(id, [line('alice', 1n)], cap)));
+
+      assert.equal(countOf(results, 'held'), 3);
+      assert.equal(countOf(results, 'too_many_in_flight'), 17);
+      const held = ids.filter((_id, index) => results[index]?.status === 'held');
+      const [first = '', second = ''] = held;
+      const again = async (): Promise<string> =>
+        (await reserve(newId(), [line('alice', 1n)], cap)).status;
+      assert.equal(await again(), 'too_many_in_flight');
+      await settle(first, [line('alice', 1n)]);
+      assert.equal(await again(), 'held');
+      await release(second, [line('alice', 1n)]);
+      assert.equal(await again(), 'held');
+      await advance(ttlMs + 1);
+      assert.equal(await again(), 'held');
+      await expectState('alice', { used: 1n, held: 1n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-15 a cap counts a subject over the turn of its period',
+    run: async ({ reserve }) => {
+      const november = line('alice', 1n, { period: '2026-11', limit: 10n });
+      const december = line('alice', 1n, { period: '2026-12', limit: 10n });
+      await reserve(newId(), [november], { maxInFlight: [1] });
+
+      const result = await reserve(newId(), [december], { maxInFlight: [1] });
+
+      assert(result.status === 'too_many_in_flight');
+      assert.equal(result.subject, 'alice');
+    },
+  },
+  {
+    name: 'QS-15 a cap on one line leaves the other lines uncapped',
+    run: async ({ give, reserve }) => {
+      await give('group', 100n);
+      await give('key', 100n);
+      const lines = [line('group', 1n), line('key', 1n)];
+      const change = { maxInFlight: [undefined, 1] };
+      await reserve(newId(), lines, change);
+
+      const capped = await reserve(newId(), lines, change);
+      const uncapped = await reserve(newId(), [line('group', 1n)], { maxInFlight: [undefined] });
+
+      assert(capped.status === 'too_many_in_flight');
+      assert.equal(capped.subject, 'key');
+      assert.equal(uncapped.status, 'held');
+    },
+  },
+  {
+    name: 'QS-16 one request is one charge, on each of its lines',
+    run: async ({ give, reserve, settle, expectState }) => {
+      await give('group', 100n);
+      await give('key', 50n);
+      const id = newId();
+
+      await reserve(id, [line('group', 20n), line('key', 20n)]);
+      await settle(id, [line('group', 12n), line('key', 12n)]);
+
+      await expectState('group', { used: 12n, held: 0n, inFlight: 0 });
+      await expectState('key', { used: 12n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-33 a third line that does not fit leaves the first two untouched',
+    run: async ({ give, reserve, expectState, read }) => {
+      await give('a', 100n);
+      await give('b', 100n);
+      await give('c', 4n);
+      const before = (await read('a'))?.version;
+
+      const result = await reserve(newId(), [line('a', 5n), line('b', 5n), line('c', 5n)]);
+
+      assert(result.status === 'insufficient');
+      assert.equal(result.subject, 'c');
+      assert.equal(result.available, 4n);
+      for (const subject of ['a', 'b', 'c']) {
+        await expectState(subject, { used: 0n, held: 0n, inFlight: 0 });
+      }
+      assert.equal((await read('a'))?.version, before);
+    },
+  },
+  {
+    name: 'QS-33 many lines at once are held by all their subjects or by none',
+    run: async ({ give, reserve, expectState }) => {
+      await give('group', 70n);
+      await give('key-1', 40n);
+      await give('key-2', 1_000n);
+      const lines = (key: string) => [line('group', 10n), line(key, 10n)];
+
+      const results = await Promise.all([
+        ...newIds(20).map((id) => reserve(id, lines('key-1'))),
+        ...newIds(20).map((id) => reserve(id, lines('key-2'))),
+      ]);
+
+      const ones = BigInt(countOf(results.slice(0, 20), 'held'));
+      const twos = BigInt(countOf(results.slice(20), 'held'));
+      assert.equal(ones + twos, 7n);
+      assert(ones <= 4n);
+      await expectState('group', { used: 0n, held: 70n, inFlight: 7 });
+      await expectState('key-1', { used: 0n, held: ones * 10n });
+      await expectState('key-2', { used: 0n, held: twos * 10n });
+    },
+  },
+  {
+    name: 'QS-47 what a reserve says is left is true at that moment',
+    run: async ({ give, reserve }) => {
+      await give('group', 100n);
+      await give('key', 30n);
+      const available = async (amount: bigint): Promise<readonly bigint[] | undefined> => {
+        const lines = [line('group', amount), line('key', amount)];
+        const result = await reserve(newId(), lines);
+        return result.status === 'held' ? result.available : undefined;
+      };
+
+      assert.deepEqual(await available(10n), [90n, 20n]);
+      assert.deepEqual(await available(20n), [70n, 0n]);
+      assert.deepEqual(await available(0n), [70n, 0n]);
+      assert.equal(await available(1n), undefined);
+    },
+  },
+];

@@ -1,0 +1,189 @@
+/** The plain course of things: hold, settle, release, and what an operator may change. */
+import assert from 'node:assert/strict';
+import type { QuotaCase } from './scene.ts';
+import { countOf, expectRefused, line, newId, newIds } from './scene.ts';
+
+export const basicCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-01 a settle below the hold gives the rest back',
+    run: async ({ give, hold, settle, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 60n);
+      await expectState('alice', { used: 0n, held: 60n, inFlight: 1 });
+
+      const result = await settle(id, [line('alice', 25n)]);
+
+      assert.equal(result.status, 'settled');
+      await expectState('alice', { used: 25n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-02 a settle equal to the hold uses it up',
+    run: async ({ give, hold, settle, reserve, expectState }) => {
+      await give('alice', 60n);
+      const id = await hold('alice', 60n);
+
+      await settle(id, [line('alice', 60n)]);
+
+      await expectState('alice', { used: 60n, held: 0n, inFlight: 0 });
+      const next = await reserve(newId(), [line('alice', 1n)]);
+      assert(next.status === 'insufficient');
+      assert.equal(next.available, 0n);
+    },
+  },
+  {
+    name: 'QS-03 a settle above the hold is charged in full and leaves a debt',
+    run: async ({ give, hold, settle, reserve, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 90n);
+
+      const result = await settle(id, [line('alice', 130n)]);
+
+      assert.equal(result.status, 'settled');
+      await expectState('alice', { used: 130n, held: 0n, inFlight: 0 });
+      const next = await reserve(newId(), [line('alice', 0n)]);
+      assert(next.status === 'insufficient');
+      assert.equal(next.available, -30n);
+    },
+  },
+  {
+    name: 'QS-04 a release restores exactly what was held',
+    run: async ({ give, hold, release, expectState }) => {
+      await give('alice', 100n);
+      const kept = await hold('alice', 7n);
+      const id = await hold('alice', 60n);
+
+      const result = await release(id, [line('alice', 60n)]);
+
+      assert.equal(result.status, 'released');
+      await expectState('alice', { used: 0n, held: 7n, inFlight: 1 });
+      assert.notEqual(kept, id);
+    },
+  },
+  {
+    name: 'QS-06 a hold of nothing is a hold, on a limit of nothing too',
+    run: async ({ give, hold, settle, expectState }) => {
+      await give('alice', 0n);
+      const id = await hold('alice', 0n);
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 1 });
+
+      const result = await settle(id, [line('alice', 0n)]);
+
+      assert.equal(result.status, 'settled');
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-07 a subject without a limit is unknown, and asking does not make it',
+    run: async ({ reserve, read }) => {
+      const result = await reserve(newId(), [line('nobody', 1n)]);
+
+      assert(result.status === 'unknown_subject');
+      assert.equal(result.subject, 'nobody');
+      assert.equal(await read('nobody'), undefined);
+    },
+  },
+  {
+    name: 'QS-07 a reserve that carries a limit makes the row; a limit kept in the store wins',
+    run: async ({ reserve, read }) => {
+      const first = await reserve(newId(), [line('alice', 40n, { limit: 100n })]);
+      const second = await reserve(newId(), [line('alice', 80n, { limit: 1_000n })]);
+
+      assert.equal(first.status, 'held');
+      assert.equal(second.status, 'insufficient');
+      assert.equal((await read('alice'))?.limit, 100n);
+    },
+  },
+  {
+    name: 'QS-07 a disabled subject holds nothing more, yet settles, extends and releases',
+    run: async ({ give, hold, reserve, settle, extend, release, expectState }) => {
+      await give('alice', 100n);
+      const settled = await hold('alice', 30n);
+      const released = await hold('alice', 20n);
+      await give('alice', 100n, { enabled: false });
+
+      const refused = await reserve(newId(), [line('alice', 1n)]);
+
+      assert(refused.status === 'disabled_subject');
+      assert.equal(refused.subject, 'alice');
+      assert.equal((await extend(settled)).status, 'held');
+      assert.equal((await settle(settled, [line('alice', 25n)])).status, 'settled');
+      assert.equal((await release(released, [line('alice', 20n)])).status, 'released');
+      await expectState('alice', { used: 25n, held: 0n, inFlight: 0 });
+      assert.equal((await give('alice', 100n, { enabled: true })).enabled, true);
+      await hold('alice', 1n);
+    },
+  },
+  {
+    name: 'QS-08 a limit of 0 refuses every amount above 0',
+    run: async ({ give, reserve, expectState }) => {
+      await give('alice', 0n);
+
+      const results = await Promise.all(newIds(5).map((id) => reserve(id, [line('alice', 1n)])));
+
+      assert.equal(countOf(results, 'insufficient'), 5);
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-09 a limit lowered below what is used refuses reserves, and settles still land',
+    run: async ({ give, hold, reserve, settle, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 60n);
+      await give('alice', 10n);
+
+      const refused = await reserve(newId(), [line('alice', 1n)]);
+      const settled = await settle(id, [line('alice', 50n)]);
+
+      assert(refused.status === 'insufficient');
+      assert.equal(refused.available, -50n);
+      assert.equal(settled.status, 'settled');
+      await expectState('alice', { used: 50n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-09 an adjustment repeated by id changes nothing, and a limit never falls below 0',
+    run: async ({ store, partition, give, read }) => {
+      await give('alice', 100n);
+      const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 50n };
+
+      await store.adjust(topUp);
+      const repeated = await store.adjust(topUp);
+      await store.adjust({ ...topUp, id: newId(), addLimit: -1n });
+
+      assert.equal(repeated.limit, 150n);
+      assert.equal((await read('alice'))?.limit, 149n);
+      const emptied = await store.adjust({ ...topUp, id: newId(), addLimit: -500n });
+      assert.equal(emptied.limit, 0n);
+    },
+  },
+  {
+    name: 'QS-09 a version grows with every change of its row, and with nothing else',
+    run: async ({ give, hold, settle, read }) => {
+      const made = await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      const held = await read('alice');
+      await settle(id, [line('alice', 10n)]);
+      const settled = await read('alice');
+
+      assert(held !== undefined && settled !== undefined);
+      assert(made.version < held.version && held.version < settled.version);
+      assert.equal((await read('alice'))?.version, settled.version);
+    },
+  },
+  {
+    name: 'QS-05 a sweep without a bound is refused',
+    run: async ({ store, partition }) => {
+      for (const max of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+        await expectRefused(() => store.sweep({ max, partition }));
+      }
+    },
+  },
+  {
+    name: 'QS-41 the store finds itself fit, and can be closed',
+    run: async ({ store }) => {
+      assert.deepEqual(await store.check(), { ok: true });
+      await store.close();
+    },
+  },
+];

@@ -1,0 +1,296 @@
+/** Leases: they end by the store's clock alone, each for itself, with or without a sweeper. */
+import assert from 'node:assert/strict';
+import { maxLazyExpirations } from '../../../ports/quota-input.ts';
+import type { QuotaCase, Scene } from './scene.ts';
+import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
+
+export const leaseCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-25 a lease runs out by itself while other holds of its subject stay busy',
+    run: async ({ give, hold, extend, settle, advance, expectState }) => {
+      await give('alice', 100n);
+      await hold('alice', 10n);
+      const busy = await hold('alice', 20n);
+      for (let beat = 0; beat < 5; beat += 1) {
+        await advance(ttlMs / 3);
+        assert.equal((await extend(busy)).status, 'held');
+        const brief = await hold('alice', 1n);
+        await settle(brief, [line('alice', 0n)]);
+      }
+
+      await expectState('alice', { used: 0n, held: 20n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-25 a lease is whole until its last millisecond, and gone at its end',
+    run: async ({ give, hold, advance, expectState }) => {
+      await give('alice', 100n);
+      await hold('alice', 10n);
+
+      await advance(ttlMs - 1);
+      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+      await advance(1);
+
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-26 an extend keeps a hold, from now on for the time it asks',
+    run: async ({ give, hold, extend, advance, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await advance(ttlMs - 1);
+      const extended = await extend(id, undefined, 60_000);
+      assert.equal(extended.status, 'held');
+      await advance(59_999);
+
+      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+      await advance(1);
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-26 an extend grows the hold on every line or on none, and renews it either way',
+    run: async ({ give, reserve, extend, advance, expectState }) => {
+      await give('group', 100n);
+      await give('key', 30n);
+      const id = newId();
+      await reserve(id, [line('group', 20n), line('key', 20n)]);
+      await advance(ttlMs - 1);
+
+      const refused = await extend(id, [11n, 11n]);
+      await advance(ttlMs - 1);
+      const grown = await extend(id, [10n, 10n]);
+
+      assert(refused.status === 'insufficient');
+      assert.equal(refused.subject, 'key');
+      assert.equal(refused.available, 10n);
+      assert.equal(grown.status, 'held');
+      await expectState('group', { used: 0n, held: 30n, inFlight: 1 });
+      await expectState('key', { used: 0n, held: 30n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-26 a batch is answered in the order asked',
+    run: async ({ store, partition, give, hold, settle }) => {
+      await give('alice', 100n);
+      const ended = await hold('alice', 10n);
+      await settle(ended, [line('alice', 10n)]);
+      const running = await hold('alice', 10n);
+
+      const results = await store.extend(
+        [running, ended, running, newId()].map((id) => ({ id, partition, ttlMs })),
+      );
+
+      const statuses = results.map((result) => (result.status === 'gone' ? result.as : 'held'));
+      assert.deepEqual(statuses, ['held', 'settled', 'held', 'unknown']);
+      assert.deepEqual(await store.extend([]), []);
+    },
+  },
+  {
+    name: 'QS-27 a settle after an expiry that charged nothing charges in full, once',
+    run: async ({ give, hold, settle, release, advance, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await advance(ttlMs + 1);
+
+      const late = await settle(id, [line('alice', 8n)]);
+      const again = await settle(id, [line('alice', 9n)]);
+
+      assert.deepEqual(late, { status: 'settled_late', from: 'expired' });
+      assert(again.status === 'already');
+      assert.deepEqual(again.charged, [8n]);
+      const released = await release(id, [line('alice', 10n)]);
+      assert.deepEqual(released, { status: 'already', as: 'settled' });
+      await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-27 a settle after an expiry that charged corrects the charge, up or down',
+    run: async ({ give, hold, settle, release, advance, expectState }) => {
+      await give('alice', 100n);
+      const onExpire = { charge: [6n] };
+      const less = await hold('alice', 10n, { onExpire });
+      const more = await hold('alice', 10n, { onExpire });
+      const never = await hold('alice', 10n, { onExpire });
+      await advance(ttlMs + 1);
+      await expectState('alice', { used: 18n, held: 0n, inFlight: 0 });
+
+      await settle(less, [line('alice', 2n)]);
+      await settle(more, [line('alice', 9n)]);
+      const released = await release(never, [line('alice', 10n)]);
+
+      assert.deepEqual(released, { status: 'already', as: 'expired' });
+      await expectState('alice', { used: 17n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-27 a settle of a hold the store never saw is charged, once',
+    run: async ({ give, settle, reserve, expectState }) => {
+      await give('alice', 100n);
+      const id = newId();
+
+      const late = await settle(id, [line('alice', 8n)]);
+      const again = await settle(id, [line('alice', 8n)]);
+
+      assert.deepEqual(late, { status: 'settled_late', from: 'unknown' });
+      assert.equal(again.status, 'already');
+      const reserved = await reserve(id, [line('alice', 8n)]);
+      assert.deepEqual(reserved, { status: 'resolved', as: 'settled' });
+      await expectState('alice', { used: 8n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-27 a charge on a row the store lost is kept, and the next reserve brings the limit',
+    run: async ({ settle, reserve, read }) => {
+      await settle(newId(), [line('lost', 8n)]);
+
+      const result = await reserve(newId(), [line('lost', 90n, { limit: 100n })]);
+
+      assert(result.status === 'held');
+      assert.deepEqual(result.available, [2n]);
+      const state = await read('lost');
+      assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 8n, 90n]);
+    },
+  },
+  {
+    name: 'QS-28 a reserve finds the room of a lease that ran out, without a sweeper',
+    run: async ({ give, hold, advance, expectState }) => {
+      await give('alice', 10n);
+      await hold('alice', 10n);
+      await advance(ttlMs + 1);
+
+      await hold('alice', 10n);
+
+      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-28 a lease of several lines runs out on all of them at the touch of one',
+    run: async ({ give, reserve, advance, expectState }) => {
+      await give('group', 100n);
+      await give('key', 100n);
+      const onExpire = { charge: [3n, 2n] };
+      await reserve(newId(), [line('group', 10n), line('key', 10n)], { onExpire });
+      await advance(ttlMs + 1);
+
+      await expectState('key', { used: 2n, held: 0n, inFlight: 0 });
+      await expectState('group', { used: 3n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-29 eight sweepers at once expire each lease once',
+    run: async ({ store, partition, give, hold, advance, expectState }) => {
+      await give('alice', 1_000n);
+      for (let count = 0; count < 40; count += 1) {
+        await hold('alice', 10n, { onExpire: { charge: [2n] } });
+      }
+      await advance(ttlMs + 1);
+
+      const sweeps = await Promise.all(
+        Array.from({ length: 8 }, async () => store.sweep({ max: 100, partition })),
+      );
+
+      assert.equal(
+        sweeps.reduce((sum, { expired }) => sum + expired, 0),
+        40,
+      );
+      await expectState('alice', { used: 80n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-29 a sweep keeps to its bound and its partition, and says when more is due',
+    run: async ({ store, partition, give, hold, advance }) => {
+      await give('alice', 100n);
+      for (let count = 0; count < 5; count += 1) await hold('alice', 1n);
+      assert.deepEqual(await store.sweep({ max: 10, partition }), { expired: 0, more: false });
+      await advance(ttlMs + 1);
+
+      assert.deepEqual(await store.sweep({ max: 10, partition: `contract-${newId()}` }), {
+        expired: 0,
+        more: false,
+      });
+      assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 3, more: true });
+      assert.deepEqual(await store.sweep({ max: 3, partition }), { expired: 2, more: false });
+    },
+  },
+  {
+    name: 'QS-30 a period that turns with holds in flight leaves both periods exact',
+    run: async ({ reserve, settle, release, advance, expectState }) => {
+      const november = (amount: bigint) =>
+        line('alice', amount, { period: '2026-11', limit: 100n });
+      const december = (amount: bigint) =>
+        line('alice', amount, { period: '2026-12', limit: 100n });
+      const [settled = '', released = '', expired = '', next = ''] = newIds(4);
+      for (const id of [settled, released, expired]) {
+        await reserve(id, [november(10n)], { onExpire: { charge: [4n] } });
+      }
+      await reserve(next, [december(10n)]);
+
+      await settle(settled, [november(7n)]);
+      await release(released, [november(10n)]);
+      await settle(next, [december(9n)]);
+      await advance(ttlMs + 1);
+
+      await expectState('alice', { period: '2026-11', used: 11n, held: 0n, inFlight: 0 });
+      await expectState('alice', { period: '2026-12', used: 9n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-31 the clock of whoever asks may be wrong by an hour, and jump',
+    run: async ({ give, hold, extend, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+
+      for (const skewMs of [3_600_000, -3_600_000, 0]) {
+        await withSkewedClock(skewMs, async () => {
+          assert.equal((await extend(id)).status, 'held');
+          await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+        });
+      }
+    },
+  },
+  {
+    name: 'QS-32 ten thousand leases due at once slow no operation: each expires a few of them',
+    run: async (scene) => {
+      await scene.give('alice', 1_000_000n);
+      const total = 10_000;
+      await holdMany(scene, total);
+      await scene.advance(ttlMs + 1);
+
+      let left = total;
+      for (let touch = 0; touch < 3; touch += 1) {
+        const inFlight = (await scene.read('alice'))?.inFlight ?? 0;
+        assert(left - inFlight <= maxLazyExpirations, 'one operation expired too many');
+        left = inFlight;
+      }
+      const { store, partition } = scene;
+      for (let sweeps = 0; left > 0 && sweeps < 20; sweeps += 1) {
+        const { expired } = await store.sweep({ max: 1_000, partition });
+        assert(expired <= 1_000);
+        left -= expired;
+      }
+
+      assert.equal(left, 0);
+      await scene.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+];
+
+async function holdMany({ reserve }: Scene, total: number): Promise<void> {
+  for (let held = 0; held < total; held += 500) {
+    const results = await Promise.all(newIds(500).map((id) => reserve(id, [line('alice', 1n)])));
+    assert.equal(countOf(results, 'held'), 500);
+  }
+}
+
+/** Runs with the asker's own clock, `Date.now`, set wrong. */
+async function withSkewedClock(skewMs: number, run: () => Promise<void>): Promise<void> {
+  const now = Date.now;
+  Date.now = () => now() + skewMs;
+  try {
+    await run();
+  } finally {
+    Date.now = now;
+  }
+}

@@ -1,0 +1,253 @@
+/** Amounts and ids at their bounds, and beyond them. */
+import assert from 'node:assert/strict';
+import type { Nanos } from '../../../money.ts';
+import { maxNanos } from '../../../money.ts';
+import type { Line, ReserveInput } from '../../../ports/quota-store.ts';
+import type { QuotaCase } from './scene.ts';
+import { expectRefused, line, newId, ttlMs } from './scene.ts';
+
+export const numberCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-05 an amount that is negative, too large, fractional or no bigint changes nothing',
+    run: async ({ store, partition, give, hold, reserve, settle, extend, read }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      const before = await read('alice');
+
+      for (const amount of illegalAmounts()) {
+        const lines = [line('alice', amount)];
+        const adjustment = { id: newId(), partition, subject: 'alice', period: '' };
+        await expectRefused(() => reserve(newId(), lines));
+        await expectRefused(() => reserve(newId(), [line('alice', 1n, { limit: amount })]));
+        await expectRefused(() => settle(id, lines));
+        await expectRefused(() => extend(id, [amount]));
+        await expectRefused(() => store.adjust({ ...adjustment, limit: amount }));
+        await expectRefused(() =>
+          reserve(newId(), [line('alice', 5n)], { onExpire: { charge: [amount] } }),
+        );
+      }
+
+      assert.deepEqual(await read('alice'), before);
+    },
+  },
+  {
+    name: 'QS-05 a reserve of an illegal shape is refused and holds nothing',
+    run: async ({ give, reserve, read }) => {
+      for (const subject of ['a', 'b']) await give(subject, 100n);
+      const before = await read('a');
+      const [a, b] = [line('a', 1n), line('b', 1n)];
+      const illegal: readonly (readonly [readonly Line[], Partial<ReserveInput>?])[] = [
+        [[]],
+        [[b, a]],
+        [[a, a]],
+        [Array.from({ length: 9 }, (_, index) => line(`s${index}`, 1n))],
+        [[a], { ttlMs: 999 }],
+        [[a], { ttlMs: 900_001 }],
+        [[a], { ttlMs: 1_000.5 }],
+        [[a], { onExpire: { charge: [] } }],
+        [[a], { onExpire: { charge: [2n] } }],
+        [[a], { maxInFlight: [] }],
+        [[a], { maxInFlight: [0] }],
+        [[a], { maxInFlight: [1.5] }],
+      ];
+
+      for (const [lines, change] of illegal) {
+        await expectRefused(() => reserve(newId(), lines, change));
+      }
+
+      assert.deepEqual(await read('a'), before);
+    },
+  },
+  {
+    name: 'QS-05 an extend that does not fit its hold, or lasts too long, changes nothing',
+    run: async ({ give, hold, extend, read }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      const before = await read('alice');
+
+      await expectRefused(() => extend(id, [1n, 1n]));
+      await expectRefused(() => extend(id, []));
+      await expectRefused(() => extend(id, undefined, 999));
+      await expectRefused(() => extend(id, undefined, 900_001));
+
+      assert.deepEqual(await read('alice'), before);
+    },
+  },
+  {
+    name: 'QS-38 every amount up to 2^53 − 1 is kept to the last nano',
+    run: async ({ give, hold, settle, read }) => {
+      for (const [index, amount] of boundaryAmounts.entries()) {
+        const subject = `boundary-${index}`;
+        await give(subject, maxNanos);
+        const id = await hold(subject, amount);
+        assert.equal((await read(subject))?.held, amount);
+
+        await settle(id, [line(subject, amount)]);
+
+        const state = await read(subject);
+        assert.deepEqual([state?.limit, state?.used, state?.held], [maxNanos, amount, 0n]);
+      }
+    },
+  },
+  {
+    name: 'QS-38 sums that cross 2^31, 2^32 and 1e15 stay exact',
+    run: async ({ give, hold, settle, expectState, read }) => {
+      await give('alice', maxNanos);
+      const step = 333_333_333_333_333n;
+      let used = 0n;
+      for (const amount of [1n, 2_147_483_647n, 2_147_483_649n, step, step, step, step]) {
+        const id = await hold('alice', amount + 1n);
+        await settle(id, [line('alice', amount)]);
+        used += amount;
+        await expectState('alice', { used, held: 0n, inFlight: 0 });
+      }
+
+      const rest = maxNanos - used;
+      await hold('alice', rest);
+      assert.equal((await read('alice'))?.held, rest);
+    },
+  },
+  {
+    name: 'QS-38 the last nano is granted and not one more',
+    run: async ({ give, hold, reserve }) => {
+      await give('alice', maxNanos);
+      await hold('alice', maxNanos - 1n);
+      await hold('alice', 1n);
+
+      const result = await reserve(newId(), [line('alice', 1n)]);
+
+      assert(result.status === 'insufficient');
+      assert.equal(result.available, 0n);
+    },
+  },
+  {
+    name: 'QS-39 names of every legal character and full length work, and none meets another',
+    run: async ({ give, hold, expectState }) => {
+      const names = [longestName, 'a', 'A', 'a.', 'a-', 'a_', '0', 'constructor', '__proto__'];
+      for (const name of names) await give(name, 100n);
+
+      for (const [index, name] of names.entries()) await hold(name, BigInt(index + 1));
+
+      for (const [index, name] of names.entries()) {
+        await expectState(name, { used: 0n, held: BigInt(index + 1), inFlight: 1 });
+      }
+    },
+  },
+  {
+    name: 'QS-39 ids of both full lengths work',
+    run: async ({ give, reserve, settle, expectState }) => {
+      await give('alice', 100n);
+      // Random at the end, for a store may know ids for ever.
+      const long = `AZaz09_-${newId()}${newId()}`.slice(0, 64);
+      const short = newId().replaceAll('-', '').slice(0, 16);
+
+      for (const id of [long, short]) {
+        assert.equal((await reserve(id, [line('alice', 10n)])).status, 'held');
+        assert.equal((await settle(id, [line('alice', 10n)])).status, 'settled');
+      }
+
+      await expectState('alice', { used: 20n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-39 a subject and its period never run into one another',
+    run: async ({ reserve, expectState }) => {
+      const limit = 100n;
+      await reserve(newId(), [line('a', 1n, { limit })]);
+      await reserve(newId(), [line('a', 2n, { limit, period: '2026-11' })]);
+      await reserve(newId(), [line('a', 3n, { limit, period: '2026-11-20' })]);
+      await reserve(newId(), [line('a-2026-11', 4n, { limit })]);
+
+      await expectState('a', { used: 0n, held: 1n, inFlight: 1 });
+      await expectState('a', { period: '2026-11', used: 0n, held: 2n, inFlight: 1 });
+      await expectState('a', { period: '2026-11-20', used: 0n, held: 3n, inFlight: 1 });
+      await expectState('a-2026-11', { used: 0n, held: 4n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-39 partitions share nothing',
+    run: async ({ store, give, reserve, read }) => {
+      await give('alice', 100n);
+      const partition = `contract-${newId()}`;
+
+      await reserve(newId(), [line('alice', 1n, { limit: 5n })], { partition });
+
+      assert.equal((await read('alice'))?.held, 0n);
+      const other = await store.read('alice', '', partition);
+      assert.deepEqual([other?.limit, other?.held], [5n, 1n]);
+    },
+  },
+  {
+    name: 'QS-39 illegal names are refused by every operation',
+    run: async ({ store, partition, reserve, settle, release, read }) => {
+      for (const bad of illegalNames) {
+        const lines = [line(bad, 1n)];
+        await expectRefused(() => reserve(newId(), lines));
+        await expectRefused(() => settle(newId(), lines));
+        await expectRefused(() => release(newId(), lines));
+        await expectRefused(() => read(bad));
+        await expectRefused(() => store.read('alice', '', bad));
+        await expectRefused(() => store.sweep({ max: 1, partition: bad }));
+        const adjustment = { id: newId(), partition, subject: bad, period: '', limit: 1n };
+        await expectRefused(() => store.adjust(adjustment));
+      }
+    },
+  },
+  {
+    name: 'QS-39 illegal ids and periods are refused by every operation',
+    run: async ({ store, partition, reserve, settle, release, extend, read }) => {
+      const lines = [line('alice', 1n, { limit: 10n })];
+      for (const bad of ['short', 'x'.repeat(65), `${'x'.repeat(16)}:`, `${'x'.repeat(16)}\n`]) {
+        await expectRefused(() => reserve(bad, lines));
+        await expectRefused(() => settle(bad, lines));
+        await expectRefused(() => release(bad, lines));
+        await expectRefused(() => extend(bad));
+        const row = { partition, subject: 'alice', period: '', limit: 1n };
+        await expectRefused(() => store.adjust({ id: bad, ...row }));
+      }
+      for (const period of ['2026', '2026-11|a', '2026-11\n', '*', ' ']) {
+        await expectRefused(() => reserve(newId(), [line('alice', 1n, { period, limit: 10n })]));
+        await expectRefused(() => read('alice', period));
+      }
+      await expectRefused(async () =>
+        store.extend([
+          { id: newId(), partition, ttlMs },
+          { id: 'short', partition, ttlMs },
+        ]),
+      );
+
+      assert.equal(await read('alice'), undefined);
+    },
+  },
+];
+
+const boundaryAmounts: readonly Nanos[] = [
+  1n,
+  2n ** 31n,
+  2n ** 32n,
+  16_777_217n,
+  999_999_999_999_999n,
+  1_000_000_000_000_001n,
+  2n ** 53n - 1n,
+];
+
+const longestName = 'AZaz09._-'.padEnd(64, 'x');
+
+const illegalNames: readonly string[] = [
+  '',
+  'a|b',
+  'a:b',
+  '{a}',
+  'a*',
+  'a b',
+  'a\n',
+  'a\u0000',
+  'ä',
+  "a'--",
+  'x'.repeat(65),
+];
+
+/** What a host without types might pass; JSON is the honest way to a value of the wrong type. */
+function illegalAmounts(): readonly Nanos[] {
+  return [-1n, maxNanos + 1n, JSON.parse('5'), JSON.parse('1.5'), JSON.parse('"5"')];
+}

@@ -1,0 +1,90 @@
+/** What a reader may see, at any moment and after all is done. */
+import assert from 'node:assert/strict';
+import type { QuotaCase, Scene } from './scene.ts';
+import { line, newId, newIds, ttlMs } from './scene.ts';
+
+export const observationCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-41 balances outlive every lease and every memory of what has ended',
+    run: async ({ give, hold, settle, advance, read }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await settle(id, [line('alice', 10n)]);
+
+      for (let day = 0; day < 40; day += 1) await advance(86_400_000);
+
+      const state = await read('alice');
+      assert.deepEqual([state?.limit, state?.used, state?.held], [100n, 10n, 0n]);
+    },
+  },
+  {
+    name: 'QS-41 what has ended is remembered for the quarter of an hour a settle may be retried',
+    run: async ({ give, hold, settle, advance, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await settle(id, [line('alice', 10n)]);
+      await advance(15 * 60_000);
+      for (let count = 0; count < 5; count += 1) {
+        await settle(await hold('alice', 1n), [line('alice', 0n)]);
+      }
+
+      assert.equal((await settle(id, [line('alice', 10n)])).status, 'already');
+      await expectState('alice', { used: 10n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-46 readers under load never see a broken row',
+    run: async (scene) => {
+      await scene.give('alice', 500n);
+      const observe = async (): Promise<void> => {
+        const state = await scene.read('alice');
+        assert(state !== undefined);
+        assert(state.used >= 0n && state.held >= 0n);
+        assert(state.used + state.held <= state.limit);
+        // Each hold of the load is 10.
+        assert.equal(state.held, BigInt(state.inFlight) * 10n);
+      };
+
+      await Promise.all(
+        newIds(100).flatMap((id, index) => [cycle(scene, id, index), observe(), observe()]),
+      );
+
+      await observe();
+    },
+  },
+  {
+    name: 'QS-48 when all is quiet nothing is held, and what is used is what was charged',
+    run: async (scene) => {
+      await scene.give('alice', 100_000n);
+
+      const charges = await Promise.all(newIds(100).map((id, index) => cycle(scene, id, index)));
+      await scene.advance(ttlMs + 1);
+      const sweep = await scene.store.sweep({ max: 1_000, partition: scene.partition });
+
+      assert.equal(sweep.more, false);
+      const used = charges.reduce((sum, charge) => sum + charge, 0n);
+      await scene.expectState('alice', { used, held: 0n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-48 a subject nobody ever named has no row',
+    run: async ({ read }) => {
+      assert.equal(await read(newId()), undefined);
+    },
+  },
+];
+
+/**
+ * One request's life: held, then settled, released or left to its lease; resolves to its charge.
+ */
+async function cycle(scene: Scene, id: string, index: number): Promise<bigint> {
+  const { reserve, settle, release } = scene;
+  const result = await reserve(id, [line('alice', 10n)]);
+  if (result.status !== 'held' || index % 4 === 3) return 0n;
+  if (index % 4 === 2) {
+    await release(id, [line('alice', 10n)]);
+    return 0n;
+  }
+  await settle(id, [line('alice', 6n)]);
+  return 6n;
+}

@@ -1,0 +1,139 @@
+/** The contract of `UsageSink`: what was recorded is there after the close, exact and each once. */
+import assert from 'node:assert/strict';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import type { ContractCase } from './contract-case.ts';
+
+/** What is read back of a record. */
+export type StoredUsage = Pick<
+  UsageRecord,
+  'requestId' | 'keyId' | 'metadata' | 'heldNanos' | 'chargeNanos' | 'outcome'
+>;
+
+/** A sink to be proved, and how to read what it wrote. */
+export interface UsageSinkSetup {
+  readonly sink: UsageSink;
+  /** What was written, oldest first; called after the close only. */
+  stored(): MaybePromise<readonly StoredUsage[]>;
+  /** Called when the case is over, however it ended. */
+  cleanup?(): MaybePromise<void>;
+}
+
+/** The cases of the usage contract. `make` is called once a case; a sink must take 200 records. */
+export function usageSinkContract(
+  make: () => MaybePromise<UsageSinkSetup>,
+): readonly ContractCase[] {
+  return cases.map(({ name, run }) => ({
+    name,
+    run: async () => {
+      const setup = await make();
+      try {
+        await run(setup);
+      } finally {
+        await setup.cleanup?.();
+      }
+    },
+  }));
+}
+
+interface UsageCase {
+  readonly name: string;
+  readonly run: (setup: UsageSinkSetup) => Promise<void>;
+}
+
+const cases: readonly UsageCase[] = [
+  {
+    name: 'what was recorded is written by the time the sink is closed, in order',
+    run: async ({ sink, stored }) => {
+      const requestIds = Array.from({ length: 200 }, (_, index) => `req_${index}`);
+      for (const requestId of requestIds) await sink.record(usageRecord({ requestId }));
+
+      await sink.close();
+
+      const written = (await stored()).map((record) => record.requestId);
+      assert.deepEqual(written, requestIds);
+    },
+  },
+  {
+    name: 'fifty records at once are each written once',
+    run: async ({ sink, stored }) => {
+      const requestIds = Array.from({ length: 50 }, (_, index) => `req_${index}`);
+      await Promise.all(
+        requestIds.map(async (requestId) => sink.record(usageRecord({ requestId }))),
+      );
+
+      await sink.close();
+
+      const written = (await stored()).map((record) => record.requestId);
+      assert.deepEqual(written.toSorted(), requestIds.toSorted());
+    },
+  },
+  {
+    name: 'amounts are kept to the last nano',
+    run: async ({ sink, stored }) => {
+      const amounts = { heldNanos: 9_007_199_254_740_991n, chargeNanos: 9_007_199_254_740_989n };
+      await sink.record(usageRecord(amounts));
+
+      await sink.close();
+
+      const [record] = await stored();
+      assert.equal(record?.heldNanos, amounts.heldNanos);
+      assert.equal(record?.chargeNanos, amounts.chargeNanos);
+    },
+  },
+  {
+    name: 'labels of any characters come back as they were, and make no record of their own',
+    run: async ({ sink, stored }) => {
+      const metadata = { 'a\nb': '"}\r\n{"requestId":"forged"}\u0000\u2028\u001b[31m', team: 'ü' };
+      await sink.record(usageRecord({ requestId: 'req_first', metadata }));
+      await sink.record(usageRecord({ requestId: 'req_last' }));
+
+      await sink.close();
+
+      const [first, ...others] = await stored();
+      assert.deepEqual({ ...first?.metadata }, metadata);
+      assert.deepEqual(
+        others.map((record) => record.requestId),
+        ['req_last'],
+      );
+    },
+  },
+  {
+    name: 'a sink closed twice, or with nothing recorded, is closed',
+    run: async ({ sink, stored }) => {
+      await sink.close();
+      await sink.close();
+
+      assert.deepEqual(await stored(), []);
+    },
+  },
+];
+
+/** A record of a plain chat call, changed where asked. */
+export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
+  return {
+    requestId: 'req_1',
+    reservationId: 'reservation_0001',
+    keyId: 'key_alice',
+    group: 'chat',
+    metadata: undefined,
+    protocol: 'chat',
+    streamed: false,
+    modelId: 'gpt-5',
+    channelId: 'openai-1',
+    upstreamModel: 'gpt-5',
+    attempts: [{ channelId: 'openai-1', status: 200, reason: undefined, durationMs: 12 }],
+    startedAtMs: 1_767_225_600_000,
+    durationMs: 14,
+    firstByteMs: 13,
+    status: 200,
+    outcome: 'complete',
+    reason: undefined,
+    usage: { inputTokens: 3, cachedInputTokens: 0, outputTokens: 5, images: 0 },
+    basis: 'usage',
+    heldNanos: 100n,
+    chargeNanos: 8n,
+    price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 1_000_000n },
+    ...change,
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * A quota store as a host might write its first: promise-based, plain maps, every hold looked at
+ * each time. It shares no step with the one we ship, so the two also check one another.
+ */
+import type { Clock } from '../../src/clock.ts';
+import {
+  checkAdjust,
+  checkEnding,
+  checkExtend,
+  checkReserve,
+  checkRow,
+  checkSweep,
+} from '../../src/ports/quota-input.ts';
+import type { Line, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+
+interface Row {
+  limit: bigint | undefined;
+  used: bigint;
+  held: bigint;
+  inFlight: number;
+  enabled: boolean;
+  version: number;
+}
+
+interface Hold {
+  state: 'held' | 'settled' | 'released' | 'expired';
+  readonly asked: readonly Line[];
+  readonly partition: string;
+  amounts: readonly bigint[];
+  readonly onExpire: readonly bigint[];
+  charged: readonly bigint[];
+  endsAtMs: number;
+}
+
+export function simpleQuotaStore(clock: Clock): QuotaStore {
+  const rows = new Map<string, Row>();
+  const holds = new Map<string, Hold>();
+  const held = new Set<Hold>();
+  const adjusted = new Set<string>();
+  const key = (...parts: readonly string[]): string => parts.join('|');
+
+  const rowOf = (partition: string, { subject, period }: Pick<Line, 'subject' | 'period'>): Row => {
+    const name = key(partition, subject, period);
+    const row = rows.get(name) ?? {
+      ...{ limit: undefined, used: 0n, held: 0n },
+      ...{ inFlight: 0, enabled: true, version: 0 },
+    };
+    rows.set(name, row);
+    return row;
+  };
+  const move = (hold: Hold, part: 'held' | 'used', amounts: readonly bigint[], sign: bigint) => {
+    for (const [index, line] of hold.asked.entries()) {
+      const row = rowOf(hold.partition, line);
+      row[part] += sign * (amounts[index] ?? 0n);
+      row.version += 1;
+    }
+  };
+  const count = (hold: Hold, by: number): void => {
+    for (const line of hold.asked) rowOf(hold.partition, line).inFlight += by;
+  };
+  const end = (hold: Hold, state: Hold['state']): void => {
+    held.delete(hold);
+    hold.state = state;
+    move(hold, 'held', hold.amounts, -1n);
+    count(hold, -1);
+  };
+  /** By the lines of the settle, whatever rows were held: it is the one that knows. */
+  const charge = (partition: string, lines: readonly Line[]): void => {
+    for (const line of lines) {
+      const row = rowOf(partition, line);
+      row.used += line.amount;
+      row.version += 1;
+    }
+  };
+  const expire = (max: number, concerns: (hold: Hold) => boolean): number => {
+    let expired = 0;
+    for (const hold of held) {
+      if (expired === max) break;
+      if (hold.endsAtMs > clock.now() || !concerns(hold)) continue;
+      end(hold, 'expired');
+      move(hold, 'used', hold.onExpire, 1n);
+      expired += 1;
+    }
+    return expired;
+  };
+  const touch = (partition: string, lines: readonly Pick<Line, 'subject'>[]): void => {
+    const subjects = new Set(lines.map((line) => line.subject));
+    expire(
+      64,
+      (hold) =>
+        hold.partition === partition && hold.asked.some((line) => subjects.has(line.subject)),
+    );
+  };
+  const left = (row: Row | undefined, limit = row?.limit ?? 0n): bigint =>
+    limit - (row?.used ?? 0n) - (row?.held ?? 0n);
+  const busy = (partition: string, subject: string): number =>
+    [...held].filter(
+      (hold) => hold.partition === partition && hold.asked.some((line) => line.subject === subject),
+    ).length;
+  const show = (row: Row): QuotaState => ({ ...row, limit: row.limit ?? 0n });
+
+  return {
+    durability: 'process',
+    reserve: async (input) => {
+      checkReserve(input);
+      const { partition, lines } = input;
+      touch(partition, lines);
+      const known = holds.get(key(partition, input.id));
+      const answer = (hold: Hold, replay: boolean) =>
+        ({
+          status: 'held',
+          replay,
+          expiresAtMs: hold.endsAtMs,
+          available: hold.asked.map((line) => left(rowOf(partition, line))),
+        }) as const;
+      if (known !== undefined && known.state !== 'held') {
+        return { status: 'resolved', as: known.state };
+      }
+      if (known !== undefined) {
+        const names = (of: readonly Line[]): string =>
+          of.map((line) => key(line.subject, line.period, String(line.amount))).join();
+        return names(known.asked) === names(lines)
+          ? answer(known, true)
+          : { status: 'id_conflict' };
+      }
+      for (const [index, { subject, period, amount, limit }] of lines.entries()) {
+        const row = rows.get(key(partition, subject, period));
+        if (row?.enabled === false) return { status: 'disabled_subject', subject };
+        const bound = row?.limit ?? limit;
+        if (bound === undefined) return { status: 'unknown_subject', subject };
+        const available = left(row, bound);
+        if (available < amount) return { status: 'insufficient', subject, available };
+        const cap = input.maxInFlight?.[index];
+        if (cap !== undefined && busy(partition, subject) >= cap) {
+          return { status: 'too_many_in_flight', subject };
+        }
+      }
+      const hold: Hold = {
+        state: 'held',
+        asked: lines,
+        partition,
+        amounts: lines.map((line) => line.amount),
+        onExpire: input.onExpire === 'release' ? [] : input.onExpire.charge,
+        charged: [],
+        endsAtMs: clock.now() + input.ttlMs,
+      };
+      for (const line of lines) rowOf(partition, line).limit ??= line.limit;
+      move(hold, 'held', hold.amounts, 1n);
+      count(hold, 1);
+      holds.set(key(partition, input.id), hold);
+      held.add(hold);
+      return answer(hold, false);
+    },
+    extend: async (inputs) => {
+      checkExtend(inputs);
+      const all = inputs.map((input) => ({
+        ...input,
+        hold: holds.get(key(input.partition, input.id)),
+      }));
+      for (const { hold, add } of all) {
+        if (hold?.state === 'held' && add !== undefined) {
+          if (add.length !== hold.asked.length) throw new RangeError('one amount a line');
+        }
+      }
+      return all.map(({ hold, add, ttlMs }) => {
+        if (hold === undefined) return { status: 'gone', as: 'unknown' };
+        touch(hold.partition, hold.asked);
+        if (hold.state !== 'held') return { status: 'gone', as: hold.state };
+        hold.endsAtMs = clock.now() + ttlMs;
+        const grown = add ?? [];
+        for (const [index, line] of hold.asked.entries()) {
+          const available = left(rowOf(hold.partition, line));
+          const amount = grown[index] ?? 0n;
+          if (amount > 0n && available < amount) {
+            return { status: 'insufficient', subject: line.subject, available };
+          }
+        }
+        move(hold, 'held', grown, 1n);
+        hold.amounts = hold.amounts.map((amount, index) => amount + (grown[index] ?? 0n));
+        return { status: 'held', expiresAtMs: hold.endsAtMs };
+      });
+    },
+    settle: async (input) => {
+      checkEnding(input);
+      const { partition, lines } = input;
+      touch(partition, lines);
+      const known = holds.get(key(partition, input.id));
+      if (known?.state === 'settled') return { status: 'already', charged: known.charged };
+      if (known?.state === 'released') return { status: 'conflict', as: 'released' };
+      const charged = lines.map((line) => line.amount);
+      const hold = known ?? stranger(partition, lines);
+      holds.set(key(partition, input.id), hold);
+      hold.charged = charged;
+      if (known?.state === 'held') {
+        end(known, 'settled');
+        charge(partition, lines);
+        return { status: 'settled' };
+      }
+      hold.state = 'settled';
+      move(hold, 'used', hold.onExpire, -1n);
+      charge(partition, lines);
+      return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+    },
+    release: async (input) => {
+      checkEnding(input);
+      touch(input.partition, input.lines);
+      const known = holds.get(key(input.partition, input.id));
+      if (known !== undefined && known.state !== 'held') {
+        return { status: 'already', as: known.state };
+      }
+      if (known === undefined) {
+        holds.set(key(input.partition, input.id), stranger(input.partition, []));
+      } else {
+        end(known, 'released');
+      }
+      return { status: 'released' };
+    },
+    sweep: async (options) => {
+      checkSweep(options);
+      const concerns = (hold: Hold): boolean =>
+        options.partition === undefined || hold.partition === options.partition;
+      const expired = expire(options.max, concerns);
+      const more = [...held].some((hold) => hold.endsAtMs <= clock.now() && concerns(hold));
+      return { expired, more };
+    },
+    read: async (subject, period, partition) => {
+      checkRow(subject, period, partition);
+      touch(partition, [{ subject }]);
+      const row = rows.get(key(partition, subject, period));
+      return row === undefined ? undefined : show(row);
+    },
+    adjust: async (input) => {
+      checkAdjust(input);
+      touch(input.partition, [input]);
+      const row = rowOf(input.partition, input);
+      if (adjusted.has(key(input.partition, input.id))) return show(row);
+      adjusted.add(key(input.partition, input.id));
+      row.limit = input.limit ?? row.limit;
+      if (input.addLimit !== undefined) {
+        const sum = (row.limit ?? 0n) + input.addLimit;
+        row.limit = sum < 0n ? 0n : sum;
+      }
+      row.enabled = input.enabled ?? row.enabled;
+      row.version += 1;
+      return show(row);
+    },
+    check: async () => ({ ok: true }),
+    close: async () => {},
+  };
+}
+
+function stranger(partition: string, asked: readonly Line[]): Hold {
+  return {
+    ...{ state: 'released', asked, partition, endsAtMs: 0 },
+    ...{ amounts: [], onExpire: [], charged: [] },
+  };
+}

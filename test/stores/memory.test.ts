@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { issueKey } from '../../src/issue-key.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
+import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+describe('a key store', () => {
+  it('changes and forgets keys while it runs', () => {
+    const { secret, key } = issueKey({ group: 'chat', limitNanos: 1n });
+    const keys = memoryKeyStore({ keys: [{ secret, key }] });
+
+    expect(keys.update(key.id, { disabled: true })).toBe(true);
+    expect(keys.find(secret)).toEqual({ ...key, disabled: true });
+    expect(keys.remove(key.id)).toBe(true);
+    expect(keys.find(secret)).toBeUndefined();
+    expect([keys.update(key.id, {}), keys.remove(key.id)]).toEqual([false, false]);
+  });
+
+  it('gives no id and no secret away twice', () => {
+    const one = issueKey({ group: 'chat', limitNanos: 1n });
+    const two = issueKey({ group: 'chat', limitNanos: 1n });
+    const keys = memoryKeyStore({ keys: [one] });
+
+    expect(() => keys.add(two.secret, one.key)).toThrow(/is taken/);
+    expect(() => keys.add(one.secret, two.key)).toThrow(/is taken/);
+  });
+
+  it('T03 takes a secret that could be guessed only when told to, with a pepper', () => {
+    const { key } = issueKey({ group: 'chat', limitNanos: 1n });
+
+    expect(() => memoryKeyStore().add('password123', key)).toThrow(/could be guessed/);
+    expect(() => memoryKeyStore({ allowWeakKeys: true })).toThrow(/needs a pepper/);
+    const keys = memoryKeyStore({ allowWeakKeys: true, pepper: 'p' });
+    keys.add('password123', key);
+    expect(keys.find('password123')).toEqual(key);
+  });
+});
+
+const channel: Channel = {
+  id: 'openai-1',
+  dialect: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  credential: 'sk-one',
+  priority: 0,
+  weight: 1,
+};
+
+const model: Model = {
+  id: 'gpt-5',
+  vendor: 'OpenAI',
+  protocols: ['chat'],
+  groups: ['chat'],
+  price: { per: 'nothing' },
+  channels: [channel],
+};
+
+describe('a catalog refuses', () => {
+  const wrong: readonly (readonly [string, Partial<Model>])[] = [
+    ['an alias that is taken', { aliases: ['gpt-5'] }],
+    ['an empty id', { id: '' }],
+    ['an id with a control character', { id: 'a\nb' }],
+    ['an output bound of 0', { maxOutputTokens: 0 }],
+    ['a fractional context', { contextTokens: 1.5 }],
+    ['a timeout of 0', { timeouts: { idleMs: 0 } }],
+    ['an image price without rows', { price: { per: 'image', rows: [] } }],
+    ['a negative image price', { price: { per: 'image', rows: [{ nanos: -1n }] } }],
+    [
+      'a price beyond 2^53 − 1',
+      { price: { per: 'token', inputPerMillionNanos: 2n ** 53n, outputPerMillionNanos: 0n } },
+    ],
+    ['two channels of one id', { channels: [channel, channel] }],
+    ['a URL of another scheme', { channels: [{ ...channel, baseUrl: 'ftp://a' }] }],
+    ['a URL with a user', { channels: [{ ...channel, baseUrl: 'https://u:p@a' }] }],
+    ['a URL with an empty query', { channels: [{ ...channel, baseUrl: 'https://a/?' }] }],
+    ['a URL with a fragment', { channels: [{ ...channel, baseUrl: 'https://a/#b' }] }],
+    ['a negative weight', { channels: [{ ...channel, weight: -1 }] }],
+    ['an endless weight', { channels: [{ ...channel, weight: Number.POSITIVE_INFINITY }] }],
+    [
+      'an upstream model with a line break',
+      { channels: [{ ...channel, upstreamModel: 'a\r\nb' }] },
+    ],
+  ];
+
+  it.each(wrong)('%s, and names the model', (_what, change) => {
+    const id = change.id ?? model.id;
+
+    expect(() => staticCatalog([{ ...model, ...change }])).toThrow(
+      `Model ${JSON.stringify(id).replace('\\n', '\n')}: `,
+    );
+  });
+
+  it.each([
+    { baseUrl: 'https://b' },
+    { credential: 'sk-two' },
+    { dialect: 'gemini' as const },
+  ])('one account that two models describe differently: %o', (change) => {
+    const other = { ...model, id: 'other', channels: [{ ...channel, ...change }] };
+
+    expect(() => staticCatalog([model, other])).toThrow(/Model "other": channel "openai-1"/);
+  });
+
+  it('nothing of a URL’s user in its message', () => {
+    const channels = [{ ...channel, baseUrl: 'https://user:hunter2@a' }];
+
+    expect(() => staticCatalog([{ ...model, channels }])).not.toThrow(/hunter2/);
+  });
+});
+
+it('a catalog serves a model without channels, and one account under two models', () => {
+  const models = [model, { ...model, id: 'other' }, { ...model, id: 'bare', channels: [] }];
+
+  expect(staticCatalog(models).list('chat', 'chat')).toEqual(models);
+});
+
+describe('a rate limiter', () => {
+  it('grants its points at once and gives them back evenly', () => {
+    const clock = fakeClock();
+    const limiter = memoryRateLimiter({ points: 3, durationMs: 3_000, clock });
+    const grants = (): readonly boolean[] =>
+      [1, 1, 1, 1].map((points) => limiter.consume('a', points).granted);
+
+    expect(grants()).toEqual([true, true, true, false]);
+    clock.advance(1_000);
+    expect(grants()).toEqual([true, false, false, false]);
+    clock.advance(60_000);
+    expect(grants()).toEqual([true, true, true, false]);
+  });
+
+  it('takes nothing for a refused call, and says how long to wait', () => {
+    const clock = fakeClock();
+    const limiter = memoryRateLimiter({ points: 2, durationMs: 2_000, clock });
+    limiter.consume('a', 2);
+
+    for (let tries = 0; tries < 5; tries += 1) {
+      expect(limiter.consume('a', 1)).toEqual({ granted: false, retryAfterMs: 1_000 });
+    }
+    clock.advance(1_000);
+    expect(limiter.consume('a', 1)).toEqual({ granted: true });
+  });
+
+  it('counts each subject by itself, and T51 remembers only the latest', () => {
+    const limiter = memoryRateLimiter({
+      points: 1,
+      durationMs: 1_000,
+      clock: fakeClock(),
+      maxSubjects: 2,
+    });
+    limiter.consume('a', 1);
+    limiter.consume('b', 1);
+
+    expect([limiter.consume('a', 1).granted, limiter.consume('b', 1).granted]).toEqual([
+      false,
+      false,
+    ]);
+    for (const subject of ['c', 'd', 'e']) limiter.consume(subject, 1);
+    expect(limiter.consume('a', 1).granted).toBe(true);
+    expect(limiter.consume('e', 1).granted).toBe(false);
+  });
+
+  it('refuses points that could never be granted', () => {
+    const limiter = memoryRateLimiter({ points: 2, durationMs: 1_000 });
+
+    for (const points of [0, -1, 3, Number.NaN]) {
+      expect(() => limiter.consume('a', points)).toThrow(RangeError);
+    }
+  });
+});
+
+it('a usage sink keeps the latest records and finds the last of a request', () => {
+  const sink = memoryUsageSink({ limit: 2 });
+  for (const requestId of ['one', 'two', 'three']) sink.record(usageRecord({ requestId }));
+
+  expect(sink.records.map((record) => record.requestId)).toEqual(['two', 'three']);
+  expect(sink.find('one')).toBeUndefined();
+  expect(sink.find('three')?.requestId).toBe('three');
+});
+
+it('a fake clock calls each tick at its own moment, in order, until it is stopped', () => {
+  const clock = fakeClock(1_000);
+  const ticks: string[] = [];
+  clock.every(20, () => ticks.push(`slow ${clock.monotonicMs()}`));
+  const stop = clock.every(15, () => ticks.push(`fast ${clock.now()}`));
+
+  clock.advance(40);
+  stop();
+  clock.advance(20);
+
+  expect(ticks).toEqual(['fast 1015', 'slow 20', 'fast 1030', 'slow 40', 'slow 60']);
+});
