@@ -1,0 +1,41 @@
+/** What Google says when it refuses: google.rpc.Status and its own sentences. */
+import type { JsonObject } from '../../json.ts';
+import { json, type Script } from './scripts.ts';
+
+/** A refusal in Google's shape. */
+export function geminiError(
+  code: number,
+  status: string,
+  message: string,
+  details: readonly JsonObject[] = [],
+): Script {
+  const error = { code, message, status, ...(details.length > 0 ? { details } : {}) };
+  return json(code, { error });
+}
+
+/**
+ * Google's own words for a failure that is not the caller's. A 429 says when to retry in its
+ * details, not in a header.
+ */
+export function geminiFailure(code: 429 | 500 | 503): Script {
+  if (code === 429) {
+    return geminiError(
+      429,
+      'RESOURCE_EXHAUSTED',
+      'You exceeded your current quota, please check your plan and billing details.\n' +
+        'Please retry in 2s.',
+      [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }],
+    );
+  }
+  if (code === 500) return geminiError(500, 'INTERNAL', 'An internal error has occurred.');
+  return geminiError(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.');
+}
+
+/**
+ * What Google writes into a stream that fails half-way: the error bare, with no `data:` before it.
+ */
+export const geminiStreamError: string = `${JSON.stringify(
+  { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } },
+  null,
+  2,
+)}\n`;

@@ -1,0 +1,169 @@
+/** `POST /v1/images/generations` as OpenAI answers it, with pictures that decode. */
+import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import { type Voice, withFault } from './faults.ts';
+import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
+import { gradientPng } from './png.ts';
+import { counted, type World } from './provider.ts';
+import { imageTokens } from './recordings.ts';
+import { json, type Script } from './scripts.ts';
+
+const largestSide = 1024;
+const mebibyte = 1024 * 1024;
+
+/** Where a picture answered as a URL can be fetched from this server. */
+export const picturePath = '/files/images/';
+
+/**
+ * The answer to an image request, its model's fault included. Pictures are as large as `size` asks,
+ * up to 1024 a side, and 64 × 64 where it doesn't. A model `image-<n>mb` answers n MiB of Base64 a
+ * picture, written as the caller reads it.
+ */
+export function imagesScript(body: JsonValue | undefined, world: World, origin: string): Script {
+  const refusal = refuseBody(body) ?? refuseFields(body);
+  if (refusal !== undefined) return refusal;
+
+  const model = String(member(body, 'model'));
+  const megabytes = /^image-(\d{1,4})mb$/.exec(model)?.[1];
+  if (megabytes !== undefined) return bigImages(Number(megabytes), body, world);
+
+  const voice: Voice = {
+    error: openaiFailure,
+    streamError: openaiStreamError,
+    blocked: () =>
+      openaiError(400, 'Your request was rejected by the safety system.', {
+        type: 'image_generation_user_error',
+        code: 'moderation_blocked',
+      }),
+    empty: () => json(200, { created: world.createdAtSeconds, data: [] }),
+    slowMs: world.slowMs,
+  };
+  const script = answersUrls(model, body) ? urls(body, world, origin) : base64(model, body, world);
+  return withFault(model, script, voice);
+}
+
+/** A picture that was answered as a URL. */
+export function pictureScript(): Script {
+  return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
+}
+
+function refuseFields(body: JsonValue | undefined): Script | undefined {
+  if (typeof member(body, 'prompt') !== 'string') {
+    const message = "Missing required parameter: 'prompt'.";
+    return openaiError(400, message, { param: 'prompt', code: 'missing_required_parameter' });
+  }
+  const model = String(member(body, 'model'));
+  if (model.startsWith('gpt-image') && member(body, 'response_format') !== undefined) {
+    const message = "Unknown parameter: 'response_format'.";
+    return openaiError(400, message, { param: 'response_format', code: 'unknown_parameter' });
+  }
+  const n = member(body, 'n') ?? 1;
+  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > 10) {
+    const message = "Invalid 'n': expected an integer between 1 and 10.";
+    return openaiError(400, message, { param: 'n', code: 'invalid_value' });
+  }
+  if (sizeOf(body) === undefined) {
+    const message =
+      "Invalid value for 'size'. Supported values are: '1024x1024', '1024x1536', '1536x1024', " +
+      "and 'auto'.";
+    return openaiError(400, message, { param: 'size', code: 'invalid_value' });
+  }
+  return undefined;
+}
+
+/** DALL·E answers URLs unless asked for Base64; GPT-image never does; others when asked. */
+function answersUrls(model: string, body: JsonValue | undefined): boolean {
+  const format =
+    member(body, 'response_format') ?? (model.startsWith('dall-e') ? 'url' : 'b64_json');
+  return format === 'url';
+}
+
+function urls(body: JsonValue | undefined, world: World, origin: string): Script {
+  return json(200, {
+    created: world.createdAtSeconds,
+    data: perImage(body, () => ({ url: `${origin}${picturePath}${counted('img-', world)}.png` })),
+  });
+}
+
+function base64(model: string, body: JsonValue | undefined, world: World): Script {
+  const [width, height] = sizeOf(body) ?? [64, 64];
+  const picture = gradientPng(Math.min(width, largestSide), Math.min(height, largestSide));
+  const data = perImage(body, () => ({ b64_json: picture.toString('base64') }));
+  if (model.startsWith('dall-e')) return json(200, { created: world.createdAtSeconds, data });
+  return json(200, {
+    created: world.createdAtSeconds,
+    ...described(body),
+    data,
+    usage: usage(body),
+  });
+}
+
+function bigImages(megabytes: number, body: JsonValue | undefined, world: World): Script {
+  return {
+    headers: { 'content-type': 'application/json' },
+    chunks: bigReply(megabytes * mebibyte, body, world.createdAtSeconds),
+  };
+}
+
+/** A picture that decodes, followed by zeros up to the size asked for: decoders stop at its end. */
+function* bigReply(
+  base64Bytes: number,
+  body: JsonValue | undefined,
+  created: number,
+): Generator<string | Uint8Array> {
+  const picture = gradientPng(64, 64);
+  const padded = Buffer.concat([picture, Buffer.alloc((3 - (picture.length % 3)) % 3)]);
+  const start = padded.toString('base64').slice(0, base64Bytes);
+  const zeros = Buffer.alloc(65_536, 'A');
+
+  yield `{"created":${created},"data":[`;
+  for (let image = 0; image < imageCount(body); image++) {
+    yield `${image === 0 ? '' : ','}{"b64_json":"${start}`;
+    for (let left = base64Bytes - start.length; left > 0; left -= zeros.length) {
+      yield zeros.subarray(0, left);
+    }
+    yield '"}';
+  }
+  yield `],"usage":${JSON.stringify(usage(body))}}`;
+}
+
+function perImage(body: JsonValue | undefined, image: () => JsonObject): readonly JsonObject[] {
+  return Array.from({ length: imageCount(body) }, image);
+}
+
+function imageCount(body: JsonValue | undefined): number {
+  return Number(member(body, 'n') ?? 1);
+}
+
+/** Width and height asked for; undefined where `size` is neither `auto` nor two numbers. */
+function sizeOf(body: JsonValue | undefined): readonly [number, number] | undefined {
+  const size = member(body, 'size') ?? 'auto';
+  if (size === 'auto') return [64, 64];
+  const [, width, height] = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/.exec(String(size)) ?? [];
+  return width === undefined || height === undefined ? undefined : [Number(width), Number(height)];
+}
+
+function described(body: JsonValue | undefined): JsonObject {
+  return {
+    background: 'opaque',
+    output_format: 'png',
+    quality: qualityOf(body),
+    size: member(body, 'size') ?? 'auto',
+  };
+}
+
+/** The lowest where the request doesn't say. */
+function qualityOf(body: JsonValue | undefined): string {
+  const quality = member(body, 'quality');
+  return typeof quality === 'string' && Object.hasOwn(imageTokens, quality) ? quality : 'low';
+}
+
+function usage(body: JsonValue | undefined): JsonObject {
+  const textTokens = 13;
+  const outputTokens = (imageTokens[qualityOf(body)] ?? 0) * imageCount(body);
+  return {
+    input_tokens: textTokens,
+    input_tokens_details: { text_tokens: textTokens, image_tokens: 0 },
+    output_tokens: outputTokens,
+    total_tokens: textTokens + outputTokens,
+  };
+}

@@ -1,0 +1,91 @@
+/** Plays a script on a response: the only place that writes to a caller. */
+import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import type { Exchange } from './exchange.ts';
+import type { Piece, Script } from './scripts.ts';
+
+/**
+ * Plays until the script's last act, or until the caller has left, whichever comes first.
+ *
+ * @throws what Node says of a script that can't be sent: a status or a header that is none
+ */
+export async function play(script: Script, exchange: Exchange, paceMs: number): Promise<void> {
+  const { response, call } = exchange;
+  if (script.waitFor !== undefined) await Promise.race([script.waitFor, call.closed]);
+  if (script.delayMs !== undefined) await pause(script.delayMs, call.closed);
+  if (response.closed) return;
+  if (script.beforeHeaders !== undefined) {
+    exchange.breakOff(script.beforeHeaders);
+    return;
+  }
+
+  const ending = script.ending ?? 'end';
+  if (script.bare) {
+    const { socket } = response;
+    if (socket === null) return;
+    await writeAll(script.chunks ?? [], socket, exchange, paceMs);
+    exchange.breakOff(ending === 'end' ? 'close' : ending);
+    return;
+  }
+
+  writeHead(script, response);
+  if (script.chunks === undefined && ending === 'end') {
+    response.end(script.body ?? '');
+    return;
+  }
+  response.flushHeaders();
+  await writeAll(script.chunks ?? [script.body ?? ''], response, exchange, paceMs);
+  if (response.closed) return;
+  if (ending === 'end') response.end();
+  else exchange.breakOff(ending);
+}
+
+function writeHead(script: Script, response: ServerResponse): void {
+  response.statusCode = script.status ?? 200;
+  for (const [name, value] of Object.entries(script.headers ?? {})) response.setHeader(name, value);
+  if (script.chunks === undefined && !response.hasHeader('content-length')) {
+    response.setHeader('content-length', Buffer.byteLength(script.body ?? ''));
+  }
+}
+
+async function writeAll(
+  chunks: Iterable<Piece>,
+  out: Writable,
+  { call, response }: Exchange,
+  paceMs: number,
+): Promise<void> {
+  let first = true;
+  for (const piece of chunks) {
+    if (piece instanceof Promise) {
+      await Promise.race([piece, call.closed]);
+    } else {
+      if (!first && paceMs > 0) await pause(paceMs, call.closed);
+      if (response.closed) return;
+      await Promise.race([write(out, piece), call.closed]);
+      first = false;
+    }
+    if (response.closed) return;
+  }
+}
+
+/**
+ * Resolves when the kernel has the bytes and the event loop has polled its sockets since, so that a
+ * caller in this very process reads them by themselves. One turn is too few: the first comes before
+ * the poll when the write was made by a socket's event.
+ */
+function write(out: Writable, piece: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    out.write(piece, () => setImmediate(() => setImmediate(resolve)));
+  });
+}
+
+function pause(ms: number, closed: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    void closed.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

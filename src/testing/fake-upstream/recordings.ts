@@ -1,0 +1,143 @@
+/**
+ * What the providers said, as data. Adapted (shortened, ids and accounts replaced) from traffic
+ * recorded by pydantic-ai (MIT, Pydantic Services Inc.), and by OpenLLMetry, vercel/ai and
+ * Firebase's vertexai-sdk-test-data (Apache-2.0).
+ */
+import type { JsonObject } from '../../json.ts';
+
+/** A text as it was streamed: piece by piece. */
+export const chatPieces: readonly string[] = [
+  'Hi',
+  ' there',
+  '!',
+  ' How',
+  ' can',
+  ' I',
+  ' help',
+  ' today',
+  '?',
+  ' Tell me what you’d like to work on.',
+];
+
+/** The text that follows a tool's result. */
+export const chatAfterToolPieces: readonly string[] = [
+  'It',
+  ' is',
+  ' 57',
+  '°F',
+  ' and',
+  ' foggy',
+  ' right',
+  ' now',
+  '.',
+];
+
+/** Prompt and completion tokens of each kind of chat answer. */
+export const chatTokens = {
+  text: [12, 10],
+  afterTool: [129, 9],
+  toolCall: [82, 18],
+  structured: [83, 32],
+} as const;
+
+/** The members that stand beside every chat answer. */
+export const chatMarks: JsonObject = {
+  service_tier: 'default',
+  system_fingerprint: 'fp_f12167b370',
+};
+
+/** Headers OpenAI's answers carry beside their content type, cookies and all. */
+export const openaiHeaders: Readonly<Record<string, string>> = {
+  'openai-organization': 'org-fake',
+  'openai-processing-ms': '412',
+  'openai-version': '2020-10-01',
+  'x-ratelimit-limit-requests': '500',
+  'x-ratelimit-remaining-requests': '499',
+  'x-ratelimit-reset-requests': '120ms',
+  'cf-cache-status': 'DYNAMIC',
+  'set-cookie': '__cf_bm=fake; path=/; HttpOnly; Secure; SameSite=None',
+  server: 'cloudflare',
+};
+
+/** What one picture of 1024 × 1024 costs in output tokens, by quality. */
+export const imageTokens: Readonly<Record<string, number>> = {
+  low: 272,
+  medium: 1056,
+  high: 4160,
+};
+
+/** As {@link chatPieces}, with Google's bigger pieces. */
+export const geminiPieces: readonly string[] = ['Hello!', ' How can I help', ' you today?'];
+
+/** As {@link chatAfterToolPieces}. */
+export const geminiAfterToolPieces: readonly string[] = ['It is 57', '°F and foggy', ' right now.'];
+
+/** Prompt, candidate and thought tokens of each kind of native answer. */
+export const geminiTokens = {
+  text: [9, 9, 34],
+  afterTool: [91, 12, 0],
+  functionCall: [49, 15, 48],
+  structured: [21, 32, 0],
+} as const;
+
+/** Google's sealed thoughts: a caller has to send them back byte for byte. */
+export const thoughtSignature =
+  'CusBAXLI2nxjqlNFmkZhFvBKYO2Qbvj3E+G7N6BmlLYeobi9hrXb2MqtS/9TkFYVru/pjEa0jD3zRZrqHuyr/OCYx7S1' +
+  'b4Ukwh3oq6L9AZ09WbcKvaHyZNyTmcJy23JbOYYX3naiWgfUo2l/CW26R1YL7brQc9tgTYqpzljWs/8vBp1aGg==';
+
+/** The ratings of a prompt that was blocked. */
+export const blockedRatings: readonly JsonObject[] = [
+  { category: 'HARM_CATEGORY_SEXUALLY_EXPLICIT', probability: 'NEGLIGIBLE' },
+  { category: 'HARM_CATEGORY_HATE_SPEECH', probability: 'HIGH' },
+  { category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' },
+  { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'NEGLIGIBLE' },
+];
+
+/** Headers Google's answers carry beside their content type. */
+export const geminiHeaders: Readonly<Record<string, string>> = {
+  vary: 'Origin, X-Origin, Referer',
+  server: 'scaffolding on HTTPServer2',
+  'server-timing': 'gfet4t7; dur=412',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'SAMEORIGIN',
+  'x-xss-protection': '0',
+};
+
+/** OpenAI's models, as `GET /v1/models` lists them. */
+export const openaiModels: readonly string[] = [
+  'gpt-5-nano',
+  'gpt-4.1-nano',
+  'gpt-4o-mini',
+  'gpt-image-1',
+  'dall-e-3',
+];
+
+/** Google's models, as `GET /v1beta/models` lists them. */
+export const geminiModels: readonly JsonObject[] = [
+  {
+    name: 'models/gemini-2.5-flash',
+    version: '001',
+    displayName: 'Gemini 2.5 Flash',
+    inputTokenLimit: 1048576,
+    outputTokenLimit: 65536,
+    supportedGenerationMethods: ['generateContent', 'countTokens', 'createCachedContent'],
+    temperature: 1,
+    topP: 0.95,
+    topK: 64,
+    maxTemperature: 2,
+    thinking: true,
+  },
+  {
+    name: 'models/gemini-3-pro-preview',
+    version: '3-pro-preview-11-2025',
+    displayName: 'Gemini 3 Pro Preview',
+    inputTokenLimit: 1048576,
+    outputTokenLimit: 65536,
+    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    temperature: 1,
+    topP: 0.95,
+    topK: 64,
+    maxTemperature: 2,
+    thinking: true,
+  },
+];

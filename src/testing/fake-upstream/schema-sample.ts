@@ -1,0 +1,82 @@
+/** A small value that a JSON Schema allows: what a model answers that was made to keep to one. */
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+
+const deepest = 10;
+const longest = 1000;
+
+/**
+ * A value for the common shapes: types (Google's upper case too), `properties`, `items`, `enum`,
+ * `const`, `anyOf`, `oneOf` and local `$ref`. Objects get what they require, or all their
+ * properties where they require none. Other keywords are passed over.
+ */
+export function sampleOf(schema: JsonValue | undefined): JsonValue {
+  return sample(schema, schema, 0);
+}
+
+function sample(
+  schema: JsonValue | undefined,
+  root: JsonValue | undefined,
+  depth: number,
+): JsonValue {
+  if (depth > deepest || !isJsonObject(schema)) return null;
+  const target = member(schema, '$ref');
+  if (typeof target === 'string') return sample(resolve(target, root), root, depth + 1);
+  const constant = member(schema, 'const') ?? items(member(schema, 'enum'))[0];
+  if (constant !== undefined) return constant;
+  const branch = items(member(schema, 'anyOf') ?? member(schema, 'oneOf'))[0];
+  if (branch !== undefined) return sample(branch, root, depth + 1);
+
+  switch (typeOf(schema)) {
+    case 'object':
+      return sampleObject(schema, root, depth);
+    case 'array':
+      return sampleArray(schema, root, depth);
+    case 'string':
+      return 'sample'.padEnd(atLeast(member(schema, 'minLength')), '.');
+    case 'integer':
+    case 'number':
+      return member(schema, 'minimum') ?? 1;
+    case 'boolean':
+      return true;
+    default:
+      return null;
+  }
+}
+
+function typeOf(schema: JsonObject): string {
+  const declared = member(schema, 'type');
+  const first = Array.isArray(declared) ? items(declared)[0] : declared;
+  if (typeof first === 'string') return first.toLowerCase();
+  return member(schema, 'properties') === undefined ? 'null' : 'object';
+}
+
+function sampleObject(schema: JsonObject, root: JsonValue | undefined, depth: number): JsonObject {
+  const properties = member(schema, 'properties');
+  const required = items(member(schema, 'required')).filter((name) => typeof name === 'string');
+  const names =
+    required.length > 0 ? required : Object.keys(isJsonObject(properties) ? properties : {});
+  return Object.fromEntries(
+    names.map((name) => [name, sample(member(properties, name), root, depth + 1)]),
+  );
+}
+
+function sampleArray(
+  schema: JsonObject,
+  root: JsonValue | undefined,
+  depth: number,
+): readonly JsonValue[] {
+  const length = Math.max(1, atLeast(member(schema, 'minItems')));
+  const item = sample(member(schema, 'items'), root, depth + 1);
+  return Array.from({ length }, () => item);
+}
+
+/** A lower bound, itself bounded: a schema may ask for a billion. */
+function atLeast(bound: JsonValue | undefined): number {
+  return typeof bound === 'number' ? Math.min(bound, longest) : 0;
+}
+
+function resolve(target: string, root: JsonValue | undefined): JsonValue | undefined {
+  const [hash, ...names] = target.split('/');
+  if (hash !== '#') return undefined;
+  return names.reduce<JsonValue | undefined>((value, name) => member(value, name), root);
+}

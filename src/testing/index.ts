@@ -1,0 +1,35 @@
+/**
+ * Published as `tollgate/testing`: contracts as lists of cases, the fake upstream and the fake
+ * clock. Needs no test runner.
+ */
+export { type CatalogSetup, catalogContract } from './contracts/catalog.ts';
+export type { ContractCase } from './contracts/contract-case.ts';
+export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
+export { quotaStoreContract } from './contracts/quota-store.ts';
+export {
+  type StoredUsage,
+  type UsageSinkSetup,
+  usageRecord,
+  usageSinkContract,
+} from './contracts/usage-sink.ts';
+export { type FakeClock, fakeClock } from './fake-clock.ts';
+export type { RecordedCall } from './fake-upstream/exchange.ts';
+export { faultNames } from './fake-upstream/faults.ts';
+export {
+  type Break,
+  type Gate,
+  gate,
+  hang,
+  json,
+  type Piece,
+  raw,
+  reset,
+  type Script,
+  type ScriptHeaders,
+  sse,
+} from './fake-upstream/scripts.ts';
+export {
+  type FakeUpstream,
+  type FakeUpstreamOptions,
+  startFakeUpstream,
+} from './fake-upstream/server.ts';

@@ -1,0 +1,138 @@
+/** The fake Google is held to what the real SDK makes of it, pointed straight at it. */
+import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { collect, post } from './helpers.ts';
+
+let upstream: FakeUpstream;
+let google: GoogleGenAI;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream();
+  google = new GoogleGenAI({ apiKey: 'test', httpOptions: { baseUrl: upstream.origin } });
+});
+
+afterEach(() => upstream.close());
+
+const weatherDeclaration = {
+  name: 'get_weather',
+  parameters: {
+    type: Type.OBJECT,
+    properties: { city: { type: Type.STRING } },
+    required: ['city'],
+  },
+};
+
+describe('as Google', () => {
+  const ask = { model: 'gemini-x', contents: 'Hello!' };
+
+  it('answers with the model that was asked for and with usage', async () => {
+    const reply = await google.models.generateContent(ask);
+
+    expect(reply.text).toBe('Hello! How can I help you today?');
+    expect(reply.modelVersion).toBe('gemini-x');
+    expect(reply.usageMetadata).toMatchObject({ promptTokenCount: 9, totalTokenCount: 52 });
+  });
+
+  it('streams with the usage so far on every event', async () => {
+    const events = await collect(await google.models.generateContentStream(ask));
+
+    expect(events.map((event) => event.text ?? '').join('')).toBe(
+      'Hello! How can I help you today?',
+    );
+    expect(events.map((event) => event.usageMetadata?.candidatesTokenCount)).toEqual([3, 6, 9, 9]);
+    expect(events.at(-1)?.candidates?.[0]?.finishReason).toBe('STOP');
+  });
+
+  it('frames a stream with CRLF and no [DONE] for alt=sse, and as an array without', async () => {
+    const body = { contents: [{ parts: [{ text: 'Hello!' }] }] };
+    const path = '/v1beta/models/gemini-x:streamGenerateContent';
+    const events = await (await post(upstream, `${path}?alt=sse`, body)).text();
+    const array = await (await post(upstream, path, body)).json();
+
+    expect(events).toMatch(/^(data: [^\r\n]+\r\n\r\n)+$/);
+    expect(events).not.toContain('[DONE]');
+    expect(array).toHaveLength(4);
+  });
+
+  it('calls an offered function, streamed or not, and then answers its result', async () => {
+    const config = { tools: [{ functionDeclarations: [weatherDeclaration] }] };
+    const reply = await google.models.generateContent({ ...ask, config });
+    const events = await collect(await google.models.generateContentStream({ ...ask, config }));
+    const answered = await google.models.generateContent({
+      ...ask,
+      contents: [
+        { role: 'user', parts: [{ text: 'Weather?' }] },
+        { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: {} } }] },
+      ],
+      config,
+    });
+
+    const call = { name: 'get_weather', args: { city: 'sample' } };
+    expect(reply.functionCalls).toEqual([call]);
+    expect(reply.candidates?.[0]?.content?.parts?.[0]?.thoughtSignature).toMatch(/^CusB/);
+    expect(events.flatMap((event) => event.functionCalls ?? [])).toEqual([call]);
+    expect(answered.text).toContain('57°F');
+  });
+
+  it('calls no function where the mode forbids it', async () => {
+    const reply = await google.models.generateContent({
+      ...ask,
+      config: {
+        tools: [{ functionDeclarations: [weatherDeclaration] }],
+        toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.NONE } },
+      },
+    });
+
+    expect(reply.functionCalls).toBeUndefined();
+  });
+
+  it('keeps to a response schema in upper case', async () => {
+    const reply = await google.models.generateContent({
+      ...ask,
+      config: {
+        responseMimeType: 'application/json',
+        responseSchema: { type: Type.OBJECT, properties: { score: { type: Type.INTEGER } } },
+      },
+    });
+
+    expect(JSON.parse(reply.text ?? '')).toEqual({ score: 1 });
+  });
+
+  it('counts tokens and pages through its models', async () => {
+    const counted = await google.models.countTokens(ask);
+    const models = await collect(await google.models.list({ config: { pageSize: 4 } }));
+    const one = await google.models.get({ model: 'gemini-2.5-flash' });
+
+    expect(counted.totalTokens).toBe(9);
+    expect(models.map((model) => model.name)).toContain('models/demo-html');
+    expect(new Set(models.map((model) => model.name)).size).toBe(models.length);
+    expect(one.displayName).toBe('Gemini 2.5 Flash');
+  });
+
+  it('takes a model name with slashes and colons', async () => {
+    const body = { contents: [{ parts: [{ text: 'Hello!' }] }] };
+    const reply = await post(upstream, '/v1beta/models/vendor/m%3Afree:generateContent', body);
+
+    expect(await reply.json()).toMatchObject({ modelVersion: 'vendor/m:free' });
+  });
+
+  it('refuses what it does not know with its own 404 and 400', async () => {
+    const path = await post(upstream, '/v1beta/nothing', {});
+    const method = await post(upstream, '/v1beta/models/m:embedContent', {});
+    const messages = await post(upstream, '/v1beta/models/m:generateContent', { messages: [] });
+    const empty = await post(upstream, '/v1beta/models/m:generateContent', { contents: [] });
+
+    expect([path.status, method.status, messages.status, empty.status]).toEqual([
+      404, 404, 400, 400,
+    ]);
+    expect(await path.json()).toMatchObject({ error: { code: 404, status: 'NOT_FOUND' } });
+    expect(await messages.json()).toEqual({
+      error: {
+        code: 400,
+        message: 'Invalid JSON payload received. Unknown name "messages": Cannot find field.',
+        status: 'INVALID_ARGUMENT',
+      },
+    });
+  });
+});
