@@ -1,0 +1,58 @@
+/** Google's native wire format: `generateContent`, its stream, and `countTokens`. */
+import type { Call } from '../../call.ts';
+import type { Dialect } from '../dialect.ts';
+import { documentTap } from '../document-tap.ts';
+import { geminiArrayTap } from './array-tap.ts';
+import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
+import { geminiStreamTap } from './stream-tap.ts';
+import { geminiFigures, geminiUsage } from './usage.ts';
+
+export const gemini: Dialect = {
+  name: 'gemini',
+  errors: { body: (error) => Buffer.from(geminiErrorText(error)) },
+  path: (call, upstreamModel) => `/${resourceOf(upstreamModel)}:${methodOf(call)}`,
+  credential: (secret) => ({ 'x-goog-api-key': secret }),
+  edits: (call, upstreamModel) => {
+    const named = call.members.some(({ name }) => name === 'model');
+    const differs = call.modelId !== upstreamModel;
+    // The path decides; a body that names the model must name the same one upstream.
+    return named && differs
+      ? [{ name: 'model', value: JSON.stringify(resourceName(upstreamModel)) }]
+      : [];
+  },
+  tap: (call) => {
+    if (call.framing === 'sse') return geminiStreamTap();
+    if (call.framing === 'json_array') return geminiArrayTap();
+    return documentTap({
+      usageMember: 'usageMetadata',
+      readUsage: (usage) => (usage === undefined ? undefined : geminiFigures(usage)),
+    });
+  },
+  readUsage: geminiUsage,
+  readFailure: geminiFailure,
+  inBandFailure: geminiInBandFailure,
+};
+
+function methodOf(call: Call): string {
+  if (call.operation === 'count_tokens') return 'countTokens';
+  switch (call.framing) {
+    case 'json':
+      return 'generateContent';
+    case 'sse':
+      return 'streamGenerateContent?alt=sse';
+    case 'json_array':
+      return 'streamGenerateContent';
+  }
+}
+
+/** `models/x` for a bare name; `tunedModels/x` and `publishers/…/x` are resources already. */
+function resourceName(upstreamModel: string): string {
+  return /^(?:models|tunedModels|publishers)\//.test(upstreamModel)
+    ? upstreamModel
+    : `models/${upstreamModel}`;
+}
+
+/** Encoded segment by segment, so that a configured name can't leave its place in the path. */
+function resourceOf(upstreamModel: string): string {
+  return resourceName(upstreamModel).split('/').map(encodeURIComponent).join('/');
+}

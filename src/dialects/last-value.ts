@@ -1,0 +1,39 @@
+/** Finds members by bytes where parsing every event would cost more than relaying it. */
+
+const quote = 0x22;
+const colon = 0x3a;
+const backslash = 0x5c;
+
+/**
+ * The offset of the last value of a member in `bytes`, or undefined where the member is absent or
+ * its last value is null. `name` comes with its quotes; inside a JSON string it could only stand
+ * escaped.
+ */
+export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined {
+  for (let at = bytes.lastIndexOf(name); at !== -1; at = bytes.lastIndexOf(name, at - 1)) {
+    const value = valueBehind(bytes, at + name.length);
+    if (value !== undefined && bytes[at - 1] !== backslash) {
+      return bytes[value] === 0x6e ? undefined : value;
+    }
+    if (at === 0) break;
+  }
+  return undefined;
+}
+
+/** Whether the last value of the member is a string that says something. */
+export function endsWithText(bytes: Buffer, name: Uint8Array): boolean {
+  const value = lastValueOf(bytes, name);
+  return value !== undefined && bytes[value] === quote && bytes[value + 1] !== quote;
+}
+
+function valueBehind(bytes: Buffer, end: number): number | undefined {
+  const at = skipSpace(bytes, end);
+  return bytes[at] === colon ? skipSpace(bytes, at + 1) : undefined;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0a || bytes[at] === 0x0d)
+    at += 1;
+  return at;
+}

@@ -1,0 +1,64 @@
+/**
+ * OpenAI's wire format: chat completions and images, as OpenAI and the many compatible servers
+ * speak it.
+ */
+import { valueAt } from '../../bytes/members.ts';
+import type { MemberEdit } from '../../bytes/splice.ts';
+import type { Call } from '../../call.ts';
+import { isJsonObject } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import type { Dialect } from '../dialect.ts';
+import { documentTap } from '../document-tap.ts';
+import { openaiErrorText, openaiFailure, openaiInBandFailure } from './errors.ts';
+import { openaiStreamTap } from './stream-tap.ts';
+import { imagesOnly, openaiFigures, openaiUsage } from './usage.ts';
+
+export const openai: Dialect = {
+  name: 'openai',
+  errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
+  path: (call) => (call.operation === 'images' ? '/images/generations' : '/chat/completions'),
+  credential: (secret) => ({ authorization: `Bearer ${secret}` }),
+  edits: (call, upstreamModel, channel) => [
+    ...modelEdit(call, upstreamModel),
+    ...(call.operation === 'images' ? imageEdits(call, channel) : usageEdit(call, channel)),
+  ],
+  tap: (call) =>
+    call.framing === 'sse'
+      ? openaiStreamTap(!call.wantsUsage)
+      : documentTap({
+          usageMember: 'usage',
+          readUsage: (usage, images) =>
+            usage === undefined ? imagesOnly(images) : openaiFigures(usage, images),
+        }),
+  readUsage: openaiUsage,
+  readFailure: openaiFailure,
+  inBandFailure: openaiInBandFailure,
+};
+
+function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
+  return call.modelId === upstreamModel
+    ? []
+    : [{ name: 'model', value: JSON.stringify(upstreamModel) }];
+}
+
+/** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */
+function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (call.framing !== 'sse' || call.wantsUsage) return [];
+  if (channel.capabilities?.includeUsage === false) return [];
+  const member = call.members.find(({ name }) => name === 'stream_options');
+  const asked = member === undefined ? undefined : valueAt(call.body, member.value);
+  const options = isJsonObject(asked) ? { ...asked, include_usage: true } : { include_usage: true };
+  return [{ name: 'stream_options', value: JSON.stringify(options) }];
+}
+
+/**
+ * Base64 always: asked for where a server must be asked, left out where it refuses the word (WIRE
+ * §3).
+ */
+function imageEdits(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (channel.capabilities?.imageBase64 === 'response_format') {
+    return [{ name: 'response_format', value: '"b64_json"' }];
+  }
+  const asked = call.members.some(({ name }) => name === 'response_format');
+  return asked ? [{ name: 'response_format', value: undefined }] : [];
+}

@@ -1,0 +1,106 @@
+/**
+ * Errors in OpenAI's words: what its SDKs read, and what OpenAI-shaped upstreams say (WIRE §6.1).
+ */
+import type { ErrorCode, GatewayError } from '../../errors.ts';
+import { statusOf } from '../../errors.ts';
+import type { HeaderMap } from '../../http.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import type { FailureReport } from '../dialect.ts';
+import { retryAfterMs } from '../retry-after.ts';
+
+/** `type` and `code` of OpenAI's error object for each of our codes. */
+const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: string | null }>> =
+  {
+    invalid_request: { type: 'invalid_request_error', code: null },
+    not_portable: { type: 'invalid_request_error', code: null },
+    invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
+    insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
+    model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },
+    route_not_found: { type: 'invalid_request_error', code: 'unknown_url' },
+    model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+    method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
+    body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
+    unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
+    idempotency_in_progress: { type: 'invalid_request_error', code: 'idempotency_in_progress' },
+    idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
+    rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    upstream_rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    internal_error: { type: 'server_error', code: null },
+    not_implemented: { type: 'invalid_request_error', code: 'not_implemented' },
+    upstream_failed: { type: 'server_error', code: 'upstream_failed' },
+    no_channel: { type: 'server_error', code: 'no_channel' },
+    store_unavailable: { type: 'server_error', code: 'store_unavailable' },
+    overloaded: { type: 'server_error', code: 'overloaded' },
+    draining: { type: 'server_error', code: 'draining' },
+    upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
+  };
+
+/** OpenAI's error object as text. */
+export function openaiErrorText(error: GatewayError): string {
+  const { type, code } = words[error.code];
+  return JSON.stringify({
+    error: { message: error.message, type, param: error.param ?? null, code },
+  });
+}
+
+/** Codes that blame the account, not the request: its key, its billing, its country. */
+const accountCodes =
+  /^(?:invalid_api_key|insufficient_quota|billing_\w+|account_\w+|unsupported_country_region_territory)$/;
+
+/**
+ * Reads an error document in every shape that OpenAI-compatible upstreams were seen to send:
+ * `{error:{…}}`, `[{error:{…}}]`, `{error:"…"}`, `{message}`, `{detail}`.
+ */
+export function openaiFailure(status: number, headers: HeaderMap, body: Uint8Array): FailureReport {
+  const parsed = parseJson(Buffer.from(body).toString('utf8'));
+  const report = failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
+  return {
+    ...report,
+    status,
+    retryAfterMs: retryAfterMs(headers, Date.parse(headers.date ?? '') || 0),
+  };
+}
+
+/** An error inside a 2xx document or event, or undefined where it holds none. */
+export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
+  const error = member(document, 'error');
+  if (error === undefined || error === null) return undefined;
+  return failureIn(document, 502);
+}
+
+function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
+  const error = member(document, 'error');
+  const source = isJsonObject(error) ? error : document;
+  const code = text(member(source, 'code')) ?? text(member(source, 'type'));
+  const numeric = Number(member(source, 'code') ?? member(source, 'status'));
+  const message =
+    text(error) ??
+    text(member(source, 'message')) ??
+    text(member(document, 'message')) ??
+    text(member(document, 'detail'));
+  return {
+    status: numeric >= 400 && numeric < 600 ? numeric : (statusOfType(code) ?? fallback),
+    message,
+    code,
+    param: text(member(source, 'param')),
+    retryAfterMs: undefined,
+    accountFault: code !== undefined && accountCodes.test(code),
+  };
+}
+
+function statusOfType(code: string | undefined): number | undefined {
+  switch (code) {
+    case 'invalid_request_error':
+      return 400;
+    case 'rate_limit_error':
+    case 'rate_limit_exceeded':
+    case 'insufficient_quota':
+      return statusOf.rate_limited;
+    default:
+      return undefined;
+  }
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

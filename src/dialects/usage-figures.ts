@@ -1,0 +1,23 @@
+/** Reads the figures of a reply without trust: whole numbers in a sane range, or none at all. */
+import { type JsonValue, member } from '../json.ts';
+import type { Usage } from '../money.ts';
+
+/** Far above every context window: a larger figure is a mistake or a lie. */
+const absurd = 100_000_000;
+
+/** A count: 0 where the member is absent or null, NaN where it is absurd. */
+export function figure(holder: JsonValue | undefined, name: string): number {
+  const value = member(holder, name) ?? 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < absurd
+    ? value
+    : Number.NaN;
+}
+
+/** The figures as a usage, or undefined as soon as one of them is absurd. */
+export function usageOf(figures: Usage): Usage | undefined {
+  const { inputTokens, cachedInputTokens, outputTokens, images } = figures;
+  if (!Number.isSafeInteger(inputTokens + cachedInputTokens + outputTokens + images))
+    return undefined;
+  // Some vendors count cached tokens apart from the prompt's.
+  return { ...figures, inputTokens: Math.max(inputTokens, cachedInputTokens) };
+}

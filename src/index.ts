@@ -1,0 +1,89 @@
+/** The public entry: the one file that re-exports. */
+export {
+  type ChargePolicy,
+  type ChargeRule,
+  chargePolicy,
+  type Ending,
+  type ReplyKind,
+} from './charge-policy.ts';
+export { type Clock, systemClock } from './clock.ts';
+export {
+  ConfigurationError,
+  type ErrorCode,
+  GatewayError,
+  type GatewayErrorDetails,
+  isGatewayError,
+  statusOf,
+  UpstreamError,
+  type UpstreamStage,
+} from './errors.ts';
+export type { EventListener, GatewayEvent, PortName } from './events.ts';
+export { createGateway, type Gateway } from './gateway.ts';
+export type {
+  GatewayHandler,
+  GatewayRequest,
+  GatewayResponse,
+  HeaderMap,
+  IncomingHeaders,
+  ReplyBody,
+} from './http.ts';
+export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
+export {
+  costOf,
+  type FreePrice,
+  type ImagePrice,
+  maxNanos,
+  type Nanos,
+  type Price,
+  type TokenPrice,
+  type Usage,
+} from './money.ts';
+export type { GatewayOptions } from './options.ts';
+export {
+  type CallOptions,
+  type MaybePromise,
+  StoreCorrupt,
+  StoreUnavailable,
+} from './ports/call-options.ts';
+export type {
+  Capabilities,
+  Catalog,
+  Channel,
+  DialectName,
+  Model,
+  ProtocolName,
+  Timeouts,
+} from './ports/catalog.ts';
+export type { ApiKey, KeyStore, QuotaSubject } from './ports/key-store.ts';
+export type {
+  AdjustInput,
+  ChargeBasis,
+  ExtendInput,
+  ExtendResult,
+  Line,
+  QuotaState,
+  QuotaStore,
+  ReleaseInput,
+  ReleaseResult,
+  ReserveInput,
+  ReserveResult,
+  SettleInput,
+  SettleResult,
+} from './ports/quota-store.ts';
+export type { RateDecision, RateLimiter } from './ports/rate-limiter.ts';
+export type {
+  ByteSink,
+  UpstreamBody,
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from './ports/upstream-client.ts';
+export type { Attempt, CallOutcome, UsageRecord, UsageSink } from './ports/usage-sink.ts';
+export { digestSecret } from './secret.ts';
+export { jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
+export { staticCatalog } from './stores/memory/catalog.ts';
+export { type MemoryKeyStore, memoryKeyStore } from './stores/memory/key-store.ts';
+export { memoryQuotaStore } from './stores/memory/quota-store.ts';
+export { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
+export { type MemoryUsageSink, memoryUsageSink } from './stores/memory/usage-sink.ts';
+export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

@@ -1,0 +1,200 @@
+/**
+ * The options of a gateway: what a host may set, what holds where it does not, and the check at
+ * start-up. A default has its home here; the README's table is tested against this file.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { ConfigurationError } from './errors.ts';
+import type { EventListener } from './events.ts';
+import type { Catalog, Timeouts } from './ports/catalog.ts';
+import type { KeyStore } from './ports/key-store.ts';
+import type { QuotaStore } from './ports/quota-store.ts';
+import type { RateLimiter } from './ports/rate-limiter.ts';
+import type { UpstreamClient } from './ports/upstream-client.ts';
+import type { UsageSink } from './ports/usage-sink.ts';
+
+/** What a host hands to `createGateway`. */
+export interface GatewayOptions {
+  /** Where keys are found. */
+  readonly keys: KeyStore;
+  /** Where quota is held and charged. */
+  readonly quota: QuotaStore;
+  /** The live list of models. */
+  readonly catalog: Catalog;
+  /** Limits how often a key may call; quota limits how much. */
+  readonly rateLimiter?: RateLimiter;
+  /** Where usage records go. */
+  readonly usage?: UsageSink;
+  /** Speaks HTTP to upstreams; for tests and for hosts with a network of their own. */
+  readonly upstream?: UpstreamClient;
+  /** Headers that may carry the key of the native protocol; the first that is present decides. */
+  readonly nativeKeyHeaders?: readonly string[];
+  /**
+   * Accepts the native key as `?key=` too. Addresses end up in logs: off unless a client needs it.
+   */
+  readonly allowQueryKey?: boolean;
+  /** The largest chat or native request body, in bytes. */
+  readonly maxBodyBytes?: number;
+  /** The largest image request body, in bytes. */
+  readonly maxImageBodyBytes?: number;
+  /** All request bodies buffered at once, in bytes; beyond, 503. */
+  readonly maxBufferedBytes?: number;
+  /** Calls running at once in this gateway; beyond, 503. */
+  readonly maxConcurrentCalls?: number;
+  /** How long upstreams may take; a model's and a channel's own waits come first. */
+  readonly timeouts?: Partial<Timeouts>;
+  /** The lease of a hold, in ms, renewed at a third of it while the call runs. */
+  readonly leaseMs?: number;
+  /** How long a store may take to answer, in ms; beyond, 503. */
+  readonly storeTimeoutMs?: number;
+  /** What each ending of a call costs its caller. */
+  readonly chargePolicy?: ChargePolicy;
+  /** Hears what happens; see `GatewayEvent`. */
+  readonly onEvent?: EventListener;
+  /** Time, for tests. */
+  readonly clock?: Clock;
+  /** Makes request and reservation ids, 16 to 64 of `A-Za-z0-9_-`, unique for ever. */
+  readonly ids?: () => string;
+  /** A number in [0, 1) that picks among channels, for tests. */
+  readonly random?: () => number;
+}
+
+/** The options with every default filled in: one frozen snapshot that a call keeps to its end. */
+export type Settings = Readonly<
+  Required<Omit<GatewayOptions, 'rateLimiter' | 'usage' | 'upstream' | 'timeouts' | 'onEvent'>>
+> & {
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly usage: UsageSink | undefined;
+  readonly timeouts: Timeouts;
+  readonly onEvent: EventListener | undefined;
+};
+
+/** What holds where a host says nothing. */
+export const defaultOptions: {
+  readonly nativeKeyHeaders: readonly string[];
+  readonly allowQueryKey: boolean;
+  readonly maxBodyBytes: number;
+  readonly maxImageBodyBytes: number;
+  readonly maxBufferedBytes: number;
+  readonly maxConcurrentCalls: number;
+  readonly timeouts: Timeouts;
+  readonly leaseMs: number;
+  readonly storeTimeoutMs: number;
+} = {
+  nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
+  allowQueryKey: false,
+  maxBodyBytes: 32 * 1024 * 1024,
+  maxImageBodyBytes: 1024 * 1024,
+  maxBufferedBytes: 256 * 1024 * 1024,
+  maxConcurrentCalls: 10_000,
+  timeouts: {
+    connectMs: 5_000,
+    firstByteStreamedMs: 120_000,
+    firstByteMs: 300_000,
+    idleMs: 120_000,
+    totalMs: 900_000,
+  },
+  leaseMs: 30_000,
+  storeTimeoutMs: 1_000,
+};
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
+export function settingsOf(options: GatewayOptions): Settings {
+  const checked = optionsSchema.safeParse(options);
+  if (!checked.success) throw configurationError(checked.error);
+  return {
+    ...defaultOptions,
+    ids: randomUUID,
+    random: Math.random,
+    chargePolicy,
+    clock: options.clock ?? systemClock(),
+    rateLimiter: undefined,
+    usage: undefined,
+    onEvent: undefined,
+    ...withoutUndefined(options),
+    timeouts: { ...defaultOptions.timeouts, ...withoutUndefined(options.timeouts ?? {}) },
+  };
+}
+
+/** `{ a: undefined }` means what `{}` means: a host's JavaScript often has it so. */
+function withoutUndefined<T extends object>(value: T): T {
+  const kept = { ...value };
+  for (const name of Object.keys(kept)) {
+    if (Reflect.get(kept, name) === undefined) Reflect.deleteProperty(kept, name);
+  }
+  return kept;
+}
+
+function methods(...names: readonly string[]): z.ZodType {
+  return z.custom(
+    (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      names.every((name) => typeof Reflect.get(value, name) === 'function'),
+    `must be an object with ${names.map((name) => `${name}()`).join(', ')}`,
+  );
+}
+
+const positive: z.ZodType = z
+  .int('must be a positive integer')
+  .positive('must be a positive integer');
+const aFunction: z.ZodType = z.custom((value) => typeof value === 'function', 'must be a function');
+const headerName = /^[a-z0-9-]+$/;
+
+const optionsSchema = z.strictObject({
+  keys: methods('find'),
+  quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
+  catalog: methods('find', 'list'),
+  rateLimiter: methods('consume').optional(),
+  usage: methods('record', 'close').optional(),
+  upstream: methods('send', 'close').optional(),
+  nativeKeyHeaders: z
+    .array(z.string().regex(headerName, 'must be lower-case header names'))
+    .min(1, 'must name at least one header')
+    .optional(),
+  allowQueryKey: z.boolean('must be true or false').optional(),
+  maxBodyBytes: positive.optional(),
+  maxImageBodyBytes: positive.optional(),
+  maxBufferedBytes: positive.optional(),
+  maxConcurrentCalls: positive.optional(),
+  timeouts: z
+    .strictObject({
+      connectMs: positive.optional(),
+      firstByteStreamedMs: positive.optional(),
+      firstByteMs: positive.optional(),
+      idleMs: positive.optional(),
+      totalMs: positive.optional(),
+    })
+    .optional(),
+  leaseMs: z
+    .int('must be 1,000 to 900,000')
+    .min(1_000, 'must be 1,000 to 900,000')
+    .max(900_000, 'must be 1,000 to 900,000')
+    .optional(),
+  storeTimeoutMs: positive.optional(),
+  chargePolicy: z.custom((value) => typeof value === 'object' && value !== null).optional(),
+  onEvent: aFunction.optional(),
+  clock: methods('now', 'monotonicMs', 'every').optional(),
+  ids: aFunction.optional(),
+  random: aFunction.optional(),
+});
+
+function configurationError(error: z.ZodError): ConfigurationError {
+  const issue = error.issues[0];
+  if (issue === undefined) return new ConfigurationError('options are not valid.');
+  if (issue.code === 'unrecognized_keys') {
+    return new ConfigurationError(
+      `options.${[...issue.path, issue.keys[0]].join('.')} does not exist. Take it out, or look for its name in the README's table of options.`,
+    );
+  }
+  const path = ['options', ...issue.path].join('.');
+  return new ConfigurationError(
+    `${path} ${issue.message}. Leave optional ones out for the default.`,
+  );
+}

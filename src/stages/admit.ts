@@ -1,0 +1,58 @@
+/** Finds the model a call names and checks that the key's group may use it. */
+import type { Call } from '../call.ts';
+import { GatewayError } from '../errors.ts';
+import type { Settings } from '../options.ts';
+import type { Model, ProtocolName } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import type { PortGuard } from './port-guard.ts';
+
+/**
+ * The model, resolved from its id or an alias, byte for byte.
+ *
+ * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`
+ */
+export async function admit(
+  call: Call,
+  key: ApiKey,
+  settings: Settings,
+  guard: PortGuard,
+): Promise<Model> {
+  const model = await guard.ask('catalog', 'find', () => settings.catalog.find(call.modelId));
+  if (model === undefined || !model.protocols.includes(call.protocol)) {
+    throw unknownModel(call.modelId, call.protocol);
+  }
+  if (!model.groups.includes(key.group)) {
+    throw new GatewayError(
+      'model_not_allowed',
+      `This key's group may not use the model ${named(call.modelId)}.`,
+      { param: 'model' },
+    );
+  }
+  const { maxCandidates } = model;
+  if (maxCandidates !== undefined && call.demand.candidates > maxCandidates) {
+    const param = call.protocol === 'native' ? 'generationConfig.candidateCount' : 'n';
+    throw new GatewayError(
+      'invalid_request',
+      `\`${param}\` may be at most ${maxCandidates} for this model.`,
+      { param },
+    );
+  }
+  return model;
+}
+
+/** The same words for a call and for a look-up. */
+export function unknownModel(modelId: string, protocol: ProtocolName): GatewayError {
+  const list = protocol === 'native' ? 'GET /v1beta/models' : 'GET /v1/models';
+  return new GatewayError(
+    'model_not_found',
+    `There is no model ${named(modelId)} here. List the models with ${list} and copy a name.`,
+    { param: 'model' },
+  );
+}
+
+/**
+ * A model's name is the one piece of input that is echoed: bounded, and without control characters.
+ */
+function named(modelId: string): string {
+  return JSON.stringify(modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?'));
+}

@@ -1,0 +1,90 @@
+/**
+ * Finds the key of a request: which header counts, what a secret may look like, and one answer for
+ * every no.
+ */
+import { GatewayError } from '../errors.ts';
+import type { GatewayRequest } from '../http.ts';
+import type { Settings } from '../options.ts';
+import type { DialectName } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import { secretKind } from '../secret.ts';
+import type { PortGuard } from './port-guard.ts';
+
+/** What a secret may hold at all: printable ASCII without what separates values in a header. */
+const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
+
+/**
+ * The key that sent this request. Runs while the body is still unread.
+ *
+ * @throws GatewayError `invalid_key`, alike for a key that is missing, malformed, unknown, expired
+ *   or disabled; `store_unavailable` when the key store can't tell
+ */
+export async function authenticate(
+  request: GatewayRequest,
+  speaks: DialectName,
+  settings: Settings,
+  guard: PortGuard,
+): Promise<ApiKey> {
+  const secret = speaks === 'openai' ? bearerSecret(request) : nativeSecret(request, settings);
+  if (secret === undefined || !secretSyntax.test(secret) || secretKind(secret) === 'forged') {
+    throw invalidKey(speaks, settings);
+  }
+  const key = await guard.ask('keys', 'find', (options) => settings.keys.find(secret, options));
+  if (key === undefined || key.disabled || hasExpired(key, settings)) {
+    throw invalidKey(speaks, settings);
+  }
+  return key;
+}
+
+function hasExpired(key: ApiKey, { clock }: Settings): boolean {
+  return key.expiresAtMs !== undefined && clock.now() >= key.expiresAtMs;
+}
+
+function bearerSecret(request: GatewayRequest): string | undefined {
+  const value = headerOnce(request, 'authorization');
+  const match = value === undefined ? null : /^bearer ([^ ]+)$/i.exec(value);
+  return match?.[1];
+}
+
+/**
+ * The first native header that is present decides: Google's SDKs put a placeholder into their own.
+ */
+function nativeSecret(request: GatewayRequest, settings: Settings): string | undefined {
+  const name = settings.nativeKeyHeaders.find((header) => request.headers[header] !== undefined);
+  if (name !== undefined) return headerOnce(request, name);
+  return settings.allowQueryKey
+    ? (new URLSearchParams(request.search).get('key') ?? undefined)
+    : undefined;
+}
+
+/**
+ * The value of a header that was sent exactly once and that `Connection` does not claim for the hop
+ * before. Node keeps the first of two `Authorization` lines and joins two of another name, so that
+ * only the raw list tells.
+ */
+function headerOnce(request: GatewayRequest, name: string): string | undefined {
+  const connection = String(request.headers.connection ?? '').toLowerCase();
+  if (connection.split(',').some((token) => token.trim() === name)) {
+    throw new GatewayError(
+      'invalid_request',
+      `The Connection header may not name ${name}. Leave it out of Connection.`,
+    );
+  }
+  const { rawHeaders } = request;
+  let found: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() !== name) continue;
+    if (found !== undefined) return undefined;
+    found = rawHeaders[index + 1];
+  }
+  return found;
+}
+
+function invalidKey(speaks: DialectName, settings: Settings): GatewayError {
+  const how =
+    speaks === 'openai' ? 'Authorization: Bearer <key>' : `${settings.nativeKeyHeaders[0]}: <key>`;
+  return new GatewayError(
+    'invalid_key',
+    `The API key is missing, malformed or disabled. Send the complete key in the header \`${how}\`.`,
+  );
+}

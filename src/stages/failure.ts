@@ -1,0 +1,212 @@
+/**
+ * What becomes of an upstream's failure: what the caller is told, whether another channel may be
+ * tried, and how the call ends for money. One table, after FAULTS §3.2 and §4.
+ */
+import type { Call } from '../call.ts';
+import type { Ending } from '../charge-policy.ts';
+import type { FailureReport } from '../dialects/dialect.ts';
+import { redact } from '../dialects/redact.ts';
+import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
+import type { Model } from '../ports/catalog.ts';
+
+/**
+ * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
+ * chat and native are asked once more elsewhere, an image never. `never`: no other channel would do
+ * better, or the caller would pay twice.
+ */
+export type Retry = 'elsewhere' | 'once' | 'never';
+
+/** A failed try. */
+export interface CallFailure {
+  readonly error: GatewayError;
+  readonly ending: Ending;
+  readonly retry: Retry;
+  /** For events and records. */
+  readonly reason: string;
+  readonly status: number | undefined;
+}
+
+/** What a status of an upstream means. */
+interface Row {
+  readonly code: ErrorCode;
+  readonly reason: string;
+  readonly retry: Retry;
+  readonly ran: boolean;
+  /** The upstream's own words may help the caller mend the request (ARCHITECTURE T). */
+  readonly tells?: boolean;
+}
+
+const badRequest: Row = {
+  code: 'invalid_request',
+  reason: 'upstream_refused',
+  retry: 'never',
+  ran: false,
+  tells: true,
+};
+const account: Row = {
+  code: 'upstream_failed',
+  reason: 'upstream_auth_error',
+  retry: 'elsewhere',
+  ran: false,
+};
+const timeout: Row = {
+  code: 'upstream_timeout',
+  reason: 'upstream_timeout',
+  retry: 'never',
+  ran: true,
+};
+const overloaded: Row = {
+  code: 'no_channel',
+  reason: 'upstream_overloaded',
+  retry: 'once',
+  ran: true,
+};
+
+const byStatus: Readonly<Record<number, Row>> = {
+  400: badRequest,
+  401: account,
+  402: account,
+  403: { ...account, reason: 'upstream_forbidden' },
+  // The channel's upstreamModel is wrong, or the account lacks it: our configuration, not the
+  // caller.
+  404: { ...account, reason: 'upstream_model_not_found' },
+  408: timeout,
+  413: { ...badRequest, code: 'body_too_large' },
+  422: badRequest,
+  429: {
+    code: 'upstream_rate_limited',
+    reason: 'upstream_rate_limited',
+    retry: 'elsewhere',
+    ran: false,
+  },
+  503: overloaded,
+  504: timeout,
+  524: timeout,
+  529: overloaded,
+};
+const serverError: Row = {
+  code: 'upstream_failed',
+  reason: 'upstream_error',
+  retry: 'once',
+  ran: true,
+};
+const protocolError: Row = {
+  code: 'upstream_failed',
+  reason: 'upstream_protocol_error',
+  retry: 'never',
+  ran: true,
+};
+
+/** Callers are told to wait at least a second, and at most what SDKs obey. */
+const shortestWaitMs = 1_000;
+const longestWaitMs = 60_000;
+
+/** A refusal of the upstream: by its status, or by the one that an in-band error names. */
+export function refusedByUpstream(
+  report: FailureReport,
+  call: Call,
+  model: Model,
+  told: { readonly hideErrors: boolean; readonly secrets: readonly string[] },
+): CallFailure {
+  const row = rowOf(report);
+  const words =
+    row.tells === true && !told.hideErrors && report.message !== undefined
+      ? redact(report.message, told.secrets)
+      : undefined;
+  const image = call.operation === 'images';
+  // An image that may have run is no lack of accounts: the caller must look before it tries again.
+  const code = image && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
+  const waits = code === 'upstream_rate_limited' || code === 'no_channel';
+  return {
+    error: new GatewayError(code, words ?? toldOf(code, row.ran, call, model), {
+      reason: row.reason,
+      ...(report.param !== undefined && words !== undefined
+        ? { param: plainParam(report.param) }
+        : {}),
+      ...(waits ? { retryAfterMs: clamped(report.retryAfterMs) } : {}),
+    }),
+    ending: row.ran ? 'failed' : 'not_run',
+    retry: image && row.retry === 'once' ? 'never' : row.retry,
+    reason: row.reason,
+    status: report.status,
+  };
+}
+
+/** The transport broke: nothing, or only half of an answer, came. */
+export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
+  const ran = error.stage !== 'connect';
+  const code: ErrorCode = error.timedOut && ran ? 'upstream_timeout' : 'upstream_failed';
+  const once = call.operation === 'images' || error.timedOut ? 'never' : 'once';
+  return {
+    error: new GatewayError(code, toldOf(code, ran, call, model), {
+      reason: error.reason,
+      cause: error,
+    }),
+    ending: ran ? 'failed' : 'not_run',
+    retry: ran ? (error.stage === 'body' ? 'never' : once) : 'elsewhere',
+    reason: error.reason,
+    status: undefined,
+  };
+}
+
+/** A 2xx whose body is not what was asked for. `ending` says whether it may have cost something. */
+export function badReply(
+  reason: string,
+  ending: Ending,
+  call: Call,
+  model: Model,
+  status: number,
+): CallFailure {
+  const code = 'upstream_failed';
+  return {
+    error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
+    ending,
+    retry: 'never',
+    reason,
+    status,
+  };
+}
+
+/** An image that may have run is not to be bought again blindly (spec §7). */
+function toldOf(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
+  return ran && call.operation === 'images'
+    ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
+    : sentence(code, model);
+}
+
+/** What a caller is told of each failure; nothing of it comes from the upstream. */
+export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string {
+  switch (code) {
+    case 'no_channel':
+      return `No available ${model.vendor} accounts`;
+    case 'upstream_rate_limited':
+      return 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
+    case 'upstream_timeout':
+      return 'The upstream did not answer in time. Retry later.';
+    case 'body_too_large':
+      return 'The request is too large for this model.';
+    case 'invalid_request':
+      return 'The upstream refused the request as invalid. Check its fields against the model’s documentation.';
+    default:
+      return 'The upstream failed to answer this request. Retry later.';
+  }
+}
+
+function rowOf(report: FailureReport): Row {
+  const { status } = report;
+  const row = byStatus[status];
+  if (report.accountFault && status < 500) return status === 429 && row ? row : account;
+  if (row !== undefined) return row;
+  return status >= 500 && status < 600 ? serverError : protocolError;
+}
+
+function clamped(waitMs: number | undefined): number {
+  return Math.min(Math.max(waitMs ?? shortestWaitMs, shortestWaitMs), longestWaitMs);
+}
+
+/**
+ * A member's name as an upstream gave it: bounded, and nothing that could carry more than a name.
+ */
+function plainParam(param: string): string {
+  return param.slice(0, 64).replace(/[^\w.[\]-]/g, '');
+}

@@ -1,0 +1,18 @@
+/** Asks the rate limiter, where the host has one, whether this key may call just now. */
+import { GatewayError } from '../errors.ts';
+import type { Settings } from '../options.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import type { PortGuard } from './port-guard.ts';
+
+/** @throws GatewayError `rate_limited` with the wait */
+export async function limit(key: ApiKey, settings: Settings, guard: PortGuard): Promise<void> {
+  const { rateLimiter } = settings;
+  if (rateLimiter === undefined) return;
+  const decision = await guard.ask('rate_limiter', 'consume', () => rateLimiter.consume(key.id, 1));
+  if (decision.granted) return;
+  throw new GatewayError(
+    'rate_limited',
+    'Too many requests. Reduce concurrency and retry after the time in Retry-After.',
+    { reason: 'rate', retryAfterMs: decision.retryAfterMs },
+  );
+}

@@ -1,0 +1,52 @@
+/** Answers the model lists and single-model reads, filtered by the key's group and by protocol. */
+import type { JsonObject } from '../json.ts';
+import type { Settings } from '../options.ts';
+import type { Model, ProtocolName } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import type { Route } from '../protocols/endpoints.ts';
+import { geminiModel, geminiModelList, openaiModel, openaiModelList } from '../protocols/models.ts';
+import { unknownModel } from './admit.ts';
+import type { PortGuard } from './port-guard.ts';
+
+type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
+
+/**
+ * @throws GatewayError `model_not_found` for a model this group can't see, as for one there is not
+ */
+export async function listModels(
+  route: ModelsRoute,
+  search: string,
+  key: ApiKey,
+  settings: Settings,
+  guard: PortGuard,
+): Promise<JsonObject> {
+  const protocols: readonly ProtocolName[] =
+    route.speaks === 'gemini' ? ['native'] : ['chat', 'images'];
+  const native = route.speaks === 'gemini';
+  if (route.modelId !== undefined) {
+    const model = await visibleModel(route.modelId, protocols, key, settings, guard);
+    return native ? geminiModel(model) : openaiModel(model);
+  }
+  const lists = await Promise.all(
+    protocols.map((protocol) =>
+      guard.ask('catalog', 'list', () => settings.catalog.list(key.group, protocol)),
+    ),
+  );
+  const models = [...new Map(lists.flat().map((model) => [model.id, model])).values()];
+  return native ? geminiModelList(models, search) : openaiModelList(models);
+}
+
+async function visibleModel(
+  modelId: string,
+  protocols: readonly ProtocolName[],
+  key: ApiKey,
+  settings: Settings,
+  guard: PortGuard,
+): Promise<Model> {
+  const model = await guard.ask('catalog', 'find', () => settings.catalog.find(modelId));
+  const visible =
+    model?.groups.includes(key.group) &&
+    model.protocols.some((protocol) => protocols.includes(protocol));
+  if (!visible) throw unknownModel(modelId, protocols[0] ?? 'chat');
+  return model;
+}

@@ -1,0 +1,132 @@
+/** Holds the quota of a call on every subject its key is charged to, in one atomic step. */
+import { GatewayError } from '../errors.ts';
+import type { Nanos } from '../money.ts';
+import type { Settings } from '../options.ts';
+import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
+import { defaultPartition } from '../ports/quota-input.ts';
+import type { Line, ReserveResult } from '../ports/quota-store.ts';
+import type { PortGuard } from './port-guard.ts';
+
+/** A hold that stands; whoever has it must end it exactly once. */
+export interface Reservation {
+  readonly id: string;
+  readonly partition: string;
+  readonly lines: readonly Line[];
+  readonly nanos: Nanos;
+}
+
+/**
+ * The hold.
+ *
+ * @throws GatewayError `insufficient_quota`, `rate_limited` for too many at once,
+ *   `store_unavailable`
+ */
+export async function reserve(
+  key: ApiKey,
+  nanos: Nanos,
+  settings: Settings,
+  guard: PortGuard,
+): Promise<Reservation> {
+  const id = settings.ids();
+  const partition = key.quotaPartition ?? defaultPartition;
+  const subjects = heldSubjects(key);
+  if (key.quota.length === 0) throw noQuota('unknown_subject');
+  const nowMs = settings.clock.now();
+  const lines = subjects.map((subject) => lineOf(subject, subject.counts ? 0n : nanos, nowMs));
+  const input = {
+    id,
+    partition,
+    lines,
+    ttlMs: settings.leaseMs,
+    onExpire: 'release',
+    maxInFlight: subjects.map(({ maxInFlight }) => maxInFlight),
+  } as const;
+  let result: ReserveResult;
+  try {
+    result = await guard.ask('quota', 'reserve', (options) =>
+      settings.quota.reserve(input, options),
+    );
+  } catch (error) {
+    // The hold may stand although no answer came; a release that overtakes it blocks it.
+    void Promise.resolve(guard.ask('quota', 'release', () => settings.quota.release(input))).catch(
+      () => undefined,
+    );
+    throw error;
+  }
+  if (result.status === 'held') return { id, partition, lines, nanos };
+  throw refusalOf(result, guard);
+}
+
+/** A subject of a hold; one that only counts calls holds no money. */
+type HeldSubject = QuotaSubject & { readonly counts?: true };
+
+/**
+ * Sorted, as stores lock them. A cap on the key's calls gets a line of its own where it has none.
+ */
+function heldSubjects(key: ApiKey): readonly HeldSubject[] {
+  const { id, quota, maxInFlight } = key;
+  if (maxInFlight === undefined) return sorted(quota);
+  if (quota.some((subject) => subject.id === id)) {
+    return sorted(
+      quota.map((subject) => (subject.id === id ? { ...subject, maxInFlight } : subject)),
+    );
+  }
+  return sorted([...quota, { id, period: 'total', limitNanos: 0n, maxInFlight, counts: true }]);
+}
+
+function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
+  return subjects.length < 2
+    ? subjects
+    : [...subjects].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+}
+
+function lineOf(subject: QuotaSubject, nanos: Nanos, nowMs: number): Line {
+  return {
+    subject: subject.id,
+    period: periodName(subject.period, nowMs),
+    amount: nanos,
+    ...(subject.limitNanos === undefined ? {} : { limit: subject.limitNanos }),
+  };
+}
+
+/** The UTC name of the span that is running: `2026-11-20`, `2026-11`, or nothing for all time. */
+export function periodName(period: QuotaSubject['period'], nowMs: number): string {
+  switch (period) {
+    case 'total':
+      return '';
+    case 'month':
+      return new Date(nowMs).toISOString().slice(0, 7);
+    case 'day':
+      return new Date(nowMs).toISOString().slice(0, 10);
+  }
+}
+
+function refusalOf(
+  result: Exclude<ReserveResult, { readonly status: 'held' }>,
+  guard: PortGuard,
+): GatewayError {
+  switch (result.status) {
+    case 'insufficient':
+    case 'unknown_subject':
+    case 'disabled_subject':
+      return noQuota(result.status);
+    case 'too_many_in_flight':
+      return new GatewayError(
+        'rate_limited',
+        'Too many requests of this key are running at once. Wait for one to end.',
+        { reason: 'in_flight', retryAfterMs: 1_000 },
+      );
+    default:
+      // A fresh id that ended already, or an answer no contract knows: fail closed.
+      return guard.corrupt('quota', 'reserve');
+  }
+}
+
+/** One text for every lack: a balance is nobody's business but the host's. */
+function noQuota(reason: string): GatewayError {
+  return new GatewayError(
+    'insufficient_quota',
+    'The quota of this key or of its group is not sufficient for this request. Ask whoever issued the key.',
+    { reason },
+  );
+}

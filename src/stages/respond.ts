@@ -1,0 +1,98 @@
+/** Writes answers: the headers every one of them carries, and refusals in the caller's dialect. */
+import type { Framing } from '../call.ts';
+import { dialects } from '../dialects/table.ts';
+import { type GatewayError, statusOf } from '../errors.ts';
+import type { GatewayResponse, HeaderMap } from '../http.ts';
+import type { JsonObject } from '../json.ts';
+import type { DialectName } from '../ports/catalog.ts';
+
+/** What every answer of one gateway to one request says. */
+export interface AnswerContext {
+  readonly requestId: string;
+  /** The headers that carry keys: no shared cache may hand one key's answer to another. */
+  readonly vary: string;
+}
+
+const contentTypes: Readonly<Record<Framing, string>> = {
+  json: 'application/json',
+  json_array: 'application/json',
+  sse: 'text/event-stream; charset=utf-8',
+};
+
+/**
+ * The headers of a reply in this framing. A stream asks proxies and compressors to let it through.
+ */
+export function replyHeaders({ requestId, vary }: AnswerContext, framing: Framing): HeaderMap {
+  if (framing === 'json') {
+    return {
+      'content-type': contentTypes.json,
+      'cache-control': 'no-store',
+      'x-request-id': requestId,
+      vary,
+      'x-content-type-options': 'nosniff',
+    };
+  }
+  return {
+    'content-type': contentTypes[framing],
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'x-request-id': requestId,
+    vary,
+    'x-content-type-options': 'nosniff',
+  };
+}
+
+/** A whole reply in one piece. */
+export function wholeReply(context: AnswerContext, body: Uint8Array): GatewayResponse {
+  const headers = { ...replyHeaders(context, 'json'), 'content-length': String(body.length) };
+  return { status: 200, headers, body };
+}
+
+export function jsonReply(context: AnswerContext, document: JsonObject): GatewayResponse {
+  return wholeReply(context, Buffer.from(JSON.stringify(document)));
+}
+
+/** The answer to OPTIONS where no host is there to give its own. */
+export function allowed(context: AnswerContext, allow: string): GatewayResponse {
+  const { requestId, vary } = context;
+  return {
+    status: 204,
+    headers: { allow, 'x-request-id': requestId, vary, 'content-length': '0' },
+    body: new Uint8Array(0),
+  };
+}
+
+/** A refusal or failure, in the words of the dialect that was spoken to us. */
+export function refusal(
+  context: AnswerContext,
+  error: GatewayError,
+  speaks: DialectName,
+  isImage: boolean,
+): GatewayResponse {
+  const body = dialects[speaks].errors.body(error);
+  const status = statusOf[error.code];
+  return {
+    status,
+    headers: {
+      ...replyHeaders(context, 'json'),
+      'content-length': String(body.length),
+      ...waitHeaders(error),
+      ...(error.allow === undefined ? {} : { allow: error.allow }),
+      // An SDK that tries an image again by itself buys it again (WIRE §3).
+      ...(mustNotRetry(status, isImage) ? { 'x-should-retry': 'false' } : {}),
+      // What is left of the body must not be read as the next request.
+      ...(status === 413 || error.code === 'draining' ? { connection: 'close' } : {}),
+    },
+    body,
+  };
+}
+
+function mustNotRetry(status: number, isImage: boolean): boolean {
+  return status === 401 || status === 403 || (isImage && status >= 500);
+}
+
+function waitHeaders({ retryAfterMs }: GatewayError): HeaderMap {
+  if (retryAfterMs === undefined) return {};
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return { 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
+}
