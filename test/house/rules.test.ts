@@ -1,0 +1,37 @@
+/** Every file keeps the rules of the house, and every rule would notice if one did not. */
+import { describe, expect, it } from 'vitest';
+import { rules } from './rules.ts';
+import { parse, readText, repoFiles, sources } from './sources.ts';
+
+const files = sources();
+
+describe('every file', () => {
+  it('is read at all', () => {
+    expect(files.map(({ fileName }) => fileName)).toContain('src/errors.ts');
+  });
+
+  for (const { sentence, covers, find } of rules) {
+    it(sentence, () => {
+      expect(files.filter(({ fileName }) => covers(fileName)).flatMap(find)).toEqual([]);
+    });
+  }
+
+  it('is free of paths of a machine', () => {
+    const machine = /(?<![\w.~-])(?:\/(?:home|root|tmp|Users|work)\/\w|[A-Z]:\\\w)/;
+    const text = repoFiles().filter((path) => path !== 'package-lock.json' && !isBinary(path));
+
+    expect(text.filter((path) => machine.test(readText(path)))).toEqual([]);
+  });
+});
+
+describe('a file that breaks a rule is noticed', () => {
+  for (const { sentence, sample, find } of rules) {
+    it(`not so: ${sentence}`, () => {
+      expect(find(parse('src/sample.ts', sample))).not.toEqual([]);
+    });
+  }
+});
+
+function isBinary(path: string): boolean {
+  return /\.(?:png|jpe?g|webp|gz|tgz|ico)$/.test(path);
+}

@@ -1,0 +1,208 @@
+/** What no file may hold: each rule with where it holds and a sample that proves it would bite. */
+import ts from 'typescript';
+import { nodesOf, placeOf } from './sources.ts';
+
+/** A rule of `STYLE`; `find` gives the places that break it. */
+export interface Rule {
+  readonly sentence: string;
+  readonly covers: (path: string) => boolean;
+  readonly sample: string;
+  readonly find: (file: ts.SourceFile) => readonly string[];
+}
+
+const everywhere = (): boolean => true;
+const published = (path: string): boolean => /^(?:src|adapters)\//.test(path);
+
+/** Every rule that one file alone can break. */
+export const rules: readonly Rule[] = [
+  {
+    sentence: 'opens with a doc comment',
+    covers: everywhere,
+    sample: `import 'node:fs';\n`,
+    find: (file) => (file.text.startsWith('/**') ? [] : [file.fileName]),
+  },
+  {
+    sentence: 'has at most 400 lines',
+    covers: everywhere,
+    sample: '\n'.repeat(401),
+    find: (file) => (file.text.split('\n').length > 401 ? [file.fileName] : []),
+  },
+  {
+    sentence: 'has at most 100 columns',
+    covers: everywhere,
+    sample: `// ${'x'.repeat(98)}`,
+    find: longLines,
+  },
+  {
+    sentence: 'has no default export',
+    covers: (path) => !path.endsWith('.config.ts'),
+    sample: 'export default function named() {}',
+    find: nodes((node) => ts.isExportAssignment(node) || isDefaultModifier(node)),
+  },
+  {
+    sentence: 'exports what it declares: only an index re-exports, and never by star',
+    covers: everywhere,
+    sample: `export { a } from './a.ts';`,
+    find: nodes((node) => ts.isExportDeclaration(node) && !isNamedIndexExport(node)),
+  },
+  {
+    sentence: 'has no any',
+    covers: everywhere,
+    sample: 'let a: any;',
+    find: nodes((node) => node.kind === ts.SyntaxKind.AnyKeyword),
+  },
+  {
+    sentence: 'asserts no type: no as but as const, outside json.ts',
+    covers: (path) => path !== 'src/json.ts',
+    sample: 'const a = b as string;',
+    find: nodes(isAssertion),
+  },
+  {
+    sentence: 'asserts nothing to be there with !',
+    covers: everywhere,
+    sample: 'a!.b();',
+    find: nodes(
+      (node) =>
+        ts.isNonNullExpression(node) ||
+        (ts.isVariableDeclaration(node) && node.exclamationToken !== undefined),
+    ),
+  },
+  {
+    sentence: 'says nothing on the console',
+    covers: published,
+    sample: `console.log('a');`,
+    find: nodes((node) => ts.isIdentifier(node) && node.text === 'console'),
+  },
+  {
+    sentence: 'listens to nothing on the process, which is the host’s',
+    covers: published,
+    sample: `process.once('SIGTERM', stop);`,
+    find: nodes(
+      (node) =>
+        ts.isPropertyAccessExpression(node) &&
+        node.expression.getText() === 'process' &&
+        /^(?:on|once|addListener|prependListener|prependOnceListener)$/.test(node.name.text),
+    ),
+  },
+  {
+    sentence: 'never uses the global fetch, whose bundled copy can mix up replies',
+    covers: published,
+    sample: `await fetch('http://upstream');`,
+    find: nodes((node) => ts.isCallExpression(node) && node.expression.getText() === 'fetch'),
+  },
+  {
+    sentence: 'has classes only for errors',
+    covers: published,
+    sample: 'class Service {}',
+    find: nodes((node) => ts.isClassLike(node) && !extendsError(node)),
+  },
+  {
+    sentence: 'keeps no state in a module',
+    covers: published,
+    sample: 'let calls = 0;',
+    find: nodes((node) => ts.isSourceFile(node.parent) && isState(node)),
+  },
+  {
+    sentence: 'leaves nothing to be done later',
+    covers: everywhere,
+    sample: '// TODO: finish',
+    find: comments(/\b(?:TODO|FIXME|XXX|HACK)\b/),
+  },
+  {
+    sentence: 'silences no checker, but where a type test expects an error',
+    covers: everywhere,
+    sample: '// @ts-ignore because',
+    find: (file) =>
+      comments(file.fileName.startsWith('test/types/') ? silencers : expectError)(file),
+  },
+  {
+    sentence: 'documents what it exports',
+    covers: published,
+    sample: '/** The file. */\nexport const limit = 1;',
+    find: undocumentedExports,
+  },
+];
+
+const silencers =
+  /biome-ignore|@ts-ignore|@ts-nocheck|eslint-disable|oxlint-disable|(?:v8|c8|istanbul) ignore/;
+const expectError = new RegExp(`${silencers.source}|@ts-expect-error`);
+
+function nodes(breaks: (node: ts.Node) => boolean): Rule['find'] {
+  return (file) =>
+    [...nodesOf(file)]
+      .slice(1)
+      .filter(breaks)
+      .map((node) => placeOf(file, node.getStart()));
+}
+
+function comments(pattern: RegExp): Rule['find'] {
+  return (file) =>
+    commentsOf(file)
+      .filter(({ pos, end }) => pattern.test(file.text.slice(pos, end)))
+      .map(({ pos }) => placeOf(file, pos));
+}
+
+function commentsOf(file: ts.SourceFile): readonly ts.CommentRange[] {
+  const found = new Map<number, ts.CommentRange>();
+  for (const node of nodesOf(file)) {
+    for (const range of [
+      ...(ts.getLeadingCommentRanges(file.text, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(file.text, node.getEnd()) ?? []),
+    ]) {
+      found.set(range.pos, range);
+    }
+  }
+  return [...found.values()];
+}
+
+function longLines(file: ts.SourceFile): readonly string[] {
+  return file.text
+    .split('\n')
+    .flatMap((line, index) => ([...line].length > 100 ? [`${file.fileName}:${index + 1}`] : []));
+}
+
+function isDefaultModifier(node: ts.Node): boolean {
+  return node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent);
+}
+
+function isNamedIndexExport(node: ts.ExportDeclaration): boolean {
+  return (
+    /(?:^|\/)index\.ts$/.test(node.getSourceFile().fileName) && node.exportClause !== undefined
+  );
+}
+
+function isAssertion(node: ts.Node): boolean {
+  if (ts.isTypeAssertionExpression(node)) return true;
+  return ts.isAsExpression(node) && node.type.getText() !== 'const';
+}
+
+function extendsError(node: ts.ClassLikeDeclaration): boolean {
+  return (
+    node.heritageClauses?.some((clause) => /^extends \w*Error$/.test(clause.getText())) ?? false
+  );
+}
+
+/** A `let`, or an empty collection that waits to be filled. */
+function isState(node: ts.Node): boolean {
+  if (!ts.isVariableStatement(node)) return false;
+  if ((node.declarationList.flags & ts.NodeFlags.Const) === 0) return true;
+  return node.declarationList.declarations.some(({ initializer }) =>
+    /^(?:new (?:Weak)?(?:Map|Set)(?:<.*>)?\(\)|\[\])$/.test(initializer?.getText() ?? ''),
+  );
+}
+
+/** The first doc comment of a file is the file's, so its first statement needs one more. */
+function undocumentedExports(file: ts.SourceFile): readonly string[] {
+  return file.statements
+    .filter((statement, index) => {
+      if (!ts.canHaveModifiers(statement)) return false;
+      const exported = ts
+        .getModifiers(statement)
+        ?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+      const docs = (ts.getLeadingCommentRanges(file.text, statement.getFullStart()) ?? []).filter(
+        ({ pos }) => file.text.startsWith('/**', pos),
+      );
+      return exported === true && docs.length < (index === 0 ? 2 : 1);
+    })
+    .map((statement) => placeOf(file, statement.getStart()));
+}

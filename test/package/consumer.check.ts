@@ -1,0 +1,85 @@
+/**
+ * The package as a host gets it: what is in it, what comes with it, and that it loads and compiles.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Consumer, compilers, installPacked } from './consumer.ts';
+
+const subpaths = [
+  'tollgate',
+  'tollgate/express',
+  'tollgate/koa',
+  'tollgate/node',
+  'tollgate/testing',
+];
+
+describe('the packed package', () => {
+  let consumer: Consumer;
+
+  beforeAll(() => {
+    consumer = installPacked();
+  });
+
+  afterAll(() => consumer.remove());
+
+  it('holds the build and its papers, nothing else', () => {
+    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+
+    expect(consumer.files.filter((path) => !path.startsWith('dist/'))).toEqual(papers);
+    expect(consumer.files).toContain('dist/index.js');
+    expect(consumer.files.filter((path) => !isBuilt(path) && !papers.includes(path))).toEqual([]);
+  });
+
+  it('brings zod and undici, and no other package', () => {
+    expect(consumer.installed()).toEqual(['tollgate', 'undici', 'zod']);
+  });
+
+  it.each(subpaths)('%s gives plain Node the same names by import and by require', (subpath) => {
+    const print = 'console.log(Object.keys(names).sort().join());';
+
+    const imported = consumer.run(
+      'node',
+      '--input-type=module',
+      '--eval',
+      `import * as names from '${subpath}'; ${print}`,
+    );
+    const required = consumer.run(
+      'node',
+      '--eval',
+      `const names = require('${subpath}'); ${print}`,
+    );
+
+    expect(imported.trim()).not.toBe('');
+    expect(required).toBe(imported);
+  });
+
+  const compilations = Object.keys(compilers).flatMap((compiler) =>
+    ['public-api.mts', 'public-api.cts'].map((file) => [file, compiler] as const),
+  );
+
+  it.each(compilations)('%s compiles under %s, our types checked too', (file, compiler) => {
+    const output = consumer.run(
+      'node',
+      `node_modules/${compiler}/bin/tsc`,
+      '--noEmit',
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--skipLibCheck',
+      'false',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2023',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+      file,
+    );
+
+    expect(output).toBe('');
+  });
+});
+
+function isBuilt(path: string): boolean {
+  return /^dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(path);
+}

@@ -1,0 +1,70 @@
+/** A host's folder: the packed package installed beside nothing but a compiler and Node's types. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const repo = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The compilers a host may have, as package aliases: the oldest we support up to the newest. */
+export const compilers: Readonly<Record<string, string>> = {
+  'typescript-5.4': 'npm:typescript@5.4.5',
+  'typescript-5.9': 'npm:typescript@5.9.3',
+  'typescript-6.0': 'npm:typescript@6.0.3',
+  'typescript-7.0': 'npm:typescript@7.0.2',
+};
+
+const packed = z.tuple([
+  z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }),
+]);
+
+/** A host's folder, made for one run. */
+export interface Consumer {
+  /** What the tarball holds, sorted. */
+  readonly files: readonly string[];
+  /** Packages that came with ours, ours among them, sorted. */
+  installed(): readonly string[];
+  /** Runs a program in the folder; its output, or an error that holds it. */
+  run(program: string, ...args: readonly string[]): string;
+  remove(): void;
+}
+
+/** Packs the built package, without building it again, and installs it. */
+export function installPacked(): Consumer {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-consumer-'));
+  const [{ filename, files }] = packed.parse(
+    JSON.parse(
+      run(repo, 'npm', ['pack', '--json', '--ignore-scripts', `--pack-destination=${folder}`]),
+    ),
+  );
+  const manifest = {
+    name: 'host',
+    private: true,
+    dependencies: { tollgate: `file:${filename}` },
+    devDependencies: { '@types/node': '20.19.43', ...compilers },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  for (const extension of ['mts', 'cts']) {
+    cpSync(join(repo, 'test/types/public-api.ts'), join(folder, `public-api.${extension}`));
+  }
+  run(folder, 'npm', ['install', '--no-audit', '--no-fund']);
+
+  return {
+    files: files.map(({ path }) => path).sort(),
+    installed: () =>
+      run(folder, 'npm', ['ls', '--omit=dev', '--all', '--parseable'])
+        .split('\n')
+        .flatMap((path) => path.split('node_modules/').slice(1).slice(-1))
+        .sort(),
+    run: (program, ...args) => run(folder, program, args),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function run(folder: string, program: string, args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+  if (status === 0) return stdout;
+  throw new Error(`${program} ${args.join(' ')} ended with ${status}:\n${stdout}\n${stderr}`);
+}

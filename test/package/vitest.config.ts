@@ -1,0 +1,19 @@
+/**
+ * The checks of the packed package. Apart from `npm test`: they need the build and the registry.
+ */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { reporters } from '../support/reporters.ts';
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['test/package/**/*.check.ts'],
+    passWithNoTests: false,
+    allowOnly: false,
+    pool: 'forks',
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    reporters: reporters('package'),
+  },
+});
+
+export default config;
