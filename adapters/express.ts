@@ -1,79 +1,85 @@
-/** Glue to Express 4 and 5, and to connect. */
+/**
+ * Mounts a gateway in Express 4 and 5, and gives the failures of a body parser that ran before it
+ * the gateway's own words.
+ */
 import type { ErrorCode } from '../src/errors.ts';
 import type { GatewayHandler } from '../src/http.ts';
+import { nodeAdapter } from './node.ts';
 import {
   type AdapterOptions,
-  isOurs,
+  type HostRequest,
+  type HostResponse,
   mountedPath,
-  type NodeRequest,
-  type NodeResponse,
-  serve,
-  splitUrl,
-  writeResponse,
-} from './node.ts';
-import { bodyOf, type ParsedBody, warnOnce } from './parsed-body.ts';
+  sendReply,
+} from './record.ts';
 
-/** A request as Express gives it. */
-export interface ExpressRequest extends NodeRequest, ParsedBody {
-  /** Where the router is mounted. */
-  readonly baseUrl?: string;
-}
+type Next = (error?: unknown) => void;
 
-/** A middleware for `app.use` and `router.use`. */
-export type ExpressHandler = (
-  req: ExpressRequest,
-  res: NodeResponse,
-  next: (error?: unknown) => void,
-) => void;
+/** A middleware as `app.use` takes it, without Express's types: a host may have either version. */
+export type ExpressHandler = (req: HostRequest, res: HostResponse, next: Next) => void;
 
-/** An error-handling middleware: Express tells it by its four parameters. */
+/** An error-handling middleware as `app.use` takes it. */
 export type ExpressErrorHandler = (
   error: unknown,
-  req: ExpressRequest,
-  res: NodeResponse,
-  next: (error?: unknown) => void,
+  req: HostRequest,
+  res: HostResponse,
+  next: Next,
 ) => void;
 
-/** Mounts a gateway: `app.use(expressAdapter(gateway))`, at any path, before or after body parsers. */
+/**
+ * Answers the gateway's requests and passes every other on. Works under any prefix and in nested
+ * routers; mounted at `/v1`, it needs a second mount at `/v1beta` for the native protocol.
+ *
+ * ```ts
+ * app.use(expressAdapter(gateway));   // before express.json()
+ * ```
+ */
 export function expressAdapter(
   gateway: GatewayHandler,
   options: AdapterOptions = {},
 ): ExpressHandler {
-  const warn = warnOnce();
-  return (req, res, next) => {
-    const { path, search } = splitUrl(req.url);
-    const own = mountedPath(path, req.baseUrl ?? '', options);
-    if (!isOurs(gateway, req.method, own)) return next();
-    void serve(gateway, req, res, { path: own, search, body: bodyOf(req, req, warn) });
-  };
+  return nodeAdapter(gateway, options);
 }
 
-/** What a body parser says, as our codes and in words a caller can use. */
-const parserErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  'entity.too.large': ['body_too_large', 'The request body is too large. Send a smaller one.'],
-  'entity.parse.failed': ['invalid_request', 'The request body is not valid JSON.'],
-  'encoding.unsupported': [
-    'unsupported_media_type',
-    'The request body is compressed. Send it without a Content-Encoding.',
-  ],
-  'charset.unsupported': ['unsupported_media_type', 'The request body must be UTF-8.'],
-};
-
 /**
- * Turns the errors of a body parser that ran before the gateway into the dialect of the path; every
- * other error, and every other path, goes on to the host. Mount it behind the parser.
+ * Answers in the caller's dialect what a body parser of the host refused on one of the gateway's
+ * paths; Express would send a page of HTML. Every other error goes on to the host. Mount it where the
+ * adapter is mounted, after both.
+ *
+ * ```ts
+ * app.use('/llm', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
+ * ```
  */
 export function expressErrorHandler(
   gateway: GatewayHandler,
   options: AdapterOptions = {},
 ): ExpressErrorHandler {
   return (error, req, res, next) => {
-    const type = typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : '';
-    const told = Object.entries(parserErrors).find(([name]) => name === type);
-    const path = mountedPath(splitUrl(req.url).path, req.baseUrl ?? '', options);
-    if (told === undefined || res.headersSent || !gateway.owns(path)) return next(error);
-    const [, [code, message]] = told;
-    const { method = 'POST', headers } = req;
-    writeResponse(gateway.refuse({ method, path, headers }, code, message), req, res);
+    const refusal = refusals.get(typeOf(error));
+    const url = req.url ?? '';
+    const path = mountedPath(url, req.originalUrl ?? url, options);
+    if (refusal === undefined || res.headersSent || !gateway.owns(path)) return next(error);
+
+    const request = { method: req.method ?? 'GET', path, headers: req.headers };
+    sendReply(res, gateway.refuse(request, ...refusal));
   };
+}
+
+/** The `type` of body-parser's errors, of those that the caller can mend. */
+const refusals: ReadonlyMap<unknown, readonly [ErrorCode, string]> = new Map([
+  ['entity.too.large', ['body_too_large', 'The request body is too large; send a smaller one.']],
+  ['entity.parse.failed', ['invalid_request', 'The request body is not valid JSON.']],
+  [
+    'encoding.unsupported',
+    ['unsupported_media_type', 'Send the request body without that content-encoding.'],
+  ],
+  [
+    'charset.unsupported',
+    ['unsupported_media_type', 'Send the request body as application/json in UTF-8.'],
+  ],
+  ['request.aborted', ['invalid_request', 'The request body ended before it was complete.']],
+] as const);
+
+function typeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
 }

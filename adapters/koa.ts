@@ -1,80 +1,100 @@
 /**
- * Glue to Koa 2 and 3, by Koa's own means, so that the host's middleware keeps working: status, headers
- * and body are set on the context, and Koa sends them.
+ * Mounts a gateway in Koa 2 and 3 as one middleware among others: the answer is set on the context
+ * and Koa sends it, so that the host's own middleware keeps working.
  */
 import type { Readable } from 'node:stream';
-import type { GatewayHandler } from '../src/http.ts';
+import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
 import {
   type AdapterOptions,
-  isOurs,
+  discard,
+  gatewayRequest,
+  type HostRequest,
+  type HostResponse,
+  headersFor,
+  isGone,
   mountedPath,
-  type NodeRequest,
-  type NodeResponse,
-  requestOf,
-} from './node.ts';
-import { bodyOf, warnOnce } from './parsed-body.ts';
+  type ParsedBody,
+  warnOnce,
+} from './record.ts';
 
-/** A context as Koa gives it, with what koa-mount and the body parsers add. */
+/** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
 export interface KoaContext {
-  readonly req: NodeRequest;
-  readonly res: NodeResponse;
-  readonly request: object;
-  readonly method: string;
-  readonly path: string;
-  readonly querystring: string;
+  readonly req: HostRequest;
+  readonly res: HostResponse;
+  readonly request: { readonly method: string } & ParsedBody;
+  readonly originalUrl: string;
   status: number;
   body: unknown;
-  set(headers: Record<string, string>): void;
-  get(name: string): string;
-  onerror: (error: Error) => void;
+  set(headers: { [name: string]: string }): void;
+  onerror(error: unknown): void;
 }
 
-/** A middleware for `app.use`, `mount` and `router.use`. */
+/** A middleware as `app.use`, `mount` and `router.all` take it. Its own failures never reject. */
 export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
-/** Mounts a gateway: `app.use(koaAdapter(gateway))`, at any path, before or after body parsers. */
+/**
+ * Answers the gateway's requests; paths that are not the gateway's, and `OPTIONS`, go to `next`.
+ * `koa-mount` needs no options; for the `prefix` of `@koa/router`, which leaves the path as it is,
+ * give the same as `basePath`.
+ *
+ * A streamed answer is sent after the middleware has returned: a logger that awaits `next` sees its
+ * beginning, not its end.
+ *
+ * ```ts
+ * app.use(koaAdapter(gateway));   // before the body parser
+ * ```
+ */
 export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): KoaHandler {
   const warn = warnOnce();
   return async (ctx, next) => {
-    const mount = String(Reflect.get(ctx, 'mountPath') ?? '');
-    const path = mountedPath(ctx.path, mount, options);
-    if (!isOurs(gateway, ctx.method, path)) {
+    const { req, res } = ctx;
+    // `ctx.path` would hide an absolute-form target; koa-mount strips `req.url` just the same.
+    const path = mountedPath(req.url ?? '', ctx.originalUrl, options);
+    if (req.method === 'OPTIONS' || !gateway.owns(path)) {
       await next();
       return;
     }
-    const parsed = {
-      rawBody: Reflect.get(ctx.request, 'rawBody'),
-      body: Reflect.get(ctx.request, 'body'),
-    };
-    const body = bodyOf(ctx.req, parsed, warn);
-    const response = await gateway.handle(
-      requestOf(ctx.req, ctx.res, { path, search: ctx.querystring, body }),
-    );
-    ctx.status = response.status;
-    setHeaders(ctx, response.headers);
-    ctx.body = ArrayBuffer.isView(response.body)
-      ? Buffer.from(response.body.buffer, response.body.byteOffset, response.body.byteLength)
-      : streamed(ctx, response.body.readable());
+    try {
+      setReply(ctx, await gateway.handle(gatewayRequest(req, res, path, ctx.request, warn)));
+    } catch {
+      // Only a context the host has wrapped can have thrown; the caller is not left waiting for it.
+      res.destroy();
+    }
   };
 }
 
-function setHeaders(ctx: KoaContext, { connection, ...headers }: Readonly<Record<string, string>>) {
-  const vary = ctx.res.getHeader('vary');
-  ctx.set(vary === undefined ? headers : { ...headers, vary: `${String(vary)}, ${headers.vary}` });
-  // HTTP/2 knows no such header, and Node throws at it.
-  if (connection !== undefined && ctx.req.httpVersionMajor < 2) ctx.set({ connection });
+function setReply(ctx: KoaContext, reply: GatewayResponse): void {
+  const { status, headers, body } = reply;
+  if (isGone(ctx.res) || ctx.res.headersSent) return discard(reply);
+  // The body first: setting it makes Koa guess a type and a length, which our own then replace.
+  ctx.body = 'sendTo' in body ? streamOf(ctx, body) : Buffer.from(body);
+  ctx.status = status;
+  ctx.set(headersFor(ctx.res, headers));
 }
 
-function streamed(ctx: KoaContext, stream: Readable): Readable {
-  const report = ctx.onerror.bind(ctx);
-  // Koa 3 reports every caller that hangs up as an error of the app; it is none.
-  ctx.onerror = (error) => {
-    if (error === null || Reflect.get(error, 'code') !== 'ERR_STREAM_PREMATURE_CLOSE')
-      report(error);
-  };
-  // A reply that breaks off must not look whole: Koa 2 would leave the response open.
+function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
+  const stream = body.readable();
+  quietPrematureClose(ctx);
+  // A reply that breaks off must not look whole: Koa 2 leaves the caller waiting there, and
+  // koa-compress does in either version.
   stream.once('close', () => {
     if (!stream.readableEnded) ctx.res.destroy();
   });
+  ctx.res.once('close', () => stream.destroy());
   return stream;
+}
+
+/**
+ * Koa 3 would report every caller that leaves a stream, and every stream that an upstream broke, as
+ * an error of the app. The gateway's own events tell of both.
+ */
+function quietPrematureClose(ctx: KoaContext): void {
+  const report = ctx.onerror;
+  ctx.onerror = (error) => {
+    if (!isPrematureClose(error)) report.call(ctx, error);
+  };
+}
+
+function isPrematureClose(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

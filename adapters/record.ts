@@ -1,0 +1,230 @@
+/**
+ * The neutral record as the adapters share it: how a request of a host becomes one, and how its
+ * answer is written onto a response of `node:http` or HTTP/2. Not an entry point.
+ */
+import type { Readable, Writable } from 'node:stream';
+import type { GatewayRequest, GatewayResponse, HeaderMap, IncomingHeaders } from '../src/http.ts';
+
+/** How an adapter is mounted, where the host's own routing does not say it all. */
+export interface AdapterOptions {
+  /**
+   * A prefix to take off the path where no router does: `/llm` for a bare server that serves the
+   * gateway at `/llm/v1`, or the `prefix` of `@koa/router`. Paths outside it are not the gateway's.
+   */
+  readonly basePath?: string;
+}
+
+/** What a body parser of the host leaves behind. */
+export interface ParsedBody {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/** A request of `node:http` or of HTTP/2's compatibility API; Express and connect add to it. */
+export interface HostRequest extends Readable, ParsedBody {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly originalUrl?: string | undefined;
+  readonly headers: IncomingHeaders;
+  readonly rawHeaders: readonly string[];
+}
+
+/** A response of `node:http` or of HTTP/2's compatibility API. */
+export interface HostResponse extends Writable {
+  readonly req: { readonly method?: string | undefined };
+  readonly headersSent: boolean;
+  /** On HTTP/2 only, where the response itself does not say that it was destroyed. */
+  readonly stream?: { readonly destroyed: boolean } | undefined;
+  getHeader(name: string): unknown;
+  writeHead(statusCode: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+}
+
+/** Emits a process warning, each code once. */
+export type Warn = (code: string, message: string) => void;
+
+/** One adapter's warnings: a mistake in a host's set-up is told once, not with every request. */
+export function warnOnce(): Warn {
+  const told = new Set<string>();
+  return (code, message) => {
+    if (told.has(code)) return;
+    told.add(code);
+    process.emitWarning(message, { type: 'TollgateWarning', code });
+  };
+}
+
+/**
+ * The path as the gateway knows it, under whatever prefix it is mounted: what is left of the path if
+ * that begins with a version, else that behind the mount's last segment. The mount is what the host
+ * took off `originalUrl`, so that nested routers and connect need no rule of their own. All on raw
+ * bytes, nothing decoded (SECURITY T18). What can't be ours comes back as something nobody owns.
+ */
+export function mountedPath(url: string, originalUrl: string, options: AdapterOptions): string {
+  const full = pathOf(originalUrl);
+  // An absolute-form target (RFC 9112 §3.2.2) is for a proxy, and `*` is for the server.
+  if (!full.startsWith('/')) return full;
+
+  const prefix = options.basePath?.replace(/\/$/, '') ?? '';
+  const path = pathOf(url);
+  if (!path.startsWith(prefix)) return '';
+  const left = path.slice(prefix.length);
+  // koa-mount takes the slash off as well where the mount was written with one: `/v1/`.
+  const rest = left.startsWith('/') || prefix !== '' ? left : `/${left}`;
+  if (!rest.startsWith('/')) return '';
+
+  if (/^\/v1(beta)?(\/|$)/.test(rest) || !full.endsWith(rest)) return rest;
+  const mount = full.slice(0, -rest.length);
+  return mount.slice(mount.lastIndexOf('/')) + rest;
+}
+
+/** The record of a request whose path was found by {@link mountedPath}. */
+export function gatewayRequest(
+  req: HostRequest,
+  res: HostResponse,
+  path: string,
+  parsed: ParsedBody,
+  warn: Warn,
+): GatewayRequest {
+  const url = req.url ?? '';
+  const body = bodyOf(req, res, parsed, warn);
+  return {
+    method: req.method ?? 'GET',
+    path,
+    search: url.slice(pathOf(url).length + 1),
+    headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
+    rawHeaders: req.rawHeaders,
+    body,
+    onClose: (listener) => onHangUp(res, listener),
+  };
+}
+
+/** These tell of the bytes on the wire, which whoever read the body has unpacked. */
+const wireOnly = { 'content-encoding': undefined, 'content-length': undefined };
+
+/** Whether nothing can be written any more. */
+export function isGone(res: HostResponse): boolean {
+  return res.destroyed || res.stream?.destroyed === true;
+}
+
+/** Writes an answer; where nobody can have it any more, lets go of what was to be streamed. */
+export function sendReply(res: HostResponse, reply: GatewayResponse): void {
+  if (!wroteHead(res, reply)) return discard(reply);
+
+  const { body } = reply;
+  if (res.req.method === 'HEAD') {
+    // HTTP/2 has closed the stream with the headers, and takes a write for an error.
+    res.end();
+    return discard(reply);
+  }
+  if (!('sendTo' in body)) {
+    res.end(body);
+    return;
+  }
+  // A host that ends the response under our hands (a timeout) must not make the next write fatal.
+  res.on('error', () => res.destroy());
+  body.sendTo(res);
+  // The first token may take a minute: the caller is to see the status now.
+  res.flushHeaders();
+}
+
+/** Gives up an answer that nobody will read, which stops its upstream. */
+export function discard({ body }: GatewayResponse): void {
+  if ('sendTo' in body) body.readable().destroy();
+}
+
+/** False where somebody else answered first, or Node or a host's wrapper would not take the head. */
+function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boolean {
+  if (isGone(res) || res.headersSent) return false;
+  try {
+    res.writeHead(status, headersFor(res, headers));
+    return true;
+  } catch {
+    // There is no answer left that could be trusted to be written, and a silent caller would wait.
+    res.destroy();
+    return false;
+  }
+}
+
+/** The gateway's headers beside the host's own: `vary` adds to what its CORS layer said. */
+export function headersFor(res: HostResponse, headers: HeaderMap): Record<string, string> {
+  const { connection, ...rest } = headers;
+  // HTTP/2 knows no such header, and Node throws at it.
+  const own = connection === undefined || res.stream !== undefined ? rest : { ...rest, connection };
+  const vary = res.getHeader('vary');
+  return vary === undefined ? own : { ...own, vary: `${String(vary)}, ${headers.vary ?? ''}` };
+}
+
+/**
+ * `'close'` before the response was ended is the one sign that a caller left: `req` closes as soon as
+ * its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12).
+ */
+function onHangUp(res: HostResponse, listener: () => void): void {
+  if (isGone(res)) {
+    if (!res.writableEnded) queueMicrotask(listener);
+    return;
+  }
+  res.once('close', () => {
+    if (!res.writableEnded) listener();
+  });
+}
+
+/**
+ * The unread stream, else what a parser left. The stream alone tells whether one ran: Express 4 puts
+ * `{}` into `req.body` without having read a byte (SECURITY T38).
+ */
+function bodyOf(
+  req: HostRequest,
+  res: HostResponse,
+  { body, rawBody }: ParsedBody,
+  warn: Warn,
+): GatewayRequest['body'] {
+  if (req.method === 'GET' || req.method === 'HEAD') return new Uint8Array();
+  if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return req;
+
+  const bytes = bytesOf(rawBody) ?? bytesOf(body);
+  if (bytes !== undefined) return bytes;
+  const written = isPlaceholder(body, req) ? undefined : jsonBytes(body);
+  if (written !== undefined) {
+    warn('TOLLGATE_BODY_REWRITTEN', rewritten);
+    return written;
+  }
+  // A caller who hung up while the host was still reading is no mistake of the host.
+  if (!isGone(res)) warn('TOLLGATE_BODY_CONSUMED', consumed);
+  return undefined;
+}
+
+const rewritten =
+  'A body parser of the host ran before the gateway, so JSON bodies are written out again and ' +
+  'numbers such as 1.0 or 12345678901234567890 may change. Mount the gateway before the parser ' +
+  'to keep the bytes exact.';
+
+const consumed =
+  'Middleware of the host read a request body before the gateway and left nothing of it, so the ' +
+  'call could not be answered. Mount the gateway before that middleware, or have it keep the ' +
+  'bytes as rawBody.';
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (typeof value === 'string') return Buffer.from(value);
+  return value instanceof Uint8Array ? value : undefined;
+}
+
+/** `{}` that stands for a body which somebody else read. */
+function isPlaceholder(body: unknown, { headers }: HostRequest): boolean {
+  if (typeof body !== 'object' || body === null || Object.keys(body).length > 0) return false;
+  return Number(headers['content-length'] ?? 0) > 2;
+}
+
+function jsonBytes(value: unknown): Uint8Array | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  try {
+    return bytesOf(JSON.stringify(value));
+  } catch {
+    // A parser that makes bigints or cycles leaves nothing that can be written out again.
+    return undefined;
+  }
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}

@@ -1,0 +1,223 @@
+/** What hosts do to an adapter beside mounting it: HTTP/2, errors, timeouts, a body long gone. */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type ClientHttp2Session, connect, createServer as createServer2 } from 'node:http2';
+import { text } from 'node:stream/consumers';
+import express5 from 'express';
+import Koa3 from 'koa';
+import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { koaAdapter } from 'tollgate/koa';
+import { nodeAdapter } from 'tollgate/node';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { closed, express4, Koa2, listening } from './mounts.ts';
+import { echoOf, toyGateway } from './toy-gateway.ts';
+
+describe('HTTP/2', () => {
+  it('answers a call', async () => {
+    const session = await http2(nodeAdapter(toyGateway()));
+    const stream = session.request({ ':method': 'POST', ':path': '/v1/chat/completions?a=b' });
+    stream.end('{}');
+
+    expect(echoOf(await text(stream))).toMatchObject({
+      path: '/v1/chat/completions',
+      search: 'a=b',
+      body: '{}',
+    });
+  });
+
+  it('answers HEAD with the head alone', async () => {
+    const session = await http2(nodeAdapter(toyGateway()));
+    const stream = session.request({ ':method': 'HEAD', ':path': '/v1/models' });
+    const [head] = await once(stream, 'response');
+
+    expect(head[':status']).toBe(200);
+    expect(await text(stream)).toBe('');
+  });
+
+  it('tells the gateway that the caller left mid-stream', async () => {
+    const gateway = toyGateway();
+    const session = await http2(nodeAdapter(gateway));
+    const stream = session.request({ ':method': 'POST', ':path': '/v1/stream' });
+    stream.end('{}');
+    gateway.reply.write('data: 1\n\n');
+    await once(stream, 'data');
+
+    stream.close();
+    await gateway.left;
+
+    if (!gateway.reply.closed) await once(gateway.reply, 'close');
+    expect(gateway.reply.destroyed).toBe(true);
+  });
+
+  it('drops the answer to a caller who left before it', async () => {
+    const gateway = toyGateway();
+    const session = await http2(nodeAdapter(gateway));
+    const stream = session.request({ ':method': 'POST', ':path': '/v1/silent' });
+    stream.end('{}');
+    await gateway.asked;
+
+    stream.close();
+    await gateway.left;
+    gateway.answer();
+
+    if (!gateway.reply.closed) await once(gateway.reply, 'close');
+    expect(gateway.reply.destroyed).toBe(true);
+  });
+});
+
+describe.each([
+  { version: 'Express 4', express: express4 },
+  { version: 'Express 5', express: express5 },
+])('$version', ({ express }) => {
+  it('puts a parser that finds the body too large into the words of the dialect', async () => {
+    const gateway = toyGateway();
+    const app = express();
+    app.use(express.json({ limit: 10 }), expressAdapter(gateway), expressErrorHandler(gateway));
+    const response = await post(await serving(app), '/v1/chat/completions', '{"model":"abcdef"}');
+
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ error: { code: 'body_too_large' } });
+  });
+
+  it('puts a parser that finds no JSON into the words of the dialect, under a prefix', async () => {
+    const gateway = toyGateway();
+    const app = express();
+    app.use('/api/v1', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
+    const response = await post(await serving(app), '/api/v1/chat/completions', '{"model"');
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'invalid_request', path: '/v1/chat/completions' },
+    });
+  });
+
+  it('leaves the errors of other paths to the host', async () => {
+    const gateway = toyGateway();
+    const app = express();
+    app.use(express.json({ limit: 10 }), expressErrorHandler(gateway));
+    const host: express5.ErrorRequestHandler = (error, _req, res, _next) => {
+      res.status(418).send(error.type);
+    };
+    app.use(host);
+    const response = await post(await serving(app), '/other', '{"model":"abcdef"}');
+
+    expect([response.status, await response.text()]).toEqual([418, 'entity.too.large']);
+  });
+
+  it('hands over no body, and warns once, where the host read it and left nothing', async () => {
+    const app = express();
+    app.use((req, _res, next) => void req.resume().once('end', () => next()));
+    app.use(expressAdapter(toyGateway()));
+    const origin = await serving(app);
+    const first = await post(origin, '/v1/chat/completions', '{"a":1}');
+    await post(origin, '/v1/chat/completions', '{"a":1}');
+
+    expect(echoOf(await first.text()).body).toBeNull();
+    expect((await takeWarnings()).map((warning) => Reflect.get(warning, 'code'))).toEqual([
+      'TOLLGATE_BODY_CONSUMED',
+    ]);
+  });
+
+  it('drops the answer where a timeout of the host came first', async () => {
+    const gateway = toyGateway();
+    const app = express();
+    app.use((_req, res, next) => {
+      void gateway.asked.then(() => res.status(503).send('host'));
+      next();
+    });
+    app.use(expressAdapter(gateway));
+    const response = await post(await serving(app), '/v1/silent', '{}');
+    expect([response.status, await response.text()]).toEqual([503, 'host']);
+
+    gateway.answer();
+
+    await once(gateway.reply, 'close');
+    expect(gateway.reply.destroyed).toBe(true);
+  });
+});
+
+describe.each([
+  { version: 'Koa 2', Koa: Koa2 },
+  { version: 'Koa 3', Koa: Koa3 },
+])('$version', ({ Koa }) => {
+  it('reports no error of the app for a caller who leaves', async () => {
+    const gateway = toyGateway();
+    const app = new Koa();
+    const errors: unknown[] = [];
+    app.on('error', (error) => errors.push(error));
+    app.use(koaAdapter(gateway));
+    const controller = new AbortController();
+    gateway.reply.write('data: 1\n\n');
+    const response = await post(await serving(app.callback()), '/v1/stream', '{}', controller);
+
+    await response.body?.getReader().read();
+    controller.abort();
+    await gateway.left;
+    await takeWarnings();
+
+    expect(errors).toEqual([]);
+  });
+
+  it('still reports a reply that breaks off', async () => {
+    const gateway = toyGateway();
+    const app = new Koa();
+    const errors: unknown[] = [];
+    app.on('error', (error) => errors.push(error));
+    app.use(koaAdapter(gateway));
+    gateway.reply.write('data: 1\n\n');
+    const response = await post(await serving(app.callback()), '/v1/stream', '{}');
+    const broken = new Error('the upstream broke off');
+
+    gateway.reply.destroy(broken);
+    await response.text().catch(() => undefined);
+
+    expect(errors).toContain(broken);
+  });
+
+  it('keeps the headers of the host', async () => {
+    const app = new Koa();
+    app.use(async (ctx, next) => {
+      ctx.set('x-before', '1');
+      await next();
+      ctx.set('x-after', '1');
+    });
+    app.use(koaAdapter(toyGateway()));
+    const response = await post(await serving(app.callback()), '/v1/chat/completions', '{}');
+
+    expect(response.headers.get('x-before')).toBe('1');
+    expect(response.headers.get('x-after')).toBe('1');
+    expect(response.headers.get('content-type')).toBe('application/json');
+  });
+});
+
+async function serving(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  onTestFinished(() => closed(server));
+  return listening(server);
+}
+
+function post(
+  origin: string,
+  path: string,
+  body: string,
+  { signal }: Partial<AbortController> = {},
+): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${origin}${path}`, { method: 'POST', headers, body, signal: signal ?? null });
+}
+
+async function http2(listener: ReturnType<typeof nodeAdapter>): Promise<ClientHttp2Session> {
+  const server = createServer2((req, res) => listener(req, res));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  const session = connect(`http://127.0.0.1:${address.port}`);
+  onTestFinished(async () => {
+    session.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return session;
+}

@@ -1,0 +1,246 @@
+/**
+ * Every way of mounting a gateway that we promise, as data: the adapter cases and the acceptance
+ * suite run over this list.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import Router from '@koa/router';
+import compression from 'compression';
+import cors from 'cors';
+import express5, { type Express } from 'express';
+import helmet from 'helmet';
+import Koa3 from 'koa';
+import { koaBody } from 'koa-body';
+import bodyParser from 'koa-bodyparser';
+import compress from 'koa-compress';
+import mount from 'koa-mount';
+import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { koaAdapter } from 'tollgate/koa';
+import { nodeAdapter } from 'tollgate/node';
+import type { GatewayHandler } from '../../src/http.ts';
+
+// The older majors come without types of their own; what we use of them is the same in both.
+const load = createRequire(import.meta.url);
+
+/** Express 4, beside the 5 that `express` is. */
+export const express4: typeof express5 = load('express4');
+
+/** Koa 2, beside the 3 that `koa` is. */
+export const Koa2: typeof Koa3 = load('koa2');
+
+/** One way of mounting a gateway. */
+export interface Mount {
+  readonly name: string;
+  /** `bytes`: the caller's bytes arrive as sent. `json`: a parser of the host has read them. */
+  readonly body: 'bytes' | 'json';
+  /** Whether the host answers what is not the gateway's: 404 with an `x-host` header. */
+  readonly hostAnswers: boolean;
+  start(gateway: GatewayHandler): Promise<RunningMount>;
+}
+
+/** A server on a free port. */
+export interface RunningMount {
+  /** `http://127.0.0.1:49152` */
+  readonly origin: string;
+  /** What stands before `/v1`; empty at the root. */
+  readonly base: string;
+  close(): Promise<void>;
+}
+
+const limit = '64mb';
+
+export const mounts: readonly Mount[] = [
+  defined('node:http', { hostAnswers: false }, '', (gateway) => nodeAdapter(gateway)),
+  defined('node:http with a basePath', { hostAnswers: false }, '/api/llm', (gateway) =>
+    nodeAdapter(gateway, { basePath: '/api/llm' }),
+  ),
+  ...expressMounts('Express 4', express4),
+  ...expressMounts('Express 5', express5),
+  ...koaMounts('Koa 2', Koa2),
+  ...koaMounts('Koa 3', Koa3),
+];
+
+function expressMounts(version: string, express: typeof express5): readonly Mount[] {
+  const inApp =
+    (setUp: (app: Express, gateway: GatewayHandler) => void) => (gateway: GatewayHandler) => {
+      const app = express();
+      setUp(app, gateway);
+      app.use((_req, res) => void res.status(404).set('x-host', 'yes').send('host'));
+      return app;
+    };
+  const behind = (parser: express5.RequestHandler) =>
+    inApp((app, gateway) => app.use(parser, expressAdapter(gateway), expressErrorHandler(gateway)));
+
+  return [
+    defined(
+      `${version} at the root`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(expressAdapter(gateway))),
+    ),
+    defined(
+      `${version} at /v1 and /v1beta`,
+      {},
+      '',
+      inApp((app, gateway) => {
+        app.use('/v1', expressAdapter(gateway));
+        app.use('/v1beta', expressAdapter(gateway));
+      }),
+    ),
+    defined(
+      `${version} under a prefix`,
+      {},
+      '/api/llm',
+      inApp((app, gateway) => app.use('/api/llm', expressAdapter(gateway))),
+    ),
+    defined(
+      `${version} in nested routers`,
+      {},
+      '/api/llm',
+      inApp((app, gateway) => {
+        const inner = express.Router();
+        inner.use('/v1', expressAdapter(gateway));
+        inner.use('/v1beta', expressAdapter(gateway));
+        const outer = express.Router();
+        outer.use('/llm', inner);
+        app.use('/api', outer);
+      }),
+    ),
+    defined(
+      `${version} before express.json()`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(expressAdapter(gateway), express.json())),
+    ),
+    defined(
+      `${version} after express.json()`,
+      { body: 'json' },
+      '',
+      behind(express.json({ limit })),
+    ),
+    defined(`${version} after express.raw()`, {}, '', behind(express.raw({ type: '*/*', limit }))),
+    defined(
+      `${version} after express.text()`,
+      {},
+      '',
+      behind(express.text({ type: '*/*', limit })),
+    ),
+    defined(
+      `${version} behind compression, helmet and cors`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(compression(), helmet(), cors(), expressAdapter(gateway))),
+    ),
+  ];
+}
+
+function koaMounts(version: string, Koa: typeof Koa3): readonly Mount[] {
+  const inApp =
+    (setUp: (app: Koa3, gateway: GatewayHandler) => void) => (gateway: GatewayHandler) => {
+      const app = new Koa();
+      app.silent = true;
+      setUp(app, gateway);
+      app.use((ctx) => {
+        ctx.status = 404;
+        ctx.set('x-host', 'yes');
+        ctx.body = 'host';
+      });
+      return app.callback();
+    };
+
+  return [
+    defined(
+      `${version} at the root`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(koaAdapter(gateway))),
+    ),
+    defined(
+      `${version} in koa-mount`,
+      {},
+      '/api',
+      inApp((app, gateway) => {
+        app.use(mount('/api/v1', koaAdapter(gateway)));
+        app.use(mount('/api/v1beta', koaAdapter(gateway)));
+      }),
+    ),
+    defined(
+      `${version} in nested koa-mounts`,
+      {},
+      '/api',
+      inApp((app, gateway) => {
+        const inner = new Koa();
+        inner.use(mount('/v1', koaAdapter(gateway)));
+        inner.use(mount('/v1beta', koaAdapter(gateway)));
+        app.use(mount('/api', inner));
+      }),
+    ),
+    defined(
+      `${version} in @koa/router with a prefix`,
+      {},
+      '/api',
+      inApp((app, gateway) => {
+        const router = new Router({ prefix: '/api' });
+        router.all('/{*rest}', koaAdapter(gateway, { basePath: '/api' }));
+        app.use(router.routes());
+      }),
+    ),
+    defined(
+      `${version} after koa-bodyparser`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(bodyParser({ jsonLimit: limit })).use(koaAdapter(gateway))),
+    ),
+    defined(
+      `${version} after koa-body`,
+      { body: 'json' },
+      '',
+      inApp((app, gateway) => app.use(koaBody({ jsonLimit: limit })).use(koaAdapter(gateway))),
+    ),
+    defined(
+      `${version} behind koa-compress`,
+      {},
+      '',
+      inApp((app, gateway) => app.use(compress()).use(koaAdapter(gateway))),
+    ),
+  ];
+}
+
+function defined(
+  name: string,
+  { body = 'bytes', hostAnswers = true }: Partial<Pick<Mount, 'body' | 'hostAnswers'>>,
+  base: string,
+  listener: (gateway: GatewayHandler) => RequestListener,
+): Mount {
+  return {
+    name,
+    body,
+    hostAnswers,
+    start: async (gateway) => {
+      const server = createServer(listener(gateway));
+      return { origin: await listening(server), base, close: () => closed(server) };
+    },
+  };
+}
+
+/** Listens on a free port. */
+export function listening(server: Server): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve(originOf(server.address())));
+  });
+}
+
+/** Cuts what is still open, for a stream would hold the server for ever. */
+export function closed(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeAllConnections();
+  });
+}
+
+function originOf(address: AddressInfo | string | null): string {
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return `http://127.0.0.1:${address.port}`;
+}
