@@ -37,7 +37,6 @@ export interface HostResponse extends Writable {
   readonly stream?: { readonly destroyed: boolean } | undefined;
   getHeader(name: string): unknown;
   writeHead(statusCode: number, headers: Record<string, string>): unknown;
-  flushHeaders(): void;
 }
 
 /** Emits a process warning, each code once. */
@@ -123,8 +122,6 @@ export function sendReply(res: HostResponse, reply: GatewayResponse): void {
   // A host that ends the response under our hands (a timeout) must not make the next write fatal.
   res.on('error', () => res.destroy());
   body.sendTo(res);
-  // The first token may take a minute: the caller is to see the status now.
-  res.flushHeaders();
 }
 
 /** Gives up an answer that nobody will read, which stops its upstream. */
