@@ -1,0 +1,72 @@
+/** The gateway that the example apps share: one chat model, one native model, one key. */
+import {
+  createGateway,
+  type Gateway,
+  type IssuedKey,
+  issueKey,
+  memoryKeyStore,
+  memoryQuotaStore,
+  staticCatalog,
+} from 'tollgate';
+
+/** Where the example's upstreams are: the real ones, or a fake in a test. */
+export interface Upstreams {
+  readonly openaiBaseUrl: string;
+  readonly geminiBaseUrl: string;
+}
+
+/** A gateway over memory stores, and a key for it. */
+export function exampleGateway(upstreams: Upstreams): {
+  readonly gateway: Gateway;
+  readonly issued: IssuedKey;
+} {
+  const issued = issueKey({ group: 'staff', limitNanos: 5_000_000_000n, period: 'month' });
+  const text = {
+    groups: ['staff'],
+    price: {
+      per: 'token',
+      inputPerMillionNanos: 150_000_000n,
+      outputPerMillionNanos: 600_000_000n,
+    },
+    maxOutputTokens: 16_384,
+  } as const;
+  const gateway = createGateway({
+    keys: memoryKeyStore({ keys: [issued] }),
+    quota: memoryQuotaStore(),
+    catalog: staticCatalog([
+      {
+        ...text,
+        id: 'gpt-4o-mini',
+        vendor: 'OpenAI',
+        protocols: ['chat'],
+        channels: [
+          {
+            id: 'openai',
+            dialect: 'openai',
+            baseUrl: upstreams.openaiBaseUrl,
+            credential: process.env.OPENAI_API_KEY ?? 'none',
+            priority: 1,
+            weight: 1,
+          },
+        ],
+      },
+      {
+        ...text,
+        id: 'gemini-2.5-flash',
+        vendor: 'Gemini',
+        protocols: ['native'],
+        channels: [
+          {
+            id: 'gemini',
+            dialect: 'gemini',
+            baseUrl: upstreams.geminiBaseUrl,
+            credential: process.env.GEMINI_API_KEY ?? 'none',
+            priority: 1,
+            weight: 1,
+          },
+        ],
+      },
+    ]),
+  });
+  return { gateway, issued };
+}

@@ -1,0 +1,60 @@
+/**
+ * `npm start`: a host app with the gateway mounted, an embedded upstream to talk to, and lines to
+ * paste. With OPENAI_API_KEY or GEMINI_API_KEY set it talks to the real upstreams instead.
+ */
+import { createServer } from 'node:http';
+import express from 'express';
+import {
+  createGateway,
+  memoryKeyStore,
+  memoryQuotaStore,
+  memoryUsageSink,
+  staticCatalog,
+} from 'tollgate';
+import { expressAdapter } from 'tollgate/express';
+import { startFakeUpstream } from 'tollgate/testing';
+import { demoKeys } from './quickstart/keys.ts';
+import { linesToPaste } from './quickstart/lines.ts';
+import { demoModels } from './quickstart/models.ts';
+
+const port = Number(process.env.PORT ?? 8787);
+const upstream = await startFakeUpstream({ paceMs: 40 });
+const models = demoModels(process.env, upstream);
+const keys = demoKeys();
+const usage = memoryUsageSink({ limit: 1_000 });
+const gateway = createGateway({
+  keys: memoryKeyStore({ keys: [keys.text, keys.image] }),
+  quota: memoryQuotaStore(),
+  catalog: staticCatalog(models.all),
+  usage,
+});
+
+const app = express();
+app.use(expressAdapter(gateway));
+app.get('/', (_req, res) => {
+  res.json({ hello: 'from the host app', calls: usage.records.length });
+});
+
+const server = createServer(app);
+server.once('error', (error) => {
+  const taken = 'code' in error && error.code === 'EADDRINUSE';
+  const cure = taken ? 'It is taken: set PORT to a free one.' : error.message;
+  process.stderr.write(`Can't listen on port ${port}. ${cure}\n`);
+  process.exit(1);
+});
+server.listen(port, () => {
+  const address = server.address();
+  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  process.stdout.write(linesToPaste(`http://localhost:${bound}`, keys, models));
+});
+
+async function stop(): Promise<void> {
+  process.once('SIGINT', () => process.exit(130));
+  server.close();
+  await gateway.close({ drainMs: 5_000 });
+  server.closeAllConnections();
+  await upstream.close();
+}
+
+process.once('SIGINT', () => void stop());
+process.once('SIGTERM', () => void stop());

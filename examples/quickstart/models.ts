@@ -1,0 +1,91 @@
+/** The demo's catalog: which models there are, what they cost, and which upstream serves them. */
+import type { Channel, Model, TokenPrice } from 'tollgate';
+import type { FakeUpstream } from 'tollgate/testing';
+
+export interface DemoModels {
+  readonly all: readonly Model[];
+  readonly chat: string;
+  readonly native: string;
+  readonly image: string;
+  /** What stands behind each protocol, for the reader of the terminal. */
+  readonly openaiUpstream: string;
+  readonly geminiUpstream: string;
+}
+
+const price: TokenPrice = {
+  per: 'token',
+  inputPerMillionNanos: 150_000_000n,
+  outputPerMillionNanos: 600_000_000n,
+};
+/** Names that make the embedded upstream fail, for trying what a caller then sees. */
+const faults: readonly string[] = ['demo-503', 'demo-429', 'demo-slow', 'demo-cut', 'demo-safety'];
+
+/** Real upstreams where the environment has their keys, the embedded one elsewhere. */
+export function demoModels(
+  env: Readonly<Record<string, string | undefined>>,
+  upstream: FakeUpstream,
+): DemoModels {
+  const openai = channel('openai', env.OPENAI_API_KEY, {
+    real: env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1',
+    embedded: upstream.openaiBaseUrl,
+  });
+  const gemini = channel('gemini', env.GEMINI_API_KEY, {
+    real: env.GEMINI_BASE_URL ?? 'https://generativelanguage.googleapis.com/v1beta',
+    embedded: upstream.geminiBaseUrl,
+  });
+  const chat = env.OPENAI_MODEL ?? 'gpt-4o-mini';
+  const native = env.GEMINI_MODEL ?? 'gemini-2.5-flash';
+  const image = env.OPENAI_IMAGE_MODEL ?? 'gpt-image-1';
+  const text = { groups: ['text'], price, maxOutputTokens: 16_384 };
+  const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
+  return {
+    all: [
+      { id: chat, vendor: 'OpenAI', protocols: ['chat'], channels: [openai], ...text },
+      { id: native, vendor: 'Gemini', protocols: ['native'], channels: [gemini], ...text },
+      {
+        id: image,
+        vendor: 'OpenAI',
+        protocols: ['images'],
+        groups: ['image'],
+        price: {
+          per: 'image',
+          rows: [
+            { quality: 'low', nanos: 11_000_000n },
+            { quality: 'medium', nanos: 42_000_000n },
+            { quality: 'high', nanos: 167_000_000n },
+          ],
+        },
+        channels: [openai],
+      },
+      ...faults.map(
+        (id): Model => ({
+          id,
+          vendor: 'Demo',
+          protocols: ['chat', 'native'],
+          channels: embedded,
+          ...text,
+        }),
+      ),
+    ],
+    chat,
+    native,
+    image,
+    openaiUpstream: env.OPENAI_API_KEY === undefined ? 'the embedded upstream' : 'OpenAI',
+    geminiUpstream: env.GEMINI_API_KEY === undefined ? 'the embedded upstream' : 'Gemini',
+  };
+}
+
+function channel(
+  dialect: Channel['dialect'],
+  apiKey: string | undefined,
+  baseUrl: { readonly real: string; readonly embedded: string },
+): Channel {
+  return {
+    id: `${dialect}-account`,
+    dialect,
+    baseUrl: apiKey === undefined ? baseUrl.embedded : baseUrl.real,
+    credential: apiKey ?? 'embedded',
+    priority: 1,
+    weight: 1,
+  };
+}

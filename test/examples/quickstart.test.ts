@@ -1,0 +1,95 @@
+/** `npm start` as a user runs it: built, in a process of its own, its printed lines really sent. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', import.meta.url));
+const children: ChildProcess[] = [];
+
+beforeAll(() => {
+  // `npm ci` has built it already; a checkout without its build gets one.
+  if (!existsSync(script)) execFileSync('npx', ['tsup'], { cwd: root });
+}, 120_000);
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+describe('npm start', () => {
+  it('prints lines that answer all three protocols, and ends cleanly on Ctrl-C', async () => {
+    const { child, output } = await started('0');
+    const lines = output.split('\n').filter((line) => line.startsWith('curl '));
+
+    const answers = await Promise.all(lines.map(send));
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+
+    expect(lines).toHaveLength(7);
+    expect(answers.map(({ status }) => status)).toEqual(lines.map(() => 200));
+    expect(answers[0]?.text).toContain('"chat.completion"');
+    expect(answers[1]?.text).toMatch(/data: \[DONE\]\n\n$/);
+    expect(pngOf(answers[2]?.text)).toBe('\x89PNG');
+    expect(answers[4]?.text).toContain('"candidates"');
+    expect(answers[6]?.text).toContain('"models/');
+    expect(code).toBe(0);
+  }, 30_000);
+
+  it('says which variable to set when the port is taken', async () => {
+    const other = createServer().listen(0);
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+    const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: `${port}` } });
+    children.push(child);
+    const errors = textOf(child.stderr);
+    const [code] = await once(child, 'exit');
+    other.close();
+
+    expect(code).toBe(1);
+    expect(await errors).toContain('set PORT');
+  }, 30_000);
+});
+
+async function started(
+  port: string,
+): Promise<{ readonly child: ChildProcess; readonly output: string }> {
+  const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port } });
+  children.push(child);
+  let output = '';
+  for await (const chunk of child.stdout) {
+    output += String(chunk);
+    if (output.includes('Ctrl-C')) break;
+  }
+  return { child, output };
+}
+
+async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}
+
+/** What the shell would make of a printed curl line, up to a pipe. */
+async function send(line: string): Promise<{ readonly status: number; readonly text: string }> {
+  const [command = ''] = line.split(' | ');
+  const url = /(https?:\/\/[^\s']+)/.exec(command)?.[1] ?? '';
+  const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)].map(
+    ([, name = '', value = '']): [string, string] => [name, value],
+  );
+  const body = /-d '([^']+)'/.exec(command)?.[1];
+  const answer = await fetch(url, {
+    headers,
+    ...(body === undefined ? {} : { method: 'POST', body }),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+function pngOf(text = '{}'): string {
+  const base64 = /"b64_json":\s*"([^"]+)"/.exec(text)?.[1] ?? '';
+  return Buffer.from(base64, 'base64').subarray(0, 4).toString('latin1');
+}
