@@ -3,66 +3,86 @@
  * sees half of one. For Google's streams without `alt=sse`.
  */
 import { UpstreamError } from '../errors.ts';
-import { type EventCutter, joined, noBytes } from './sse.ts';
+import { asBuffer } from './decode.ts';
+import { openBracket } from './json-text.ts';
+import { jsonTokens } from './json-tokens.ts';
+import { joined, noBytes } from './sse.ts';
 
-const quote = 0x22;
-const backslash = 0x5c;
+/** Holds an unfinished element back, and with it the comma in front. */
+export interface ElementCutter {
+  /**
+   * The elements that this chunk completes, each with what stands before it; the last bracket is a
+   * piece of its own.
+   */
+  push(chunk: Uint8Array): readonly Uint8Array[];
+  /**
+   * What is no part of a whole element: the space behind the array, or where it broke off. Given
+   * once.
+   */
+  rest(): Uint8Array;
+  /** The array has ended; whatever follows is rest. */
+  closed(): boolean;
+}
 
 /**
- * Holds an unfinished element back, and with it the comma in front.
+ * A document that is no array, and what follows a mistake in one, is held to the end.
  *
  * @throws UpstreamError `event_too_large` from `push`, when one element exceeds `maxElementBytes`
  */
-export function elementCutter(maxElementBytes: number): EventCutter {
+export function elementCutter(maxElementBytes: number): ElementCutter {
   let held: Uint8Array[] = [];
   let heldBytes = 0;
-  let depth = 0;
-  let inString = false;
-  let escaped = false;
+  let isArray = false;
+  let isClosed = false;
+  /** Where elements, or the array itself, end in the chunk being pushed. */
+  let ends: number[] = [];
 
-  /** The offset behind the last element or bracket that ends in `chunk`; 0 where none does. */
-  const scan = (chunk: Uint8Array): number => {
-    let end = 0;
-    for (let index = 0; index < chunk.length; index += 1) {
-      const byte = chunk[index];
-      if (inString) {
-        if (escaped) escaped = false;
-        else if (byte === backslash) escaped = true;
-        else if (byte === quote) inString = false;
-      } else if (byte === quote) inString = true;
-      else if (byte === 0x7b || byte === 0x5b) depth += 1;
-      else if (byte === 0x7d || byte === 0x5d) {
-        depth -= 1;
-        if (depth <= 1) end = index + 1;
-      }
-    }
-    return end;
+  const tokens = jsonTokens({
+    nameBegins: () => {},
+    nameEnds: () => {},
+    valueBegins: (first, _at, depth) => {
+      if (depth === 0) isArray = first === openBracket;
+    },
+    valueEnds: (_chunk, end, depth) => {
+      if (!isArray || depth > 1) return;
+      ends.push(end);
+      isClosed = depth === 0;
+    },
+  });
+
+  const hold = (piece: Uint8Array): void => {
+    if (piece.length === 0) return;
+    held.push(piece);
+    heldBytes += piece.length;
+    if (heldBytes > maxElementBytes) throw tooLarge();
+  };
+
+  const release = (last: Uint8Array): Uint8Array => {
+    const whole = joined([...held, last].filter(({ length }) => length > 0));
+    if (whole.length > maxElementBytes) throw tooLarge();
+    held = [];
+    heldBytes = 0;
+    return whole;
   };
 
   return {
     push: (chunk) => {
-      const end = scan(chunk);
-      if (end === 0) {
-        held.push(chunk);
-        heldBytes += chunk.length;
-        if (heldBytes > maxElementBytes) throw new UpstreamError('body', 'event_too_large');
-        return noBytes;
+      ends = [];
+      tokens.write(asBuffer(chunk));
+      const pieces: Uint8Array[] = [];
+      let start = 0;
+      for (const end of ends) {
+        pieces.push(release(chunk.subarray(start, end)));
+        start = end;
       }
-      const whole = joined([...held, chunk.subarray(0, end)]);
-      held = end < chunk.length ? [chunk.subarray(end)] : [];
-      heldBytes = chunk.length - end;
-      return whole;
+      hold(chunk.subarray(start));
+      return pieces;
     },
-    rest: () => joined(held),
+    rest: () => release(noBytes),
+    closed: () => isClosed,
   };
 }
 
-/** Whether everything that was pushed and cut so far is one whole array. */
-export function isClosedArray(block: Uint8Array): boolean {
-  for (let index = block.length - 1; index >= 0; index -= 1) {
-    const byte = block[index];
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
-    return byte === 0x5d;
-  }
-  return false;
+function tooLarge(): UpstreamError {
+  return new UpstreamError('body', 'event_too_large');
 }

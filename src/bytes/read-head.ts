@@ -25,9 +25,12 @@ export function readHead(
     let ending: 'open' | 'ended' | Error = 'open';
     let sink: ByteSink | undefined;
 
+    // Spelt out, not spread: the body of a host's own client may be an instance of a class.
     const rest: UpstreamBody = {
-      ...body,
       takeWhole: () => undefined,
+      pause: () => body.pause(),
+      resume: () => body.resume(),
+      abort: () => body.abort(),
       start: (target) => {
         sink = target;
         for (const chunk of late.splice(0)) target.write(chunk);

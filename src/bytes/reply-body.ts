@@ -173,7 +173,7 @@ function readableOutlet(): Outlet & { readonly stream: Readable } {
       stream.push(null);
     },
     destroy: () => {
-      stream.destroy(new Error('The reply broke off.'));
+      stream.destroy();
     },
     onDrain: (listener) => {
       drain = listener;

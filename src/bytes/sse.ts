@@ -14,12 +14,13 @@ export const noBytes: Uint8Array = new Uint8Array(0);
 export interface EventCutter {
   /** The whole events that this chunk completes, with what was held before; may be empty. */
   push(chunk: Uint8Array): Uint8Array;
-  /** What never saw its blank line. */
+  /** What never saw its blank line, given once. */
   rest(): Uint8Array;
 }
 
 /**
- * Cuts at blank lines of any kind: LF, CRLF or a lone CR.
+ * Cuts at blank lines of any kind: LF, CRLF or a lone CR. Where it cuts does not depend on how the
+ * stream came in chunks: a CR that ends a chunk waits for the LF that may belong to it.
  *
  * @throws UpstreamError `event_too_large` from `push`, when one event exceeds `maxEventBytes`
  */
@@ -32,25 +33,31 @@ export function eventCutter(maxEventBytes: number): EventCutter {
   const hold = (piece: Uint8Array): void => {
     held.push(piece);
     heldBytes += piece.length;
-    if (heldBytes > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
+    if (heldBytes > maxEventBytes) throw tooLarge();
     before = piece.length >= 3 ? piece.subarray(-3) : joined([before, piece]).subarray(-3);
+  };
+
+  const release = (last: Uint8Array): Uint8Array => {
+    const whole = joined([...held, last].filter(({ length }) => length > 0));
+    held = [];
+    heldBytes = 0;
+    before = noBytes;
+    return whole;
   };
 
   return {
     push: (chunk) => {
       const end = lastBoundary(chunk, before);
-      if (end === 0) {
+      if (end === undefined) {
         if (chunk.length > 0) hold(chunk);
         return noBytes;
       }
-      const whole = joined([...held, chunk.subarray(0, end)]);
-      held = [];
-      heldBytes = 0;
-      before = noBytes;
+      const whole = release(chunk.subarray(0, end));
+      if (whole.length > maxEventBytes) refuseLarge(whole, maxEventBytes);
       if (end < chunk.length) hold(chunk.subarray(end));
       return whole;
     },
-    rest: () => joined(held),
+    rest: () => release(noBytes),
   };
 }
 
@@ -61,17 +68,36 @@ export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return second === undefined ? first : Buffer.concat(pieces);
 }
 
-/** The offset behind the last blank line in `chunk`, 0 where it completes none. */
-function lastBoundary(chunk: Uint8Array, before: Uint8Array): number {
+/**
+ * The offset behind the last blank line in `chunk`, undefined where it completes none. 0 is the
+ * blank line that ended with the CR before: now it is known that no LF belongs to it.
+ */
+function lastBoundary(chunk: Uint8Array, before: Uint8Array): number | undefined {
   const at = (index: number): number | undefined =>
     index >= 0 ? chunk[index] : before[before.length + index];
-  for (let index = chunk.length - 1; index >= 0; index -= 1) {
+  for (let index = chunk.length - 1; index >= -1; index -= 1) {
     const byte = at(index);
-    if (byte !== lineFeed && byte !== carriageReturn) continue;
+    if (!isLineEnd(byte)) continue;
+    if (byte === carriageReturn && index === chunk.length - 1) continue;
     const lineEnd = byte === lineFeed && at(index - 1) === carriageReturn ? index - 2 : index - 1;
-    if (isLineEnd(at(lineEnd))) return index + 1;
+    const previous = at(lineEnd);
+    // Nothing stands before the first line of an event.
+    if (previous === undefined || isLineEnd(previous)) return index + 1;
   }
-  return 0;
+  return undefined;
+}
+
+/** Large events that came whole in few chunks: each is measured, not all of them together. */
+function refuseLarge(block: Uint8Array, maxEventBytes: number): void {
+  for (let start = 0; start < block.length; ) {
+    const end = eventEnd(block, start);
+    if (end - start > maxEventBytes) throw tooLarge();
+    start = end;
+  }
+}
+
+function tooLarge(): UpstreamError {
+  return new UpstreamError('body', 'event_too_large');
 }
 
 function isLineEnd(byte: number | undefined): boolean {
@@ -82,6 +108,8 @@ function isLineEnd(byte: number | undefined): boolean {
 export interface SseEvent {
   /** The event with its blank line, as it came. */
   readonly raw: Uint8Array;
+  /** What its `event:` line calls it. */
+  readonly name: string | undefined;
   /** The `data:` lines joined by LF, or undefined where there is none. */
   readonly data: string | undefined;
   /** Lines that are no field and no comment: text that was never framed. */
@@ -101,26 +129,39 @@ export function eventsIn(block: Uint8Array): readonly SseEvent[] {
 }
 
 /** The offset behind the first blank line from `start` on, or the block's end. */
-export function eventEnd(block: Uint8Array, start: number): number {
+function eventEnd(block: Uint8Array, start: number): number {
+  let lineStart = start;
   for (let index = start; index < block.length; index += 1) {
     if (!isLineEnd(block[index])) continue;
-    const next =
-      block[index] === carriageReturn && block[index + 1] === lineFeed ? index + 2 : index + 1;
-    if (!isLineEnd(block[next])) continue;
-    return block[next] === carriageReturn && block[next + 1] === lineFeed ? next + 2 : next + 1;
+    const isBlank = index === lineStart;
+    if (block[index] === carriageReturn && block[index + 1] === lineFeed) index += 1;
+    lineStart = index + 1;
+    if (isBlank) return lineStart;
   }
   return block.length;
 }
 
-const fieldOrComment = /^(?:event|id|retry)?:|^(?:event|id|retry|data)$/;
+const fieldOrComment = /^(?:id|retry)?:|^(?:event|id|retry|data)$/;
 
 function readEvent(raw: Uint8Array): SseEvent {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('utf8');
   const data: string[] = [];
   const loose: string[] = [];
+  let name: string | undefined;
   for (const line of text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)) {
-    if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+    if (line.startsWith('data:')) data.push(fieldValue(line, 'data:'));
+    else if (line.startsWith('event:')) name = fieldValue(line, 'event:');
     else if (line !== '' && !fieldOrComment.test(line)) loose.push(line);
   }
-  return { raw, data: data.length === 0 ? undefined : data.join('\n'), loose: loose.join('\n') };
+  return {
+    raw,
+    name,
+    data: data.length === 0 ? undefined : data.join('\n'),
+    loose: loose.join('\n'),
+  };
+}
+
+/** One space behind the colon belongs to the frame. */
+function fieldValue(line: string, field: string): string {
+  return line.slice(line.startsWith(`${field} `) ? field.length + 1 : field.length);
 }

@@ -40,7 +40,7 @@ export interface StreamTap {
    * hold.
    */
   write(chunk: Uint8Array): Uint8Array;
-  /** What is left when the upstream has ended. */
+  /** What is left when the upstream has ended; a second time there is nothing. */
   end(): Uint8Array;
   /** Nothing that follows belongs to the reply. */
   finished(): boolean;

@@ -6,6 +6,7 @@ import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { StreamTap } from './dialect.ts';
 
+/** What the documents of a dialect differ in. */
 export interface DocumentTapOptions {
   /** The top-level member that holds the figures. */
   readonly usageMember: string;

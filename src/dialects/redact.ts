@@ -7,6 +7,11 @@ const maxChars = 512;
 /** Longer texts are cut before the patterns run, so that their cost has a bound. */
 const maxRead = 2_048;
 
+const domains =
+  'com|net|org|io|ai|dev|app|cloud|eu|cn|lan|corp|local|internal|svc|cluster|example|test';
+const hex = '[0-9a-f]{1,4}';
+const port = String.raw`(?::\d{1,5})?`;
+
 const patterns: readonly RegExp[] = [
   // Keys by their looks: OpenAI's sk-…, Google's AIza… and ya29…, anything behind Bearer.
   /\b(?:sk|pk|rk|gsk|xai|key|tg)[-_][A-Za-z0-9_*.-]{4,}/g,
@@ -14,27 +19,49 @@ const patterns: readonly RegExp[] = [
   /\bya29\.[A-Za-z0-9_.-]{4,}/g,
   /\bBearer\s+\S+/gi,
   /\b(?:org|proj|projects?)[-_/][A-Za-z0-9_-]{4,}/g,
+  // Azure's keys look like nothing but 32 or more letters and digits.
+  /\b(?=[A-Za-z]{0,63}\d)[A-Za-z0-9]{32,}\b/g,
   /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>]+/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
-  /\[[0-9a-f:]{2,45}\](?::\d{1,5})?/gi,
-  /\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,6}\.(?:com|net|org|io|ai|dev|app|cloud|local|internal|svc)\b(?::\d{1,5})?/gi,
-  /\blocalhost(?::\d{1,5})?\b/gi,
+  // IPv6 in brackets, shortened (Node says `::1:8000`), and in full.
+  new RegExp(String.raw`\[[0-9a-f:]{2,45}\]${port}`, 'gi'),
+  new RegExp(`(?<![\\w:])(?:(?:${hex}:){1,6}|:):(?:${hex}:){0,6}${hex}${port}(?!\\w)`, 'gi'),
+  new RegExp(`(?<![\\w:])(?:${hex}:){7}${hex}(?!\\w)`, 'gi'),
+  new RegExp(`\\b[a-z0-9-]{1,63}(?:\\.[a-z0-9-]{1,63}){0,6}\\.(?:${domains})\\b${port}`, 'gi'),
+  // A host without a domain is known by its port: `gpu-7:8000`, but not `position:12`.
+  /\b(?=[a-z0-9]{0,62}[-0-9])[a-z][a-z0-9-]{0,62}:\d{2,5}\b/gi,
+  new RegExp(String.raw`\blocalhost\b${port}`, 'gi'),
 ];
 
 // What could end a line of a log or turn a terminal's text around.
-const unprintable = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]+/gu;
+const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]+/gu;
 
 /**
  * The text without what must not reach a caller, 512 characters at most; undefined where nothing is
- * left. `secrets` are removed by exact match.
+ * left. `secrets` are removed by exact match, and of a URL among them its host too.
  */
 export function redact(text: string, secrets: readonly string[]): string | undefined {
-  const bounded = secrets
-    .filter((secret) => secret.length > 0)
-    .reduce((kept, secret) => kept.replaceAll(secret, '[redacted]'), text.slice(0, maxRead));
+  // Before the cut, which could leave half a secret that matches nothing.
+  const open = secrets
+    .flatMap(withHost)
+    .reduce((kept, secret) => kept.replaceAll(secret, '[redacted]'), text);
   const plain = patterns
-    .reduce((kept, pattern) => kept.replace(pattern, '[redacted]'), bounded)
+    .reduce((kept, pattern) => kept.replace(pattern, '[redacted]'), bounded(open))
     .replace(unprintable, ' ')
     .trim();
   return plain === '' ? undefined : plain.slice(0, maxChars).toWellFormed();
+}
+
+/** Without the word that the cut goes through: it could be half an address. */
+function bounded(text: string): string {
+  if (text.length <= maxRead) return text;
+  const head = text.slice(0, maxRead);
+  return head.slice(0, Math.max(0, head.search(/\s\S*$/)));
+}
+
+function withHost(secret: string): readonly string[] {
+  if (secret === '') return [];
+  const host = /^[a-z]+:\/\/([^/:]+(?::\d+)?)/.exec(secret)?.[1];
+  if (host === undefined) return [secret];
+  return [secret, host, host.replace(/:\d+$/, '')];
 }

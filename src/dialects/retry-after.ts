@@ -11,7 +11,8 @@ export function retryAfterMs(headers: HeaderMap, nowMs: number): number | undefi
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
   if (/^\s*\d+(?:\.\d+)?\s*$/.test(text)) return Number.parseFloat(text) * 1_000;
-  const date = Date.parse(text);
+  // JavaScript takes much for a date, `-5` among it.
+  const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 

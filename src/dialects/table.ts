@@ -4,4 +4,5 @@ import type { Dialect } from './dialect.ts';
 import { gemini } from './gemini/dialect.ts';
 import { openai } from './openai/dialect.ts';
 
+/** Complete by its type: no name without a row. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, gemini };

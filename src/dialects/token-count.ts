@@ -5,29 +5,40 @@
  */
 
 const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 /** `data: [DONE]` and comments are shorter than any event with a frame. */
 const shortestFrame = 32;
 
+/** The count of one stream. */
 export interface TokenCount {
+  /** Whole events; the last of a stream may lack its line end. */
   add(block: Uint8Array): void;
+  /** Tokens so far, rounded up. */
   tokens(): number;
 }
 
+/** Begins at 0. */
 export function tokenCount(): TokenCount {
   let events = 0;
   let bytes = 0;
   let shortest = Number.POSITIVE_INFINITY;
+
+  const addLine = (length: number): void => {
+    if (length < shortestFrame) return;
+    events += 1;
+    bytes += length;
+    if (length < shortest) shortest = length;
+  };
+
   return {
     add: (block) => {
+      const lineEnd = block.includes(lineFeed) ? lineFeed : carriageReturn;
       let start = 0;
-      for (let end = block.indexOf(lineFeed); end !== -1; end = block.indexOf(lineFeed, start)) {
-        const length = end - start;
+      for (let end = block.indexOf(lineEnd); end !== -1; end = block.indexOf(lineEnd, start)) {
+        addLine(end - start);
         start = end + 1;
-        if (length < shortestFrame) continue;
-        events += 1;
-        bytes += length;
-        if (length < shortest) shortest = length;
       }
+      addLine(block.length - start);
     },
     tokens: () => (events === 0 ? 0 : events + Math.ceil((bytes - events * shortest) / 3)),
   };

@@ -5,6 +5,11 @@ import type { Usage } from '../money.ts';
 /** Far above every context window: a larger figure is a mistake or a lie. */
 const absurd = 100_000_000;
 
+/** Whether the object says anything at all of what it is there for. */
+export function hasAny(holder: JsonValue | undefined, names: readonly string[]): boolean {
+  return names.some((name) => (member(holder, name) ?? undefined) !== undefined);
+}
+
 /** A count: 0 where the member is absent or null, NaN where it is absurd. */
 export function figure(holder: JsonValue | undefined, name: string): number {
   const value = member(holder, name) ?? 0;

@@ -1,56 +1,74 @@
 /**
  * Watches a relayed native stream without `alt=sse`: one JSON array, written element by element.
  */
-import { elementCutter, isClosedArray } from '../../bytes/json-elements.ts';
-import { noBytes } from '../../bytes/sse.ts';
-import { items, type JsonValue, parseJson } from '../../json.ts';
-import type { Usage } from '../../money.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { elementCutter } from '../../bytes/json-elements.ts';
+import { joined, noBytes } from '../../bytes/sse.ts';
+import { type JsonValue, parseJson } from '../../json.ts';
 import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
 import { lastValueOf } from '../last-value.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { geminiUsage } from './usage.ts';
 
-const errorName = Buffer.from('"error"');
+const errorName = Buffer.from('error"');
 const usageName = Buffer.from('"usageMetadata"');
 
+/** A fresh one for each reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
   let failure: FailureReport | undefined;
+  /** The last element that held figures: they are read only when somebody asks. */
   let figures: Uint8Array | undefined;
-  let begun = false;
-  let closed = false;
   let bytes = 0;
+  /** The last bracket has gone on, not only come in. */
+  let closed = false;
 
-  const pass = (block: Uint8Array): Uint8Array => {
-    if (block.length === 0) return block;
-    const view = Buffer.from(block.buffer, block.byteOffset, block.length);
-    if (view.includes(errorName)) {
-      failure = elementsIn(block).map(geminiInBandFailure).find(Boolean);
-      if (failure !== undefined) return noBytes;
+  const look = (piece: Uint8Array): void => {
+    const view = asBuffer(piece);
+    if (view.includes(errorName)) failure = geminiInBandFailure(elementIn(piece) ?? null);
+    if (lastValueOf(view, usageName) !== undefined) figures = piece;
+  };
+
+  const pass = (pieces: readonly Uint8Array[]): Uint8Array => {
+    const kept: Uint8Array[] = [];
+    for (const piece of pieces) {
+      look(piece);
+      if (failure !== undefined) break;
+      kept.push(piece);
+      bytes += piece.length;
     }
-    if (lastValueOf(view, usageName) !== undefined) figures = block;
-    begun = true;
-    closed = isClosedArray(block);
-    bytes += block.length;
-    return block;
+    closed = cutter.closed() && failure === undefined;
+    return joined(kept);
   };
 
   return {
     write: (chunk) => pass(cutter.push(chunk)),
-    // White space and a bracket are all that may be left; half an element is dropped.
-    end: () => (closed ? cutter.rest() : noBytes),
+    end: () => {
+      const rest = cutter.rest();
+      if (closed) return isSpace(rest) ? rest : noBytes;
+      // Half an element is dropped; a whole one that was never in the array is an error, if any.
+      look(rest);
+      return noBytes;
+    },
     finished: () => false,
     complete: () => closed,
     failure: () => failure,
-    usage: (): Usage | undefined =>
-      figures === undefined ? undefined : geminiUsage(elementsIn(figures)),
+    usage: () => (figures === undefined ? undefined : geminiUsage(elementIn(figures) ?? null)),
     countedTokens: () => Math.ceil(bytes / 3),
-    breakOff: (error) => [Buffer.from(`${begun ? ',' : '['}${geminiErrorText(error)}]`)],
+    breakOff: (error) =>
+      closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };
 }
 
-/** The elements of a block, whatever brackets and commas stand around them. */
-function elementsIn(block: Uint8Array): readonly JsonValue[] {
-  const text = Buffer.from(block).toString('utf8').trim().replace(/^[[,]/, '').replace(/\]$/, '');
-  return items(parseJson(`[${text}]`));
+/** The element of a piece, without the bracket or the comma in front of it. */
+function elementIn(piece: Uint8Array): JsonValue | undefined {
+  return parseJson(
+    asBuffer(piece)
+      .toString('utf8')
+      .replace(/^\s*[[,]/, ''),
+  );
+}
+
+function isSpace(bytes: Uint8Array): boolean {
+  return asBuffer(bytes).toString('latin1').trim() === '';
 }

@@ -3,7 +3,7 @@
  */
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { FailureReport } from '../dialect.ts';
 import { durationMs, retryAfterMs } from '../retry-after.ts';
 
@@ -67,7 +67,7 @@ export function geminiFailure(status: number, headers: HeaderMap, body: Uint8Arr
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function geminiInBandFailure(document: JsonValue): FailureReport | undefined {
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
-  return isJsonObject(member(first, 'error')) ? failureIn(first, 502) : undefined;
+  return member(first, 'error') ? failureIn(first, 502) : undefined;
 }
 
 function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
@@ -78,7 +78,7 @@ function failureIn(document: JsonValue | undefined, fallback: number): FailureRe
   const numeric = Number(member(error, 'code'));
   return {
     status: numeric >= 400 && numeric < 600 ? numeric : fallback,
-    message: text(member(error, 'message')),
+    message: text(error) ?? text(member(error, 'message')),
     code: reason ?? rpcName,
     param: undefined,
     retryAfterMs: details.map((detail) => durationMs(member(detail, 'retryDelay'))).find(Boolean),

@@ -2,16 +2,16 @@
  * Watches a relayed native stream. Google's own parsers are far stricter than the SSE standard
  * (WIRE §4.3), so an event they can't read is re-framed; an error sent in-band is rebuilt.
  */
-import { eventCutter, eventsIn, joined, type SseEvent } from '../../bytes/sse.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
-import type { Usage } from '../../money.ts';
 import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
 import { endsWithText, lastValueOf } from '../last-value.ts';
 import { tokenCount } from '../token-count.ts';
-import { geminiErrorText, geminiInBandFailure } from './errors.ts';
+import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiUsage } from './usage.ts';
 
-const errorName = Buffer.from('"error"');
+const errorName = Buffer.from('error"');
 const usageName = Buffer.from('"usageMetadata"');
 const finishName = Buffer.from('"finishReason"');
 const blockName = Buffer.from('"blockReason"');
@@ -19,6 +19,7 @@ const partsName = Buffer.from('"parts"');
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
 
+/** A fresh one for each reply. */
 export function geminiStreamTap(): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = tokenCount();
@@ -33,7 +34,7 @@ export function geminiStreamTap(): StreamTap {
     for (const event of eventsIn(block)) {
       const text = event.data ?? event.loose;
       const document = parseJson(text);
-      failure = document === undefined ? undefined : geminiInBandFailure(document);
+      failure = eventFailure(event, document);
       if (failure !== undefined) break;
       const framed = frame(event, text, document);
       if (framed !== undefined) kept.push(framed);
@@ -43,22 +44,30 @@ export function geminiStreamTap(): StreamTap {
 
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
-    const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-    counted.add(bytes);
+    const bytes = asBuffer(block);
     finished ||= endsWithText(bytes, finishName) || endsWithText(bytes, blockName);
     saidSomething ||= bytes.includes(partsName);
     if (lastValueOf(bytes, usageName) !== undefined) figures = block;
-    return bytes.includes(errorName) || !isGoogleFramed(bytes) ? reframe(block) : block;
+    const passed = bytes.includes(errorName) || !isGoogleFramed(bytes) ? reframe(block) : block;
+    counted.add(passed);
+    return passed;
+  };
+
+  /** An event whose blank line never came counts if it is whole; half of one is of no use. */
+  const last = (rest: Uint8Array): Uint8Array => {
+    const [event] = eventsIn(rest);
+    const isWhole = event !== undefined && parseJson(event.data ?? event.loose) !== undefined;
+    return isWhole ? pass(rest) : noBytes;
   };
 
   return {
     write: (chunk) => pass(cutter.push(chunk)),
-    end: () => pass(cutter.rest()),
+    end: () => last(cutter.rest()),
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
     complete: () => finished || !saidSomething,
     failure: () => failure,
-    usage: () => (figures === undefined ? undefined : lastUsage(figures)),
+    usage: () => (figures === undefined ? undefined : geminiUsage(documentsIn(figures))),
     countedTokens: () => counted.tokens(),
     breakOff: (error) => {
       const text = geminiErrorText(error);
@@ -69,11 +78,20 @@ export function geminiStreamTap(): StreamTap {
   };
 }
 
-function lastUsage(block: Uint8Array): Usage | undefined {
-  return eventsIn(block)
-    .map((event) => geminiUsage(parseJson(event.data ?? event.loose) ?? null))
-    .filter((usage) => usage !== undefined)
-    .at(-1);
+function documentsIn(block: Uint8Array): readonly JsonValue[] {
+  return eventsIn(block).map(({ data, loose }) => parseJson(data ?? loose) ?? null);
+}
+
+/** An error by its content, by the event's name, or as text glued to a good event. */
+function eventFailure(
+  { name, data, loose }: SseEvent,
+  document: JsonValue | undefined,
+): FailureReport | undefined {
+  const unframed = data === undefined || loose === '' ? undefined : parseJson(loose);
+  const failure = geminiInBandFailure(document ?? null) ?? geminiInBandFailure(unframed ?? null);
+  return (
+    failure ?? (name === 'error' ? geminiFailure(502, {}, Buffer.from(data ?? '')) : undefined)
+  );
 }
 
 /** The event as Google's parsers take it; undefined where it carries no document. */
@@ -97,7 +115,7 @@ function frame(
  * separators that the regular expression of `@google/generative-ai` stumbles over.
  */
 function isGoogleFramed(block: Uint8Array): boolean {
-  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
+  const bytes = asBuffer(block);
   if (bytes.includes(lineSeparator) || bytes.includes(paragraphSeparator)) return false;
   let at = 0;
   while (at < bytes.length) {

@@ -1,17 +1,35 @@
 /** The figures of Gemini replies; on a stream every event carries them so far. */
-import { items, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { figure, usageOf } from '../usage-figures.ts';
+import { figure, hasAny, usageOf } from '../usage-figures.ts';
 
-/** The figures of a reply or an event, or of the last of an array of them. */
+const names: readonly string[] = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+];
+
+/** The figures of a reply, or of the last of many that has a `usageMetadata`. */
 export function geminiUsage(reply: JsonValue): Usage | undefined {
-  const last = Array.isArray(reply) ? (items(reply).at(-1) ?? null) : reply;
+  const replies = Array.isArray(reply) ? items(reply) : [reply];
+  const last = replies.findLast((one) => isJsonObject(member(one, 'usageMetadata')));
   const usage = member(last, 'usageMetadata');
-  return usage === undefined || usage === null ? undefined : geminiFigures(usage);
+  // Google leaves zeros out, and a blocked prompt has cost nothing.
+  const saidNothing = items(member(last, 'candidates')).length === 0;
+  return isJsonObject(usage) && saidNothing ? readFigures(usage) : geminiFigures(usage);
 }
 
-/** A `usageMetadata` object by itself. Thoughts are output; what tools fed in is input. */
-export function geminiFigures(usage: JsonValue): Usage | undefined {
+/**
+ * A `usageMetadata` object by itself. Thoughts are output; what tools fed in is input. Vertex sends
+ * one with nothing but `trafficType` until the last event: that says nothing, which is not zero.
+ */
+export function geminiFigures(usage: JsonValue | undefined): Usage | undefined {
+  return hasAny(usage, names) ? readFigures(usage) : undefined;
+}
+
+function readFigures(usage: JsonValue | undefined): Usage | undefined {
   return usageOf({
     inputTokens: figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount'),
     cachedInputTokens: figure(usage, 'cachedContentTokenCount'),

@@ -2,17 +2,17 @@
  * OpenAI's wire format: chat completions and images, as OpenAI and the many compatible servers
  * speak it.
  */
-import { valueAt } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
-import { isJsonObject } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { Dialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
+import { editInside } from '../edit-inside.ts';
 import { openaiErrorText, openaiFailure, openaiInBandFailure } from './errors.ts';
 import { openaiStreamTap } from './stream-tap.ts';
-import { imagesOnly, openaiFigures, openaiUsage } from './usage.ts';
+import { openaiFigures, openaiUsage } from './usage.ts';
 
+/** The row of `table.ts`. */
 export const openai: Dialect = {
   name: 'openai',
   errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
@@ -27,8 +27,7 @@ export const openai: Dialect = {
       ? openaiStreamTap(!call.wantsUsage)
       : documentTap({
           usageMember: 'usage',
-          readUsage: (usage, images) =>
-            usage === undefined ? imagesOnly(images) : openaiFigures(usage, images),
+          readUsage: openaiFigures,
         }),
   readUsage: openaiUsage,
   readFailure: openaiFailure,
@@ -45,10 +44,8 @@ function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
 function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
   if (call.framing !== 'sse' || call.wantsUsage) return [];
   if (channel.capabilities?.includeUsage === false) return [];
-  const member = call.members.find(({ name }) => name === 'stream_options');
-  const asked = member === undefined ? undefined : valueAt(call.body, member.value);
-  const options = isJsonObject(asked) ? { ...asked, include_usage: true } : { include_usage: true };
-  return [{ name: 'stream_options', value: JSON.stringify(options) }];
+  const inside = editInside(call, 'stream_options', { name: 'include_usage', value: 'true' });
+  return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
 }
 
 /**

@@ -1,6 +1,8 @@
 /**
  * Errors in OpenAI's words: what its SDKs read, and what OpenAI-shaped upstreams say (WIRE §6.1).
  */
+
+import type { SseEvent } from '../../bytes/sse.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
@@ -45,7 +47,7 @@ export function openaiErrorText(error: GatewayError): string {
 
 /** Codes that blame the account, not the request: its key, its billing, its country. */
 const accountCodes =
-  /^(?:invalid_api_key|insufficient_quota|billing_\w+|account_\w+|unsupported_country_region_territory)$/;
+  /^(?:invalid_api_key|insufficient_quota|billing_\w+|account_\w+|unsupported_country_\w+)$/;
 
 /**
  * Reads an error document in every shape that OpenAI-compatible upstreams were seen to send:
@@ -63,23 +65,40 @@ export function openaiFailure(status: number, headers: HeaderMap, body: Uint8Arr
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
-  const error = member(document, 'error');
-  if (error === undefined || error === null) return undefined;
-  return failureIn(document, 502);
+  // Some vendors send `"error": null`, false or "" with every good chunk.
+  if (member(document, 'error')) return failureIn(document, 502);
+  const isReply = ['choices', 'data'].some((name) => member(document, name) !== undefined);
+  const words = text(member(document, 'message')) ?? text(member(document, 'detail'));
+  // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
+  return isReply || words === undefined ? undefined : failureIn(document, 502);
+}
+
+/**
+ * An error sent as an event: by its content, by its name, or as text that was never framed.
+ * `document` is what the event's data holds, undefined where that is no JSON.
+ */
+export function openaiEventFailure(
+  { name, loose }: SseEvent,
+  document: JsonValue | undefined,
+): FailureReport | undefined {
+  if (name === 'error') return failureIn(document, 502);
+  const unframed = loose === '' ? undefined : parseJson(loose);
+  return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
 }
 
 function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
-  const code = text(member(source, 'code')) ?? text(member(source, 'type'));
-  const numeric = Number(member(source, 'code') ?? member(source, 'status'));
+  const type = text(member(source, 'type'));
+  const code = text(member(source, 'code')) ?? type;
+  const numbers = [member(source, 'code'), member(source, 'status')].map(Number);
   const message =
     text(error) ??
     text(member(source, 'message')) ??
     text(member(document, 'message')) ??
     text(member(document, 'detail'));
   return {
-    status: numeric >= 400 && numeric < 600 ? numeric : (statusOfType(code) ?? fallback),
+    status: numbers.find(isFailureStatus) ?? statusOfWord(code) ?? statusOfWord(type) ?? fallback,
     message,
     code,
     param: text(member(source, 'param')),
@@ -88,8 +107,12 @@ function failureIn(document: JsonValue | undefined, fallback: number): FailureRe
   };
 }
 
-function statusOfType(code: string | undefined): number | undefined {
-  switch (code) {
+function isFailureStatus(status: number): boolean {
+  return status >= 400 && status < 600;
+}
+
+function statusOfWord(word: string | undefined): number | undefined {
+  switch (word) {
     case 'invalid_request_error':
       return 400;
     case 'rate_limit_error':

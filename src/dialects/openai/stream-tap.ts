@@ -2,20 +2,23 @@
  * Watches a relayed chat stream: takes the usage frame out that only we asked for, rebuilds an
  * error sent in-band, reads the figures, and knows whether the stream came to its own end.
  */
-import { eventCutter, eventEnd, eventsIn, joined, noBytes } from '../../bytes/sse.ts';
+import { asBuffer } from '../../bytes/decode.ts';
+import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
-import { items, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
-import { endsWithText, lastValueOf } from '../last-value.ts';
 import { tokenCount } from '../token-count.ts';
-import { openaiErrorText, openaiInBandFailure } from './errors.ts';
+import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { openaiUsage } from './usage.ts';
 
-const doneMark = Buffer.from('[DONE]');
-const errorName = Buffer.from('"error"');
-const usageName = Buffer.from('"usage"');
-const finishName = Buffer.from('"finish_reason"');
+/**
+ * What only a few events hold and is worth looking into: an error in any of its forms, figures, a
+ * candidate's end, the stream's end. One search of a block; parsing each event costs ten times as
+ * much. Names that stand in an answer's text are escaped and don't match.
+ */
+const marks =
+  /error"|event: ?error|\{\s*"(?:message|detail)"|usage"\s*:\s*\{|finish_reason"\s*:\s*"|\[DONE\]/;
 
 /** `stripUsage`: the caller did not ask for the usage frame, so it must not see one. */
 export function openaiStreamTap(stripUsage: boolean): StreamTap {
@@ -26,36 +29,51 @@ export function openaiStreamTap(stripUsage: boolean): StreamTap {
   let done = false;
   let finished = false;
 
-  /** Looks into every event of a block; called for the few blocks that hold an error or figures. */
+  /** Takes in what an event says; whether it goes on to the caller. */
+  const admit = (event: SseEvent, document: JsonValue | undefined): boolean => {
+    failure = openaiEventFailure(event, document);
+    if (failure !== undefined) return false;
+    done = isDone(event);
+    if (document === undefined) return true;
+    const choices = items(member(document, 'choices'));
+    finished ||= choices.some(hasFinished);
+    usage = openaiUsage(document) ?? usage;
+    const isUsageFrame = choices.length === 0 && isJsonObject(member(document, 'usage'));
+    return !(stripUsage && isUsageFrame);
+  };
+
   const inspect = (block: Uint8Array): Uint8Array => {
     const kept: Uint8Array[] = [];
     for (const event of eventsIn(block)) {
-      const document = parseJson(event.data ?? event.loose) ?? null;
-      failure = openaiInBandFailure(document);
-      if (failure !== undefined) break;
-      const figures = openaiUsage(document);
-      if (figures !== undefined) usage = figures;
-      const usageFrame = figures !== undefined && items(member(document, 'choices')).length === 0;
-      if (!(stripUsage && usageFrame)) kept.push(event.raw);
+      if (admit(event, documentOf(event))) kept.push(event.raw);
+      if (done || failure !== undefined) break;
     }
     return joined(kept);
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
-    if (block.length === 0) return block;
-    const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-    counted.add(bytes);
-    finished ||= endsWithText(bytes, finishName);
-    const doneAt = doneLine(bytes);
-    done = doneAt !== -1;
-    const reply = done ? bytes.subarray(0, eventEnd(bytes, doneAt)) : block;
-    const mustLook = bytes.includes(errorName) || lastValueOf(bytes, usageName) !== undefined;
-    return mustLook ? inspect(reply) : reply;
+    const passed = marks.test(asBuffer(block).toString('latin1')) ? inspect(block) : block;
+    counted.add(asBuffer(passed));
+    return passed;
+  };
+
+  /**
+   * An event whose blank line never came counts if it is whole. It goes on only if nothing has to
+   * follow it: an error behind it would be read as its last line.
+   */
+  const last = (rest: Uint8Array): Uint8Array => {
+    const [event] = eventsIn(rest);
+    if (event === undefined) return noBytes;
+    const document = documentOf(event);
+    const isWhole = document !== undefined || isDone(event);
+    if (!isWhole || !admit(event, document) || event.data === undefined) return noBytes;
+    counted.add(asBuffer(rest));
+    return done || finished ? rest : noBytes;
   };
 
   return {
     write: (chunk) => (done ? noBytes : pass(cutter.push(chunk))),
-    end: () => (done ? noBytes : pass(cutter.rest())),
+    end: () => (done ? noBytes : last(cutter.rest())),
     finished: () => done,
     complete: () => done || finished,
     failure: () => failure,
@@ -65,11 +83,16 @@ export function openaiStreamTap(stripUsage: boolean): StreamTap {
   };
 }
 
-/** Where `[DONE]` is the data of an event, and not a word of the answer; −1 where it is not. */
-function doneLine(bytes: Buffer): number {
-  for (let at = bytes.indexOf(doneMark); at !== -1; at = bytes.indexOf(doneMark, at + 1)) {
-    const line = bytes.subarray(Math.max(0, at - 7), at).toString('latin1');
-    if (/(?:^|[\r\n])data: ?$/.test(line)) return at;
-  }
-  return -1;
+function documentOf({ data, loose }: SseEvent): JsonValue | undefined {
+  const text = data ?? loose;
+  return text === '' ? undefined : parseJson(text);
+}
+
+function isDone({ data }: SseEvent): boolean {
+  return data?.trim() === '[DONE]';
+}
+
+function hasFinished(choice: JsonValue): boolean {
+  const reason = member(choice, 'finish_reason');
+  return typeof reason === 'string' && reason !== '';
 }

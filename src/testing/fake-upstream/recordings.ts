@@ -81,7 +81,7 @@ export const geminiTokens = {
 } as const;
 
 /** Google's sealed thoughts: a caller has to send them back byte for byte. */
-export const thoughtSignature =
+export const thoughtSignature: string =
   'CusBAXLI2nxjqlNFmkZhFvBKYO2Qbvj3E+G7N6BmlLYeobi9hrXb2MqtS/9TkFYVru/pjEa0jD3zRZrqHuyr/OCYx7S1' +
   'b4Ukwh3oq6L9AZ09WbcKvaHyZNyTmcJy23JbOYYX3naiWgfUo2l/CW26R1YL7brQc9tgTYqpzljWs/8vBp1aGg==';
 

@@ -1,0 +1,18 @@
+/** Edits a member of an object that is itself a member of the body, and nothing else in it. */
+import { findMember, kindAt, membersOf } from '../bytes/members.ts';
+import { type MemberEdit, spliceMembers } from '../bytes/splice.ts';
+import type { Call } from '../call.ts';
+
+/** The edit of the outer member; undefined where the body has no object of that name. */
+export function editInside(
+  call: Call,
+  outerName: string,
+  edit: MemberEdit,
+): MemberEdit | undefined {
+  const outer = findMember(call.members, outerName);
+  if (outer === undefined || kindAt(call.body, outer.value) !== 'object') return undefined;
+  const inner = call.body.subarray(outer.value.start, outer.value.end);
+  const members = membersOf(inner, { start: 0, end: inner.length });
+  const value = Buffer.concat(spliceMembers(inner, members, [edit])).toString('utf8');
+  return { name: outerName, value };
+}

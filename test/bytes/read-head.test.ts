@@ -1,0 +1,120 @@
+/** The head of a body is read until somebody has seen enough; the rest goes on behind it. */
+import { describe, expect, it } from 'vitest';
+import { type Head, readHead } from '../../src/bytes/read-head.ts';
+import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
+import { type Played, playedBody } from '../support/played-upstream.ts';
+
+describe('readHead', () => {
+  it('stops at the chunk that is enough, and hands on the rest in order', async () => {
+    const head = await readHead(playedBody({ chunks: ['a', 'b', 'c', 'd'] }), is('b'));
+
+    expect(texts(head.chunks)).toEqual(['a', 'b']);
+    expect(head.ended).toBe(false);
+    expect(await restOf(head)).toEqual(['c', 'd', 'end']);
+  });
+
+  it('ends with the body where nothing is enough', async () => {
+    const head = await readHead(playedBody({ chunks: ['a', 'b'] }), () => false);
+
+    expect(texts(head.chunks)).toEqual(['a', 'b']);
+    expect(head.ended).toBe(true);
+    expect(await restOf(head)).toEqual(['end']);
+  });
+
+  it('of an empty body is empty', async () => {
+    const head = await readHead(playedBody({}), () => false);
+
+    expect(head).toMatchObject({ chunks: [], ended: true });
+  });
+
+  it('rejects where the body breaks off before', async () => {
+    const broken: Played = { chunks: ['a'], ending: 'reset' };
+
+    await expect(readHead(playedBody(broken), () => false)).rejects.toMatchObject({
+      name: 'UpstreamError',
+      reason: 'reset',
+    });
+  });
+
+  it('hands on that the body broke off later', async () => {
+    const head = await readHead(playedBody({ chunks: ['a', 'b'], ending: 'reset' }), is('a'));
+
+    expect(await restOf(head)).toEqual(['b', 'upstream body: reset']);
+  });
+
+  it('gives the body up where the judge throws', async () => {
+    let aborted = false;
+    const body = playedBody({ chunks: ['a', 'b'] }, () => {
+      aborted = true;
+    });
+    const judge = () => {
+      throw new Error('too large');
+    };
+
+    await expect(readHead(body, judge)).rejects.toThrow('too large');
+    expect(aborted).toBe(true);
+  });
+
+  it('loses nothing of a body that does not pause at once', async () => {
+    let sink: ByteSink | undefined;
+    const heedless: UpstreamBody = {
+      takeWhole: () => undefined,
+      start: (target) => {
+        sink = target;
+      },
+      pause: () => {},
+      resume: () => {},
+      abort: () => {},
+    };
+    const reading = readHead(heedless, is('a'));
+    for (const chunk of ['a', 'b', 'c']) sink?.write(Buffer.from(chunk));
+    sink?.end();
+
+    expect(await restOf(await reading)).toEqual(['b', 'c', 'end']);
+  });
+
+  it('works with a body that is an instance of a class', async () => {
+    class Body implements UpstreamBody {
+      readonly inner: UpstreamBody = playedBody({ chunks: ['a', 'b'] });
+      takeWhole(limit: number): Uint8Array | undefined {
+        return this.inner.takeWhole(limit);
+      }
+      start(sink: ByteSink): void {
+        this.inner.start(sink);
+      }
+      pause(): void {
+        this.inner.pause();
+      }
+      resume(): void {
+        this.inner.resume();
+      }
+      abort(): void {
+        this.inner.abort();
+      }
+    }
+
+    const head = await readHead(new Body(), is('a'));
+
+    expect(await restOf(head)).toEqual(['b', 'end']);
+    expect(() => head.rest.abort()).not.toThrow();
+  });
+});
+
+function is(text: string): (chunk: Uint8Array) => boolean {
+  return (chunk) => Buffer.from(chunk).toString() === text;
+}
+
+function texts(chunks: readonly Uint8Array[]): readonly string[] {
+  return chunks.map((chunk) => Buffer.from(chunk).toString());
+}
+
+function restOf({ rest }: Head): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    const got: string[] = [];
+    rest.start({
+      write: (chunk) => got.push(...texts([chunk])),
+      end: () => resolve([...got, 'end']),
+      fail: (error) => resolve([...got, error.message]),
+    });
+  });
+}

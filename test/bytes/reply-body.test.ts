@@ -1,0 +1,260 @@
+/** A reply is pushed from socket to socket: joined by tick, held back by who reads, ended once. */
+import { Readable, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Closing, pushedReply, type ReplyPipe } from '../../src/bytes/reply-body.ts';
+import { noBytes } from '../../src/bytes/sse.ts';
+import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
+
+const clean: Closing = { writes: [], cut: false };
+
+describe('a pushed reply', () => {
+  it('joins the chunks of one tick into one write', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe(), Buffer.from('0')).sendTo(out);
+
+    for (const chunk of ['a', 'b', 'c']) sink().write(Buffer.from(chunk));
+    await setImmediate();
+    sink().write(Buffer.from('d'));
+    sink().end();
+    await out.gone;
+
+    expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
+  });
+
+  it('writes what the pipe makes of it, and nothing where it makes nothing', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    const upper = (chunk: Uint8Array) =>
+      chunk[0] === 0x61 ? noBytes : Buffer.from(Buffer.from(chunk).toString().toUpperCase());
+    pushedReply(body, pipe({ write: upper }), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    await setImmediate();
+    sink().write(Buffer.from('b'));
+    sink().end();
+    await out.gone;
+
+    expect(out.log).toEqual(['B', 'end']);
+  });
+
+  it('writes each of the last pieces in a turn of its own', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), noBytes).sendTo(out);
+    sink().end();
+    const turns: string[][] = [];
+
+    for (let turn = 0; turn < 3; turn += 1) {
+      turns.push([...out.log]);
+      await setImmediate();
+    }
+
+    await out.gone;
+    expect(turns).toEqual([['x'], ['x', 'y'], ['x', 'y', 'z', 'end']]);
+  });
+
+  it('that is cut ends without an end', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    const writes = [Buffer.from('x')];
+    pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), noBytes).sendTo(out);
+
+    sink().fail(new Error('reset'));
+    await out.gone;
+
+    expect(out.log).toEqual(['x']);
+  });
+
+  it('tells the pipe of what broke off only after the chunks that came before', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe(), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    sink().fail(new Error('reset'));
+    await out.gone;
+
+    expect(out.log).toEqual(['a', 'failed: reset', 'end']);
+  });
+
+  it('gives the upstream up where the pipe throws, is over, or was over at the start', async () => {
+    const throws = () => {
+      throw new Error('too large');
+    };
+    let asked = 0;
+    const overAt = (time: number) => () => {
+      asked += 1;
+      return asked > time ? clean : undefined;
+    };
+    const pipes = [pipe({ write: throws }), pipe({ over: overAt(1) }), pipe({ over: () => clean })];
+    const logs: (readonly string[])[] = [];
+
+    for (const one of pipes) {
+      const { body, sink, calls } = handBody();
+      const out = recorder();
+      pushedReply(body, one, noBytes).sendTo(out);
+      if (calls.includes('start')) sink().write(Buffer.from('a'));
+      await out.gone;
+      logs.push([...out.log, ...calls]);
+    }
+
+    expect(logs).toEqual([
+      ['failed: too large', 'end', 'start', 'abort'],
+      ['a', 'end', 'start', 'abort'],
+      ['end', 'abort'],
+    ]);
+  });
+
+  it('pauses the upstream while the caller does not read, and resumes it then', async () => {
+    const { body, sink, calls } = handBody();
+    const waiting: (() => void)[] = [];
+    const slow = new Writable({
+      highWaterMark: 4,
+      write: (_chunk, _encoding, done) => {
+        waiting.push(done);
+      },
+    });
+    pushedReply(body, pipe(), noBytes).sendTo(slow);
+
+    sink().write(Buffer.from('12345'));
+    await setImmediate();
+    const paused = [...calls];
+    waiting.shift()?.();
+    await setImmediate();
+
+    expect(paused).toEqual(['start', 'pause']);
+    expect(calls).toEqual(['start', 'pause', 'resume']);
+  });
+
+  it('aborts the upstream once the caller has left', async () => {
+    const { body, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe(), noBytes).sendTo(out);
+
+    out.destroy();
+    await out.gone;
+
+    expect(calls).toEqual(['start', 'abort']);
+  });
+
+  it('never starts for a caller who has left before', () => {
+    const { body, calls } = handBody();
+    const out = recorder();
+    out.destroy();
+
+    pushedReply(body, pipe(), noBytes).sendTo(out);
+
+    expect(calls).toEqual(['abort']);
+  });
+
+  it('is read to its end for nobody where the pipe wants it', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    const seen: string[] = [];
+    const write = (chunk: Uint8Array) => {
+      seen.push(Buffer.from(chunk).toString());
+      return chunk;
+    };
+    pushedReply(body, pipe({ left: () => 'drain', write }), noBytes).sendTo(out);
+
+    out.destroy();
+    await out.gone;
+    sink().write(Buffer.from('a'));
+    sink().end();
+
+    expect(seen).toEqual(['a']);
+    expect(calls).toEqual(['start', 'resume']);
+  });
+
+  it('is the same as a Readable', async () => {
+    const { body, sink } = handBody();
+    const stream = pushedReply(body, pipe(), Buffer.from('0')).readable();
+
+    sink().write(Buffer.from('a'));
+    sink().end();
+    const chunks = await stream.toArray();
+
+    expect(stream).toBeInstanceOf(Readable);
+    expect(Buffer.concat(chunks).toString()).toBe('0a');
+  });
+
+  it('as a Readable says that it was cut, and aborts where it is destroyed', async () => {
+    const broken = handBody();
+    const cut = pushedReply(
+      broken.body,
+      pipe({ fail: () => ({ writes: [], cut: true }) }),
+      noBytes,
+    );
+    const stream = cut.readable();
+    broken.sink().fail(new Error('reset'));
+    const left = handBody();
+    const other = pushedReply(left.body, pipe(), noBytes).readable();
+    other.destroy();
+
+    await expect(stream.toArray()).rejects.toThrow();
+    await setImmediate();
+    expect(left.calls).toContain('abort');
+  });
+});
+
+/** A pipe that lets everything through and says on the wire how it ended. */
+function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
+  return {
+    write: (chunk) => chunk,
+    over: () => undefined,
+    end: () => clean,
+    fail: (error) => ({ writes: [Buffer.from(`failed: ${messageOf(error)}`)], cut: false }),
+    left: () => 'abort',
+    ...changes,
+  };
+}
+
+/** A body moved by hand, and what was asked of it. */
+function handBody() {
+  const calls: string[] = [];
+  let target: ByteSink | undefined;
+  const note = (call: string) => () => {
+    calls.push(call);
+  };
+  const body: UpstreamBody = {
+    takeWhole: () => undefined,
+    start: (sink) => {
+      calls.push('start');
+      target = sink;
+    },
+    pause: note('pause'),
+    resume: note('resume'),
+    abort: note('abort'),
+  };
+  const sink = (): ByteSink => {
+    if (target === undefined) throw new Error('The body was not started.');
+    return target;
+  };
+  return { body, calls, sink };
+}
+
+/** A writable that remembers its writes, and its end if it came to one. */
+function recorder() {
+  const log: string[] = [];
+  const out = new Writable({
+    write: (chunk, _encoding, done) => {
+      log.push(String(chunk));
+      done();
+    },
+    final: (done) => {
+      log.push('end');
+      done();
+    },
+  });
+  const gone = new Promise<void>((resolve) => {
+    out.once('close', resolve);
+  });
+  return Object.assign(out, { log, gone });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,110 @@
+/** What an upstream says reaches a caller without credentials, addresses and control characters. */
+import { describe, expect, it } from 'vitest';
+import { redact } from '../../src/dialects/redact.ts';
+
+const secrets = ['s3cr3t', 'https://gpu7.lan:8443/v1'];
+
+describe('what is taken out', () => {
+  it.each([
+    ['the account’s secret', 's3cr3t'],
+    ['the channel’s address', 'https://gpu7.lan:8443/v1'],
+    ['its host with port', 'gpu7.lan:8443'],
+    ['its host', 'gpu7.lan'],
+    ['OpenAI’s keys', 'sk-proj-abcDEF123_456-789'],
+    ['OpenAI’s keys as it masks them', 'sk-proj-abc***...**xyz'],
+    ['Google’s keys', 'AIzaSyA-1234567890_abcdef'],
+    ['Google’s tokens', 'ya29.a0AfH6SMBx-y_z'],
+    ['bearer tokens', 'Bearer eyJhbGciOi.J9.abc'],
+    ['keys of letters and digits', '0123456789abcdef0123456789ABCDEF'],
+    ['organisations', 'org-1a2b3c4d'],
+    ['projects', 'projects/my-project-1'],
+    ['URLs', 'http://user:pw@10.1.2.3:8080/x?key=1'],
+    ['URLs of any scheme', 'postgres://db/x'],
+    ['hosts', 'api.openai.com'],
+    ['hosts with port', 'vllm.svc.cluster.local:8000'],
+    ['hosts without a domain', 'gpu-7:8000'],
+    ['localhost', 'localhost:11434'],
+    ['IPv4 addresses', '10.0.0.7'],
+    ['IPv4 addresses with port', '127.0.0.1:8080'],
+    ['IPv6 addresses', '[2001:db8::1]:443'],
+    ['IPv6 addresses without brackets', '2001:db8::1'],
+    ['IPv6 addresses as Node says them', '::1:11434'],
+    ['whole IPv6 addresses', '2001:db8:0:0:0:0:0:1'],
+  ])('%s', (_, word) => {
+    for (const text of [
+      `before ${word} after`,
+      `before "${word}" after`,
+      `before (${word}) after`,
+    ]) {
+      const told = redact(text, secrets);
+
+      expect(told).not.toContain(word);
+      expect(told).toMatch(/^before .*\[redacted\].* after$/);
+    }
+  });
+
+  it('what could end a line or turn text around', () => {
+    expect(redact('a\u0000b\r\nc\u001b[31md\u2028e\u202Ef\u2066g\u200Eh\u061Ci', [])).toBe(
+      'a b c [31md e f g h i',
+    );
+  });
+
+  it('everything, where nothing is left', () => {
+    expect(redact(' \u0007\n', [])).toBe(undefined);
+    expect(redact('', [])).toBe(undefined);
+  });
+});
+
+describe('what stays', () => {
+  it.each([
+    "Invalid value for 'messages[3].content': expected a string, got null.",
+    'This model’s maximum context length is 128000 tokens: you asked for 130000 (temperature 0.7).',
+    'tools.0.function.parameters is not valid at position:12, line:3, 12:30:45.',
+    'max_tokens:4096 is above the limit of gpt-4o-mini-2024-07-18.',
+    'Übergroße Anfrage – 请求过大 👩‍🚀',
+  ])('%s', (text) => {
+    expect(redact(text, secrets)).toBe(text);
+  });
+});
+
+describe('a long text', () => {
+  it('is cut at 512 characters, and never inside one', () => {
+    expect(redact('a '.repeat(10_000), [])).toHaveLength(512);
+    expect(redact(`${'a'.repeat(511)}👍`, [])?.isWellFormed()).toBe(true);
+  });
+
+  it('shows no half of what would have been taken out', () => {
+    const noise = 'https://a.example/x '.repeat(90);
+    for (let pad = 0; pad < 60; pad += 1) {
+      const told = redact(
+        `${noise}${'x'.repeat(pad)} ${'y '.repeat(100)}10.20.30.40 s3cr3t`,
+        secrets,
+      );
+
+      expect(told).not.toMatch(/10\.2|s3c/);
+    }
+  });
+
+  it.each([
+    ['dots', '.'],
+    ['letters and dots', 'a.'],
+    ['hyphens', 'a-'],
+    ['digits and dots', '1.'],
+    ['colons', 'a:'],
+    ['colons alone', ':'],
+    ['hex and colons', 'f::'],
+    ['letters', 'a'],
+    ['brackets', '['],
+    ['schemes', 'a+'],
+    ['bearers', 'Bearer '],
+    ['keys', 'sk-'],
+    ['spaces', ' '],
+    ['controls', '\u0001'],
+  ])('of 10 KB of %s takes no longer than others, a hundred times', (_, unit) => {
+    const text = `${unit.repeat(2_000).slice(0, 2_000)} `.repeat(5);
+
+    for (let count = 0; count < 100; count += 1) redact(text, secrets);
+
+    expect((redact(text, secrets) ?? '').length).toBeLessThanOrEqual(512);
+  });
+});

@@ -1,0 +1,200 @@
+/** A 2xx that is no reply of its kind is a 502; one that breaks where nothing can say so is cut. */
+import { describe, expect, it } from 'vitest';
+import {
+  type Asked,
+  chat,
+  images,
+  native,
+  testGateway,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { fixture } from '../support/fixtures.ts';
+import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { json, sse } from './streams.ts';
+
+const html = '<!doctype html><style>b{c:d}</style><title>Log in to the Wi-Fi</title>';
+const reply = '{"choices":[{"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}';
+const event = `data: ${reply}\n\n`;
+const page: Played = { headers: { 'content-type': 'text/html' }, chunks: [html] };
+
+describe('no reply at all', () => {
+  const cases: readonly (readonly [string, Asked, Played, string])[] = [
+    ['F29 an empty 200', chat(wholeChat), json(), 'upstream_empty'],
+    ['F29 a 204', chat(wholeChat), { status: 204 }, 'upstream_empty'],
+    ['F29 an empty stream', chat(), sse(), 'upstream_empty'],
+    ['F29 an empty native stream', native(), sse(), 'upstream_empty'],
+    ['F29 an empty native array', native('json_array'), json(), 'upstream_empty'],
+    ['F30 a web page', chat(wholeChat), page, 'upstream_protocol_error'],
+    ['F30 a web page to a stream', chat(), page, 'upstream_protocol_error'],
+    ['F30 a web page to a native stream', native(), page, 'upstream_protocol_error'],
+    ['F30 a web page to a native array', native('json_array'), page, 'upstream_empty'],
+    ['F30 a web page in the clothes of a stream', chat(), sse(html), 'upstream_empty'],
+    ['F30 a long web page', chat(wholeChat), json(html.repeat(2_000)), 'upstream_protocol_error'],
+    ['F32 JSON to a stream', chat(), json(reply), 'upstream_protocol_error'],
+    ['F32 long JSON to a stream', chat(), json(longReply(70_000)), 'upstream_protocol_error'],
+    ['F32 JSON in the clothes of a stream', chat(), sse(reply), 'upstream_empty'],
+    [
+      'F32 a stream to a call that wants none',
+      chat(wholeChat),
+      sse(event),
+      'upstream_protocol_error',
+    ],
+    [
+      'F32 an object to a native array',
+      native('json_array'),
+      json('{"candidates":[]}'),
+      'upstream_empty',
+    ],
+    ['F38 half a document', chat(wholeChat), json(reply.slice(0, 40)), 'upstream_truncated'],
+    [
+      'F40 an image by its URL',
+      images(),
+      json(fixture('openai-images/image-dalle.1').response),
+      'upstream_image_not_base64',
+    ],
+    ['F40 no image', images(), json('{"created":1,"data":[]}'), 'upstream_empty'],
+    [
+      'F40 an image without data',
+      images(),
+      json('{"data":[{"revised_prompt":"x"}]}'),
+      'upstream_image_not_base64',
+    ],
+  ];
+
+  it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
+    const gateway = testGateway({ upstream: playedUpstream(played) });
+
+    const answer = await gateway.call(asked);
+
+    expect(answer.status).toBe(502);
+    expect(gateway.records[0]?.reason).toBe(reason);
+    expect(answer.text).not.toMatch(/Wi-Fi|oaidalle|revised/);
+    if (asked.path.includes('images')) expect(answer.headers['x-should-retry']).toBe('false');
+  });
+
+  it('F30 JSON without a content type is a reply', async () => {
+    const upstream = playedUpstream({ chunks: [`\n ${reply}`] });
+
+    expect((await testGateway({ upstream }).call(chat(wholeChat))).text).toBe(`\n ${reply}`);
+  });
+
+  it('F41 a native reply without candidates is one', async () => {
+    const text = '{"promptFeedback":{"blockReason":"SAFETY"}}';
+    const upstream = playedUpstream(json(text));
+
+    expect((await testGateway({ upstream }).call(native('json'))).text).toBe(text);
+  });
+});
+
+describe('F40 more or fewer images than were asked for', () => {
+  const two = '{"data":[{"b64_json":"AAAA"},{"b64_json":"BBBB"}]}';
+  const price = { per: 'image', rows: [{ nanos: 7n }] } as const;
+
+  it.each([
+    [1, 7n],
+    [2, 14n],
+    [3, 14n],
+  ])('of %i asked and two made pass, and are charged at most as asked', async (n, charge) => {
+    const gateway = testGateway({ upstream: playedUpstream(json(two)), model: { price } });
+
+    const answer = await gateway.call(images(`{"model":"m","prompt":"a cat","n":${n}}`));
+
+    expect(answer.text).toBe(two);
+    expect(gateway.records[0]?.chargeNanos).toBe(charge);
+  });
+});
+
+describe('a whole reply', () => {
+  const held = 64 * 1024;
+
+  it.each([
+    held - 1,
+    held,
+    held + 1,
+    3 * held,
+  ])('of %i bytes is relayed byte for byte', async (size) => {
+    const text = longReply(size);
+    const gateway = testGateway({ upstream: playedUpstream(json(...halves(text))) });
+
+    const answer = await gateway.call(chat(wholeChat));
+
+    expect(answer.text).toBe(text);
+    expect(answer.cut).toBe(false);
+    expect(answer.headers['content-length']).toBe(size > held ? undefined : String(size));
+    expect(gateway.records[0]).toMatchObject({
+      outcome: 'complete',
+      usage: { inputTokens: 3, outputTokens: 5 },
+    });
+  });
+
+  it.each([
+    'end',
+    'reset',
+  ] as const)('past 64 KiB that breaks off by %s is cut, never ended', async (ending) => {
+    const text = longReply(3 * held);
+
+    for (const length of [held + 1, 2 * held, text.length - 1]) {
+      const played = { ...json(...halves(text.slice(0, length))), ending };
+      const gateway = testGateway({ upstream: playedUpstream(played) });
+
+      const answer = await gateway.call(chat(wholeChat));
+
+      expect(answer.cut).toBe(true);
+      expect(text.startsWith(answer.text)).toBe(true);
+      expect(gateway.records[0]).toMatchObject({ outcome: 'broken', status: 200 });
+    }
+  });
+
+  it('below 64 KiB that breaks off is a 502', async () => {
+    for (const ending of ['end', 'reset'] as const) {
+      const played = { ...json(...halves(longReply(held).slice(0, -1))), ending };
+
+      const answer = await testGateway({ upstream: playedUpstream(played) }).call(chat(wholeChat));
+
+      expect(answer.status).toBe(502);
+      expect(answer.cut).toBe(false);
+    }
+  });
+
+  it.each([
+    ['no figures', ''],
+    ['null for figures', ',"usage":null'],
+    ['empty figures', ',"usage":{}'],
+    ['absurd figures', ',"usage":{"prompt_tokens":1e18,"completion_tokens":5}'],
+    ['negative figures', ',"usage":{"prompt_tokens":3,"completion_tokens":-5}'],
+    ['figures in words', ',"usage":{"prompt_tokens":"3","completion_tokens":5}'],
+  ])('T45 with %s is charged by count, long or short', async (_, usage) => {
+    for (const size of [1_000, 2 * held]) {
+      const text = longReply(size).replace(/,"usage":\{[^}]*\}/, usage);
+      const gateway = testGateway({ upstream: playedUpstream(json(text)) });
+
+      await gateway.call(chat(wholeChat));
+
+      expect(gateway.records[0]).toMatchObject({ usage: undefined, basis: 'counted' });
+      expect(gateway.records[0]?.chargeNanos).toBeGreaterThan(0n);
+    }
+  });
+
+  it('with images of many MB is relayed byte for byte, and counted', async () => {
+    const base64 = 'A'.repeat(3 * 1024 * 1024);
+    const text = `{"created":1,"data":[{"b64_json":"${base64}"},{"b64_json":"${base64}"}]}`;
+    const gateway = testGateway({ upstream: playedUpstream(json(...halves(text))) });
+
+    const answer = await gateway.call(images('{"model":"m","prompt":"two cats","n":2}'));
+
+    expect(answer.text === text).toBe(true);
+    expect(gateway.records[0]?.usage).toMatchObject({ images: 2 });
+  });
+});
+
+/** A chat reply of exactly this size, in bytes. */
+function longReply(size: number): string {
+  const frame = (content: string) =>
+    `{"choices":[{"message":{"content":"${content}"}}],` +
+    '"usage":{"prompt_tokens":3,"completion_tokens":5}}';
+  return frame('a'.repeat(size - frame('').length));
+}
+
+function halves(text: string): readonly string[] {
+  return [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
+}

@@ -1,0 +1,109 @@
+/** T34: one layer of compression that nobody asked for is taken off; anything odder is a 502. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { undiciClient } from '../../src/upstream/undici-client.ts';
+import {
+  type Answer,
+  type Asked,
+  chat,
+  native,
+  testGateway,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { fixture } from '../support/fixtures.ts';
+import { brokenStream } from './streams.ts';
+
+let upstream: FakeUpstream;
+const client = undiciClient();
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+});
+
+afterAll(async () => {
+  await client.close();
+  await upstream.close();
+});
+
+const encodings = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['br', brotliCompressSync],
+  ['deflate', deflateSync],
+  [' GZIP ', gzipSync],
+] as const;
+const recordings: readonly (readonly [string, Asked, string])[] = [
+  ['openai-chat/tools.1', chat(wholeChat), 'application/json'],
+  ['openai-chat/stream-basic.1', chat(), 'text/event-stream'],
+  ['gemini/stream-thinking.1', native(), 'text/event-stream'],
+  ['gemini/image-out.1', native('json'), 'application/json'],
+];
+
+describe('a compressed reply', () => {
+  it.each(recordings)('%s comes out plain, by every encoding', async (name, asked, type) => {
+    const { response } = fixture(name);
+
+    for (const [encoding, compress] of encodings) {
+      const answer = await answered(asked, type, encoding, compress(response));
+
+      expect(answer.bytes.equals(response)).toBe(true);
+      expect(answer.headers['content-encoding']).toBe(undefined);
+    }
+  });
+
+  it('is decoded while it arrives', async () => {
+    const { response } = fixture('openai-chat/stream-basic.1');
+    const packed = gzipSync(response);
+
+    const answer = await answered(chat(), 'text/event-stream', 'gzip', packed, 100);
+
+    expect(answer.bytes.equals(response)).toBe(true);
+  });
+});
+
+describe('a 502', () => {
+  const small = gzipSync('{"choices":[]}');
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
+
+  it.each([
+    ['two encodings', 'gzip, gzip', gzipSync(small)],
+    ['a thousand encodings', Array(1_000).fill('gzip').join(','), small],
+    ['an encoding nobody knows', 'zstd', small],
+    ['the wrong label', 'br', small],
+    ['half of what was compressed', 'gzip', small.subarray(0, -9)],
+    ['a bomb', 'gzip', bomb],
+  ])('is the answer to %s', async (_, encoding, body) => {
+    const answer = await answered(chat(wholeChat), 'application/json', encoding, body);
+
+    expect(answer.status).toBe(502);
+  });
+
+  it('becomes the stream’s own error where it had begun', async () => {
+    const begun = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+    const packed = gzipSync(Buffer.concat([Buffer.from(begun), Buffer.alloc(64 * 1024 * 1024)]));
+
+    const answer = await answered(chat(), 'text/event-stream', 'gzip', packed);
+
+    expect(brokenStream('chat', answer)?.before).toBe(begun);
+  });
+});
+
+function answered(
+  asked: Asked,
+  type: string,
+  encoding: string,
+  body: Uint8Array,
+  pieceBytes: number = body.length,
+): Promise<Answer> {
+  const count = Math.ceil(body.length / pieceBytes);
+  upstream.enqueue({
+    headers: { 'content-type': type, 'content-encoding': encoding },
+    chunks: Array.from({ length: count }, (_, at) =>
+      body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
+    ),
+  });
+  return testGateway({ upstream: client, channel: { baseUrl: upstream.openaiBaseUrl } }).call(
+    asked,
+  );
+}

@@ -1,0 +1,224 @@
+/** However events are framed: chat gets their bytes, Google's parsers what they can read. */
+import { describe, expect, it } from 'vitest';
+import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { brokenStream, bytewise, pieces, sse } from './streams.ts';
+
+const first = '{"choices":[{"index":0,"delta":{"content":"caf\u00e9 \u2028"}}]}';
+const last = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+const usage = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}}';
+const figures = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 5, images: 0 };
+
+/** How the three documents of a chat can be framed; what of it is the usage frame. */
+const framings: readonly (readonly [string, (document: string) => string])[] = [
+  ['LF', (document) => `data: ${document}\n\n`],
+  ['CRLF', (document) => `data: ${document}\r\n\r\n`],
+  ['CR', (document) => `data: ${document}\r\r`],
+  ['no space', (document) => `data:${document}\n\n`],
+  ['an id and a retry', (document) => `id: 1\nretry: 5\ndata: ${document}\n\n`],
+  ['an event’s name', (document) => `event: message\ndata: ${document}\r\n\r\n`],
+  ['comments', (document) => `: ping\ndata: ${document}\n: pong\n\n`],
+  ['two lines', (document) => `data: ${document.replace(',', ',\ndata: ')}\n\n`],
+  ['mixed line ends', (document) => `data: ${document}\n\r\n`],
+  ['blank lines in front', (document) => `\r\n\n\rdata: ${document}\r\n\r\n`],
+];
+
+describe('a chat stream', () => {
+  it.each(framings)('framed by %s keeps its bytes, but for the usage frame', async (_, frame) => {
+    const kept = `${frame(first)}${frame(last)}`;
+    const text = `${kept}${frame(usage).replace(/^\s+/, '')}${frame('[DONE]').replace(/^\s+/, '')}`;
+    const expected = text.replace(frame(usage).replace(/^\s+/, ''), '');
+
+    for (const chunks of cutsOf(text)) {
+      const { answer, record } = await relayed(chat(), chunks);
+
+      expect(answer.text).toBe(expected);
+      expect(record).toMatchObject({ outcome: 'complete', usage: figures });
+    }
+  });
+
+  it('keeps a byte order mark', async () => {
+    const text = `\uFEFFdata: ${first}\n\ndata: [DONE]\n\n`;
+
+    expect((await relayed(chat(), [text])).answer.text).toBe(text);
+  });
+
+  it('reads figures wherever they stand, and the last that make sense', async () => {
+    const beside = last.replace('}]', `}],"usage":{"prompt_tokens":3,"completion_tokens":1}`);
+    const early = `data: ${usage}\n\ndata: ${last.replace('{', '{"usage":null,')}\n\n`;
+    const absurd = `data: ${usage.replace('8', '1e18')}\n\n`;
+
+    const twice = await relayed(chat(), [`data: ${beside}\n\n`, `data: ${usage}\n\n`]);
+    const wrongPlace = await relayed(chat(), [early]);
+    const lie = await relayed(chat(), [`data: ${usage}\n\ndata: ${last}\n\n${absurd}`]);
+
+    expect(twice.record?.usage).toEqual(figures);
+    expect(wrongPlace.record?.usage).toEqual(figures);
+    expect(lie.record?.usage).toEqual(figures);
+    expect(lie.answer.text).toBe(`data: ${last}\n\n`);
+  });
+
+  it('is over at [DONE]: nothing behind it is passed on, and the upstream is let go', async () => {
+    const text = `data: ${first}\n\ndata: [DONE]\n\n`;
+    const extra = `data: ${usage}\n\n`;
+
+    for (const chunks of [
+      [`${text}${extra}`],
+      [text, extra],
+      bytewise(Buffer.from(text + extra)),
+    ]) {
+      const { answer, aborted, record } = await relayed(chat(), chunks);
+
+      expect(answer.text).toBe(text);
+      expect(aborted).toBe(1);
+      expect(record).toMatchObject({ outcome: 'complete', usage: undefined, basis: 'counted' });
+    }
+  });
+
+  it('is not over where a text says [DONE]', async () => {
+    const says = first.replace('caf\u00e9', 'data: [DONE]');
+    const text = `data: ${says}\n\ndata: ${last}\n\ndata: [DONE]\n\n`;
+
+    for (const chunks of cutsOf(text)) {
+      expect((await relayed(chat(), chunks)).answer.text).toBe(text);
+    }
+  });
+
+  it('with an event that is no JSON passes it on', async () => {
+    const text = `data: ${first}\n\ndata: {"error" oops\n\ndata: [DONE]\n\n`;
+
+    expect((await relayed(chat(), [text])).answer.text).toBe(text);
+  });
+
+  it('that forwarded text without figures is charged by count, however it was framed', async () => {
+    const charges = await Promise.all(
+      framings.slice(0, 3).map(async ([, frame]) => {
+        const text = Array.from({ length: 20 }, () => frame(first)).join('');
+        return (await relayed(chat(), [text, frame('[DONE]')])).record;
+      }),
+    );
+
+    for (const record of charges) {
+      expect(record?.basis).toBe('counted');
+      expect(record?.chargeNanos).toBeGreaterThanOrEqual(20n);
+    }
+  });
+});
+
+describe('a native stream', () => {
+  const part = (text: string) =>
+    `{"candidates":[{"content":{"parts":[{"text":"${text}"}]},"finishReason":"STOP"}]}`;
+  const document = part('caf\u00e9');
+  const framed = `data: ${document}\r\n\r\n`;
+
+  it('that Google’s parsers read is not touched', async () => {
+    for (const text of [framed, framed.replaceAll('\r', ''), `${framed}data: {}\r\n\r\n`]) {
+      for (const chunks of cutsOf(text)) {
+        expect((await relayed(native(), chunks)).answer.text).toBe(text);
+      }
+    }
+  });
+
+  it.each(
+    framings.filter(([name]) => !['LF', 'mixed line ends'].includes(name)),
+  )('framed by %s is framed anew', async (_, frame) => {
+    const joined = document.replace(',', frame(',').includes('data: ,\ndata') ? ', ' : ',');
+    const text = `${frame(document)}${frame(document)}`;
+
+    for (const chunks of cutsOf(text)) {
+      const { answer } = await relayed(native(), chunks);
+
+      expect(answer.text.replaceAll(', ', ',')).toBe(
+        `data: ${joined}\r\n\r\n`.repeat(2).replaceAll(', ', ','),
+      );
+    }
+  });
+
+  it('loses byte order mark, comments, [DONE] and blank lines', async () => {
+    const text = `\uFEFF: ping\r\n\r\n\r\n${framed}:\n\ndata: [DONE]\n\n`;
+
+    for (const chunks of cutsOf(text)) {
+      expect((await relayed(native(), chunks)).answer.text).toBe(framed);
+    }
+  });
+
+  it('has U+2028 and U+2029 escaped', async () => {
+    const text = framed.replace('caf\u00e9', '\u2028\u2029');
+
+    const { answer } = await relayed(native(), [text]);
+
+    expect(answer.text).toBe(`data: ${part('\\u2028\\u2029')}\r\n\r\n`);
+  });
+
+  it('without its last blank line gets one', async () => {
+    for (const end of ['', '\r', '\r\n', '\n']) {
+      expect((await relayed(native(), [`data: ${document}${end}`])).answer.text).toBe(framed);
+    }
+  });
+
+  it('that was never framed is one event', async () => {
+    const pretty = JSON.stringify(JSON.parse(document), null, 2);
+
+    const { answer } = await relayed(native(), [pretty]);
+
+    expect(JSON.parse(answer.text.replace('data: ', ''))).toEqual(JSON.parse(document));
+    expect(answer.text).toMatch(/^data: [^\n]*\r\n\r\n$/);
+  });
+
+  it('of nothing but comments is empty', async () => {
+    const { answer } = await relayed(native(), [': ping\n\n', ': ping\n\n']);
+
+    expect(answer.status).toBe(502);
+  });
+});
+
+describe('an event of 33 MiB', () => {
+  const mebibyte = Buffer.alloc(1024 * 1024, 'a');
+  const large = function* (start: string): Generator<Uint8Array | string> {
+    yield start;
+    for (let count = 0; count < 40; count += 1) yield mebibyte;
+  };
+
+  it('is refused while it arrives, and the upstream let go', async () => {
+    for (const asked of [chat(), native(), native('json_array')]) {
+      const played = { ...sse(), chunks: large(asked.search === '' ? '[{"a":"' : 'data: {"a":"') };
+      const upstream = playedUpstream(played);
+
+      const answer = await testGateway({ upstream }).call(asked);
+
+      expect(answer.status).toBe(502);
+      expect(upstream.aborted).toBe(1);
+    }
+  });
+
+  it('breaks a stream that had begun', async () => {
+    const begun = `data: ${first}\n\n`;
+    const upstream = playedUpstream({ ...sse(), chunks: large(`${begun}data: {"a":"`) });
+
+    const answer = await testGateway({ upstream }).call(chat());
+
+    expect(brokenStream('chat', answer)?.before).toBe(begun);
+    expect(upstream.aborted).toBe(1);
+  });
+
+  it('passes where it is smaller', async () => {
+    const text = `data: {"choices":[{"delta":{"content":"${'a'.repeat(31 * 1024 * 1024)}"}}]}\n\n`;
+    const upstream = playedUpstream(sse(text.slice(0, 9), text.slice(9), 'data: [DONE]\n\n'));
+
+    const answer = await testGateway({ upstream }).call(chat());
+
+    expect(answer.text === `${text}data: [DONE]\n\n`).toBe(true);
+  });
+});
+
+function cutsOf(text: string): readonly (readonly (Uint8Array | string)[])[] {
+  const bytes = Buffer.from(text);
+  return [[bytes], bytewise(bytes), pieces(bytes, 7), pieces(bytes, 8)];
+}
+
+async function relayed(asked: Asked, chunks: readonly (Uint8Array | string)[]) {
+  const upstream = playedUpstream(sse(...chunks));
+  const gateway = testGateway({ upstream });
+  const answer = await gateway.call(asked);
+  return { answer, record: gateway.records[0], aborted: upstream.aborted };
+}

@@ -1,0 +1,207 @@
+/** An upstream's error inside a 2xx never reaches a caller as it is: it is said anew, or hidden. */
+import { describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  type Asked,
+  chat,
+  native,
+  testGateway,
+  upstreamHost,
+  upstreamSecret,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { brokenStream, json, sse } from './streams.ts';
+
+const good = {
+  chat: 'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n',
+  native: 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n\r\n',
+};
+const leaky = `Invalid key ${upstreamSecret} at https://${upstreamHost}/v1, host ${upstreamHost}`;
+
+describe('an error that comes first', () => {
+  const cases: readonly (readonly [string, Asked, string, number, string])[] = [
+    ['in a chat stream', chat(), chatError({ message: 'Bad.', code: 400 }), 400, 'Bad.'],
+    [
+      'by its type',
+      chat(),
+      chatError({ message: 'Bad.', type: 'invalid_request_error' }),
+      400,
+      'Bad.',
+    ],
+    ['that limits the rate', chat(), chatError({ message: 'x', code: 429 }), 429, 'too many'],
+    ['by its word', chat(), chatError({ message: 'x', type: 'rate_limit_error' }), 429, 'too many'],
+    [
+      'with a word for a code',
+      chat(),
+      chatError({ code: 'overloaded', status: 503 }),
+      503,
+      'No ava',
+    ],
+    ['of no known kind', chat(), chatError('out of memory'), 502, 'The upstream failed'],
+    ['as an event of that name', chat(), 'event: error\ndata: {"message":"x"}\n\n', 502, 'failed'],
+    [
+      'that was never framed',
+      chat(),
+      '{\n  "error": {"code": 400, "message": "Bad."}\n}\n',
+      400,
+      'Bad.',
+    ],
+    [
+      'as vLLM wrote it',
+      chat(),
+      'data: {"object":"error","message":"Bad.","code":400}\n\n',
+      400,
+      'Bad.',
+    ],
+    ['as a bare message', chat(), 'data: {"message":"x"}\n\n', 502, 'The upstream failed'],
+    ['in a native stream', native(), nativeError(400), 400, 'Bad.'],
+    ['as a native event of that name', native(), 'event: error\ndata: {"a":1}\n\n', 502, 'failed'],
+    ['that Google never framed', native(), '{"error":{"code":400,"message":"Bad."}}', 400, 'Bad.'],
+  ];
+
+  it.each(cases)('%s is answered with its status', async (_, asked, text, status, words) => {
+    const answer = await answered(asked, sse(text));
+
+    expect(answer.status).toBe(status);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(messageOf(answer)).toContain(words);
+  });
+
+  const documents: readonly (readonly [string, Asked, string, number])[] = [
+    ['whole chat', chat(wholeChat), '{"error":{"message":"Bad.","code":400}}', 400],
+    ['chat that was to be streamed', chat(), '{"error":{"message":"Bad.","code":400}}', 400],
+    ['whole native reply', native('json'), '{"error":{"message":"Bad.","code":400}}', 400],
+    ['native reply in an array', native('json'), '[{"error":{"message":"Bad.","code":400}}]', 400],
+    [
+      'native stream in an array',
+      native('json_array'),
+      '[{"error":{"message":"Bad.","code":400}}]',
+      400,
+    ],
+    [
+      'native stream that is no array',
+      native('json_array'),
+      '{"error":{"message":"Bad.","code":400}}',
+      400,
+    ],
+    ['whole chat with a mere text', chat(wholeChat), '{"detail":"no such thing"}', 502],
+  ];
+
+  it.each(documents)('in a %s is answered with its status', async (_, asked, text, status) => {
+    const answer = await answered(asked, json(text));
+
+    expect(answer.status).toBe(status);
+  });
+
+  it('an "error" of null, false or nothing is none', async () => {
+    for (const none of ['null', 'false', '""']) {
+      const event = good.chat.replace('{"choices"', `{"error":${none},"choices"`);
+      const text = `${event}data: [DONE]\n\n`;
+
+      expect((await answered(chat(), sse(text))).text).toBe(text);
+    }
+  });
+});
+
+describe('an error that comes later', () => {
+  const leaks: readonly (readonly [string, 'chat' | 'native', string])[] = [
+    [
+      'beside choices',
+      'chat',
+      chatError({ code: 400, message: leaky }, ',"choices":[{"delta":{}}]'),
+    ],
+    ['by itself', 'chat', chatError({ code: 400, message: leaky })],
+    [
+      'as an event of that name',
+      'chat',
+      `event: error\ndata: {"code":400,"message":"${leaky}"}\n\n`,
+    ],
+    ['without a frame', 'chat', `{"error":{"code":400,"message":"${leaky}"}}`],
+    ['without a frame, over lines', 'chat', `{\n"error":\n{"code":400,"message":"${leaky}"}\n}\n`],
+    [
+      'glued to an event',
+      'chat',
+      `${good.chat.trim()}\n{"error":{"code":400,"message":"${leaky}"}}\n\n`,
+    ],
+    ['in a native event', 'native', `data: {"error":{"code":400,"message":"${leaky}"}}\r\n\r\n`],
+    ['without a native frame', 'native', `{"error":{"code":400,"message":"${leaky}"}}`],
+    [
+      'glued to a native event',
+      'native',
+      `${good.native.trim()}\n{"error":{"code":400,"message":"${leaky}"}}\n\n`,
+    ],
+  ];
+
+  it.each(leaks)('%s is said anew, without key, address or host', async (_, door, error) => {
+    const answer = await answered(door === 'chat' ? chat() : native(), sse(good[door], error));
+
+    const broken = brokenStream(door, answer);
+    expect(broken?.before).toBe(good[door]);
+    expect(broken?.error).toMatchObject({
+      message: expect.stringContaining('Invalid key [redacted]'),
+    });
+    expect(answer.text).not.toContain(upstreamHost);
+    expect(answer.text).not.toContain(upstreamSecret);
+  });
+
+  it('that names no status a caller could mend is hidden', async () => {
+    const answer = await answered(chat(), sse(good.chat, chatError({ message: leaky, code: 500 })));
+
+    expect(brokenStream('chat', answer)?.error).toMatchObject({ code: 'upstream_failed' });
+    expect(answer.text).not.toContain('Invalid key');
+  });
+
+  it('ends an array as its last element, behind the good ones', async () => {
+    const text = `[{"candidates":[]}\n,{"error":{"code":400,"message":"Bad."}}]`;
+
+    for (const chunks of [[text.slice(0, 18), text.slice(18)], [...text]]) {
+      const answer = await answered(native('json_array'), json(...chunks));
+
+      expect(JSON.parse(answer.text)).toEqual([
+        { candidates: [] },
+        { error: { code: 400, message: 'Bad.', status: 'INVALID_ARGUMENT' } },
+      ]);
+    }
+  });
+
+  it('nothing that follows it goes on', async () => {
+    const error = chatError({ message: 'Bad.', code: 400 });
+    const answer = await answered(chat(), sse(good.chat, `${error}${good.chat}`, good.chat));
+
+    expect(brokenStream('chat', answer)?.before).toBe(good.chat);
+  });
+
+  it('the word in an answer is none', async () => {
+    const text =
+      good.chat.replace('"a"', '"{\\"error\\": {\\"code\\": 400}} event: error [DONE]"') +
+      'data: {"choices":[{"delta":{"role":"error"},"finish_reason":"error"}]}\n\n';
+
+    expect((await answered(chat(), sse(text))).text).toBe(text);
+  });
+
+  it('an argument of that name is none', async () => {
+    const call = '{"functionCall":{"name":"f","args":{"error":{"code":500}}}}';
+    const candidate = `{"content":{"parts":[${call}]},"finishReason":"STOP"}`;
+    const text = `data: {"candidates":[${candidate}]}\r\n\r\n`;
+
+    expect((await answered(native(), sse(text))).text).toBe(text);
+  });
+});
+
+function answered(asked: Asked, played: Played): Promise<Answer> {
+  return testGateway({ upstream: playedUpstream(played) }).call(asked);
+}
+
+function chatError(error: unknown, beside = ''): string {
+  return `data: {"error":${JSON.stringify(error)}${beside}}\n\n`;
+}
+
+function nativeError(code: number): string {
+  return `data: {"error":{"code":${code},"message":"Bad."}}\r\n\r\n`;
+}
+
+function messageOf({ text }: Answer): string {
+  const document: { readonly error: { readonly message: string } } = JSON.parse(text);
+  return document.error.message;
+}

@@ -1,0 +1,135 @@
+/**
+ * What must come out of the relay, worked out from a recording's text with a regular expression and
+ * `JSON.parse`: it shares nothing with the code under test, and is as slow as it likes.
+ */
+import type { Usage } from '../../src/money.ts';
+import type { Fixture } from '../support/fixtures.ts';
+
+/** The protocol a recording is played to; some of the OpenAI folder talk to Google. */
+export type Door = 'chat' | 'images' | 'native';
+
+/** Which one. */
+export function doorOf({ url, category }: Fixture): Door {
+  if (category === 'gemini' || url.includes('generateContent')) return 'native';
+  return category === 'openai-images' ? 'images' : 'chat';
+}
+
+/** A relayed stream: what passes, and whether an error of ours has to follow. */
+export interface Relayed {
+  readonly text: string;
+  readonly broken: boolean;
+}
+
+/** ARCHITECTURE P: the usage frame goes unless it was asked for, and nothing else. */
+export function relayedChat(text: string, wantsUsage: boolean): Relayed {
+  const events = eventsOf(text);
+  const ended = events.some(
+    (event) =>
+      dataOf(event) === '[DONE]' ||
+      list(documentOf(event)?.choices).some((choice) => isText(record(choice)?.finish_reason)),
+  );
+  const kept = events.filter((event) => wantsUsage || !isUsageFrame(documentOf(event)));
+  return { text: kept.join(''), broken: !ended };
+}
+
+/** WIRE §4.3: every event as Google's parsers read it; an error ends the stream. */
+export function relayedNative(text: string): Relayed {
+  const events = eventsOf(text);
+  const faulty = events.findIndex((event) => record(documentOf(event)?.error) !== undefined);
+  const good = faulty === -1 ? events : events.slice(0, faulty);
+  const spoke = text.includes('"parts"');
+  const ended = /"(?:finish|block)Reason" ?: ?"/.test(good.join(''));
+  return {
+    text: good
+      .filter((event) => documentOf(event) !== undefined)
+      .map(googleFrame)
+      .join(''),
+    broken: faulty !== -1 || (spoke && !ended),
+  };
+}
+
+/** The upstream's own figures: the last that a reply names. */
+export function usageOf(door: Door, text: string): Usage | undefined {
+  const documents = text.startsWith('data:')
+    ? eventsOf(text).map(documentOf)
+    : [record(JSON.parse(text))];
+  const named = door === 'native' ? 'usageMetadata' : 'usage';
+  const figures = documents.map((document) => record(document?.[named])).filter(isPresent);
+  const last = figures.at(-1);
+  if (door === 'images') return undefined;
+  if (last === undefined) return undefined;
+  return door === 'native' ? nativeUsage(last) : chatUsage(last);
+}
+
+function chatUsage(usage: Json): Usage {
+  const inputTokens = count(usage.prompt_tokens);
+  return {
+    inputTokens,
+    cachedInputTokens: count(record(usage.prompt_tokens_details)?.cached_tokens),
+    outputTokens: Math.max(count(usage.completion_tokens), count(usage.total_tokens) - inputTokens),
+    images: 0,
+  };
+}
+
+function nativeUsage(usage: Json): Usage {
+  return {
+    inputTokens: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),
+    cachedInputTokens: count(usage.cachedContentTokenCount),
+    outputTokens: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
+    images: 0,
+  };
+}
+
+/** An event with its blank line; the last may lack it. */
+export function eventsOf(text: string): readonly string[] {
+  return text.match(/[\s\S]+?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? [];
+}
+
+/** The JSON of an event, framed or not. */
+export function documentOf(event: string): Json | undefined {
+  try {
+    return record(JSON.parse(dataOf(event) ?? event));
+  } catch {
+    return undefined;
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function dataOf(event: string): string | undefined {
+  const lines = event.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'));
+  return lines.length === 0
+    ? undefined
+    : lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n');
+}
+
+function googleFrame(event: string): string {
+  return /^data: \{[^\r\n\u2028\u2029]*(?:\r\n|\n){2}$/.test(event)
+    ? event
+    : `data: ${(dataOf(event) ?? event).replaceAll('\n', ' ')}\r\n\r\n`;
+}
+
+function isUsageFrame(document: Json | undefined): boolean {
+  return record(document?.usage) !== undefined && list(document?.choices).length === 0;
+}
+
+function record(value: unknown): Json | undefined {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? Object.fromEntries(Object.entries(value)) : undefined;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isPresent<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}

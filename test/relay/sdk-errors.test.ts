@@ -1,0 +1,95 @@
+/** What ends a broken stream makes the real SDKs throw, with our words. */
+import { createServer, type ServerResponse } from 'node:http';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { type Door, doorOf, eventsOf } from './oracle.ts';
+import { sse, streamed, streams } from './streams.ts';
+
+let answer: Answer;
+const server = createServer((request, response) => {
+  request.resume().once('end', () => void replay(response));
+});
+let origin = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const message = /The upstream failed to answer this request\. Retry later\./;
+const unfinished: readonly (readonly [string, Door, string])[] = streams.map((recorded) => {
+  const events = eventsOf(recorded.response.toString());
+  const ended = events.findIndex((event) =>
+    /\[DONE\]|"finish_reason":"|"(?:finish|block)Reason" ?: ?"/.test(event),
+  );
+  const half = (events.at(ended) ?? '').slice(0, -12);
+  return [recorded.name, doorOf(recorded), events.slice(0, ended).join('') + half];
+});
+
+describe('a broken stream', () => {
+  it.each(unfinished)('%s makes its SDK throw', async (_, door, text) => {
+    answer = await testGateway({ upstream: playedUpstream(sse(...eventsOf(text))) }).call(
+      streamed(door),
+    );
+
+    const reading = door === 'native' ? readWithGoogle() : readWithOpenAI();
+
+    await expect(reading).rejects.toThrow(message);
+  });
+
+  it('that only reports an error makes both SDKs throw the words that may pass', async () => {
+    const bad = { message: 'Bad `top_k`.', type: 'invalid_request_error', code: 400 };
+    const events = {
+      chat: 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
+      native: 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n\r\n',
+    };
+    for (const door of ['chat', 'native'] as const) {
+      const upstream = playedUpstream(
+        sse(events[door], `data: ${JSON.stringify({ error: bad })}\n\n`),
+      );
+      answer = await testGateway({ upstream }).call(streamed(door));
+
+      const reading = door === 'native' ? readWithGoogle() : readWithOpenAI();
+
+      await expect(reading).rejects.toThrow('Bad `top_k`.');
+    }
+  });
+});
+
+/** The answer as the gateway gave it: its writes one after the other, each on the wire alone. */
+async function replay(response: ServerResponse): Promise<void> {
+  response.writeHead(answer.status, answer.headers);
+  for (const bytes of answer.writes) {
+    await new Promise<void>((resolve) => {
+      response.write(bytes, () => setImmediate(() => setImmediate(resolve)));
+    });
+  }
+  if (answer.cut) response.destroy();
+  else response.end();
+}
+
+async function readWithOpenAI(): Promise<number> {
+  const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'k', maxRetries: 0 });
+  const stream = await client.chat.completions.create({ model: 'm', messages: [], stream: true });
+  return countOf(stream);
+}
+
+async function readWithGoogle(): Promise<number> {
+  const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: origin } });
+  return countOf(await client.models.generateContentStream({ model: 'm', contents: 'hi' }));
+}
+
+async function countOf(stream: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _ of stream) count += 1;
+  return count;
+}

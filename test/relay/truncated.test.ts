@@ -1,0 +1,159 @@
+/** A stream that breaks off ends with our error in the exact form its protocol demands. */
+import { describe, expect, it } from 'vitest';
+import { type Answer, native, testGateway } from '../support/call-gateway.ts';
+import { type Fixture, fixture } from '../support/fixtures.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { documentOf, doorOf, eventsOf, relayedChat, relayedNative } from './oracle.ts';
+import { brokenStream, json, sse, streamed, streams } from './streams.ts';
+
+/** What both protocols say of an upstream that broke off, each in its words. */
+const words = {
+  chat: {
+    message: 'The upstream failed to answer this request. Retry later.',
+    type: 'server_error',
+    param: null,
+    code: 'upstream_failed',
+  },
+  native: {
+    code: 502,
+    message: 'The upstream failed to answer this request. Retry later.',
+    status: 'UNAVAILABLE',
+  },
+  images: {},
+};
+
+describe('a stream that breaks off before its last event', () => {
+  it.each(
+    streams.map((recorded) => [recorded.name, recorded] as const),
+  )('%s ends with our error', async (_, recorded) => {
+    const door = doorOf(recorded);
+    const cut = withoutEnd(recorded.response.toString());
+
+    for (const ending of ['end', 'reset'] as const) {
+      const answer = await relayed(recorded, cut, ending);
+
+      const expected = door === 'native' ? relayedNative(cut) : relayedChat(cut, false);
+      expect(answer.cut).toBe(false);
+      if (expected.text === '') {
+        expect(answer.status).toBe(502);
+        expect(JSON.parse(answer.text)).toEqual({ error: words[door] });
+      } else {
+        expect(brokenStream(door, answer)).toEqual({ before: expected.text, error: words[door] });
+      }
+    }
+  });
+});
+
+describe('a stream cut at any byte', () => {
+  const names = [
+    'openai-chat/stream-usage.1',
+    'openai-chat/stream-tools.1',
+    'gemini/v-stream-text',
+  ];
+
+  it.each(names)('%s is either whole or ends with our error', async (name) => {
+    const recorded = fixture(name);
+    const { response } = recorded;
+    const door = doorOf(recorded);
+
+    for (let end = 1; end < response.length; end += 1) {
+      const cut = response.subarray(0, end).toString();
+      const whole = wholeEvents(cut, door === 'native');
+      const expected = door === 'native' ? relayedNative(whole) : relayedChat(whole, false);
+
+      const answer = await relayed(recorded, cut, 'end');
+
+      const broken = brokenStream(door, answer);
+      if (answer.status === 502) expect(whole).toBe('');
+      else if (ends(whole)) expect(answer.text).toBe(expected.text);
+      else expect(broken).toEqual({ before: expected.text, error: words[door] });
+    }
+  });
+
+  it('is complete as soon as it said so, with or without the blank line', async () => {
+    const done = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]';
+    const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}';
+
+    for (const text of [done, `${done}\n`, finish, `${finish}\n`, `${finish}\n\ndata: {"us`]) {
+      const answer = await relayed(fixture('openai-chat/stream-basic.1'), text, 'end');
+
+      expect(answer.text).toBe(text.replace('data: {"us', ''));
+    }
+  });
+});
+
+describe('a JSON array that breaks off', () => {
+  const recorded = fixture('gemini/v-stream-text');
+  const documents = eventsOf(recorded.response.toString()).map((event) =>
+    JSON.stringify(documentOf(event), null, 2),
+  );
+  const text = `[${documents.join('\n,\r\n')}\n]\n`;
+
+  it('passes untouched where it is whole', async () => {
+    const answer = await relayedArray(text, 'end');
+
+    expect(answer.text).toBe(text);
+  });
+
+  it('is closed behind an error element, wherever it was cut', async () => {
+    const ends = Array.from({ length: text.length - 2 }, (_, at) => at + 1);
+    const whole = documents.map((_, count) => `[${documents.slice(0, count).join('\n,\r\n')}`);
+
+    for (const end of ends.filter((at) => at % 3 !== 0)) {
+      const answer = await relayedArray(text.slice(0, end), 'end');
+
+      expect(answer.cut).toBe(false);
+      if (answer.status === 502) {
+        expect(JSON.parse(answer.text)).toEqual({ error: words.native });
+        continue;
+      }
+      const elements = JSON.parse(answer.text);
+      expect(elements.at(-1)).toEqual({ error: words.native });
+      const before = [...whole, `[${documents.join('\n,\r\n')}`][elements.length - 1];
+      expect(answer.text).toBe(`${before},{"error":${JSON.stringify(words.native)}}]`);
+    }
+  });
+
+  it('is cut where it was reset behind its end: nothing can follow', async () => {
+    const answer = await relayedArray(text, 'reset');
+
+    expect(answer.cut).toBe(true);
+  });
+});
+
+async function relayed(recorded: Fixture, text: string, ending: 'end' | 'reset'): Promise<Answer> {
+  const upstream = playedUpstream({ ...sse(...eventsOf(text)), ending });
+  return testGateway({ upstream }).call(streamed(doorOf(recorded)));
+}
+
+async function relayedArray(text: string, ending: 'end' | 'reset'): Promise<Answer> {
+  const middle = text.length >> 1;
+  const upstream = playedUpstream({ ...json(text.slice(0, middle), text.slice(middle)), ending });
+  return testGateway({ upstream }).call(native('json_array'));
+}
+
+/** The events before the first that says the stream has ended. */
+function withoutEnd(text: string): string {
+  const events = eventsOf(text);
+  const last = events.findIndex(ends);
+  const before = last === -1 ? events.slice(0, -1) : events.slice(0, last);
+  return before.length === 0 ? (events[0] ?? '').slice(0, -9) : before.join('');
+}
+
+function ends(text: string): boolean {
+  return /\[DONE\]|"finish_reason":"|"(?:finish|block)Reason" ?: ?"/.test(text);
+}
+
+/**
+ * The events that are whole. One that lacks only its blank line counts for Google, whose parsers
+ * get it framed anew; for chat it counts if the stream ends with it.
+ */
+function wholeEvents(text: string, native: boolean): string {
+  return eventsOf(text)
+    .filter((event) => {
+      if (/(?:\r\n\r\n|\n\n)$/.test(event)) return true;
+      const isWhole = documentOf(event) !== undefined || event.trim() === 'data: [DONE]';
+      return isWhole && (native || ends(text));
+    })
+    .join('');
+}

@@ -1,0 +1,187 @@
+/** A real gateway that tests call in-process: no port, no socket, and time that stands still. */
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import type { GatewayResponse } from '../../src/http.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+/** What a test says to the gateway. */
+export interface Asked {
+  readonly path: string;
+  readonly search?: string;
+  readonly body: Uint8Array | string;
+}
+
+/** Everything a caller could see of an answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** What was written in one turn each. */
+  readonly writes: readonly Buffer[];
+  /** The connection was cut: the reply did not end. */
+  readonly cut: boolean;
+}
+
+/** A gateway with one key and one channel a dialect, for any model that is named. */
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly records: readonly UsageRecord[];
+  call(asked: Asked): Promise<Answer>;
+}
+
+/** What differs from the plain case. */
+export interface TestSetup {
+  readonly upstream?: UpstreamClient;
+  readonly channel?: Partial<Channel>;
+  readonly model?: Partial<Model>;
+}
+
+/** The secret of the upstream account, which no caller may ever see. */
+export const upstreamSecret = 'account-secret-4711';
+/** The host of the upstream, which no caller may ever see. */
+export const upstreamHost = 'gpu7.internal.example';
+
+const callerSecret = 'caller-secret';
+
+/** Makes one; there is nothing to close, for neither a timer nor a socket is real. */
+export function testGateway({ upstream, channel, model }: TestSetup = {}): TestGateway {
+  const clock = fakeClock();
+  const usage = memoryUsageSink();
+  const pricePerMillion = 1_000_000n;
+  const anyModel = (id: string): Model => ({
+    id,
+    vendor: 'Acme',
+    protocols: ['chat', 'images', 'native'],
+    groups: ['staff'],
+    price: {
+      per: 'token',
+      inputPerMillionNanos: pricePerMillion,
+      outputPerMillionNanos: pricePerMillion,
+    },
+    maxOutputTokens: 1_000,
+    channels: [
+      { ...plainChannel('openai'), ...channel },
+      { ...plainChannel('gemini'), ...channel, dialect: 'gemini' },
+    ],
+    ...model,
+  });
+  const quota = [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] as const;
+  const gateway = createGateway({
+    keys: memoryKeyStore({
+      pepper: 'test',
+      allowWeakKeys: true,
+      keys: [{ secret: callerSecret, key: { id: 'k1', group: 'staff', disabled: false, quota } }],
+    }),
+    quota: memoryQuotaStore({ clock }),
+    catalog: { find: anyModel, list: () => [] },
+    usage,
+    clock,
+    ...(upstream === undefined ? {} : { upstream }),
+  });
+  return {
+    gateway,
+    get records() {
+      return usage.records;
+    },
+    call: (asked) => callGateway(gateway, asked),
+  };
+}
+
+function plainChannel(dialect: 'openai' | 'gemini'): Channel {
+  return {
+    id: dialect,
+    dialect,
+    baseUrl: `https://${upstreamHost}/v1`,
+    credential: upstreamSecret,
+    priority: 0,
+    weight: 1,
+  };
+}
+
+/** Sends one request as an adapter would, and collects the answer as a socket would. */
+async function callGateway(gateway: Gateway, asked: Asked): Promise<Answer> {
+  const body = Buffer.from(asked.body);
+  const headers = {
+    authorization: `Bearer ${callerSecret}`,
+    'x-goog-api-key': callerSecret,
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+  };
+  const response = await gateway.handle({
+    method: 'POST',
+    path: asked.path,
+    search: asked.search ?? '',
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    body,
+    onClose: () => {},
+  });
+  const { writes, cut } = await received(response);
+  // The record is written behind the answer's back; the stores in memory need no more than a turn.
+  await setImmediate();
+  const bytes = Buffer.concat(writes);
+  const { status } = response;
+  return { status, headers: response.headers, bytes, text: bytes.toString(), writes, cut };
+}
+
+function received(
+  response: GatewayResponse,
+): Promise<{ readonly writes: readonly Buffer[]; readonly cut: boolean }> {
+  const { body } = response;
+  if (body instanceof Uint8Array) {
+    return Promise.resolve({ writes: [Buffer.from(body)], cut: false });
+  }
+  return new Promise((resolve) => {
+    const writes: Buffer[] = [];
+    const socket = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        writes.push(chunk);
+        done();
+      },
+    });
+    socket.once('close', () => resolve({ writes, cut: !socket.writableFinished }));
+    body.sendTo(socket);
+  });
+}
+
+/** A chat request; the body is one that asks for a stream where left out. */
+export function chat(body: Uint8Array | string = streamedChat): Asked {
+  return { path: '/v1/chat/completions', body };
+}
+
+/** An image request. */
+export function images(body: Uint8Array | string = '{"model":"m","prompt":"a cat"}'): Asked {
+  return { path: '/v1/images/generations', body };
+}
+
+/** A native request; `framing` says how the reply is to be laid out. */
+export function native(
+  framing: 'json' | 'sse' | 'json_array' = 'sse',
+  body: Uint8Array | string = nativeHello,
+): Asked {
+  const method = framing === 'json' ? 'generateContent' : 'streamGenerateContent';
+  return {
+    path: `/v1beta/models/m:${method}`,
+    search: framing === 'sse' ? 'alt=sse' : '',
+    body,
+  };
+}
+
+const streamedChat = '{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}';
+const nativeHello = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';
+
+/** The same chat, answered whole. */
+export const wholeChat: string = streamedChat.replace('true', 'false');
+/** The same chat, whose caller wants the usage frame. */
+export const chatWithUsage: string = streamedChat.replace(
+  '}]',
+  '}],"stream_options":{"include_usage":true}',
+);

@@ -1,0 +1,98 @@
+/** An upstream client that plays an answer in exactly the chunks a test gives, one a turn. */
+import { UpstreamError } from '../../src/errors.ts';
+import type { HeaderMap } from '../../src/http.ts';
+import type {
+  ByteSink,
+  UpstreamBody,
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../../src/ports/upstream-client.ts';
+
+/** One answer of an upstream. */
+export interface Played {
+  /** 200 where left out. */
+  readonly status?: number;
+  readonly headers?: HeaderMap;
+  /** Each arrives in a turn of the event loop of its own. */
+  readonly chunks?: Iterable<Uint8Array | string>;
+  /** How the body ends: as HTTP has it, where left out, or by a reset. */
+  readonly ending?: 'end' | 'reset';
+}
+
+/** The client, and what was sent through it. */
+export interface PlayedUpstream extends UpstreamClient {
+  readonly requests: readonly UpstreamRequest[];
+  /** How many bodies were given up before their end. */
+  readonly aborted: number;
+}
+
+/** Plays the answers in order, and the last one from then on. */
+export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
+  const requests: UpstreamRequest[] = [];
+  let aborted = 0;
+  return {
+    requests,
+    get aborted() {
+      return aborted;
+    },
+    send: async (request): Promise<UpstreamResponse> => {
+      const answer = answers[Math.min(requests.length, answers.length - 1)] ?? {};
+      requests.push(request);
+      const body = playedBody(answer, () => {
+        aborted += 1;
+      });
+      request.onAbort(() => body.abort());
+      return { status: answer.status ?? 200, headers: answer.headers ?? {}, body };
+    },
+    close: async () => {},
+  };
+}
+
+/** The body of an answer, as `readHead` and `pushedReply` take it. */
+export function playedBody(played: Played, onAbort: () => void = () => {}): UpstreamBody {
+  const chunks = (played.chunks ?? [])[Symbol.iterator]();
+  let sink: ByteSink | undefined;
+  let state: 'flowing' | 'paused' | 'over' = 'flowing';
+  let scheduled = false;
+
+  const step = (): void => {
+    scheduled = false;
+    if (state !== 'flowing' || sink === undefined) return;
+    const { done, value } = chunks.next();
+    if (done !== true) {
+      sink.write(Buffer.from(value));
+      return schedule();
+    }
+    state = 'over';
+    if (played.ending === 'reset') sink.fail(new UpstreamError('body', 'reset'));
+    else sink.end();
+  };
+
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(step);
+  };
+
+  return {
+    takeWhole: () => undefined,
+    start: (target) => {
+      sink = target;
+      schedule();
+    },
+    pause: () => {
+      if (state === 'flowing') state = 'paused';
+    },
+    resume: () => {
+      if (state !== 'paused') return;
+      state = 'flowing';
+      schedule();
+    },
+    abort: () => {
+      if (state === 'over') return;
+      state = 'over';
+      onAbort();
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * The set-up that adapter and acceptance tests share: a gateway with memory stores in front of the
+ * fake upstream, a catalog with one model of each kind, and a key for each kind of caller.
+ */
+import { createServer } from 'node:http';
+import { nodeAdapter } from 'tollgate/node';
+import type { GatewayEvent } from '../../src/events.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { issueKey } from '../../src/issue-key.ts';
+import type { GatewayOptions } from '../../src/options.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { type MemoryUsageSink, memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { closed, listening } from './servers.ts';
+import { stageModels } from './stage-models.ts';
+
+/** Who calls: a key of each group, and keys that are refused. */
+export type CallerName = 'chat' | 'image' | 'native' | 'disabled' | 'expired' | 'poor';
+
+/** A gateway in front of a fake upstream; no server of its own. */
+export interface Stage {
+  readonly gateway: Gateway;
+  readonly upstream: FakeUpstream;
+  readonly keys: MemoryKeyStore;
+  readonly usage: MemoryUsageSink;
+  /** The secret of each caller's key. */
+  readonly secrets: Readonly<Record<CallerName, string>>;
+  /** Everything `onEvent` heard, in order. */
+  readonly events: readonly GatewayEvent[];
+  /** The next record of the usage log, each handed out once; waits for one that has not come. */
+  nextRecord(): Promise<UsageRecord>;
+  /** Closes the gateway, waits for what runs, and tells what of the quota is still held. */
+  drained(): Promise<{ readonly heldNanos: bigint; readonly inFlight: number }>;
+  /** Closes the gateway and the upstream. */
+  close(): Promise<void>;
+}
+
+/** A {@link Stage} on bare `node:http`. */
+export interface NodeStage extends Stage {
+  /** `http://127.0.0.1:49152` */
+  readonly origin: string;
+}
+
+/** What the upstream's account demands; no caller knows it. */
+export const upstreamSecret = 'sk-upstream-0123456789abcdef';
+
+const ample = 1_000_000_000_000n;
+const callers: Readonly<Record<CallerName, Parameters<typeof issueKey>[0]>> = {
+  chat: { id: 'chat-key', group: 'chat', limitNanos: ample },
+  image: { id: 'image-key', group: 'image', limitNanos: ample },
+  native: { id: 'native-key', group: 'native', limitNanos: ample },
+  disabled: { id: 'disabled-key', group: 'chat', limitNanos: ample, disabled: true },
+  expired: { id: 'expired-key', group: 'chat', limitNanos: ample, expiresAtMs: 1 },
+  poor: { id: 'poor-key', group: 'image', limitNanos: 1n },
+};
+
+/** Sets the stage; `options` go before its own. */
+export async function stage(options: Partial<GatewayOptions> = {}): Promise<Stage> {
+  const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
+  const keys = memoryKeyStore();
+  const quota = memoryQuotaStore();
+  const usage = memoryUsageSink();
+  const events: GatewayEvent[] = [];
+  const log = recordLog(usage);
+  const secrets = Object.fromEntries(
+    Object.entries(callers).map(([name, caller]) => {
+      const { secret, key } = issueKey(caller);
+      keys.add(secret, key);
+      return [name, secret];
+    }),
+  );
+  const gateway = createGateway({
+    keys,
+    quota,
+    catalog: staticCatalog(stageModels(upstream, upstreamSecret)),
+    usage: log.sink,
+    onEvent: (event) => events.push(event),
+    ids: countedIds(),
+    ...options,
+  });
+
+  const drained = async () => {
+    await gateway.close();
+    const states = await Promise.all(
+      Object.values(callers).map(({ id = '' }) => quota.read(id, '', defaultPartition)),
+    );
+    return {
+      heldNanos: states.reduce((sum, state) => sum + (state?.held ?? 0n), 0n),
+      inFlight: states.reduce((sum, state) => sum + (state?.inFlight ?? 0), 0),
+    };
+  };
+
+  return {
+    gateway,
+    upstream,
+    keys,
+    usage,
+    secrets: named(secrets),
+    events,
+    nextRecord: log.next,
+    drained,
+    close: async () => {
+      await gateway.close({ drainMs: 1 });
+      await upstream.close();
+    },
+  };
+}
+
+/** Sets the stage on bare `node:http`. */
+export async function nodeStage(options: Partial<GatewayOptions> = {}): Promise<NodeStage> {
+  const set = await stage(options);
+  const server = createServer(nodeAdapter(set.gateway));
+  const origin = await listening(server);
+  return {
+    ...set,
+    origin,
+    close: async () => {
+      await closed(server);
+      await set.close();
+    },
+  };
+}
+
+/** What carries a chat or image key. */
+export function bearer(secret: string): { readonly authorization: string } {
+  return { authorization: `Bearer ${secret}` };
+}
+
+/** What carries a native key. */
+export function vendorKey(secret: string): { readonly 'x-vendor-api-key': string } {
+  return { 'x-vendor-api-key': secret };
+}
+
+function named(secrets: Readonly<Record<string, string>>): Readonly<Record<CallerName, string>> {
+  const of = (name: CallerName): string => secrets[name] ?? '';
+  return {
+    chat: of('chat'),
+    image: of('image'),
+    native: of('native'),
+    disabled: of('disabled'),
+    expired: of('expired'),
+    poor: of('poor'),
+  };
+}
+
+/** Counted, so that runs are alike: `test-id-00000001`. */
+function countedIds(): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `test-id-${String(count).padStart(8, '0')}`;
+  };
+}
+
+interface RecordLog {
+  readonly sink: MemoryUsageSink;
+  next(): Promise<UsageRecord>;
+}
+
+/** Keeps records in the sink, and hands out each of them once. */
+function recordLog(usage: MemoryUsageSink): RecordLog {
+  const untaken: UsageRecord[] = [];
+  const waiters: ((entry: UsageRecord) => void)[] = [];
+  return {
+    sink: {
+      ...usage,
+      get records() {
+        return usage.records;
+      },
+      record: (entry) => {
+        usage.record(entry);
+        const waiter = waiters.shift();
+        if (waiter === undefined) untaken.push(entry);
+        else waiter(entry);
+      },
+    },
+    next: () => {
+      const entry = untaken.shift();
+      if (entry !== undefined) return Promise.resolve(entry);
+      return new Promise((resolve) => {
+        waiters.push(resolve);
+      });
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** HTTP by the bare socket, for what no client library would send or show. */
+import { connect } from 'node:net';
+
+/** A connection whose every byte a test decides. */
+export interface Wire {
+  write(bytes: string | Uint8Array): void;
+  /** Resolves once the server has sent this text; rejects if it closes without. */
+  until(text: string): Promise<void>;
+  /** All that came, once the server has closed the connection, in whatever way. */
+  readonly rest: Promise<string>;
+  /** Breaks the connection off. */
+  destroy(): void;
+}
+
+/** Connects to `http://127.0.0.1:1234`. */
+export async function dial(origin: string): Promise<Wire> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  let isClosed = false;
+  let heard: () => void = () => {};
+
+  socket.setEncoding('latin1');
+  socket.on('data', (text: string) => {
+    received += text;
+    heard();
+  });
+  socket.on('error', () => {
+    // A reset is one way to close; the `close` that follows is what tests wait for.
+  });
+  const rest = new Promise<string>((resolve) => {
+    socket.once('close', () => {
+      isClosed = true;
+      heard();
+      resolve(received);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve).once('error', reject);
+  });
+
+  return {
+    write: (bytes) => {
+      socket.write(bytes);
+    },
+    until: (text) =>
+      new Promise((resolve, reject) => {
+        heard = () => {
+          if (received.includes(text)) resolve();
+          else if (isClosed) reject(new Error(`closed after ${JSON.stringify(received)}`));
+        };
+        heard();
+      }),
+    rest,
+    destroy: () => {
+      socket.destroy();
+    },
+  };
+}
+
+/** Sends these bytes and gives all that came back, once the server has closed. */
+export async function exchange(origin: string, bytes: string | Uint8Array): Promise<string> {
+  const wire = await dial(origin);
+  wire.write(bytes);
+  return wire.rest;
+}
+
+/** A request as text. A body gets its length; every other header is as given. */
+export function request(
+  line: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: string,
+): string {
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries({ host: 'gateway', ...length, ...headers });
+  return [
+    `${line} HTTP/1.1`,
+    ...lines.map(([name, value]) => `${name}: ${value}`),
+    '',
+    body ?? '',
+  ].join('\r\n');
+}
