@@ -10,7 +10,8 @@ import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { takeWarnings } from '../support/process-warnings.ts';
-import { closed, express4, Koa2, listening } from './mounts.ts';
+import { closed, listening } from '../support/servers.ts';
+import { express4, Koa2 } from './mounts.ts';
 import { echoOf, toyGateway } from './toy-gateway.ts';
 
 describe('HTTP/2', () => {

@@ -2,9 +2,8 @@
  * Every way of mounting a gateway that we promise, as data: the adapter cases and the acceptance
  * suite run over this list.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import compression from 'compression';
 import cors from 'cors';
@@ -19,6 +18,7 @@ import { expressAdapter, expressErrorHandler } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 import type { GatewayHandler } from '../../src/http.ts';
+import { closed, listening } from '../support/servers.ts';
 
 // The older majors come without types of their own; what we use of them is the same in both.
 const load = createRequire(import.meta.url);
@@ -45,8 +45,12 @@ export interface RunningMount {
   readonly origin: string;
   /** What stands before `/v1`; empty at the root. */
   readonly base: string;
+  /** What reached the host's own error handling; a gateway that is a good guest lets nothing. */
+  readonly reported: readonly unknown[];
   close(): Promise<void>;
 }
+
+type Listener = (gateway: GatewayHandler, report: (error: unknown) => void) => RequestListener;
 
 const limit = '64mb';
 
@@ -63,10 +67,16 @@ export const mounts: readonly Mount[] = [
 
 function expressMounts(version: string, express: typeof express5): readonly Mount[] {
   const inApp =
-    (setUp: (app: Express, gateway: GatewayHandler) => void) => (gateway: GatewayHandler) => {
+    (setUp: (app: Express, gateway: GatewayHandler) => void): Listener =>
+    (gateway, report) => {
       const app = express();
       setUp(app, gateway);
       app.use((_req, res) => void res.status(404).set('x-host', 'yes').send('host'));
+      const onError: express5.ErrorRequestHandler = (error, _req, _res, next) => {
+        report(error);
+        next(error);
+      };
+      app.use(onError);
       return app;
     };
   const behind = (parser: express5.RequestHandler) =>
@@ -130,16 +140,24 @@ function expressMounts(version: string, express: typeof express5): readonly Moun
       `${version} behind compression, helmet and cors`,
       {},
       '',
-      inApp((app, gateway) => app.use(compression(), helmet(), cors(), expressAdapter(gateway))),
+      inApp((app, gateway) =>
+        app.use(
+          compression(),
+          helmet(),
+          cors({ origin: 'https://app.example' }),
+          expressAdapter(gateway),
+        ),
+      ),
     ),
   ];
 }
 
 function koaMounts(version: string, Koa: typeof Koa3): readonly Mount[] {
   const inApp =
-    (setUp: (app: Koa3, gateway: GatewayHandler) => void) => (gateway: GatewayHandler) => {
+    (setUp: (app: Koa3, gateway: GatewayHandler) => void): Listener =>
+    (gateway, report) => {
       const app = new Koa();
-      app.silent = true;
+      app.on('error', report);
       setUp(app, gateway);
       app.use((ctx) => {
         ctx.status = 404;
@@ -157,7 +175,13 @@ function koaMounts(version: string, Koa: typeof Koa3): readonly Mount[] {
       inApp((app, gateway) => app.use(koaAdapter(gateway))),
     ),
     defined(
-      `${version} in koa-mount`,
+      `${version} in koa-mount under a prefix`,
+      {},
+      '/api/llm',
+      inApp((app, gateway) => app.use(mount('/api/llm', koaAdapter(gateway)))),
+    ),
+    defined(
+      `${version} in koa-mount at /v1 and /v1beta`,
       {},
       '/api',
       inApp((app, gateway) => {
@@ -211,36 +235,16 @@ function defined(
   name: string,
   { body = 'bytes', hostAnswers = true }: Partial<Pick<Mount, 'body' | 'hostAnswers'>>,
   base: string,
-  listener: (gateway: GatewayHandler) => RequestListener,
+  listener: Listener,
 ): Mount {
   return {
     name,
     body,
     hostAnswers,
     start: async (gateway) => {
-      const server = createServer(listener(gateway));
-      return { origin: await listening(server), base, close: () => closed(server) };
+      const reported: unknown[] = [];
+      const server = createServer(listener(gateway, (error) => reported.push(error)));
+      return { origin: await listening(server), base, reported, close: () => closed(server) };
     },
   };
-}
-
-/** Listens on a free port. */
-export function listening(server: Server): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve(originOf(server.address())));
-  });
-}
-
-/** Cuts what is still open, for a stream would hold the server for ever. */
-export function closed(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.close((error) => (error === undefined ? resolve() : reject(error)));
-    server.closeAllConnections();
-  });
-}
-
-function originOf(address: AddressInfo | string | null): string {
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  return `http://127.0.0.1:${address.port}`;
 }

@@ -189,7 +189,7 @@ export function stranger(partition: Partition, id: string): Reservation {
 }
 
 /** Ends a lease that ran out, with the charge fixed when it was reserved. */
-export function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
+function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
   giveBack(ledger, reservation, 'expired', nowMs);
   for (const { row, onExpire } of reservation.lines) row.used += onExpire;
 }

@@ -1,0 +1,166 @@
+/** Spec §5: which header carries the key, and one answer for every key that is not accepted. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+const refusedOpenai = {
+  error: {
+    message:
+      'The API key is missing, malformed or disabled. ' +
+      'Send the complete key in the header `Authorization: Bearer <key>`.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'invalid_api_key',
+  },
+};
+
+const refusedGemini = {
+  error: {
+    code: 401,
+    message:
+      'The API key is missing, malformed or disabled. ' +
+      'Send the complete key in the header `x-vendor-api-key: <key>`.',
+    status: 'UNAUTHENTICATED',
+  },
+};
+
+describe('§5 the key of a chat or image call', () => {
+  it('comes as Authorization: Bearer, the scheme in any case', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      await chat({ authorization: `${scheme} ${stage.secrets.chat}` }).expect(200);
+    }
+  });
+
+  it.each([
+    ['no header', () => ({})],
+    ['an empty header', () => ({ authorization: '' })],
+    ['no secret', () => ({ authorization: 'Bearer ' })],
+    ['no scheme', () => ({ authorization: stage.secrets.chat })],
+    ['another scheme', () => ({ authorization: `Basic ${stage.secrets.chat}` })],
+    ['two spaces', () => ({ authorization: `Bearer  ${stage.secrets.chat}` })],
+    ['text behind the secret', () => ({ authorization: `Bearer ${stage.secrets.chat} x` })],
+    ['two secrets', () => ({ authorization: `Bearer ${stage.secrets.chat},x` })],
+    ['a secret cut short', () => bearer(stage.secrets.chat.slice(0, -1))],
+    ['a secret with another end', () => bearer(`${stage.secrets.chat.slice(0, -1)}-`)],
+    ['an unknown secret', () => bearer('sk-unknown-0123456789')],
+    ['a secret of 10,000 characters', () => bearer('x'.repeat(10_000))],
+    ['the vendor header instead', () => vendorKey(stage.secrets.chat)],
+  ])('§5.4 is refused with 401 for %s', async (_case, headers) => {
+    const response = await chat(headers()).expect(401);
+
+    expect(response.body).toEqual(refusedOpenai);
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it.each(['disabled', 'expired'] as const)('§5.4 a %s key gets 401', async (name) => {
+    const response = await chat(bearer(stage.secrets[name])).expect(401);
+
+    expect(response.body).toEqual(refusedOpenai);
+  });
+
+  it('§5.4 is refused from the next call on once the host disables it', async () => {
+    await chat(bearer(stage.secrets.chat)).expect(200);
+
+    stage.keys.update('chat-key', { disabled: true });
+
+    await chat(bearer(stage.secrets.chat)).expect(401);
+  });
+
+  it('§5.4 is refused for an image too, and no SDK tries again', async () => {
+    const response = await supertest(stage.origin)
+      .post('/v1/images/generations')
+      .send(imageBody)
+      .expect(401);
+
+    expect(response.body).toEqual(refusedOpenai);
+    expect(response.headers['x-should-retry']).toBe('false');
+  });
+});
+
+describe('§5 the key of a native call', () => {
+  it('comes complete in x-vendor-api-key, or in the header of Google’s SDKs', async () => {
+    await native(vendorKey(stage.secrets.native)).expect(200);
+    await native({ 'x-goog-api-key': stage.secrets.native }).expect(200);
+  });
+
+  it('is the one in x-vendor-api-key where an SDK adds a placeholder of its own', async () => {
+    const { native: secret } = stage.secrets;
+
+    await native({ ...vendorKey(secret), 'x-goog-api-key': 'placeholder' }).expect(200);
+    await native({ ...vendorKey('placeholder'), 'x-goog-api-key': secret }).expect(401);
+  });
+
+  it.each([
+    ['no header', () => ({})],
+    ['an empty header', () => vendorKey('')],
+    ['a scheme before the secret', () => vendorKey(`Bearer ${stage.secrets.native}`)],
+    ['part of the secret', () => vendorKey(stage.secrets.native.slice(3))],
+    ['an Authorization header instead', () => bearer(stage.secrets.native)],
+    ['a disabled key', () => vendorKey(stage.secrets.disabled)],
+    ['an expired key', () => vendorKey(stage.secrets.expired)],
+  ])('§7 is refused with 401 for %s', async (_case, headers) => {
+    const response = await native(headers()).expect(401);
+
+    expect(response.body).toEqual(refusedGemini);
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('is not taken from the address unless the host allows it', async () => {
+    const path = `/v1beta/models/native-1:generateContent?key=${stage.secrets.native}`;
+    await supertest(stage.origin).post(path).send(nativeBody).expect(401);
+
+    stage.gateway.update({ allowQueryKey: true });
+
+    await supertest(stage.origin).post(path).send(nativeBody).expect(200);
+  });
+});
+
+describe('§5 a key that was refused', () => {
+  it('is refused before the body is read, whatever it is', async () => {
+    const response = await supertest(stage.origin)
+      .post('/v1/chat/completions')
+      .set('content-type', 'text/plain')
+      .send('no json')
+      .expect(401);
+
+    expect(response.body).toEqual(refusedOpenai);
+  });
+
+  it('is refused on the model lists of both prefixes', async () => {
+    const { body: openai } = await supertest(stage.origin).get('/v1/models').expect(401);
+    const { body: gemini } = await supertest(stage.origin).get('/v1beta/models').expect(401);
+
+    expect([openai, gemini]).toEqual([refusedOpenai, refusedGemini]);
+  });
+
+  it('is answered 503, not 401, where the key store can’t tell', async () => {
+    stage.gateway.update({
+      keys: { find: () => Promise.reject(new Error('the database is away')) },
+    });
+
+    const response = await chat(bearer(stage.secrets.chat)).expect(503);
+
+    expect(response.body.error).toMatchObject({ type: 'server_error', code: 'store_unavailable' });
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  });
+});
+
+function chat(headers: Readonly<Record<string, string>>): supertest.Test {
+  return supertest(stage.origin).post('/v1/chat/completions').set(headers).send(chatBody);
+}
+
+function native(headers: Readonly<Record<string, string>>): supertest.Test {
+  return supertest(stage.origin)
+    .post('/v1beta/models/native-1:generateContent')
+    .set(headers)
+    .send(nativeBody);
+}

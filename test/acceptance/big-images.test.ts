@@ -1,0 +1,96 @@
+/** ARCHITECTURE E: eight images of 48 MB at once pass in bounded memory, and stall nobody. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { build } from 'tsup';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { upstreamSecret } from '../support/stage.ts';
+
+const mebibyte = 1024 * 1024;
+const started = z.object({ origin: z.string(), secret: z.string() });
+const measured = z.object({ peakRssBytes: z.number(), longestStallMs: z.number() });
+const root = join(import.meta.dirname, '../..');
+// In the repo, for what is bundled looks for its packages from here.
+const outDir = join(root, '.build/big-images');
+
+let upstream: FakeUpstream;
+let child: ChildProcess;
+let gateway: z.infer<typeof started>;
+
+beforeEach(async () => {
+  await build({
+    entry: { gateway: join(import.meta.dirname, 'big-images-gateway.ts') },
+    outDir,
+    config: false,
+    tsconfig: join(root, 'tsconfig.json'),
+    format: 'esm',
+    target: 'node20',
+    silent: true,
+  });
+  upstream = await startFakeUpstream();
+  child = fork(join(outDir, 'gateway.js'), [
+    upstream.openaiBaseUrl,
+    upstream.geminiBaseUrl,
+    upstreamSecret,
+  ]);
+  const [hello] = await once(child, 'message');
+  gateway = started.parse(hello);
+}, 60_000);
+
+afterEach(async () => {
+  const exited = once(child, 'exit');
+  child.disconnect();
+  await exited;
+  await upstream.close();
+});
+
+// Another process may have had the machine for itself: then once more.
+it('8 × 48 MB stay under 250 MB and stall nobody for 100 ms', {
+  timeout: 60_000,
+  retry: 1,
+}, async () => {
+  const images = await Promise.all(Array.from({ length: 8 }, () => download(gateway)));
+  child.send('measure');
+  const [answer] = await once(child, 'message');
+  const { peakRssBytes, longestStallMs } = measured.parse(answer);
+
+  for (const { head, tail, bytes } of images) {
+    const [before = ''] =
+      /^\{"created":\d+,"data":\[\{"b64_json":"(?=iVBORw0KGgo)/.exec(head) ?? [];
+    const [after = ''] = /"\}\],"usage":\{[^"]*"input_tokens":.*\}\}$/.exec(tail) ?? [];
+    expect([before, after]).not.toContain('');
+    expect(bytes - before.length - after.length).toBe(48 * mebibyte);
+  }
+  expect(peakRssBytes / mebibyte).toBeLessThan(250);
+  expect(longestStallMs).toBeLessThan(100);
+});
+
+interface Download {
+  readonly head: string;
+  readonly tail: string;
+  readonly bytes: number;
+}
+
+/** Reads an image as a caller would who writes it to a file: without keeping it. */
+async function download({ origin, secret }: typeof gateway): Promise<Download> {
+  const asked = request(`${origin}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+  });
+  asked.end(JSON.stringify({ model: 'image-48mb', prompt: 'A very large cat.' }));
+  const [response] = await once(asked, 'response');
+
+  let head = '';
+  let tail = '';
+  let bytes = 0;
+  for await (const chunk of response) {
+    const text = Buffer.from(chunk).toString('latin1');
+    if (head.length < 1_000) head += text;
+    tail = (tail + text).slice(-1_000);
+    bytes += text.length;
+  }
+  return { head, tail, bytes };
+}

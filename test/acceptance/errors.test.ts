@@ -1,0 +1,229 @@
+/** Spec §7: what each failure of an upstream becomes, in both dialects. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hang, json, raw, type Script } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody, nativeBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+const failed = 'The upstream failed to answer this request. Retry later.';
+const busy = 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
+const secretive = 'Incorrect API key provided: sk-upstream. See http://10.0.0.1/admin';
+
+interface Failure {
+  readonly upstream: string;
+  /** Played as often as the gateway asks. */
+  readonly script: () => Script;
+  readonly status: number;
+  readonly message: string;
+  readonly openai: readonly [type: string, code: string | null];
+  readonly google: string;
+}
+
+const refusing =
+  (status: number, message = secretive) =>
+  () =>
+    json(status, { error: { message } });
+const unavailable = { openai: ['server_error', 'upstream_failed'], google: 'UNAVAILABLE' } as const;
+
+const failures: readonly Failure[] = [
+  {
+    upstream: 'a 401 of its own',
+    script: refusing(401),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  { upstream: 'a 402', script: refusing(402), status: 502, message: failed, ...unavailable },
+  { upstream: 'a 403', script: refusing(403), status: 502, message: failed, ...unavailable },
+  { upstream: 'a 404', script: refusing(404), status: 502, message: failed, ...unavailable },
+  { upstream: 'a 500', script: refusing(500), status: 502, message: failed, ...unavailable },
+  { upstream: 'a 501', script: refusing(501), status: 502, message: failed, ...unavailable },
+  {
+    upstream: 'a redirect',
+    script: () => ({ status: 307, headers: { location: 'http://10.0.0.1/' } }),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'HTML with status 200',
+    script: () => ({ headers: { 'content-type': 'text/html' }, body: '<html>sorry</html>' }),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'nothing with status 200',
+    script: () => ({}),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'half a document',
+    script: () => ({ headers: { 'content-type': 'application/json' }, body: '{"choices":[' }),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'no HTTP',
+    script: () => raw('SSH-2.0-x\r\n'),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'a reset',
+    script: () => ({ beforeHeaders: 'reset' }),
+    status: 502,
+    message: failed,
+    ...unavailable,
+  },
+  {
+    upstream: 'a 503',
+    script: refusing(503),
+    status: 503,
+    message: 'No available OpenAI accounts',
+    openai: ['server_error', 'no_channel'],
+    google: 'UNAVAILABLE',
+  },
+  {
+    upstream: 'a 529',
+    script: refusing(529),
+    status: 503,
+    message: 'No available OpenAI accounts',
+    openai: ['server_error', 'no_channel'],
+    google: 'UNAVAILABLE',
+  },
+  {
+    upstream: 'a 504',
+    script: refusing(504),
+    status: 504,
+    message: 'The upstream did not answer in time. Retry later.',
+    openai: ['server_error', 'upstream_timeout'],
+    google: 'DEADLINE_EXCEEDED',
+  },
+  {
+    upstream: 'a 429',
+    script: refusing(429),
+    status: 429,
+    message: busy,
+    openai: ['rate_limit_error', 'rate_limit_exceeded'],
+    google: 'RESOURCE_EXHAUSTED',
+  },
+  {
+    upstream: 'a 400',
+    script: refusing(400, 'Unknown value.'),
+    status: 400,
+    message: 'Unknown value.',
+    openai: ['invalid_request_error', null],
+    google: 'INVALID_ARGUMENT',
+  },
+  {
+    upstream: 'a 413',
+    script: refusing(413, 'Too many images.'),
+    status: 413,
+    message: 'Too many images.',
+    openai: ['invalid_request_error', 'body_too_large'],
+    google: 'INVALID_ARGUMENT',
+  },
+  {
+    upstream: 'a 422',
+    script: refusing(422, 'Bad range.'),
+    status: 400,
+    message: 'Bad range.',
+    openai: ['invalid_request_error', null],
+    google: 'INVALID_ARGUMENT',
+  },
+];
+
+describe('§7 an upstream that answers', () => {
+  it.each(failures)('$upstream is a $status in the words of a chat', async (failure) => {
+    stage.upstream.enqueue(failure.script(), failure.script());
+
+    const response = await chat(chatBody).expect(failure.status);
+
+    const [type, code] = failure.openai;
+    expect(response.body).toEqual({ error: { message: failure.message, type, param: null, code } });
+  });
+
+  it.each(failures)('$upstream is a $status in the words of Google', async (failure) => {
+    stage.upstream.enqueue(failure.script(), failure.script());
+
+    const response = await native('both-1').expect(failure.status);
+
+    const { details, ...error } = response.body.error;
+    expect(error).toEqual({
+      code: failure.status,
+      message: failure.message,
+      status: failure.google,
+    });
+    expect(details === undefined).toBe(response.headers['retry-after'] === undefined);
+  });
+
+  it('nothing in time is a 504', async () => {
+    stage.gateway.update({ timeouts: { firstByteMs: 50 } });
+    stage.upstream.enqueue(hang());
+
+    const response = await chat(chatBody).expect(504);
+
+    expect(response.body.error.code).toBe('upstream_timeout');
+  });
+});
+
+describe('§7 no channel', () => {
+  it.each([
+    ['without a channel', 'bare-1'],
+    ['whose price restriction matches no channel', 'dear-1'],
+  ])('a model %s gets 503 with the text of the service', async (_case, model) => {
+    const viaNative = await native(model).expect(503);
+    const viaChat = await chat({ ...chatBody, model }).expect(503);
+
+    const text = 'No available OpenAI accounts';
+    expect(viaNative.body).toEqual({
+      error: {
+        code: 503,
+        message: text,
+        status: 'UNAVAILABLE',
+        details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '10s' }],
+      },
+    });
+    expect(viaChat.body).toEqual({
+      error: { message: text, type: 'server_error', param: null, code: 'no_channel' },
+    });
+    expect(viaNative.headers['retry-after']).toBe('10');
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('is logged with its reason, which no caller is told', async () => {
+    await native('dear-1').expect(503);
+
+    expect(stage.events).toContainEqual(
+      expect.objectContaining({ type: 'no_channel', reason: 'price_restriction' }),
+    );
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
+  });
+});
+
+function chat(body: object): supertest.Test {
+  return supertest(stage.origin)
+    .post('/v1/chat/completions')
+    .set(bearer(stage.secrets.chat))
+    .send(body);
+}
+
+function native(model: string): supertest.Test {
+  return supertest(stage.origin)
+    .post(`/v1beta/models/${model}:generateContent`)
+    .set(vendorKey(stage.secrets.native))
+    .send(nativeBody);
+}

@@ -1,0 +1,241 @@
+/** Spec §2.2, §5.5, §7: image generation, its quota, and its failures. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate, hang, json } from '../../src/testing/fake-upstream/scripts.ts';
+import { imageBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
+import { imagePrices } from '../support/stage-models.ts';
+import { dial, request } from '../support/wire.ts';
+import { decodePng } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+describe('§2.2 an image', () => {
+  it('is Base64 at data[0].b64_json that decodes to a PNG of the size asked for', async () => {
+    const response = await image(imageBody).expect(200).expect('content-type', 'application/json');
+
+    expect(Number.isInteger(response.body.created)).toBe(true);
+    expect(decodePng(response.body.data[0].b64_json)).toEqual({ width: 1024, height: 1024 });
+  });
+
+  it('comes as often as n says, and costs by size and quality', async () => {
+    const response = await image({ ...imageBody, n: 2, quality: 'high' }).expect(200);
+    const record = await stage.nextRecord();
+
+    expect(response.body.data).toHaveLength(2);
+    expect(record).toMatchObject({
+      protocol: 'images',
+      outcome: 'complete',
+      chargeNanos: 2n * imagePrices.high,
+    });
+  });
+
+  it('needs model and prompt alone', async () => {
+    await image({ model: 'image-1', prompt: 'A cat.' }).expect(200);
+
+    expect(stage.upstream.calls[0]?.json()).toEqual({ model: 'image-1', prompt: 'A cat.' });
+  });
+
+  it('never reaches the usage log', async () => {
+    await image(imageBody).expect(200);
+    const record = await stage.nextRecord();
+
+    const text = JSON.stringify([record, ...stage.events], (_name, value) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    );
+    expect(text).not.toContain('iVBOR');
+    expect(text).not.toContain('cat');
+  });
+
+  it('takes response_format b64_json, which SDKs add, and keeps it from GPT-image', async () => {
+    await image({ ...imageBody, response_format: 'b64_json' }).expect(200);
+
+    expect(stage.upstream.calls[0]?.json()).toEqual(imageBody);
+  });
+
+  it('is never a URL: an upstream that answers one is a 502', async () => {
+    stage.upstream.enqueue(json(200, { created: 1, data: [{ url: 'https://a.b/c.png' }] }));
+
+    const response = await image(imageBody).expect(502);
+
+    expect(JSON.stringify(response.body)).not.toContain('a.b');
+  });
+});
+
+describe('§7 an image request that is not right gets 400', () => {
+  it.each([
+    ['no prompt', { prompt: undefined }, 'prompt'],
+    ['an empty prompt', { prompt: '' }, 'prompt'],
+    ['a prompt that is no string', { prompt: 1 }, 'prompt'],
+    ['n of 0', { n: 0 }, 'n'],
+    ['n of 1.5', { n: 1.5 }, 'n'],
+    ['n as text', { n: '1' }, 'n'],
+    ['n above what the model allows', { n: 5 }, 'n'],
+    ['a size that is no string', { size: 1024 }, 'size'],
+    ['a size that has no price', { size: '999x999' }, 'size'],
+    ['a quality that is no string', { quality: true }, 'quality'],
+    ['a quality that has no price', { quality: 'ultra' }, 'quality'],
+    ['a URL as response_format', { response_format: 'url' }, 'response_format'],
+    ['a stream', { stream: true }, 'stream'],
+    ['no model', { model: undefined }, 'model'],
+  ])('for %s', async (_case, change, param) => {
+    const response = await image({ ...imageBody, ...change }).expect(400);
+
+    expect(response.body.error).toEqual({
+      message: expect.stringMatching(/^.{20,200}\.$/),
+      type: 'invalid_request_error',
+      param,
+      code: null,
+    });
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('with the upstream’s own words where it was the one to refuse', async () => {
+    stage.upstream.enqueue(
+      json(400, { error: { message: 'Your prompt is too long.', param: 'prompt' } }),
+    );
+
+    const response = await image(imageBody).expect(400);
+
+    expect(response.body.error).toEqual({
+      message: 'Your prompt is too long.',
+      type: 'invalid_request_error',
+      param: 'prompt',
+      code: null,
+    });
+  });
+});
+
+describe('§5.5 an image call gets 403', () => {
+  it('where the quota of the key is too small', async () => {
+    const response = await image(imageBody, stage.secrets.poor).expect(403);
+
+    expect(response.body).toEqual({
+      error: {
+        message:
+          'The quota of this key or of its group is not sufficient for this request. ' +
+          'Ask whoever issued the key.',
+        type: 'insufficient_quota',
+        param: null,
+        code: 'insufficient_quota',
+      },
+    });
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('where the group of the key does not support the model', async () => {
+    const response = await image(imageBody, stage.secrets.chat).expect(403);
+
+    expect(response.body).toEqual({
+      error: {
+        message: 'This key\'s group may not use the model "image-1".',
+        type: 'invalid_request_error',
+        param: 'model',
+        code: 'model_not_allowed',
+      },
+    });
+  });
+
+  it('§8 once the quota is used up', async () => {
+    stage.keys.update('image-key', {
+      quota: [{ id: 'two-images', period: 'total', limitNanos: 2n * imagePrices.low }],
+    });
+
+    await image(imageBody).expect(200);
+    await stage.nextRecord();
+    await image(imageBody).expect(200);
+    await stage.nextRecord();
+
+    await image(imageBody).expect(403);
+  });
+});
+
+describe('§7 an image whose upstream fails', () => {
+  it.each([
+    ['demo-500', 502, 'upstream_failed'],
+    ['demo-503', 502, 'upstream_failed'],
+    ['demo-html', 502, 'upstream_failed'],
+    ['demo-refuse', 502, 'upstream_failed'],
+    ['demo-cut', 502, 'upstream_failed'],
+    ['demo-empty', 502, 'upstream_failed'],
+    ['demo-error-event', 502, 'upstream_failed'],
+  ])('as %s is a %i that says where to look, called once', async (model, status, code) => {
+    const response = await image({ model, prompt: 'A cat.' }).expect(status);
+    const record = await stage.nextRecord();
+
+    expect(response.body).toEqual({
+      error: {
+        message:
+          'The upstream failed, but the image may have been made. ' +
+          'Check the usage log before retrying.',
+        type: 'server_error',
+        param: null,
+        code,
+      },
+    });
+    expect(response.headers['x-should-retry']).toBe('false');
+    expect(stage.upstream.calls).toHaveLength(1);
+    expect(record).toMatchObject({
+      requestId: response.headers['x-request-id'],
+      outcome: 'unknown',
+      chargeNanos: 0n,
+    });
+  });
+
+  it('for too many requests is a 429 with Retry-After', async () => {
+    const response = await image({ ...imageBody, model: 'demo-429' }).expect(429);
+
+    expect(response.body.error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'rate_limit_exceeded',
+    });
+    expect(response.headers).toMatchObject({ 'retry-after': '2', 'retry-after-ms': '2000' });
+  });
+
+  it('by its time-out is a 504', async () => {
+    stage.gateway.update({ timeouts: { firstByteMs: 50 } });
+    stage.upstream.enqueue(hang());
+
+    const response = await image(imageBody).expect(504);
+
+    expect(response.body.error.code).toBe('upstream_timeout');
+    expect(response.headers['x-should-retry']).toBe('false');
+    expect(stage.upstream.calls).toHaveLength(1);
+  });
+});
+
+describe('§7 an image whose caller goes away', () => {
+  it('is finished and charged, for it is bought', async () => {
+    const held = gate();
+    stage.upstream.enqueue({
+      waitFor: held.opened,
+      ...json(200, { created: 1, data: [{ b64_json: 'AAAA' }] }),
+    });
+    const wire = await dial(stage.origin);
+    wire.write(
+      request(
+        'POST /v1/images/generations',
+        { ...bearer(stage.secrets.image), 'content-type': 'application/json' },
+        JSON.stringify(imageBody),
+      ),
+    );
+    const call = await stage.upstream.nextCall();
+
+    wire.destroy();
+    await wire.rest;
+    held.open();
+
+    expect(await call.closed).toBe('ended');
+    expect(await stage.nextRecord()).toMatchObject({ chargeNanos: imagePrices.low });
+  });
+});
+
+function image(body: object, secret = stage.secrets.image): supertest.Test {
+  return supertest(stage.origin).post('/v1/images/generations').set(bearer(secret)).send(body);
+}

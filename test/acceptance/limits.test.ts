@@ -1,0 +1,230 @@
+/** Spec §8, SECURITY T32, T36: how large, how slow and of what type a request body may be. */
+
+import { gzipSync } from 'node:zlib';
+import supertest from 'supertest';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/options.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import { dial, exchange, request } from '../support/wire.ts';
+
+let stage: NodeStage;
+
+async function set(options: Partial<GatewayOptions> = {}): Promise<void> {
+  stage = await nodeStage(options);
+}
+
+afterEach(() => stage.close());
+
+const large = {
+  error: {
+    message: 'The request body is larger than 200 bytes. Send a smaller one.',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'body_too_large',
+  },
+};
+
+describe('a body above the limit gets 413', () => {
+  it('at once where its length says so, before a byte of it is read', async () => {
+    await set({ maxBodyBytes: 200 });
+
+    const answer = await exchange(
+      stage.origin,
+      request('POST /v1/chat/completions', {
+        ...bearer(stage.secrets.chat),
+        'content-length': '201',
+      }),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is);
+    expect(answer.endsWith(JSON.stringify(large))).toBe(true);
+  });
+
+  it('as soon as it grows above it where it has no length, and has no end', async () => {
+    await set({ maxBodyBytes: 200 });
+    const wire = await dial(stage.origin);
+    wire.write(
+      request('POST /v1/chat/completions', {
+        ...bearer(stage.secrets.chat),
+        'transfer-encoding': 'chunked',
+      }),
+    );
+    wire.write(`c8\r\n${' '.repeat(200)}\r\n1\r\n \r\n`);
+
+    const answer = await wire.rest;
+
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer.endsWith(JSON.stringify(large))).toBe(true);
+  });
+
+  it('in Google’s words on a native path', async () => {
+    await set({ maxBodyBytes: 200 });
+
+    const response = await supertest(stage.origin)
+      .post('/v1beta/models/native-1:generateContent')
+      .set(vendorKey(stage.secrets.native))
+      .send({ ...nativeBody, x: 'x'.repeat(200) })
+      .expect(413);
+
+    expect(response.body.error).toEqual({
+      code: 413,
+      message: large.error.message,
+      status: 'INVALID_ARGUMENT',
+    });
+  });
+
+  it('and one of just the limit is served', async () => {
+    const body = JSON.stringify(chatBody);
+    await set({ maxBodyBytes: body.length });
+
+    await chat(body).expect(200);
+    await chat(`${body} `).expect(413);
+  });
+
+  it('of 1 MiB by default for an image, of 32 MiB for a chat', async () => {
+    await set();
+    const prompt = 'x'.repeat(1024 * 1024);
+
+    const response = await supertest(stage.origin)
+      .post('/v1/images/generations')
+      .set(bearer(stage.secrets.image))
+      .send({ ...imageBody, prompt });
+    await chat({ ...chatBody, x: prompt }).expect(200);
+
+    expect(response.status).toBe(413);
+  });
+});
+
+describe('a body is read', () => {
+  it('in chunks of one byte', async () => {
+    await set();
+    const head = request('POST /v1/chat/completions', {
+      ...bearer(stage.secrets.chat),
+      'transfer-encoding': 'chunked',
+      connection: 'close',
+    });
+    const chunks = [...JSON.stringify(chatBody)].map((byte) => `1\r\n${byte}\r\n`).join('');
+
+    const answer = await exchange(stage.origin, `${head}${chunks}0\r\nx-trailer: 1\r\n\r\n`);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(stage.upstream.calls[0]?.json()).toMatchObject({ messages: chatBody.messages });
+  });
+
+  it('after 100 Continue where the caller asks for it', async () => {
+    await set();
+    const wire = await dial(stage.origin);
+    const body = JSON.stringify(chatBody);
+    wire.write(
+      request('POST /v1/chat/completions', {
+        ...bearer(stage.secrets.chat),
+        'content-length': String(body.length),
+        expect: '100-continue',
+        connection: 'close',
+      }),
+    );
+    await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
+    wire.write(body);
+
+    expect(await wire.rest).toContain('HTTP/1.1 200 OK');
+  });
+
+  it('for ten seconds, and no longer while nothing comes', async () => {
+    const clock = fakeClock();
+    await set({ clock });
+    const wire = await dial(stage.origin);
+    wire.write(
+      request('POST /v1/chat/completions', {
+        ...bearer(stage.secrets.chat),
+        'content-length': '100',
+        expect: '100-continue',
+      }),
+    );
+    await wire.until('100 Continue');
+
+    clock.advance(12_000);
+
+    await wire.until('The request body arrived too slowly.');
+    wire.destroy();
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('only while all bodies together fit, else 503 with Retry-After', async () => {
+    await set({ maxBufferedBytes: 100 });
+
+    const response = await chat({ ...chatBody, x: 'x'.repeat(100) }).expect(503);
+
+    expect(response.body.error).toMatchObject({ type: 'server_error', code: 'overloaded' });
+    expect(response.headers['retry-after']).toBe('1');
+    await chat(chatBody).expect(200);
+  });
+});
+
+describe('§4 a body is JSON', () => {
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"; v=1',
+  ])('and says so as %s', async (type) => {
+    await set();
+
+    await chat(JSON.stringify(chatBody)).set('content-type', type).expect(200);
+  });
+
+  it('even if it does not say so', async () => {
+    await set();
+
+    const answer = await exchange(
+      stage.origin,
+      request(
+        'POST /v1/chat/completions',
+        { ...bearer(stage.secrets.chat), connection: 'close' },
+        JSON.stringify(chatBody),
+      ),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it.each([
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/jsonx',
+  ])('and nothing else: %s gets 415', async (type) => {
+    await set();
+
+    const response = await chat(JSON.stringify(chatBody)).set('content-type', type).expect(415);
+
+    expect(response.body.error).toMatchObject({
+      type: 'invalid_request_error',
+      code: 'unsupported_media_type',
+    });
+  });
+
+  it('uncompressed: gzip gets 415', async () => {
+    await set();
+
+    const response = await supertest(stage.origin)
+      .post('/v1/chat/completions')
+      .set({ ...bearer(stage.secrets.chat), 'content-encoding': 'gzip' })
+      .type('application/json')
+      .serialize(String)
+      .send(gzipSync(JSON.stringify(chatBody)).toString('latin1'))
+      .expect(415);
+
+    expect(response.body.error.code).toBe('unsupported_media_type');
+  });
+});
+
+function chat(body: object | string): supertest.Test {
+  return supertest(stage.origin)
+    .post('/v1/chat/completions')
+    .set(bearer(stage.secrets.chat))
+    .type('application/json')
+    .send(body);
+}

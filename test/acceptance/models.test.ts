@@ -1,0 +1,181 @@
+/** Spec §4, §5.2: the lists of models, in the words of their prefix, by the group of the key. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import { stageModels } from '../support/stage-models.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+const notFaults = (id: string): boolean => !id.includes('demo-');
+
+describe('§4 GET /v1beta/models', () => {
+  it('lists the models that the group may use through the native protocol', async () => {
+    const response = await native('').expect(200);
+
+    const names: readonly string[] = response.body.models.map(
+      (model: { name: string }) => model.name,
+    );
+    expect(names.filter(notFaults)).toEqual([
+      'models/both-1',
+      'models/vendor/name:free',
+      'models/native-1',
+      'models/bare-1',
+      'models/dear-1',
+    ]);
+  });
+
+  it('describes a model as Google does', async () => {
+    const { body } = await native('/native-1').expect(200);
+
+    expect(body).toEqual({
+      name: 'models/native-1',
+      baseModelId: 'native-1',
+      version: '001',
+      displayName: 'Native One',
+      description: '',
+      inputTokenLimit: 1_048_576,
+      outputTokenLimit: 4_096,
+      supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    });
+  });
+
+  it('comes in pages, the last of which names no next one', async () => {
+    const whole = await native('').expect(200);
+    const names: unknown[] = [];
+    let token: string | undefined = '';
+    for (let page = 0; token !== undefined && page < 20; page += 1) {
+      const response: supertest.Response = await native(`?pageSize=4&pageToken=${token}`);
+      names.push(...response.body.models);
+      token = response.body.nextPageToken;
+      expect(token).not.toBe('');
+    }
+
+    expect(token).toBeUndefined();
+    expect(names).toEqual(whole.body.models);
+  });
+
+  it.each([
+    '?pageSize=-1',
+    '?pageSize=many',
+    '?pageToken=nonsense',
+  ])('refuses %s', async (query) => {
+    const response = await native(query).expect(400);
+
+    expect(response.body.error).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
+  });
+
+  it('hides a model of another group, in words that fit one there is not', async () => {
+    const hidden = await native('/foreign-1').expect(404);
+    const missing = await native('/missing-1').expect(404);
+
+    expect(JSON.stringify(hidden.body).replace('foreign-1', 'missing-1')).toBe(
+      JSON.stringify(missing.body),
+    );
+  });
+
+  it('is the native list under /v1 too, for a key in a native header', async () => {
+    const beta = await native('').expect(200);
+    const stable = await supertest(stage.origin)
+      .get('/v1/models')
+      .set(vendorKey(stage.secrets.native))
+      .expect(200);
+
+    expect(stable.body).toEqual(beta.body);
+  });
+});
+
+describe('§5.2 GET /v1/models', () => {
+  it('lists the models that the group may use through chat and images', async () => {
+    const chat = await openai('', stage.secrets.chat).expect(200);
+    const image = await openai('', stage.secrets.image).expect(200);
+
+    const ids = (body: { data: { id: string }[] }) =>
+      body.data.map(({ id }) => id).filter(notFaults);
+    expect(chat.body.object).toBe('list');
+    expect(ids(chat.body)).toEqual(['chat-1', 'both-1', 'vendor/name:free', 'bare-1', 'dear-1']);
+    expect(ids(image.body)).toEqual(['bare-1', 'image-1', 'image-48mb']);
+  });
+
+  it.each(['vendor/name:free', 'vendor%2Fname%3Afree'])('gives one model by %s', async (id) => {
+    const response = await openai(`/${id}`, stage.secrets.chat).expect(200);
+
+    expect(response.body).toEqual({
+      id: 'vendor/name:free',
+      object: 'model',
+      created: 1_700_000_000,
+      owned_by: 'OpenAI',
+    });
+  });
+
+  it('gives 404 for one that is not there, and for one of another group', async () => {
+    for (const id of ['nope', 'foreign-1', 'native-1']) {
+      const response = await openai(`/${id}`, stage.secrets.chat).expect(404);
+
+      expect(response.body).toEqual({
+        error: {
+          message: expect.stringContaining(`"${id}" here. List the models with GET /v1/models`),
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'model_not_found',
+        },
+      });
+    }
+  });
+
+  it('answers HEAD as it answers GET, without the body', async () => {
+    const get = await openai('', stage.secrets.chat)
+      .set('x-request-id', 'same-request')
+      .expect(200);
+    const head = await supertest(stage.origin)
+      .head('/v1/models')
+      .set({ ...bearer(stage.secrets.chat), 'x-request-id': 'same-request' })
+      .expect(200);
+
+    const { date: _get, ...expected } = get.headers;
+    const { date: _head, ...seen } = head.headers;
+    expect(seen).toEqual(expected);
+    expect(head.text).toBeUndefined();
+  });
+
+  it('does not mind a GET that says it has JSON', async () => {
+    await openai('', stage.secrets.chat).set('content-type', 'application/json').expect(200);
+  });
+});
+
+describe('§1.5 models change while the gateway runs', () => {
+  it('one that was added is listed and served at once', async () => {
+    const models = stageModels(stage.upstream, 'sk-upstream-0123456789abcdef');
+    const [first] = models;
+    if (first === undefined) throw new Error('the stage has no models');
+
+    stage.gateway.update({ catalog: staticCatalog([...models, { ...first, id: 'new-1' }]) });
+
+    await openai('/new-1', stage.secrets.chat).expect(200);
+    await supertest(stage.origin)
+      .post('/v1/chat/completions')
+      .set(bearer(stage.secrets.chat))
+      .send({ model: 'new-1', messages: [{ role: 'user', content: 'a' }] })
+      .expect(200);
+  });
+
+  it('one that was taken out is gone at once', async () => {
+    stage.gateway.update({ catalog: staticCatalog([]) });
+
+    await openai('/chat-1', stage.secrets.chat).expect(404);
+  });
+});
+
+function native(rest: string): supertest.Test {
+  return supertest(stage.origin).get(`/v1beta/models${rest}`).set(vendorKey(stage.secrets.native));
+}
+
+function openai(rest: string, secret: string): supertest.Test {
+  return supertest(stage.origin).get(`/v1/models${rest}`).set(bearer(secret));
+}

@@ -1,0 +1,116 @@
+/** Spec §7: what a caller is told when there is too much, or when the host's own parts are away. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+describe('§7 too many requests', () => {
+  it('of a key get 429 with Retry-After where the host limits their rate', async () => {
+    stage.gateway.update({
+      rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1_500 }) },
+    });
+
+    const response = await image().expect(429);
+
+    expect(response.body).toEqual({
+      error: {
+        message: 'Too many requests. Reduce concurrency and retry after the time in Retry-After.',
+        type: 'rate_limit_error',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    });
+    expect(response.headers).toMatchObject({ 'retry-after': '2', 'retry-after-ms': '1500' });
+  });
+
+  it('of a key at once get 429 with Retry-After', async () => {
+    stage.keys.update('image-key', { maxInFlight: 1 });
+    const held = gate();
+    stage.upstream.enqueue({ waitFor: held.opened });
+    const first = image().then((response) => response.status);
+    await stage.upstream.nextCall();
+
+    const second = await image().expect(429);
+    held.open();
+
+    expect(second.headers['retry-after']).toBe('1');
+    expect(second.body.error.code).toBe('rate_limit_exceeded');
+    expect(await first).toBe(502);
+  });
+
+  it('of all keys at once get 503 with Retry-After', async () => {
+    stage.gateway.update({ maxConcurrentCalls: 1 });
+    const held = gate();
+    stage.upstream.enqueue({ waitFor: held.opened });
+    const first = image().then((response) => response.status);
+    await stage.upstream.nextCall();
+
+    const second = await native('native-1').expect(503);
+    held.open();
+    await first;
+
+    expect(second.headers['retry-after']).toBe('1');
+    expect(second.body.error.status).toBe('UNAVAILABLE');
+  });
+});
+
+describe('a gateway that shuts down', () => {
+  it('answers 503 and closes the connection', async () => {
+    await stage.gateway.close();
+
+    const response = await chat(chatBody).expect(503);
+
+    expect(response.headers).toMatchObject({ connection: 'close', 'retry-after': '1' });
+    expect(response.body.error).toEqual({
+      message: 'The gateway is shutting down. Try again shortly.',
+      type: 'server_error',
+      param: null,
+      code: 'draining',
+    });
+  });
+});
+
+describe('a store that is away', () => {
+  it('is a 503, and nothing runs', async () => {
+    const away = (): never => {
+      throw new Error('ECONNREFUSED 10.0.0.1');
+    };
+    stage.gateway.update({ catalog: { find: away, list: away } });
+
+    const response = await chat(chatBody).expect(503);
+
+    expect(response.body.error).toMatchObject({ type: 'server_error', code: 'store_unavailable' });
+    expect(JSON.stringify(response.body)).not.toContain('10.0.0.1');
+    expect(stage.upstream.calls).toEqual([]);
+  });
+});
+
+function chat(body: object): supertest.Test {
+  return supertest(stage.origin)
+    .post('/v1/chat/completions')
+    .set(bearer(stage.secrets.chat))
+    .send(body);
+}
+
+function image(): supertest.Test {
+  return supertest(stage.origin)
+    .post('/v1/images/generations')
+    .set(bearer(stage.secrets.image))
+    .send(imageBody);
+}
+
+function native(model: string): supertest.Test {
+  return supertest(stage.origin)
+    .post(`/v1beta/models/${model}:generateContent`)
+    .set(vendorKey(stage.secrets.native))
+    .send(nativeBody);
+}

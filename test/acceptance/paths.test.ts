@@ -1,0 +1,165 @@
+/** Spec §4, SECURITY T18: which paths and methods are ours, matched raw and exactly. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import { exchange, request } from '../support/wire.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+describe('§4 a path that is not offered', () => {
+  it('§1.6 /v1/images/edits gets 404, which says so', async () => {
+    const response = await supertest(stage.origin)
+      .post('/v1/images/edits')
+      .set('content-type', 'multipart/form-data; boundary=x')
+      .send('--x--')
+      .expect(404);
+
+    expect(response.body).toEqual({
+      error: {
+        message: 'Image editing is not offered here. Use POST /v1/images/generations.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'unknown_url',
+      },
+    });
+  });
+
+  it('is helped where /v1 is missing from the base address', async () => {
+    const response = await supertest(stage.origin).post('/chat/completions').send({}).expect(404);
+
+    expect(response.body.error.message).toBe(
+      'There is no /chat/completions here. Did you mean /v1/chat/completions? ' +
+        "Set the client's base URL to end in /v1.",
+    );
+  });
+
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/chat',
+    '/v1/chat/completions/',
+    '/v1/chat/completions;a=b',
+    '/v1/chat%2Fcompletions',
+    '/v1/chat/%63ompletions',
+    '/V1/chat/completions',
+    '/v1/Chat/completions',
+    '//v1/chat/completions',
+    '/v1//chat/completions',
+    '/v1/./chat/completions',
+    '/v1/x/../chat/completions',
+    '/v1/%2e%2e/v1/chat/completions',
+    '/v10/chat/completions',
+    '/v1beta1/models/native-1:generateContent',
+    '/v1/responses',
+    '/v1/embeddings',
+    '/*',
+  ])('%s gets 404', async (path) => {
+    const answer = await exchange(
+      stage.origin,
+      request(
+        `POST ${path}`,
+        { ...bearer(stage.secrets.chat), 'content-type': 'application/json', connection: 'close' },
+        JSON.stringify(chatBody),
+      ),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    expect(answer).toContain('"error":{');
+    expect(stage.upstream.calls).toEqual([]);
+  });
+
+  it('gets 404 as the absolute form of a proxy’s request', async () => {
+    const answer = await exchange(
+      stage.origin,
+      request('POST http://evil/v1/chat/completions', { connection: 'close' }, '{}'),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it('speaks Google’s words below /v1beta', async () => {
+    const response = await supertest(stage.origin).get('/v1beta/files').expect(404);
+
+    expect(response.body.error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
+  });
+});
+
+describe('§4 a query is ignored where it means nothing', () => {
+  it.each(['?api-version=2024-06-01', '?', '?a=b&alt=sse'])('on a chat: %s', async (query) => {
+    await supertest(stage.origin)
+      .post(`/v1/chat/completions${query}`)
+      .set(bearer(stage.secrets.chat))
+      .send(chatBody)
+      .expect(200);
+
+    expect(stage.upstream.calls[0]?.path).toBe('/v1/chat/completions');
+  });
+});
+
+describe('§4 a method that is not offered', () => {
+  it.each([
+    ['GET', '/v1/chat/completions', 'POST'],
+    ['PUT', '/v1/chat/completions', 'POST'],
+    ['DELETE', '/v1/images/generations', 'POST'],
+    ['PATCH', '/v1/models', 'GET, HEAD'],
+    ['POST', '/v1/models', 'GET, HEAD'],
+    ['POST', '/v1/models/chat-1', 'GET, HEAD'],
+    ['DELETE', '/v1/models/chat-1', 'GET, HEAD'],
+  ] as const)('%s %s gets 405 with Allow', async (method, path, allow) => {
+    const answer = await exchange(
+      stage.origin,
+      request(`${method} ${path}`, { connection: 'close' }),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+    expect(answer).toContain(`\r\nallow: ${allow}\r\n`);
+    expect(answer).toContain(
+      `{"error":{"message":"${method} is not allowed here. Use ${allow}.",` +
+        '"type":"invalid_request_error","param":null,"code":"method_not_allowed"}}',
+    );
+  });
+
+  it('gets 405 in Google’s words on a native path', async () => {
+    const response = await supertest(stage.origin)
+      .get('/v1beta/models/native-1:generateContent')
+      .set(vendorKey(stage.secrets.native))
+      .expect(405)
+      .expect('allow', 'POST');
+
+    expect(response.body.error).toEqual({
+      code: 405,
+      message: 'GET is not allowed here. Use POST.',
+      status: 'INVALID_ARGUMENT',
+    });
+  });
+
+  it('is never TRACE, whose echo would show a key', async () => {
+    const answer = await exchange(
+      stage.origin,
+      request('TRACE /v1/models', { ...bearer(stage.secrets.chat), connection: 'close' }),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+    expect(answer).not.toContain(stage.secrets.chat);
+  });
+
+  it('OPTIONS gets 204 with Allow, and no header of CORS', async () => {
+    const response = await supertest(stage.origin)
+      .options('/v1/chat/completions')
+      .set('origin', 'https://a.b')
+      .expect(204)
+      .expect('allow', 'POST');
+
+    expect(
+      Object.keys(response.headers).filter((name) => name.startsWith('access-control')),
+    ).toEqual([]);
+  });
+});

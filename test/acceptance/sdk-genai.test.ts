@@ -1,0 +1,193 @@
+/** The real `@google/genai` package as the caller, with its own habits: placeholder key and all. */
+import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
+import { collect } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+let ai: GoogleGenAI;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+  ai = new GoogleGenAI({
+    apiKey: stage.secrets.native,
+    httpOptions: { baseUrl: stage.origin },
+  });
+});
+
+afterEach(() => stage.close());
+
+const contents = 'Hello!';
+
+describe('§2.3 a native call', () => {
+  it('answers text', async () => {
+    const reply = await ai.models.generateContent({ model: 'native-1', contents });
+
+    expect(reply.text).toMatch(/^Hello!/);
+    expect(reply.usageMetadata?.promptTokenCount).toBe(9);
+  });
+
+  it('streams the text it answers whole', async () => {
+    const whole = await ai.models.generateContent({ model: 'native-1', contents });
+    const stream = await ai.models.generateContentStream({ model: 'native-1', contents });
+    const chunks = await collect(stream);
+
+    expect(chunks.length).toBeGreaterThan(1);
+    expect(chunks.map(({ text }) => text ?? '').join('')).toBe(whole.text);
+  });
+
+  it('calls a function, and takes its result with the thought’s signature untouched', async () => {
+    const tools = [
+      {
+        functionDeclarations: [
+          {
+            name: 'get_weather',
+            parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING } } },
+          },
+        ],
+      },
+    ];
+    const config = {
+      tools,
+      toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
+    };
+    const first = await ai.models.generateContent({ model: 'native-1', contents, config });
+    const said = first.candidates?.[0]?.content;
+    const call = first.functionCalls?.[0];
+
+    const response = { temperature: 57 };
+    const second = await ai.models.generateContent({
+      model: 'native-1',
+      contents: [
+        { role: 'user', parts: [{ text: contents }] },
+        said ?? {},
+        { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response } }] },
+      ],
+      config: { tools },
+    });
+
+    expect(call?.name).toBe('get_weather');
+    expect(second.text).toContain('57°F');
+    expect(stage.upstream.calls[1]?.json()).toMatchObject({ contents: [{}, said ?? {}, {}] });
+  });
+
+  it('counts tokens', async () => {
+    const count = await ai.models.countTokens({ model: 'native-1', contents });
+
+    expect(count.totalTokens).toBe(9);
+  });
+
+  it('has no text where the answer was blocked, and does not throw', async () => {
+    const blocked = await ai.models.generateContent({ model: 'demo-safety', contents });
+    const empty = await ai.models.generateContent({ model: 'demo-empty', contents });
+
+    expect([blocked.text, empty.text]).toEqual([undefined, undefined]);
+  });
+
+  it('ends the call upstream when it breaks out of a stream', async () => {
+    const never = gate();
+    const first = { candidates: [{ content: { parts: [{ text: 'one' }] } }] };
+    stage.upstream.enqueue(sse([first, never.opened], '\r\n'));
+
+    const aborter = new AbortController();
+    const stream = await ai.models.generateContentStream({
+      model: 'native-1',
+      contents,
+      config: { abortSignal: aborter.signal },
+    });
+    for await (const chunk of stream) {
+      expect(chunk.text).toBe('one');
+      break;
+    }
+    aborter.abort();
+
+    const call = await stage.upstream.nextCall();
+    expect(await call.closed).toBe('aborted');
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+  });
+});
+
+describe('§5 the key', () => {
+  it('in the vendor header of httpOptions goes before the placeholder in apiKey', async () => {
+    const client = new GoogleGenAI({
+      apiKey: 'placeholder',
+      httpOptions: { baseUrl: stage.origin, headers: { ...vendorKey(stage.secrets.native) } },
+    });
+
+    const reply = await client.models.generateContent({ model: 'native-1', contents });
+
+    expect(reply.text).toMatch(/^Hello!/);
+  });
+
+  it('reaches the upstream in no form', async () => {
+    await ai.models.generateContent({ model: 'native-1', contents });
+
+    const [call] = stage.upstream.calls;
+    expect(`${call?.path} ${call?.rawHeaders.join(' ')}`).not.toContain(stage.secrets.native);
+  });
+});
+
+describe('§4 an address', () => {
+  it('of version v1, as the SDK’s next major has it, is served too', async () => {
+    const client = new GoogleGenAI({
+      apiKey: stage.secrets.native,
+      apiVersion: 'v1',
+      httpOptions: { baseUrl: stage.origin },
+    });
+
+    const reply = await client.models.generateContent({ model: 'vendor/name:free', contents });
+
+    expect(reply.text).toMatch(/^Hello!/);
+  });
+});
+
+describe('models', () => {
+  it('are listed to an end, page by page, and one is got', async () => {
+    const pager = await ai.models.list({ config: { pageSize: 5 } });
+    const listed = await collect(pager);
+    const one = await ai.models.get({ model: 'native-1' });
+
+    expect(listed.map(({ name }) => name)).toContain('models/native-1');
+    expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length);
+    expect(one).toMatchObject({ displayName: 'Native One', inputTokenLimit: 1_048_576 });
+  });
+});
+
+describe('§7 an error is an ApiError with the status, whose message is our JSON', () => {
+  it.each([
+    ['demo-429', 429, 'RESOURCE_EXHAUSTED'],
+    ['demo-500', 502, 'UNAVAILABLE'],
+    ['bare-1', 503, 'UNAVAILABLE'],
+    ['foreign-1', 403, 'PERMISSION_DENIED'],
+    ['nope', 404, 'NOT_FOUND'],
+  ])('%s is %i', async (model, status, name) => {
+    const error = await failure(ai.models.generateContent({ model, contents }));
+
+    expect(error.status).toBe(status);
+    expect(JSON.parse(error.message)).toMatchObject({ error: { code: status, status: name } });
+  });
+
+  it('a wrong key is 401', async () => {
+    const client = new GoogleGenAI({ apiKey: 'x', httpOptions: { baseUrl: stage.origin } });
+
+    const error = await failure(client.models.generateContent({ model: 'native-1', contents }));
+
+    expect(error.status).toBe(401);
+  });
+
+  it('a stream that fails half-way throws with status and message', async () => {
+    const stream = await ai.models.generateContentStream({ model: 'demo-cut', contents });
+
+    const error = await failure(collect(stream));
+
+    expect(error.status).toBe(502);
+    expect(error.message).toContain('The upstream failed to answer this request.');
+  });
+});
+
+async function failure(asked: Promise<unknown>): Promise<ApiError> {
+  const error = await asked.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ApiError)) throw new Error(`no ApiError: ${String(error)}`);
+  return error;
+}

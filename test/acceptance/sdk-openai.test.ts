@@ -1,0 +1,210 @@
+/** The real `openai` package as the caller: what a developer sees who changes only the base URL. */
+import OpenAI, { APIError } from 'openai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { imageBody } from '../support/bodies.ts';
+import { type NodeStage, nodeStage } from '../support/stage.ts';
+import { collect, decodePng, hello, weatherTool } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+let chat: OpenAI;
+let image: OpenAI;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+  const baseURL = `${stage.origin}/v1`;
+  chat = new OpenAI({ baseURL, apiKey: stage.secrets.chat });
+  image = new OpenAI({ baseURL, apiKey: stage.secrets.image });
+});
+
+afterEach(() => stage.close());
+
+describe('§2.1 chat', () => {
+  it('answers, with the request id that the usage log has', async () => {
+    const reply = await chat.chat.completions.create({ model: 'chat-1', messages: hello });
+    const record = await stage.nextRecord();
+
+    expect(reply.choices[0]?.message.content).toMatch(/^Hi there!/);
+    expect(reply._request_id).toBe(record.requestId);
+  });
+
+  it('streams the text it answers whole', async () => {
+    const stream = await chat.chat.completions.create({
+      model: 'chat-1',
+      messages: hello,
+      stream: true,
+    });
+    const chunks = await collect(stream);
+
+    const content = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+    expect(content).toMatch(/^Hi there!.*work on\.$/);
+    expect(chunks.every(({ choices, usage }) => choices.length === 1 && usage == null)).toBe(true);
+  });
+
+  it('streams usage last where it was asked for', async () => {
+    const stream = await chat.chat.completions.create({
+      model: 'chat-1',
+      messages: hello,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const chunks = await collect(stream);
+
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 22 } });
+  });
+
+  it('goes round a loop of tools', async () => {
+    const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+      chat.chat.completions.create({ model: 'chat-1', messages, tools: [weatherTool] });
+
+    const first = (await ask(hello)).choices[0]?.message;
+    const [call] = first?.tool_calls ?? [];
+    if (first === undefined || call?.type !== 'function') throw new Error('no tool was called');
+    const second = await ask([
+      ...hello,
+      first,
+      { role: 'tool', tool_call_id: call.id, content: '57' },
+    ]);
+
+    expect(JSON.parse(call.function.arguments)).toEqual({ city: 'sample', unit: 'c' });
+    expect(second.choices[0]?.message.content).toContain('57°F');
+    expect(stage.upstream.calls[1]?.json()).toMatchObject({ messages: [{}, first, {}] });
+  });
+
+  it('parses structured output', async () => {
+    const reply = await chat.chat.completions.parse({
+      model: 'chat-1',
+      messages: hello,
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: 'answer',
+          strict: true,
+          schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+        },
+      },
+    });
+
+    expect(JSON.parse(reply.choices[0]?.message.content ?? '')).toEqual({
+      n: expect.any(Number),
+    });
+  });
+
+  it('ends the call upstream when it breaks out of a stream', async () => {
+    const never = gate();
+    const first = { choices: [{ index: 0, delta: { content: 'one' } }] };
+    stage.upstream.enqueue(sse([first, never.opened, '[DONE]']));
+
+    const stream = await chat.chat.completions.create({
+      model: 'chat-1',
+      messages: hello,
+      stream: true,
+    });
+    for await (const chunk of stream) {
+      expect(chunk.choices[0]?.delta.content).toBe('one');
+      break;
+    }
+
+    const call = await stage.upstream.nextCall();
+    expect(await call.closed).toBe('aborted');
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+  });
+
+  it('throws the message of a stream that fails half-way', async () => {
+    const stream = await chat.chat.completions.create({
+      model: 'demo-cut',
+      messages: hello,
+      stream: true,
+    });
+
+    await expect(collect(stream)).rejects.toMatchObject({
+      message: 'The upstream failed to answer this request. Retry later.',
+      code: 'upstream_failed',
+    });
+  });
+});
+
+describe('§2.2 images', () => {
+  it('decode to a PNG', async () => {
+    const reply = await image.images.generate(imageBody);
+
+    expect(decodePng(reply.data?.[0]?.b64_json ?? '')).toEqual({ width: 1024, height: 1024 });
+  });
+
+  it('§7 that fail are asked for exactly once, although the SDK retries by itself', async () => {
+    const failing = image.images.generate({ model: 'demo-500', prompt: 'A cat.' });
+
+    await expect(failing).rejects.toBeInstanceOf(OpenAI.InternalServerError);
+    expect(stage.upstream.calls).toHaveLength(1);
+  });
+});
+
+describe('models', () => {
+  it('are listed, and one is retrieved, a slash in its name or not', async () => {
+    const listed = await collect(chat.models.list());
+    const one = await chat.models.retrieve('vendor/name:free');
+
+    expect(listed.map(({ id }) => id)).toContain('chat-1');
+    expect(one).toMatchObject({ id: 'vendor/name:free', owned_by: 'OpenAI' });
+  });
+});
+
+describe('§7 an error is of the SDK’s own class, with status, code and request id', () => {
+  const cases = [
+    [
+      '400',
+      OpenAI.BadRequestError,
+      400,
+      null,
+      () => chat.chat.completions.create(chatOf('chat-1', 0)),
+    ],
+    ['401', OpenAI.AuthenticationError, 401, 'invalid_api_key', () => strangers().models.list()],
+    ['403', OpenAI.PermissionDeniedError, 403, 'model_not_allowed', () => asked('foreign-1')],
+    ['403 for quota', OpenAI.PermissionDeniedError, 403, 'insufficient_quota', () => poor()],
+    ['404', OpenAI.NotFoundError, 404, 'model_not_found', () => asked('nope')],
+    ['404 for edits', OpenAI.NotFoundError, 404, 'unknown_url', () => edited()],
+    ['429', OpenAI.RateLimitError, 429, 'rate_limit_exceeded', () => asked('demo-429')],
+    ['502', OpenAI.InternalServerError, 502, 'upstream_failed', () => asked('demo-500')],
+    ['503', OpenAI.InternalServerError, 503, 'no_channel', () => asked('bare-1')],
+  ] as const;
+
+  it.each(cases)('%s', async (_name, kind, status, code, ask) => {
+    const error = await Promise.resolve(ask()).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toBeInstanceOf(APIError);
+    expect(error).toMatchObject({ status, code, requestID: expect.stringMatching(/^test-id-/) });
+    expect(String(error)).toMatch(/\d{3} [A-Z`].{10,}/);
+  });
+
+  it('a path that does not exist says what it is', async () => {
+    const misplaced = new OpenAI({ baseURL: stage.origin, apiKey: stage.secrets.chat });
+
+    await expect(
+      misplaced.chat.completions.create({ model: 'chat-1', messages: hello }),
+    ).rejects.toThrow('Did you mean /v1/chat/completions?');
+  });
+});
+
+function chatOf(model: string, max_tokens?: number) {
+  return { model, messages: hello, ...(max_tokens === undefined ? {} : { max_tokens }) };
+}
+
+/** By a client that gives up at once: the waits of a retry are not what is tested. */
+function asked(model: string) {
+  return chat.withOptions({ maxRetries: 0 }).chat.completions.create(chatOf(model));
+}
+
+function strangers(): OpenAI {
+  return new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: 'sk-stranger' });
+}
+
+function poor() {
+  const client = new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets.poor });
+  return client.images.generate(imageBody);
+}
+
+function edited() {
+  const file = new File([new Uint8Array(4)], 'a.png', { type: 'image/png' });
+  return image.images.edit({ model: 'image-1', image: file, prompt: 'A hat.' });
+}

@@ -1,0 +1,117 @@
+/** What a host's parsers leave of a body, seen from the caller's and the upstream's side. */
+
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import express5 from 'express';
+import Koa3 from 'koa';
+import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { koaAdapter } from 'tollgate/koa';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { chatBody } from '../support/bodies.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { closed, listening } from '../support/servers.ts';
+import { bearer, type Stage, stage as setStage, vendorKey } from '../support/stage.ts';
+import { express4, Koa2 } from './mounts.ts';
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await setStage();
+});
+
+afterEach(() => stage.close());
+
+const emptied = { error: { type: 'server_error', param: null, code: null } };
+
+describe.each([
+  ['Express 4', express4],
+  ['Express 5', express5],
+])('%s', (_name, express) => {
+  it('a body that is gone for good gets 500 at once, an event and one warning', async () => {
+    const app = express();
+    app.use((req, _res, next) => void req.resume().once('end', () => next()));
+    app.use(expressAdapter(stage.gateway));
+
+    await expectGone(await serving(app));
+  });
+
+  it.each([
+    ['express.raw()', () => express.raw({ type: '*/*' })],
+    ['express.text()', () => express.text({ type: '*/*' })],
+  ])('%s before the gateway keeps every byte', async (_parser, parser) => {
+    const app = express();
+    app.use(parser(), expressAdapter(stage.gateway));
+    const body = '{ "contents":[{"parts":[{"text":"a\\/b é"}]}], "n":12345678901234567890 }';
+
+    const response = await fetch(
+      `${await serving(app)}/v1beta/models/native-1:generateContent`,
+      post(body, vendorKey(stage.secrets.native)),
+    );
+
+    expect(response.status).toBe(200);
+    expect(stage.upstream.calls[0]?.body.toString()).toBe(body);
+  });
+
+  it.each([
+    ['too large a body', JSON.stringify({ ...chatBody, x: 'x'.repeat(200) }), 413],
+    ['malformed JSON', '{"model":', 400],
+  ])('a parser’s refusal of %s is told in the caller’s dialect', async (_case, body, status) => {
+    const app = express();
+    app.use(express.json({ limit: 100 }), expressAdapter(stage.gateway));
+    app.use(expressErrorHandler(stage.gateway));
+    const origin = await serving(app);
+
+    const chat = await fetch(`${origin}/v1/chat/completions`, post(body));
+    const native = await fetch(`${origin}/v1beta/models/native-1:generateContent`, post(body));
+
+    expect([chat.status, native.status]).toEqual([status, status]);
+    expect(await chat.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+    expect(await native.json()).toMatchObject({
+      error: { code: status, status: 'INVALID_ARGUMENT' },
+    });
+    expect(chat.headers.get('x-request-id')).toMatch(/^test-id-/);
+  });
+});
+
+describe.each([
+  ['Koa 2', Koa2],
+  ['Koa 3', Koa3],
+])('%s', (_name, Koa) => {
+  it('a body that is gone for good gets 500 at once, an event and one warning', async () => {
+    const app = new Koa();
+    app.use(async (ctx, next) => {
+      ctx.req.resume();
+      await once(ctx.req, 'end');
+      await next();
+    });
+    app.use(koaAdapter(stage.gateway));
+
+    await expectGone(await serving(app.callback()));
+  });
+});
+
+async function expectGone(origin: string): Promise<void> {
+  const ask = () => fetch(`${origin}/v1/chat/completions`, post(JSON.stringify(chatBody)));
+
+  const [first, second] = [await ask(), await ask()];
+
+  expect([first.status, second.status]).toEqual([500, 500]);
+  expect(await first.json()).toMatchObject(emptied);
+  expect(stage.events).toMatchObject([{ type: 'body_consumed' }, { type: 'body_consumed' }]);
+  expect((await takeWarnings()).map((warning) => Reflect.get(warning, 'code'))).toEqual([
+    'TOLLGATE_BODY_CONSUMED',
+  ]);
+}
+
+function post(
+  body: string,
+  key: Readonly<Record<string, string>> = bearer(stage.secrets.chat),
+): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json', ...key }, body };
+}
+
+async function serving(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  onTestFinished(() => closed(server));
+  return listening(server);
+}

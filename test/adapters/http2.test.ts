@@ -1,0 +1,83 @@
+/** The real gateway behind the HTTP/2 compatibility API, by a client of its own. */
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, createServer } from 'node:http2';
+import { text } from 'node:stream/consumers';
+import { nodeAdapter } from 'tollgate/node';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { listening } from '../support/servers.ts';
+import { type Stage, stage as setStage } from '../support/stage.ts';
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await setStage();
+});
+
+afterEach(() => stage.close());
+
+describe('HTTP/2', () => {
+  it('answers whole and in events, and refuses without a header it does not know', async () => {
+    const session = await http2();
+
+    const chat = await asked(session, '/v1/chat/completions', chatBody);
+    const streamed = await asked(session, '/v1/chat/completions', { ...chatBody, stream: true });
+    const native = await asked(session, '/v1beta/models/native-1:generateContent', nativeBody);
+    const large = await asked(session, '/v1/images/generations', {
+      ...imageBody,
+      prompt: 'x'.repeat(1024 * 1024),
+    });
+
+    expect([chat, streamed, native, large].map(({ status }) => status)).toEqual([
+      200, 200, 200, 413,
+    ]);
+    expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(JSON.parse(large.text)).toMatchObject({ error: { code: 'body_too_large' } });
+  });
+
+  it('ends the call upstream when its caller cancels mid-stream', async () => {
+    stage.upstream.enqueue({
+      ...sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }]),
+      ending: 'hang',
+    });
+    const session = await http2();
+    const stream = session.request(headersFor('/v1/chat/completions'));
+    stream.end(JSON.stringify({ ...chatBody, stream: true }));
+    await once(stream, 'data');
+    const call = await stage.upstream.nextCall();
+
+    stream.close();
+
+    expect(await call.closed).toBe('aborted');
+    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  });
+});
+
+async function http2(): Promise<ClientHttp2Session> {
+  const server = createServer(nodeAdapter(stage.gateway));
+  const session = connect(await listening(server));
+  onTestFinished(async () => {
+    session.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  return session;
+}
+
+function headersFor(path: string): Readonly<Record<string, string>> {
+  return {
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/json',
+    authorization: `Bearer ${stage.secrets[path.includes('images') ? 'image' : 'chat']}`,
+    'x-vendor-api-key': stage.secrets.native,
+  };
+}
+
+async function asked(session: ClientHttp2Session, path: string, body: object) {
+  const stream = session.request(headersFor(path));
+  stream.end(JSON.stringify(body));
+  const [head] = await once(stream, 'response');
+  return { status: Number(head[':status']), text: await text(stream) };
+}

@@ -1,0 +1,127 @@
+/** A caller or an upstream that goes away, under every mount: the other side must notice. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hang, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody, imageBody } from '../support/bodies.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
+import { dial, exchange, request, type Wire } from '../support/wire.ts';
+import { type Mount, mounts, type RunningMount } from './mounts.ts';
+
+const free = { heldNanos: 0n, inFlight: 0 };
+
+describe.each(mounts)('$name', (mount: Mount) => {
+  let stage: Stage;
+  let host: RunningMount;
+
+  beforeEach(async () => {
+    stage = await setStage();
+    host = await mount.start(stage.gateway);
+  });
+
+  afterEach(async () => {
+    await host.close();
+    await stage.close();
+    await takeWarnings();
+  });
+
+  it('a caller who leaves while it sends its body leaves nothing behind', async () => {
+    const wire = await dial(host.origin);
+    wire.write(
+      request(`POST ${host.base}/v1/chat/completions`, {
+        ...bearer(stage.secrets.chat),
+        'content-type': 'application/json',
+        'content-length': '1000',
+        expect: '100-continue',
+      }),
+    );
+    await wire.until('100 Continue');
+    wire.write('{"model":"chat-1"');
+
+    wire.destroy();
+    await wire.rest;
+
+    expect(await stage.drained()).toEqual(free);
+    expect(stage.upstream.calls).toEqual([]);
+    expect(stage.usage.records).toEqual([]);
+  });
+
+  it('a caller who leaves before the answer ends the call upstream', async () => {
+    stage.upstream.enqueue(hang());
+    const wire = await calling({ stream: true });
+    const call = await stage.upstream.nextCall();
+
+    wire.destroy();
+
+    expect(await call.closed).toBe('aborted');
+    expect(await stage.nextRecord()).toMatchObject({ status: 499, chargeNanos: 0n });
+    expect(await stage.drained()).toEqual(free);
+    expect(host.reported).toEqual([]);
+  });
+
+  it('a caller who leaves mid-stream ends the call upstream, and pays for it so far', async () => {
+    stage.upstream.enqueue({
+      ...sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }]),
+      ending: 'hang',
+    });
+    const wire = await calling({ stream: true });
+    await wire.until('"one"');
+    const call = await stage.upstream.nextCall();
+
+    wire.destroy();
+
+    expect(await call.closed).toBe('aborted');
+    const record = await stage.nextRecord();
+    expect(record).toMatchObject({ status: 499, outcome: 'caller_left', basis: 'counted' });
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+    expect(await stage.drained()).toEqual(free);
+    expect(host.reported).toEqual([]);
+  });
+
+  it('an upstream that breaks a large reply off breaks the caller’s connection', async () => {
+    stage.upstream.enqueue({
+      headers: { 'content-type': 'application/json' },
+      chunks: ['{"data":[{"b64_json":"', 'A'.repeat(200_000)],
+      ending: 'reset',
+    });
+
+    const answer = await exchange(
+      host.origin,
+      request(
+        `POST ${host.base}/v1/images/generations`,
+        { ...bearer(stage.secrets.image), 'content-type': 'application/json' },
+        JSON.stringify(imageBody),
+      ),
+    );
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(answer).toMatch(/transfer-encoding: chunked/i);
+    expect(answer).not.toMatch(/\r\n0\r\n/);
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('an upstream that breaks a stream off leaves the connection usable', async () => {
+    const wire = await calling({ model: 'demo-cut', stream: true });
+    await wire.until('\r\n0\r\n\r\n');
+    wire.write(chatRequest({ model: 'chat-1' }, { connection: 'close' }));
+
+    const answers = await wire.rest;
+
+    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+    expect(answers).toContain('"code":"upstream_failed"');
+    expect(host.reported).toEqual([]);
+  });
+
+  async function calling(change: object): Promise<Wire> {
+    const wire = await dial(host.origin);
+    wire.write(chatRequest(change));
+    return wire;
+  }
+
+  function chatRequest(change: object, headers: Record<string, string> = {}): string {
+    return request(
+      `POST ${host.base}/v1/chat/completions`,
+      { ...bearer(stage.secrets.chat), 'content-type': 'application/json', ...headers },
+      JSON.stringify({ ...chatBody, ...change }),
+    );
+  }
+});

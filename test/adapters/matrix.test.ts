@@ -1,0 +1,258 @@
+/** The real gateway under every way of mounting it: what callers get, and what is the host's. */
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { bearer, type Stage, stage as setStage, vendorKey } from '../support/stage.ts';
+import { exchange, request } from '../support/wire.ts';
+import { decodePng } from '../testing/helpers.ts';
+import { type Mount, mounts, type RunningMount } from './mounts.ts';
+
+const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+
+describe.each(mounts)('$name', (mount: Mount) => {
+  let stage: Stage;
+  let host: RunningMount;
+
+  beforeEach(async () => {
+    stage = await setStage();
+    host = await mount.start(stage.gateway);
+  });
+
+  afterEach(async () => {
+    await host.close();
+    await stage.close();
+    if (mount.body === 'json') await takeWarnings();
+    expect(host.reported).toEqual([]);
+  });
+
+  it('answers a chat', async () => {
+    const response = await chat(chatBody);
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { content: expect.stringMatching(/^Hi there!/) } }],
+    });
+  });
+
+  it('streams each event before the next one exists', async () => {
+    const [second, third] = [gate(), gate()];
+    stage.upstream.enqueue(
+      sse([delta('one'), second.opened, delta('two'), third.opened, delta('three'), '[DONE]']),
+    );
+    const response = await chat({ ...chatBody, stream: true });
+    const next = reading(response);
+
+    expect(await next()).toContain('one');
+    second.open();
+    expect(await next()).toContain('two');
+    third.open();
+    expect(await next()).toContain('three');
+    while ((await next()) !== undefined);
+  });
+
+  it('answers an image that decodes', async () => {
+    const response = await image(imageBody);
+    const [, base64 = ''] = /"b64_json": ?"([^"]+)"/.exec(await response.text()) ?? [];
+
+    expect(response.status).toBe(200);
+    expect(decodePng(base64)).toEqual({ width: 1024, height: 1024 });
+  });
+
+  it('answers native calls: whole, as events, as an array, and a count', async () => {
+    const whole = await native('native-1:generateContent');
+    const events = await native('native-1:streamGenerateContent?alt=sse');
+    const array = await native('native-1:streamGenerateContent');
+    const count = await native('native-1:countTokens');
+
+    expect(await whole.json()).toMatchObject({ candidates: [{ finishReason: 'STOP' }] });
+    expect(await events.text()).toMatch(/^(data: \{[^\r\n]+\}\r\n\r\n)+$/);
+    expect(await array.json()).toMatchObject(Array(4).fill({ candidates: [{}] }));
+    expect(await count.json()).toMatchObject({ totalTokens: 9 });
+  });
+
+  it('lists models for both prefixes, and to HEAD without a body', async () => {
+    const headers = bearer(stage.secrets.chat);
+    const openai = await fetch(url('/v1/models'), { headers });
+    const head = await fetch(url('/v1/models'), { method: 'HEAD', headers });
+    const gemini = await fetch(url('/v1beta/models'), { headers: vendorKey(stage.secrets.native) });
+
+    expect(await openai.json()).toMatchObject({ object: 'list' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    expect(await gemini.text()).toMatch(/^\{"models":\[\{"name":"models\/both-1"/);
+  });
+
+  it('refuses in the dialect of the path: no key, no suffix, no such model', async () => {
+    const noKey = await post('/v1/chat/completions', chatBody, {});
+    const noSuffix = await post('/v1beta/models/native-1', nativeBody, {});
+    const noModel = await chat({ ...chatBody, model: 'nope' });
+
+    expect([noKey.status, noSuffix.status, noModel.status]).toEqual([401, 404, 404]);
+    expect(await noKey.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
+    expect(await noSuffix.json()).toMatchObject({ error: { status: 'NOT_FOUND' } });
+    expect(await noModel.json()).toMatchObject({ error: { code: 'model_not_found' } });
+  });
+
+  it('refuses a body that is too large, and closes the connection', async () => {
+    const response = await image({ ...imageBody, prompt: 'x'.repeat(1024 * 1024) });
+
+    expect(response.status).toBe(413);
+    expect(response.headers.get('connection')).toBe('close');
+    expect(await response.json()).toMatchObject({ error: { code: 'body_too_large' } });
+  });
+
+  it.runIf(mount.body === 'bytes')('sends 5 MB upstream byte for byte', async () => {
+    const long = 'é'.repeat(2_500_000);
+    const body = `{ "contents" :[{"parts":[{"text":"\\u00e9\\/${long}"}]}],"n":1e3}`;
+
+    const response = await native('native-1:generateContent', body);
+
+    expect(response.status).toBe(200);
+    expect(stage.upstream.calls[0]?.body.equals(Buffer.from(body))).toBe(true);
+  });
+
+  it.runIf(mount.body === 'json')('sends what the parser left, and warns once', async () => {
+    await chat({ ...chatBody, model: 'both-1' });
+    await chat({ ...chatBody, model: 'both-1' });
+
+    expect(stage.upstream.calls[0]?.json()).toEqual({ ...chatBody, model: 'both-1' });
+    expect((await takeWarnings()).map((warning) => Reflect.get(warning, 'code'))).toEqual([
+      'TOLLGATE_BODY_REWRITTEN',
+    ]);
+  });
+
+  it.runIf(mount.hostAnswers)('leaves other paths and OPTIONS to the host', async () => {
+    const path = await fetch(url('/v1/embeddings'));
+    const options = await fetch(url('/v1/models'), { method: 'OPTIONS' });
+
+    expect([path.status, path.headers.get('x-host')]).toEqual([404, 'yes']);
+    expect(options.headers.get('x-request-id')).toBeNull();
+  });
+
+  it.runIf(!mount.hostAnswers)('answers other paths and OPTIONS where no host does', async () => {
+    const path = await fetch(url('/v1/embeddings'));
+    const options = await fetch(url('/v1/models'), { method: 'OPTIONS' });
+
+    expect([path.status, await path.json()]).toMatchObject([404, { error: {} }]);
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD']);
+  });
+
+  it('keeps the connection for the next request after an error', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const refused = await send(agent, {}, chatBody);
+    const wrong = await send(agent, bearer(stage.secrets.chat), { model: 'chat-1' });
+    const failed = await send(agent, bearer(stage.secrets.chat), {
+      ...chatBody,
+      model: 'demo-500',
+    });
+    const right = await send(agent, bearer(stage.secrets.chat), chatBody);
+    agent.destroy();
+
+    expect([refused, wrong, failed, right]).toEqual([
+      { status: 401, reused: false },
+      { status: 400, reused: true },
+      { status: 502, reused: true },
+      { status: 200, reused: true },
+    ]);
+  });
+
+  it('answers pipelined requests in their order', async () => {
+    const ids = ['pipelined-1', 'pipelined-2', 'pipelined-3'];
+    const lines = ids.map((id, index) =>
+      request(
+        `POST ${host.base}/v1/chat/completions`,
+        {
+          ...bearer(stage.secrets.chat),
+          'content-type': 'application/json',
+          'x-request-id': id,
+          ...(index === ids.length - 1 ? { connection: 'close' } : {}),
+        },
+        JSON.stringify({ ...chatBody, stream: index === 1 }),
+      ),
+    );
+
+    const answers = await exchange(host.origin, lines.join(''));
+
+    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
+    expect([...answers.matchAll(/x-request-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
+  });
+
+  it('answers five callers at once, each with its own reply', async () => {
+    const counts = [1, 2, 3, 4, 5];
+
+    const replies = await Promise.all(
+      counts.map(async (n) => (await chat({ ...chatBody, n })).json()),
+    );
+
+    expect(replies).toMatchObject(counts.map((n) => ({ choices: Array(n).fill({}) })));
+  });
+
+  function url(path: string): string {
+    return `${host.origin}${host.base}${path}`;
+  }
+
+  function post(path: string, body: object | string, key: Record<string, string>) {
+    return fetch(url(path), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...key },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  function chat(body: object): Promise<Response> {
+    return post('/v1/chat/completions', body, bearer(stage.secrets.chat));
+  }
+
+  function image(body: object): Promise<Response> {
+    return post('/v1/images/generations', body, bearer(stage.secrets.image));
+  }
+
+  function native(target: string, body: object | string = nativeBody): Promise<Response> {
+    return post(`/v1beta/models/${target}`, body, vendorKey(stage.secrets.native));
+  }
+
+  async function send(agent: Agent, key: Record<string, string>, body: object) {
+    const asked = httpRequest(url('/v1/chat/completions'), {
+      agent,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...key },
+    });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      asked.once('response', resolve).once('error', reject);
+    });
+    asked.end(JSON.stringify(body));
+    const response = await answered;
+    await text(response);
+    return { status: response.statusCode, reused: asked.reusedSocket };
+  }
+});
+
+describe.each(mounts.filter(({ name }) => name.includes('helmet')))('$name', (mount: Mount) => {
+  it('keeps the headers of the host beside its own', async () => {
+    const stage = await setStage();
+    const host = await mount.start(stage.gateway);
+
+    const { headers } = await fetch(`${host.origin}/v1/models`, {
+      headers: bearer(stage.secrets.chat),
+    });
+    await host.close();
+    await stage.close();
+
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+    expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(new Set(headers.get('vary')?.split(', '))).toEqual(
+      new Set(['Origin', 'Accept-Encoding', 'authorization', 'x-vendor-api-key', 'x-goog-api-key']),
+    );
+  });
+});
+
+function reading(response: Response): () => Promise<string | undefined> {
+  const reader = response.body?.getReader();
+  return async () => {
+    const chunk = await reader?.read();
+    return chunk?.value === undefined ? undefined : Buffer.from(chunk.value).toString();
+  };
+}
