@@ -43,8 +43,8 @@ export function expressAdapter(
 
 /**
  * Answers in the caller's dialect what a body parser of the host refused on one of the gateway's
- * paths; Express would send a page of HTML. Every other error goes on to the host. Mount it where the
- * adapter is mounted, after both.
+ * paths; Express would send a page of HTML. Every other error goes on to the host. Mount it where
+ * the adapter is mounted, after both.
  *
  * ```ts
  * app.use('/llm', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));

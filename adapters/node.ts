@@ -23,7 +23,8 @@ export type NodeHandler = (
  * Answers the gateway's requests. Paths that are not the gateway's, and `OPTIONS` (the host's CORS
  * layer answers it), go to `next`; where there is none, the gateway answers those too.
  *
- * Mount it before body parsers: it then forwards the caller's bytes exactly and with its own limits.
+ * Mount it before body parsers: it then forwards the caller's bytes exactly and with its own
+ * limits.
  *
  * ```ts
  * createServer(nodeAdapter(gateway)).listen(8787);

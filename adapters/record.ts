@@ -53,10 +53,11 @@ export function warnOnce(): Warn {
 }
 
 /**
- * The path as the gateway knows it, under whatever prefix it is mounted: what is left of the path if
- * that begins with a version, else that behind the mount's last segment. The mount is what the host
- * took off `originalUrl`, so that nested routers and connect need no rule of their own. All on raw
- * bytes, nothing decoded (SECURITY T18). What can't be ours comes back as something nobody owns.
+ * The path as the gateway knows it, under whatever prefix it is mounted: what is left of the path
+ * if that begins with a version, else that behind the mount's last segment. The mount is what the
+ * host took off `originalUrl`, so that nested routers and connect need no rule of their own. All on
+ * raw bytes, nothing decoded (SECURITY T18). What can't be ours comes back as something nobody
+ * owns.
  */
 export function mountedPath(url: string, originalUrl: string, options: AdapterOptions): string {
   const full = pathOf(originalUrl);
@@ -129,7 +130,9 @@ export function discard({ body }: GatewayResponse): void {
   if ('sendTo' in body) body.readable().destroy();
 }
 
-/** False where somebody else answered first, or Node or a host's wrapper would not take the head. */
+/**
+ * False where somebody else answered first, or Node or a host's wrapper would not take the head.
+ */
 function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boolean {
   if (isGone(res) || res.headersSent) return false;
   try {
@@ -152,8 +155,8 @@ export function headersFor(res: HostResponse, headers: HeaderMap): Record<string
 }
 
 /**
- * `'close'` before the response was ended is the one sign that a caller left: `req` closes as soon as
- * its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12).
+ * `'close'` before the response was ended is the one sign that a caller left: `req` closes as soon
+ * as its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12).
  */
 function onHangUp(res: HostResponse, listener: () => void): void {
   if (isGone(res)) {
@@ -166,8 +169,8 @@ function onHangUp(res: HostResponse, listener: () => void): void {
 }
 
 /**
- * The unread stream, else what a parser left. The stream alone tells whether one ran: Express 4 puts
- * `{}` into `req.body` without having read a byte (SECURITY T38).
+ * The unread stream, else what a parser left. The stream alone tells whether one ran: Express 4
+ * puts `{}` into `req.body` without having read a byte (SECURITY T38).
  */
 function bodyOf(
   req: HostRequest,

@@ -17,7 +17,11 @@ import { demoKeys } from './quickstart/keys.ts';
 import { linesToPaste } from './quickstart/lines.ts';
 import { demoModels } from './quickstart/models.ts';
 
-const port = Number(process.env.PORT ?? 8787);
+const port = Number(process.env.PORT || 8787);
+if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+  process.stderr.write('PORT must be a number from 0 to 65535.\n');
+  process.exit(1);
+}
 const upstream = await startFakeUpstream({ paceMs: 40 });
 const models = demoModels(process.env, upstream);
 const keys = demoKeys();

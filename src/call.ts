@@ -27,6 +27,7 @@ export interface Demand {
   readonly quality: string | undefined;
 }
 
+/** A request that was read and found well-formed. */
 export interface Call {
   readonly protocol: ProtocolName;
   readonly operation: Operation;

@@ -33,6 +33,7 @@ export type ChargeRule = 'release' | 'nothing' | 'usage' | 'observed' | 'pend';
 /** The three shapes a call's reply has. */
 export type ReplyKind = 'whole' | 'streamed' | 'image';
 
+/** A rule for every ending and every kind of reply. */
 export type ChargePolicy = Readonly<Record<Ending, Readonly<Record<ReplyKind, ChargeRule>>>>;
 
 /**

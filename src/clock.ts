@@ -1,5 +1,6 @@
 /** Time as the gateway sees it, so that tests bring their own. */
 
+/** The port for time: `systemClock()` in a host's app, a fake in tests. */
 export interface Clock {
   /** Unix milliseconds, for logs and periods. */
   now(): number;

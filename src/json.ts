@@ -3,6 +3,7 @@
  * that may be anything.
  */
 
+/** Whatever `JSON.parse` can give. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 /** Read with {@link member}, never by index: a model may be called `constructor`. */
@@ -19,6 +20,7 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
+/** Whether the value is an object: neither an array nor null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

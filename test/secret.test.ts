@@ -1,3 +1,6 @@
+/**
+ * The secrets we mint: their shape, their checksum, their digests, and the keys issued with them.
+ */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';

@@ -6,10 +6,21 @@ import type { DemoModels } from './models.ts';
 export function linesToPaste(base: string, keys: DemoKeys, models: DemoModels): string {
   const text = keys.text.secret;
   const image = keys.image.secret;
-  const json = `-H 'Content-Type: application/json'`;
-  const messages = '"messages":[{"role":"user","content":"Say hello."}]';
-  const contents = '{"contents":[{"role":"user","parts":[{"text":"Say hello."}]}]}';
-  const save = `node -e "process.stdin.setEncoding('utf8').reduce((a,b)=>a+b).then(t=>require('fs').writeFileSync('image.png',Buffer.from(JSON.parse(t).data[0].b64_json,'base64')))"`;
+  const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
+  const picture = {
+    model: models.image,
+    prompt: 'A lighthouse',
+    size: '1024x1024',
+    quality: 'low',
+  };
+  const native = { contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] };
+  const bearer = (secret: string): string => `Authorization: Bearer ${secret}`;
+  const vendor = `x-vendor-api-key: ${text}`;
+  const chatUrl = `${base}/v1/chat/completions`;
+  const imageUrl = `${base}/v1/images/generations`;
+  const nativeUrl = `${base}/v1beta/models/${models.native}`;
+  const named = models.faults.join(', ');
+  const faults = named === '' ? '' : `These models fail as they say: ${named}\n`;
   return `
 Tollgate is mounted in an Express app at ${base}
 
@@ -20,27 +31,36 @@ Tollgate is mounted in an Express app at ${base}
   key of group image  ${image}
 
 # Chat, and the same as a stream
-curl -s ${base}/v1/chat/completions -H 'Authorization: Bearer ${text}' ${json} -d '{"model":"${models.chat}",${messages}}'
-curl -sN ${base}/v1/chat/completions -H 'Authorization: Bearer ${text}' ${json} -d '{"model":"${models.chat}","stream":true,${messages}}'
+${post(chatUrl, bearer(text), chatBody)}
+${post(chatUrl, bearer(text), { ...chatBody, stream: true })}
 
 # An image, and saved as image.png
-curl -s ${base}/v1/images/generations -H 'Authorization: Bearer ${image}' ${json} -d '{"model":"${models.image}","prompt":"A lighthouse","size":"1024x1024","quality":"low"}' | head -c 300
-curl -s ${base}/v1/images/generations -H 'Authorization: Bearer ${image}' ${json} -d '{"model":"${models.image}","prompt":"A lighthouse","size":"1024x1024","quality":"low"}' | ${save}
+${post(imageUrl, bearer(image), picture)} | head -c 300
+${post(imageUrl, bearer(image), picture)} | ${saveAsPng}
 
 # Native content generation, its stream, and the models it serves
-curl -s ${base}/v1beta/models/${models.native}:generateContent -H 'x-vendor-api-key: ${text}' ${json} -d '${contents}'
-curl -sN '${base}/v1beta/models/${models.native}:streamGenerateContent?alt=sse' -H 'x-vendor-api-key: ${text}' ${json} -d '${contents}'
-curl -s ${base}/v1beta/models -H 'x-vendor-api-key: ${text}'
+${post(`${nativeUrl}:generateContent`, vendor, native)}
+${post(`${nativeUrl}:streamGenerateContent?alt=sse`, vendor, native)}
+curl -s '${base}/v1beta/models' -H '${vendor}'
 
 # The SDKs, as they come: npm install openai @google/genai
-const openai = new OpenAI({ baseURL: '${base}/v1', apiKey: '${text}' });
-await openai.chat.completions.create({ model: '${models.chat}', messages: [{ role: 'user', content: 'Say hello.' }] });
+const chat = new OpenAI({ baseURL: '${base}/v1', apiKey: '${text}' });
+await chat.chat.completions.create(${JSON.stringify(chatBody)});
 const images = new OpenAI({ baseURL: '${base}/v1', apiKey: '${image}' });
-await images.images.generate({ model: '${models.image}', prompt: 'A lighthouse' });
+await images.images.generate(${JSON.stringify(picture)});
 const google = new GoogleGenAI({ apiKey: '${text}', httpOptions: { baseUrl: '${base}' } });
 await google.models.generateContent({ model: '${models.native}', contents: 'Say hello.' });
 
-The models demo-503, demo-429, demo-slow, demo-cut and demo-safety fail as their names say.
-Ctrl-C ends it.
+${faults}Ctrl-C ends it.
 `;
 }
+
+function post(url: string, key: string, body: object): string {
+  const json = JSON.stringify(body);
+  return `curl -sN '${url}' -H '${key}' -H 'Content-Type: application/json' -d '${json}'`;
+}
+
+const saveAsPng = [
+  `node -e "process.stdin.setEncoding('utf8').reduce((a, b) => a + b).then((t) =>`,
+  `require('fs').writeFileSync('image.png', JSON.parse(t).data[0].b64_json, 'base64'))"`,
+].join(' ');

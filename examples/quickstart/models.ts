@@ -7,6 +7,8 @@ export interface DemoModels {
   readonly chat: string;
   readonly native: string;
   readonly image: string;
+  /** Models that fail by their names; none where no protocol is served by the embedded upstream. */
+  readonly faults: readonly string[];
   /** What stands behind each protocol, for the reader of the terminal. */
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
@@ -25,19 +27,21 @@ export function demoModels(
   env: Readonly<Record<string, string | undefined>>,
   upstream: FakeUpstream,
 ): DemoModels {
-  const openai = channel('openai', env.OPENAI_API_KEY, {
-    real: env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1',
+  // `||`: a variable that is set to nothing counts as not set.
+  const openai = channel('openai', env.OPENAI_API_KEY || undefined, {
+    real: env.OPENAI_BASE_URL || 'https://api.openai.com/v1',
     embedded: upstream.openaiBaseUrl,
   });
-  const gemini = channel('gemini', env.GEMINI_API_KEY, {
-    real: env.GEMINI_BASE_URL ?? 'https://generativelanguage.googleapis.com/v1beta',
+  const gemini = channel('gemini', env.GEMINI_API_KEY || undefined, {
+    real: env.GEMINI_BASE_URL || 'https://generativelanguage.googleapis.com/v1beta',
     embedded: upstream.geminiBaseUrl,
   });
-  const chat = env.OPENAI_MODEL ?? 'gpt-4o-mini';
-  const native = env.GEMINI_MODEL ?? 'gemini-2.5-flash';
-  const image = env.OPENAI_IMAGE_MODEL ?? 'gpt-image-1';
+  const chat = env.OPENAI_MODEL || 'gpt-4o-mini';
+  const native = env.GEMINI_MODEL || 'gemini-2.5-flash';
+  const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
   const text = { groups: ['text'], price, maxOutputTokens: 16_384 };
   const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
+  const offered = embedded.length === 0 ? [] : faults;
   return {
     all: [
       { id: chat, vendor: 'OpenAI', protocols: ['chat'], channels: [openai], ...text },
@@ -57,7 +61,7 @@ export function demoModels(
         },
         channels: [openai],
       },
-      ...faults.map(
+      ...offered.map(
         (id): Model => ({
           id,
           vendor: 'Demo',
@@ -70,8 +74,9 @@ export function demoModels(
     chat,
     native,
     image,
-    openaiUpstream: env.OPENAI_API_KEY === undefined ? 'the embedded upstream' : 'OpenAI',
-    geminiUpstream: env.GEMINI_API_KEY === undefined ? 'the embedded upstream' : 'Gemini',
+    faults: offered,
+    openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : 'the embedded upstream',
+    geminiUpstream: env.GEMINI_API_KEY ? 'Gemini' : 'the embedded upstream',
   };
 }
 

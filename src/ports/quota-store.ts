@@ -16,6 +16,7 @@ export interface Line {
   readonly limit?: Nanos;
 }
 
+/** A hold that is asked for. */
 export interface ReserveInput {
   /**
    * `/^[A-Za-z0-9_-]{16,64}$/`; unique for ever, made by the gateway, one for each caller's
@@ -34,6 +35,7 @@ export interface ReserveInput {
   readonly maxInFlight?: readonly (number | undefined)[];
 }
 
+/** The hold, or the first reason against it. */
 export type ReserveResult =
   | {
       readonly status: 'held';
@@ -52,6 +54,7 @@ export type ReserveResult =
   /** The same id with other lines. */
   | { readonly status: 'id_conflict' };
 
+/** A lease to renew, and a hold to grow where asked. */
 export interface ExtendInput {
   readonly id: string;
   readonly partition: string;
@@ -60,12 +63,14 @@ export interface ExtendInput {
   readonly add?: readonly Nanos[];
 }
 
+/** What became of one lease of a batch. */
 export type ExtendResult =
   | { readonly status: 'held'; readonly expiresAtMs: number }
   /** The lease is renewed all the same, the hold unchanged. */
   | { readonly status: 'insufficient'; readonly subject: string; readonly available: bigint }
   | { readonly status: 'gone'; readonly as: 'settled' | 'released' | 'expired' | 'unknown' };
 
+/** The charge that ends a hold. */
 export interface SettleInput {
   readonly id: string;
   readonly partition: string;
@@ -84,6 +89,7 @@ export interface SettleInput {
  */
 export type ChargeBasis = 'usage' | 'counted' | 'estimate' | 'policy';
 
+/** How a charge landed. */
 export type SettleResult =
   | { readonly status: 'settled' }
   | { readonly status: 'settled_late'; readonly from: 'expired' | 'unknown' }
@@ -92,12 +98,14 @@ export type SettleResult =
   /** Released before: nothing is charged, and it is a bug of the asker. */
   | { readonly status: 'conflict'; readonly as: 'released' };
 
+/** A hold to give back: surely nothing ran. */
 export interface ReleaseInput {
   readonly id: string;
   readonly partition: string;
   readonly lines: readonly Line[];
 }
 
+/** What became of a release. */
 export type ReleaseResult =
   | { readonly status: 'released' }
   | { readonly status: 'already'; readonly as: 'settled' | 'released' | 'expired' };
@@ -113,6 +121,7 @@ export interface QuotaState {
   readonly version: number;
 }
 
+/** An operator's change of one row. */
 export interface AdjustInput {
   /** Repeating an id changes nothing. */
   readonly id: string;

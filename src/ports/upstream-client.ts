@@ -43,6 +43,7 @@ export interface UpstreamBody {
   abort(): void;
 }
 
+/** An upstream's answer: its head, and a body that is still arriving. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: HeaderMap;

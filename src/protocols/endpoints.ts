@@ -53,7 +53,7 @@ export function findRoute(
   request: Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>,
   nativeKeyHeaders: readonly string[],
 ): Route {
-  const resource = resourceAt(request.path);
+  const resource = readAsModel(resourceAt(request.path), request.method);
   const speaks = speakerOf(resource, request, nativeKeyHeaders);
   if (resource === undefined) return refused(speaks, notOurs(request));
   if (resource.at === 'edits') return refused(speaks, noEdits());
@@ -73,6 +73,13 @@ export function findRoute(
   }
   if (isList) return { kind: 'models', speaks, modelId: resource.modelId };
   return callRoute(resource, speaks, request.search);
+}
+
+/** A model's name may end like a method, `m:free`: whoever GETs that asks for the model. */
+function readAsModel(resource: Resource | undefined, method: string): Resource | undefined {
+  if (resource?.at !== 'method' || Object.hasOwn(nativeMethods, resource.method)) return resource;
+  if (method !== 'GET' && method !== 'HEAD') return resource;
+  return { at: 'models', native: true, modelId: `${resource.modelId}:${resource.method}` };
 }
 
 function callRoute(
@@ -188,11 +195,13 @@ function notOurs({ method, path }: Pick<GatewayRequest, 'method' | 'path'>): Gat
   const intended = ['/chat/completions', '/images/generations', '/models'].find(
     (end) => path === end,
   );
+  const known = method === 'GET' || method === 'POST' ? `${method} ` : '';
   return new GatewayError(
     'route_not_found',
     intended === undefined
-      ? `There is no such route (${method === 'GET' || method === 'POST' ? method : 'method'}) here.`
-      : `There is no ${intended} here. Did you mean /v1${intended}? Set the client's base URL to end in /v1.`,
+      ? `There is no such ${known}route here.`
+      : `There is no ${intended} here. Did you mean /v1${intended}? ` +
+          "Set the client's base URL to end in /v1.",
   );
 }
 
@@ -220,7 +229,8 @@ function noSuffix(): GatewayError {
 function unknownMethod(method: string): GatewayError {
   return new GatewayError(
     'route_not_found',
-    `There is no method ${method.slice(0, 64)} here. Use generateContent, streamGenerateContent or countTokens.`,
+    `There is no method ${method.slice(0, 64)} here. ` +
+      'Use generateContent, streamGenerateContent or countTokens.',
   );
 }
 

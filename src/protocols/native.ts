@@ -101,7 +101,8 @@ function refuseMessages({ members }: ScannedBody): void {
   if (findMember(members, 'contents') !== undefined) return;
   throw new GatewayError(
     'invalid_request',
-    'Unknown name "messages": this protocol takes `contents`, not `messages`. Send `contents`, or POST the body to /v1/chat/completions.',
+    'Unknown name "messages": this protocol takes `contents`. ' +
+      'Send `contents`, or POST the body to /v1/chat/completions.',
     { param: 'contents' },
   );
 }

@@ -30,6 +30,7 @@ export interface PromptTally {
   size(): PromptSize;
 }
 
+/** An empty tally over the spans of `body`. */
 export function promptTally(body: Uint8Array): PromptTally {
   let messages = 0;
   let bytes = 0;

@@ -186,7 +186,7 @@ describe('§7 a native call that is not right', () => {
       error: {
         code: 400,
         message:
-          'Unknown name "messages": this protocol takes `contents`, not `messages`. ' +
+          'Unknown name "messages": this protocol takes `contents`. ' +
           'Send `contents`, or POST the body to /v1/chat/completions.',
         status: 'INVALID_ARGUMENT',
       },

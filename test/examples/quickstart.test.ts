@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startFakeUpstream } from '../../src/testing/index.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', import.meta.url));
@@ -53,12 +54,46 @@ describe('npm start', () => {
     expect(code).toBe(1);
     expect(await errors).toContain('set PORT');
   }, 30_000);
+
+  it.each(['abc', '65536', '-1'])('says what PORT must be where it is %s', async (port) => {
+    const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port } });
+    children.push(child);
+    const errors = textOf(child.stderr);
+    const [code] = await once(child, 'exit');
+
+    expect(code).toBe(1);
+    expect(await errors).toBe('PORT must be a number from 0 to 65535.\n');
+  }, 30_000);
+
+  it('calls the upstream of the environment, whose key it shows to nobody', async () => {
+    const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
+    const { output } = await started('0', {
+      OPENAI_API_KEY: 'the-account-key',
+      OPENAI_BASE_URL: upstream.openaiBaseUrl,
+      OPENAI_MODEL: 'gpt-of-env',
+      GEMINI_API_KEY: '',
+    });
+    const lines = output.split('\n').filter((line) => line.startsWith('curl '));
+
+    const chat = await send(lines[0] ?? '');
+    const native = await send(lines[4] ?? '');
+    const paths = upstream.calls.map(({ path }) => path);
+    await upstream.close();
+
+    expect([chat.status, native.status]).toEqual([200, 200]);
+    expect(chat.text).toContain('"gpt-of-env"');
+    expect(paths).toEqual(['/v1/chat/completions']);
+    expect(output).toContain('chat and images  served by OpenAI');
+    expect(output).toContain('native           served by the embedded upstream');
+    expect(output).not.toContain('the-account-key');
+  }, 30_000);
 });
 
 async function started(
   port: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly child: ChildProcess; readonly output: string }> {
-  const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port } });
+  const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port, ...env } });
   children.push(child);
   let output = '';
   for await (const chunk of child.stdout) {

@@ -1,3 +1,4 @@
+/** The file sink: one JSON line a record, batched, bounded, and whole after a close. */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

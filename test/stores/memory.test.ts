@@ -1,3 +1,4 @@
+/** The memory stores beyond their contracts: catalog, key store, limiter and sink. */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';

@@ -5,6 +5,7 @@ import { systemClock } from '../../clock.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 
+/** Where the file is, and how much may wait to be written. */
 export interface JsonlUsageSinkOptions {
   /** The file; made, for its owner only, where there is none. May be moved away at any time. */
   readonly path: string;

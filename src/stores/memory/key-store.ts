@@ -6,6 +6,7 @@ import { ConfigurationError } from '../../errors.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
+/** The pepper of the digests, and keys to begin with. */
 export interface MemoryKeyStoreOptions {
   /** Mixed into every digest, so that a leaked table can't even confirm a guess. */
   readonly pepper?: string;

@@ -27,6 +27,7 @@ export interface Subject {
   readonly leases: DueQueue<Reservation>;
 }
 
+/** The subjects that share a shard, and every reservation on them. */
 export interface Partition {
   readonly subjects: Map<string, Subject>;
   readonly reservations: Map<string, Reservation>;
@@ -45,8 +46,10 @@ export interface HeldLine {
   readonly onExpire: Nanos;
 }
 
+/** How a reservation ended. */
 export type Ending = 'settled' | 'released' | 'expired';
 
+/** A hold, from its reserve until its tombstone is forgotten. */
 export interface Reservation {
   readonly id: string;
   readonly partition: Partition;
@@ -59,6 +62,7 @@ export interface Reservation {
   endedAtMs: number;
 }
 
+/** All partitions, and the tombstones of what has ended. */
 export interface Ledger {
   readonly partitions: Map<string, Partition>;
   readonly ended: Tombstones<Reservation>;

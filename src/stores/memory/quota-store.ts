@@ -34,6 +34,7 @@ import {
 } from './quota-operations.ts';
 import { tombstones } from './tombstones.ts';
 
+/** Limits to begin with, the clock of the leases, and how much is remembered. */
 export interface MemoryQuotaStoreOptions {
   /** The store's own clock, by which leases end. */
   readonly clock?: Clock;

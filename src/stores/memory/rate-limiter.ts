@@ -8,6 +8,7 @@ import { systemClock } from '../../clock.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 
+/** How many points a subject may take in which time. */
 export interface MemoryRateLimiterOptions {
   /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
   readonly points: number;

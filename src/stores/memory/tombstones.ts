@@ -3,11 +3,13 @@
  * time.
  */
 
+/** Remembers the latest entries, and forgets the oldest. */
 export interface Tombstones<T> {
   /** Remembers an item. Forgets what is too old, at most two at a time, and the oldest if full. */
   add(item: T, atMs: number): void;
 }
 
+/** How many entries are remembered, how long, and what forgetting one means. */
 export interface TombstoneOptions<T> {
   /** How many are remembered at most. */
   readonly limit: number;

@@ -4,11 +4,13 @@
 import { ConfigurationError } from '../../errors.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 
+/** How many records are kept. */
 export interface MemoryUsageSinkOptions {
   /** How many records are kept, the latest ones; 1,000 where left out. */
   readonly limit?: number;
 }
 
+/** A sink whose records can be read back. */
 export interface MemoryUsageSink extends UsageSink {
   record(entry: UsageRecord): void;
   /** What is kept, oldest first; a copy. */

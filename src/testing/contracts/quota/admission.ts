@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { QuotaCase } from './scene.ts';
 import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 
+/** QS-10 to QS-16: who is admitted. */
 export const admissionCases: readonly QuotaCase[] = [
   {
     name: 'QS-10 fifty reserves at once on a quota for ten hold exactly ten',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { QuotaCase } from './scene.ts';
 import { countOf, expectRefused, line, newId, newIds } from './scene.ts';
 
+/** QS-01 to QS-09: hold, settle, release, and what is refused. */
 export const basicCases: readonly QuotaCase[] = [
   {
     name: 'QS-01 a settle below the hold gives the rest back',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { QuotaCase, Scene } from './scene.ts';
 import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 
+/** QS-17 to QS-24: the same operation twice, late, or out of order. */
 export const idempotenceCases: readonly QuotaCase[] = [
   {
     name: 'QS-17 a reserve repeated is the same hold, with the same end',

@@ -4,6 +4,7 @@ import { maxLazyExpirations } from '../../../ports/quota-input.ts';
 import type { QuotaCase, Scene } from './scene.ts';
 import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 
+/** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
   {
     name: 'QS-25 a lease runs out by itself while other holds of its subject stay busy',

@@ -6,6 +6,7 @@ import type { Line, ReserveInput } from '../../../ports/quota-store.ts';
 import type { QuotaCase } from './scene.ts';
 import { expectRefused, line, newId, ttlMs } from './scene.ts';
 
+/** QS-33, QS-38, QS-39: all or nothing, large amounts, legal names. */
 export const numberCases: readonly QuotaCase[] = [
   {
     name: 'QS-05 an amount that is negative, too large, fractional or no bigint changes nothing',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { QuotaCase, Scene } from './scene.ts';
 import { line, newId, newIds, ttlMs } from './scene.ts';
 
+/** QS-41 and QS-46 to QS-48: what a reader may see. */
 export const observationCases: readonly QuotaCase[] = [
   {
     name: 'QS-41 balances outlive every lease and every memory of what has ended',

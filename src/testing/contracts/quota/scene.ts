@@ -26,6 +26,7 @@ export interface QuotaStoreSetup {
   cleanup?(): MaybePromise<void>;
 }
 
+/** Makes a fresh store with a clock of its own, for each case. */
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
 /** A case before it is given a store. */
@@ -57,6 +58,7 @@ export interface Scene {
   expectState(subject: string, expected: ExpectedState): Promise<void>;
 }
 
+/** The part of a row that a case is about. */
 export interface ExpectedState {
   readonly used: Nanos;
   readonly held: Nanos;
@@ -72,10 +74,12 @@ export function newId(): string {
   return randomUUID();
 }
 
+/** Reservation ids that no other case has. */
 export function newIds(count: number): readonly string[] {
   return Array.from({ length: count }, newId);
 }
 
+/** A line on a subject, for all time where nothing else is said. */
 export function line(subject: string, amount: Nanos, rest: Partial<Line> = {}): Line {
   return { subject, period: '', amount, ...rest };
 }
@@ -90,6 +94,7 @@ export function countOf(results: readonly { readonly status: string }[], status:
   return results.filter((result) => result.status === status).length;
 }
 
+/** The few words in which the cases speak to a store. */
 export function openScene({ store, clock }: QuotaStoreSetup): Scene {
   const partition = `contract-${newId()}`;
   const read = async (subject: string, period = ''): Promise<QuotaState | undefined> =>

@@ -1,0 +1,134 @@
+/** What README and docs show compiles, and the table of errors says what `errors.ts` says. */
+import { join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { geminiErrorText } from '../../src/dialects/gemini/errors.ts';
+import { openaiErrorText } from '../../src/dialects/openai/errors.ts';
+import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
+import { member, parseJson } from '../../src/json.ts';
+import { readText, repoFiles, root } from '../house/sources.ts';
+
+const codes: readonly ErrorCode[] = [
+  'invalid_request',
+  'not_portable',
+  'invalid_key',
+  'insufficient_quota',
+  'model_not_allowed',
+  'route_not_found',
+  'model_not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+  'idempotency_in_progress',
+  'idempotency_mismatch',
+  'rate_limited',
+  'upstream_rate_limited',
+  'internal_error',
+  'not_implemented',
+  'upstream_failed',
+  'no_channel',
+  'store_unavailable',
+  'overloaded',
+  'draining',
+  'upstream_timeout',
+];
+const pages = repoFiles().filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
+
+describe.each(pages)('the code in %s', (page) => {
+  it('compiles as it stands', () => {
+    expect(problemsOf(blocksOf(readText(page)))).toEqual([]);
+  }, 60_000);
+});
+
+it('code that does not compile would be found', () => {
+  const [problem, ...others] = problemsOf(['export const gateway: number = "none";']);
+
+  expect(problem).toContain('not assignable');
+  expect(others).toEqual([]);
+});
+
+describe('the table under "## Errors" in README.md', () => {
+  it('has each code with its status, and no other', () => {
+    const section = readText('README.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith('Errors\n'));
+    const rows = [...(section ?? '').matchAll(/^\| *`(\w+)` *\| *(\d+) *\|/gm)].map(
+      ([, code = '', status]): [string, number] => [code, Number(status)],
+    );
+
+    expect(new Set(rows.map(([code]) => code)).size).toBe(rows.length);
+    expect(Object.fromEntries(rows)).toEqual(statusOf);
+  });
+
+  it.each(codes)('has the words of both dialects for %s', (code) => {
+    const error = new GatewayError(code, 'text');
+    const openai = parseJson(openaiErrorText(error));
+    const gemini = parseJson(geminiErrorText(error));
+    const type = member(member(openai ?? null, 'error'), 'type');
+    const word = member(member(openai ?? null, 'error'), 'code');
+    const status = member(member(gemini ?? null, 'error'), 'status');
+
+    expect(readText('README.md')).toContain(
+      `| \`${code}\` | ${statusOf[code]} | ${type} / ${word} | ${status} |`,
+    );
+  });
+});
+
+/** The blocks marked `ts`, in order. */
+function blocksOf(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+}
+
+/**
+ * What the compiler says of the blocks, under the options of the repo. Each is a module of its own
+ * in a folder that is not there; the first is the `gateway.js` that others may import.
+ */
+function problemsOf(blocks: readonly string[]): readonly string[] {
+  const folder = join(root, 'code-of-a-page');
+  const files = new Map(
+    blocks.map((code, index) => [
+      join(folder, index === 0 ? 'gateway.ts' : `block-${index + 1}.ts`),
+      // A block without imports or exports is a module too.
+      `${code}\nexport {};\n`,
+    ]),
+  );
+  const options = compilerOptions();
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile, directoryExists } = host;
+  host.fileExists = (path) => files.has(path) || fileExists(path);
+  host.readFile = (path) => files.get(path) ?? readFile(path);
+  host.directoryExists = (path) => path === folder || (directoryExists?.(path) ?? true);
+  host.getSourceFile = (path, language, ...rest) => {
+    const code = files.get(path);
+    if (code === undefined) return getSourceFile(path, language, ...rest);
+    return ts.createSourceFile(path, code, language, true);
+  };
+  const program = ts.createProgram([...files.keys()], options, host);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ file, messageText }) =>
+        `${file?.fileName.slice(folder.length + 1)}: ${textOf(messageText)}`,
+    );
+}
+
+function textOf(message: string | ts.DiagnosticMessageChain): string {
+  return ts.flattenDiagnosticMessageText(message, ' ');
+}
+
+/** The repo's own, but for what only a library must do: code on a page may leave a name unused. */
+function compilerOptions(): ts.CompilerOptions {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(
+    { ...config, include: [], files: [] },
+    ts.sys,
+    root,
+  );
+  return {
+    ...options,
+    declaration: false,
+    isolatedDeclarations: false,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+  };
+}
