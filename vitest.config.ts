@@ -3,6 +3,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
+/** What measures a process needs the machine for itself: these files run last, one by one. */
+const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -14,7 +16,26 @@ const config: ViteUserConfig = defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [...alone],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: [...alone],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
     setupFiles: ['test/support/fail-on-unhandled.ts'],
     passWithNoTests: false,
     allowOnly: false,
