@@ -2,11 +2,20 @@
  * What a host may observe. Events name a failure by code, reason and channel; the thrown error
  * stays inside, for a dial error holds the upstream's address.
  */
+import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 
 /** A port of the host, as events name it. */
 export type PortName = 'keys' | 'quota' | 'catalog' | 'rate_limiter' | 'usage';
 
+/** How the hold of a call ends, as it is sent to the quota store; money and ids, nothing else. */
+export type HoldEnd =
+  | { readonly operation: 'settle'; readonly input: SettleInput }
+  | { readonly operation: 'release'; readonly input: ReleaseInput }
+  /** An image whose outcome is not known: one long lease for the host to find out. */
+  | { readonly operation: 'extend'; readonly input: ExtendInput };
+
+/** Something a host may want to know, told apart by `type`. */
 export type GatewayEvent =
   /** A call that had reserved quota is over; the same record went to the usage sink. */
   | { readonly type: 'call_ended'; readonly record: UsageRecord }
@@ -34,6 +43,11 @@ export type GatewayEvent =
       readonly operation: string;
       readonly reason: string;
     }
+  /**
+   * The quota store did not take the end of a hold for 15 minutes, or until the gateway closed. The
+   * gateway gives up: a settle sent after so long could charge twice. `end` is what to put right.
+   */
+  | { readonly type: 'settlement_lost'; readonly requestId: string; readonly end: HoldEnd }
   /** The upstream's figures were absent or absurd, so the charge rests on something else. */
   | { readonly type: 'usage_anomaly'; readonly requestId: string; readonly reason: string }
   /** Neither the caller nor the model bounds the output: every such call holds 16,384 tokens. */

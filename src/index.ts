@@ -17,7 +17,7 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
-export type { EventListener, GatewayEvent, PortName } from './events.ts';
+export type { EventListener, GatewayEvent, HoldEnd, PortName } from './events.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type {
   GatewayHandler,

@@ -144,57 +144,72 @@ function methods(...names: readonly string[]): z.ZodType {
 const positive: z.ZodType = z
   .int('must be a positive integer')
   .positive('must be a positive integer');
+/** Node's timers end there: a longer wait would be none at all. */
+const longestTimerMs = 2_147_483_647;
+const wait: z.ZodType = z
+  .int('must be a positive integer of ms')
+  .positive('must be a positive integer of ms')
+  .max(longestTimerMs, `must be at most ${longestTimerMs} ms`);
+const lease = 'must be an integer from 1,000 to 900,000 ms';
 const aFunction: z.ZodType = z.custom((value) => typeof value === 'function', 'must be a function');
-const headerName = /^[a-z0-9-]+$/;
+const headerNames = 'must be a list of header names in lower case, one at least';
+const chargeRule: z.ZodType = z.enum(
+  ['release', 'nothing', 'usage', 'observed', 'pend'],
+  'must be release, nothing, usage, observed or pend',
+);
 
-const optionsSchema = z.strictObject({
-  keys: methods('find'),
-  quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
-  catalog: methods('find', 'list'),
-  rateLimiter: methods('consume').optional(),
-  usage: methods('record', 'close').optional(),
-  upstream: methods('send', 'close').optional(),
-  nativeKeyHeaders: z
-    .array(z.string().regex(headerName, 'must be lower-case header names'))
-    .min(1, 'must name at least one header')
-    .optional(),
-  allowQueryKey: z.boolean('must be true or false').optional(),
-  maxBodyBytes: positive.optional(),
-  maxImageBodyBytes: positive.optional(),
-  maxBufferedBytes: positive.optional(),
-  maxConcurrentCalls: positive.optional(),
-  timeouts: z
-    .strictObject({
-      connectMs: positive.optional(),
-      firstByteStreamedMs: positive.optional(),
-      firstByteMs: positive.optional(),
-      idleMs: positive.optional(),
-      totalMs: positive.optional(),
-    })
-    .optional(),
-  leaseMs: z
-    .int('must be 1,000 to 900,000')
-    .min(1_000, 'must be 1,000 to 900,000')
-    .max(900_000, 'must be 1,000 to 900,000')
-    .optional(),
-  storeTimeoutMs: positive.optional(),
-  chargePolicy: z.custom((value) => typeof value === 'object' && value !== null).optional(),
-  onEvent: aFunction.optional(),
-  clock: methods('now', 'monotonicMs', 'every').optional(),
-  ids: aFunction.optional(),
-  random: aFunction.optional(),
-});
+const optionsSchema = z.strictObject(
+  {
+    keys: methods('find'),
+    quota: methods('reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check'),
+    catalog: methods('find', 'list'),
+    rateLimiter: methods('consume').optional(),
+    usage: methods('record', 'close').optional(),
+    upstream: methods('send', 'close').optional(),
+    nativeKeyHeaders: z
+      .array(z.string(headerNames).regex(/^[a-z0-9-]+$/, headerNames), headerNames)
+      .min(1, headerNames)
+      .optional(),
+    allowQueryKey: z.boolean('must be true or false').optional(),
+    maxBodyBytes: positive.optional(),
+    maxImageBodyBytes: positive.optional(),
+    maxBufferedBytes: positive.optional(),
+    maxConcurrentCalls: positive.optional(),
+    timeouts: each({ ...defaultOptions.timeouts }, () => wait.optional()).optional(),
+    leaseMs: z.int(lease).min(1_000, lease).max(900_000, lease).optional(),
+    storeTimeoutMs: wait.optional(),
+    chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
+    onEvent: aFunction.optional(),
+    clock: methods('now', 'monotonicMs', 'every').optional(),
+    ids: aFunction.optional(),
+    random: aFunction.optional(),
+  },
+  'must be an object',
+);
+
+/** An object with the members of `like`, and no other. */
+function each<T>(like: Readonly<Record<string, T>>, schemaOf: (value: T) => z.ZodType): z.ZodType {
+  const members = Object.entries(like).map(([name, value]) => [name, schemaOf(value)] as const);
+  return z.strictObject(Object.fromEntries(members), 'must be an object');
+}
+
+/** How to mend an option that has no default. */
+const cures: ReadonlyMap<unknown, string> = new Map([
+  ['keys', 'memoryKeyStore() makes one'],
+  ['quota', 'memoryQuotaStore() makes one'],
+  ['catalog', 'staticCatalog() makes one'],
+  ['chargePolicy', 'Spread the exported chargePolicy and change rows of it'],
+]);
 
 function configurationError(error: z.ZodError): ConfigurationError {
   const issue = error.issues[0];
-  if (issue === undefined) return new ConfigurationError('options are not valid.');
-  if (issue.code === 'unrecognized_keys') {
+  const path = ['options', ...(issue?.path ?? [])];
+  if (issue?.code === 'unrecognized_keys') {
     return new ConfigurationError(
-      `options.${[...issue.path, issue.keys[0]].join('.')} does not exist. Take it out, or look for its name in the README's table of options.`,
+      `${[...path, issue.keys[0]].join('.')} does not exist. ` +
+        "Take it out, or look for its name in the README's table of options.",
     );
   }
-  const path = ['options', ...issue.path].join('.');
-  return new ConfigurationError(
-    `${path} ${issue.message}. Leave optional ones out for the default.`,
-  );
+  const cure = cures.get(path[1]) ?? 'Leave it out for the default';
+  return new ConfigurationError(`${path.join('.')} ${issue?.message ?? 'is not valid'}. ${cure}.`);
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type { Model, ProtocolName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import { isFoundModel } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /**
@@ -17,8 +18,10 @@ export async function admit(
   settings: Settings,
   guard: PortGuard,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', () => settings.catalog.find(call.modelId));
-  if (model === undefined || !model.protocols.includes(call.protocol)) {
+  const model = await guard.ask('catalog', 'find', isFoundModel, () =>
+    settings.catalog.find(call.modelId),
+  );
+  if (!model?.protocols.includes(call.protocol)) {
     throw unknownModel(call.modelId, call.protocol);
   }
   if (!model.groups.includes(key.group)) {

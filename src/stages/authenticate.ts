@@ -8,6 +8,7 @@ import type { Settings } from '../options.ts';
 import type { DialectName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { secretKind } from '../secret.ts';
+import { isFoundKey } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** What a secret may hold at all: printable ASCII without what separates values in a header. */
@@ -29,8 +30,10 @@ export async function authenticate(
   if (secret === undefined || !secretSyntax.test(secret) || secretKind(secret) === 'forged') {
     throw invalidKey(speaks, settings);
   }
-  const key = await guard.ask('keys', 'find', (options) => settings.keys.find(secret, options));
-  if (key === undefined || key.disabled || hasExpired(key, settings)) {
+  const key = await guard.ask('keys', 'find', isFoundKey, (options) =>
+    settings.keys.find(secret, options),
+  );
+  if (!key || key.disabled || hasExpired(key, settings)) {
     throw invalidKey(speaks, settings);
   }
   return key;
@@ -85,6 +88,7 @@ function invalidKey(speaks: DialectName, settings: Settings): GatewayError {
     speaks === 'openai' ? 'Authorization: Bearer <key>' : `${settings.nativeKeyHeaders[0]}: <key>`;
   return new GatewayError(
     'invalid_key',
-    `The API key is missing, malformed or disabled. Send the complete key in the header \`${how}\`.`,
+    'The API key is missing, malformed or disabled. ' +
+      `Send the complete key in the header \`${how}\`.`,
   );
 }

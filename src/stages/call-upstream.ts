@@ -18,9 +18,11 @@ import type {
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
 import { channelOrder } from '../upstream/choose.ts';
+import { transportError } from '../upstream/transport-error.ts';
 import {
   badReply,
   type CallFailure,
+  type Disclosure,
   failedTransport,
   refusedByUpstream,
   sentence,
@@ -28,15 +30,17 @@ import {
 import { type Opening, openReply } from './open-reply.ts';
 import type { RunningCall } from './running.ts';
 import type { Settlement } from './settle.ts';
+import { within } from './within.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = Extract<Opening, { readonly kind: 'whole' | 'streamed' }>;
 
 /** Either a reply, or why there is none. */
 export type UpstreamOutcome =
-  | { readonly reply: OpenedReply; readonly channel: Channel }
+  | { readonly reply: OpenedReply; readonly disclosure: Disclosure }
   | { readonly failure: CallFailure };
 
+/** What calling upstream takes beside the call. */
 export interface UpstreamContext {
   readonly requestId: string;
   readonly settings: Settings;
@@ -54,6 +58,12 @@ const dialectOf: Readonly<Record<ProtocolName, DialectName>> = {
 };
 
 const mostChannels = 3;
+/**
+ * Another channel is asked only if this share of the wait for a first byte is left (FAULTS §4.2).
+ */
+const leastShareLeft = 1 / 3;
+/** Nothing says when a channel will be there: long enough not to be hammered. */
+const noChannelWaitMs = 10_000;
 const errorBodyBytes = 64 * 1024;
 
 /** Never rejects for what an upstream does. */
@@ -62,29 +72,43 @@ export async function callUpstream(
   model: Model,
   context: UpstreamContext,
 ): Promise<UpstreamOutcome> {
-  const able = model.channels.filter(({ dialect }) => dialect === dialectOf[call.protocol]);
-  const order = channelOrder(able, model.price, context.settings.random);
-  if (order.length === 0) return { failure: noChannel(model, able, context) };
   if (context.running.hasLeft) return { failure: callerLeft('not_run') };
   // An image is bought once it is sent: from here on its caller may go, the call runs on.
   if (call.operation === 'images') context.running.detach();
+  return askInTurn(call, model, context);
+}
 
-  let failure: CallFailure | undefined;
+async function askInTurn(
+  call: Call,
+  model: Model,
+  context: UpstreamContext,
+): Promise<UpstreamOutcome> {
+  const { clock, random } = context.settings;
+  const able = model.channels.filter(({ dialect }) => dialect === dialectOf[call.protocol]);
+  const startedMs = clock.monotonicMs();
+  let last: CallFailure | undefined;
   let mayHaveRun = 0;
-  for (const channel of order.slice(0, mostChannels)) {
-    const outcome = await tryChannel(call, model, channel, context);
+  for (const channel of channelOrder(able, model.price, random).slice(0, mostChannels)) {
+    const waitMs = firstByteWaitMs(call, timeoutsOf(model, channel, context));
+    const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
+    if (last !== undefined && leftMs < waitMs * leastShareLeft) break;
+    const outcome = await tryChannel(call, model, channel, context, leftMs);
     if ('reply' in outcome) return outcome;
-    if (context.running.hasLeft && call.operation !== 'images') {
-      return {
-        failure: callerLeft(outcome.failure.ending === 'not_run' ? 'not_run' : 'left_early'),
-      };
-    }
-    failure = outcome.failure;
-    if (failure.retry === 'never') break;
-    if (failure.retry === 'once') mayHaveRun += 1;
-    if (mayHaveRun > 1) break;
+    last = outcome.failure;
+    if (last.ending !== 'not_run') mayHaveRun += 1;
+    if (hasNobodyToAnswer(call, context)) break;
+    if (last.retry === 'never' || (last.retry === 'once' && mayHaveRun > 1)) break;
   }
-  return { failure: failure ?? noChannel(model, able, context) };
+  if (last === undefined) return { failure: noChannel(model, able, context) };
+  // An earlier try may have run although the last one surely did not.
+  const ending = last.ending === 'not_run' && mayHaveRun > 0 ? 'failed' : last.ending;
+  if (!hasNobodyToAnswer(call, context)) return { failure: { ...last, ending } };
+  return { failure: callerLeft(ending === 'not_run' ? 'not_run' : 'left_early') };
+}
+
+/** An image runs on for the record; nothing else does. */
+function hasNobodyToAnswer({ operation }: Call, { running }: UpstreamContext): boolean {
+  return running.hasLeft && operation !== 'images';
 }
 
 async function tryChannel(
@@ -92,10 +116,11 @@ async function tryChannel(
   model: Model,
   channel: Channel,
   context: UpstreamContext,
+  firstByteTimeoutMs: number,
 ): Promise<UpstreamOutcome> {
   const { clock } = context.settings;
   const startedMs = clock.monotonicMs();
-  const outcome = await attempt(call, model, channel, context);
+  const outcome = await attempt(call, model, channel, context, firstByteTimeoutMs);
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   context.settlement.tried(channel, {
     channelId: channel.id,
@@ -103,7 +128,7 @@ async function tryChannel(
     reason: failure?.reason,
     durationMs: clock.monotonicMs() - startedMs,
   });
-  if (failure !== undefined) {
+  if (failure !== undefined && failure.reason !== 'caller_left') {
     context.emit({
       type: 'upstream_failed',
       requestId: context.requestId,
@@ -121,43 +146,63 @@ async function attempt(
   model: Model,
   channel: Channel,
   context: UpstreamContext,
+  firstByteTimeoutMs: number,
 ): Promise<UpstreamOutcome> {
   const dialect = dialects[channel.dialect];
-  let secret = '';
   try {
-    secret = await credentialOf(channel);
-    const request = prepare(call, model, channel, dialect, secret, context);
-    const response = await context.upstream.send(request);
-    if (response.status >= 200 && response.status < 300) {
-      const opening = await openReply(response, call, dialect);
-      if (opening.kind === 'whole' || opening.kind === 'streamed')
-        return { reply: opening, channel };
-      if (opening.kind === 'failure') return { failure: refused(opening.report) };
-      const ending = opening.reason === 'upstream_truncated' ? 'truncated' : 'failed';
-      return { failure: badReply(opening.reason, ending, call, model, response.status) };
+    const { connectMs, idleMs } = timeoutsOf(model, channel, context);
+    const secret = await credentialOf(channel, connectMs, context);
+    const disclosure = {
+      hideErrors: channel.hideErrors === true,
+      secrets: [secret, channel.baseUrl],
+    };
+    const response = await context.upstream.send({
+      ...prepare(call, model, channel, dialect, secret),
+      connectTimeoutMs: connectMs,
+      firstByteTimeoutMs,
+      idleTimeoutMs: idleMs,
+      freshConnection: call.operation === 'images',
+      onAbort: context.running.onAbort,
+    });
+    const { status } = response;
+    const opening: Opening =
+      status >= 200 && status < 300
+        ? await openReply(response, call, dialect)
+        : { kind: 'failure', report: await readRefusal(response, dialect) };
+    switch (opening.kind) {
+      case 'failure':
+        return { failure: refusedByUpstream(opening.report, call, model, disclosure) };
+      case 'bad': {
+        const ending = opening.reason === 'upstream_truncated' ? 'truncated' : 'failed';
+        return { failure: badReply(opening.reason, ending, call, model, status) };
+      }
+      default:
+        return { reply: opening, disclosure };
     }
-    return { failure: refused(await readRefusal(response, dialect)) };
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     return { failure: failedTransport(error, call, model) };
   }
-
-  function refused(report: FailureReport): CallFailure {
-    const secrets = [secret, channel.baseUrl];
-    return refusedByUpstream(report, call, model, {
-      hideErrors: channel.hideErrors === true,
-      secrets,
-    });
-  }
 }
 
-async function credentialOf({ credential }: Channel): Promise<string> {
+/** A function of the host may fail or hang like any store; nothing has been sent then. */
+async function credentialOf(
+  { credential }: Channel,
+  timeoutMs: number,
+  { running, settings }: UpstreamContext,
+): Promise<string> {
   if (typeof credential === 'string') return credential;
   try {
-    return await credential();
+    const secret: unknown = await new Promise((resolve, reject) => {
+      running.onAbort(reject);
+      within(credential(), timeoutMs, settings.clock).then(resolve, reject);
+    });
+    if (typeof secret === 'string') return secret;
   } catch (cause) {
+    if (isUpstreamError(cause)) throw transportError(cause, 'connect');
     throw new UpstreamError('connect', 'credential_unavailable', { cause });
   }
+  throw new UpstreamError('connect', 'credential_unavailable');
 }
 
 /**
@@ -170,16 +215,9 @@ function prepare(
   channel: Channel,
   dialect: Dialect,
   secret: string,
-  context: UpstreamContext,
-): UpstreamRequest {
+): Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body'> {
   const upstreamModel = channel.upstreamModel ?? model.id;
   const { origin, base } = splitBaseUrl(channel.baseUrl);
-  const timeouts: Timeouts = {
-    ...context.settings.timeouts,
-    ...model.timeouts,
-    ...channel.timeouts,
-  };
-  const streamed = call.framing !== 'json';
   return {
     method: 'POST',
     origin,
@@ -193,12 +231,15 @@ function prepare(
       ...dialect.credential(secret),
     },
     body: spliceMembers(call.body, call.members, dialect.edits(call, upstreamModel, channel)),
-    connectTimeoutMs: timeouts.connectMs,
-    firstByteTimeoutMs: streamed ? timeouts.firstByteStreamedMs : timeouts.firstByteMs,
-    idleTimeoutMs: timeouts.idleMs,
-    freshConnection: call.operation === 'images',
-    onAbort: context.running.onAbort,
   };
+}
+
+function timeoutsOf(model: Model, channel: Channel, { settings }: UpstreamContext): Timeouts {
+  return { ...settings.timeouts, ...model.timeouts, ...channel.timeouts };
+}
+
+function firstByteWaitMs({ framing }: Call, timeouts: Timeouts): number {
+  return framing === 'json' ? timeouts.firstByteMs : timeouts.firstByteStreamedMs;
 }
 
 /** `https://host:port` and `/v1`, from a base URL that was checked when the catalog was made. */
@@ -229,7 +270,7 @@ async function readRefusal(response: UpstreamResponse, dialect: Dialect): Promis
 function noChannel(
   model: Model,
   able: readonly Channel[],
-  { requestId, settings, emit }: UpstreamContext,
+  { requestId, emit }: UpstreamContext,
 ): CallFailure {
   const restricted = able.some(({ weight }) => weight > 0);
   const reason =
@@ -238,7 +279,7 @@ function noChannel(
   return {
     error: new GatewayError('no_channel', sentence('no_channel', model), {
       reason,
-      retryAfterMs: settings.storeTimeoutMs,
+      retryAfterMs: noChannelWaitMs,
     }),
     ending: 'not_run',
     retry: 'never',

@@ -26,6 +26,13 @@ export interface CallFailure {
   readonly status: number | undefined;
 }
 
+/** What of an upstream's words about a bad request may reach the caller. */
+export interface Disclosure {
+  readonly hideErrors: boolean;
+  /** The account's secret and address, removed by exact match. */
+  readonly secrets: readonly string[];
+}
+
 /** What a status of an upstream means. */
 interface Row {
   readonly code: ErrorCode;
@@ -67,8 +74,7 @@ const byStatus: Readonly<Record<number, Row>> = {
   401: account,
   402: account,
   403: { ...account, reason: 'upstream_forbidden' },
-  // The channel's upstreamModel is wrong, or the account lacks it: our configuration, not the
-  // caller.
+  // The channel's upstreamModel is wrong, or the account lacks it: the host's mistake.
   404: { ...account, reason: 'upstream_model_not_found' },
   408: timeout,
   413: { ...badRequest, code: 'body_too_large' },
@@ -106,7 +112,7 @@ export function refusedByUpstream(
   report: FailureReport,
   call: Call,
   model: Model,
-  told: { readonly hideErrors: boolean; readonly secrets: readonly string[] },
+  told: Disclosure,
 ): CallFailure {
   const row = rowOf(report);
   const words =
@@ -132,21 +138,39 @@ export function refusedByUpstream(
   };
 }
 
-/** The transport broke: nothing, or only half of an answer, came. */
+/** The transport broke, or we cut it: nothing, or only half of an answer, came. */
 export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
-  const ran = error.stage !== 'connect';
-  const code: ErrorCode = error.timedOut && ran ? 'upstream_timeout' : 'upstream_failed';
-  const once = call.operation === 'images' || error.timedOut ? 'never' : 'once';
+  const { stage, reason } = error;
+  const ran = stage !== 'connect';
+  const code = transportCode(error);
+  const half = stage === 'body' && call.framing === 'json';
   return {
     error: new GatewayError(code, toldOf(code, ran, call, model), {
-      reason: error.reason,
+      reason,
       cause: error,
     }),
-    ending: ran ? 'failed' : 'not_run',
-    retry: ran ? (error.stage === 'body' ? 'never' : once) : 'elsewhere',
-    reason: error.reason,
+    ending: half ? 'truncated' : ran ? 'failed' : 'not_run',
+    retry: retryAfterBreak(error, call),
+    reason,
     status: undefined,
   };
+}
+
+function transportCode({ stage, reason, timedOut }: UpstreamError): ErrorCode {
+  if (reason === 'hold_used_up') return 'insufficient_quota';
+  if (reason === 'draining') return 'draining';
+  return timedOut && stage !== 'connect' ? 'upstream_timeout' : 'upstream_failed';
+}
+
+/** Whether we ended the call ourselves, at a limit of ours: no other channel could help it. */
+export function isOurCut(reason: string): boolean {
+  return reason === 'total_timeout' || reason === 'hold_used_up' || reason === 'draining';
+}
+
+function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call): Retry {
+  if (isOurCut(reason)) return 'never';
+  if (stage === 'connect') return 'elsewhere';
+  return stage === 'body' || timedOut || call.operation === 'images' ? 'never' : 'once';
 }
 
 /** A 2xx whose body is not what was asked for. `ending` says whether it may have cost something. */
@@ -183,10 +207,17 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
       return 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
     case 'upstream_timeout':
       return 'The upstream did not answer in time. Retry later.';
+    case 'insufficient_quota':
+      return 'The quota of this key ran out while the answer was running.';
+    case 'draining':
+      return 'The gateway is shutting down and cut the answer. Try again shortly.';
     case 'body_too_large':
       return 'The request is too large for this model.';
     case 'invalid_request':
-      return 'The upstream refused the request as invalid. Check its fields against the model’s documentation.';
+      return (
+        'The upstream refused the request as invalid. ' +
+        'Check its fields against the model’s documentation.'
+      );
     default:
       return 'The upstream failed to answer this request. Retry later.';
   }

@@ -2,13 +2,16 @@
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import { isRateDecision } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** @throws GatewayError `rate_limited` with the wait */
 export async function limit(key: ApiKey, settings: Settings, guard: PortGuard): Promise<void> {
   const { rateLimiter } = settings;
   if (rateLimiter === undefined) return;
-  const decision = await guard.ask('rate_limiter', 'consume', () => rateLimiter.consume(key.id, 1));
+  const decision = await guard.ask('rate_limiter', 'consume', isRateDecision, () =>
+    rateLimiter.consume(key.id, 1),
+  );
   if (decision.granted) return;
   throw new GatewayError(
     'rate_limited',

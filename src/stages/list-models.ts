@@ -6,6 +6,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { Route } from '../protocols/endpoints.ts';
 import { geminiModel, geminiModelList, openaiModel, openaiModelList } from '../protocols/models.ts';
 import { unknownModel } from './admit.ts';
+import { isFoundModel, isModelList } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
@@ -29,7 +30,7 @@ export async function listModels(
   }
   const lists = await Promise.all(
     protocols.map((protocol) =>
-      guard.ask('catalog', 'list', () => settings.catalog.list(key.group, protocol)),
+      guard.ask('catalog', 'list', isModelList, () => settings.catalog.list(key.group, protocol)),
     ),
   );
   const models = [...new Map(lists.flat().map((model) => [model.id, model])).values()];
@@ -43,10 +44,14 @@ async function visibleModel(
   settings: Settings,
   guard: PortGuard,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', () => settings.catalog.find(modelId));
-  const visible =
-    model?.groups.includes(key.group) &&
-    model.protocols.some((protocol) => protocols.includes(protocol));
-  if (!visible) throw unknownModel(modelId, protocols[0] ?? 'chat');
+  const model = await guard.ask('catalog', 'find', isFoundModel, () =>
+    settings.catalog.find(modelId),
+  );
+  if (
+    !model?.groups.includes(key.group) ||
+    !model.protocols.some((protocol) => protocols.includes(protocol))
+  ) {
+    throw unknownModel(modelId, protocols[0] ?? 'chat');
+  }
   return model;
 }

@@ -23,13 +23,17 @@ export type Opening =
     }
   /** An error in the clothes of a 200. */
   | { readonly kind: 'failure'; readonly report: FailureReport }
-  /** Not what was asked for. `ran`: it may have cost something. */
-  | { readonly kind: 'bad'; readonly reason: string; readonly ran: boolean };
+  /** Not what was asked for, though it may have cost something. */
+  | { readonly kind: 'bad'; readonly reason: string };
 
 /** A reply that fits is held and answered in one write (ARCHITECTURE E). */
 const heldBytes = 64 * 1024;
 
-/** @throws UpstreamError when the body breaks off before it could be judged */
+/**
+ * Judges the beginning of an answer, or all of it.
+ *
+ * @throws UpstreamError when the body breaks off before it could be judged
+ */
 export async function openReply(
   response: UpstreamResponse,
   call: Call,
@@ -39,7 +43,7 @@ export async function openReply(
   if (call.framing === 'sse' && isEvents) return openStream(response.body, dialect.tap(call));
   if (call.framing !== 'sse' && isEvents) {
     response.body.abort();
-    return { kind: 'bad', reason: 'upstream_protocol_error', ran: true };
+    return { kind: 'bad', reason: 'upstream_protocol_error' };
   }
   if (call.framing === 'json_array') return openStream(response.body, dialect.tap(call));
   return openDocument(response.body, call, dialect);
@@ -60,7 +64,7 @@ async function openStream(body: UpstreamBody, tap: StreamTap): Promise<Opening> 
     return { kind: 'failure', report };
   }
   const bytes = joined(begun.filter(({ length }) => length > 0));
-  if (head.ended && bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', ran: true };
+  if (head.ended && bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty' };
   return { kind: 'streamed', begun: bytes, rest: head.rest, tap };
 }
 
@@ -76,7 +80,7 @@ async function openDocument(body: UpstreamBody, call: Call, dialect: Dialect): P
   if (head.ended && bytes.length <= heldBytes) return judge(bytes, call, dialect);
   if (!beginsDocument(bytes) || call.framing === 'sse') {
     head.rest.abort();
-    return { kind: 'bad', reason: 'upstream_protocol_error', ran: true };
+    return { kind: 'bad', reason: 'upstream_protocol_error' };
   }
   const tap = dialect.tap(call);
   return { kind: 'streamed', begun: tap.write(bytes), rest: head.rest, tap };
@@ -84,18 +88,18 @@ async function openDocument(body: UpstreamBody, call: Call, dialect: Dialect): P
 
 /** A held reply: is it whole, is it an error, is it empty? */
 function judge(bytes: Uint8Array, call: Call, dialect: Dialect): Opening {
-  if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', ran: true };
+  if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty' };
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const reply = parseJson(view.toString('utf8'));
   if (reply === undefined) {
     const reason = beginsDocument(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
-    return { kind: 'bad', reason, ran: true };
+    return { kind: 'bad', reason };
   }
   const report = dialect.inBandFailure(reply);
   if (report !== undefined) return { kind: 'failure', report };
-  if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error', ran: true };
+  if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
   const reason = call.operation === 'images' ? imageFault(reply) : undefined;
-  if (reason !== undefined) return { kind: 'bad', reason, ran: true };
+  if (reason !== undefined) return { kind: 'bad', reason };
   return { kind: 'whole', bytes, usage: dialect.readUsage(reply) };
 }
 

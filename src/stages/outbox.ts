@@ -4,33 +4,49 @@
  * charged twice.
  */
 import type { Clock } from '../clock.ts';
-import type { EventListener } from '../events.ts';
-import type { MaybePromise } from '../ports/call-options.ts';
+import type { EventListener, HoldEnd } from '../events.ts';
+import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../ports/usage-sink.ts';
+import {
+  type AnswerCheck,
+  isAnything,
+  isExtendResults,
+  isReleaseResult,
+  isSettleResult,
+} from './port-answers.ts';
+import type { PortGuard } from './port-guard.ts';
 
+/** The end of one call's hold, and how to reach the store that has it. */
+export interface Delivery {
+  readonly requestId: string;
+  readonly end: HoldEnd;
+  readonly quota: QuotaStore;
+  readonly guard: PortGuard;
+}
+
+/** What still has to reach the stores. */
 export interface Outbox {
-  /** Runs an idempotent store operation now, or as soon as the store can take it. Never rejects. */
-  deliver(
-    operation: 'settle' | 'release' | 'extend',
-    run: () => MaybePromise<unknown>,
-  ): Promise<void>;
+  /** Delivers now, or as soon as the store can take it. Never rejects. */
+  deliver(delivery: Delivery): Promise<void>;
   /**
    * Hands a record to the sink. A sink that fails is reported, and asked no second time: it may
    * have written.
    */
-  log(record: UsageRecord, sink: UsageSink | undefined): Promise<void>;
-  /** Tries again what is due. Called by the gateway's one timer. */
+  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): Promise<void>;
+  /** Tries again what is due. Called by the gateway's one timer; never rejects. */
   retry(): Promise<void>;
-  /** Operations that have not landed yet. */
-  size(): number;
+  /** Tries everything once more, at shutdown. Never rejects. */
+  flush(): Promise<void>;
+  /** Hands what still waits to the host as events, and forgets it; what fails later, at once. */
+  abandon(): void;
 }
 
 interface Waiting {
-  readonly operation: 'settle' | 'release' | 'extend';
-  readonly run: () => MaybePromise<unknown>;
+  readonly delivery: Delivery;
   readonly sinceMs: number;
-  dueMs: number;
-  waitMs: number;
+  readonly dueMs: number;
+  readonly waitMs: number;
 }
 
 /** Shorter than any store keeps its tombstones: a later settle could charge twice. */
@@ -38,60 +54,107 @@ const oldestMs = 15 * 60_000;
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
 const mostWaiting = 100_000;
+/** How many deliveries are tried at once, so that a store that comes back is not run over. */
+const batchSize = 64;
 
+/** An empty outbox; one a gateway. */
 export function outbox(clock: Clock, emit: EventListener): Outbox {
-  let waiting: Waiting[] = [];
+  const waiting = new Set<Waiting>();
+  let pass: Promise<void> | undefined;
+  let isAbandoned = false;
 
-  const report = (port: 'quota' | 'usage', operation: string, error: unknown): void => {
-    const reason = error instanceof Error ? error.name : 'thrown';
-    emit({ type: 'port_failed', requestId: undefined, port, operation, reason });
+  const lose = ({ requestId, end }: Delivery): void =>
+    emit({ type: 'settlement_lost', requestId, end });
+
+  const keep = (entry: Waiting): void => {
+    if (!isAbandoned && waiting.size < mostWaiting) waiting.add(entry);
+    else lose(entry.delivery);
   };
 
-  const attempt = async ({
-    operation,
-    run,
-  }: Pick<Waiting, 'operation' | 'run'>): Promise<boolean> => {
-    try {
-      await run();
-      return true;
-    } catch (error) {
-      report('quota', operation, error);
-      return false;
+  const tryAgain = async (entry: Waiting): Promise<void> => {
+    const { delivery, sinceMs } = entry;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - sinceMs > oldestMs) {
+      waiting.delete(entry);
+      return lose(delivery);
+    }
+    const landed = await delivered(delivery);
+    // An entry that was abandoned meanwhile has been told of already.
+    if (!waiting.delete(entry) || landed) return;
+    const waitMs = Math.min(entry.waitMs * 2, longestWaitMs);
+    keep({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
+  };
+
+  const passOver = async (due: readonly Waiting[]): Promise<void> => {
+    for (let start = 0; start < due.length; start += batchSize) {
+      await Promise.all(due.slice(start, start + batchSize).map(tryAgain));
     }
   };
 
-  const keep = (entry: Waiting): void => {
-    if (waiting.length >= mostWaiting) report('quota', entry.operation, new Error('outbox full'));
-    else waiting.push(entry);
-  };
-
   return {
-    deliver: async (operation, run) => {
-      if (await attempt({ operation, run })) return;
+    deliver: async (delivery) => {
+      if (await delivered(delivery)) return;
       const nowMs = clock.monotonicMs();
-      keep({ operation, run, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
+      keep({ delivery, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
     },
-    log: async (record, sink) => {
+    log: async (record, sink, guard) => {
+      if (sink === undefined) return;
       try {
-        await sink?.record(record);
-      } catch (error) {
-        report('usage', 'record', error);
+        await guard.ask('usage', 'record', isAnything, () => sink.record(record));
+      } catch {
+        // Reported by the guard.
       }
     },
     retry: async () => {
+      if (pass !== undefined) return;
       const nowMs = clock.monotonicMs();
-      const due = waiting.filter(({ dueMs }) => dueMs <= nowMs);
-      if (due.length === 0) return;
-      waiting = waiting.filter(({ dueMs }) => dueMs > nowMs);
-      for (const entry of due) {
-        if (nowMs - entry.sinceMs > oldestMs) {
-          report('quota', `${entry.operation}_lost`, new Error('too old'));
-        } else if (!(await attempt(entry))) {
-          const waitMs = Math.min(entry.waitMs * 2, longestWaitMs);
-          keep({ ...entry, waitMs, dueMs: nowMs + waitMs });
-        }
-      }
+      pass = passOver([...waiting].filter(({ dueMs }) => dueMs <= nowMs));
+      await pass;
+      pass = undefined;
     },
-    size: () => waiting.length,
+    flush: async () => {
+      await pass;
+      await passOver([...waiting]);
+    },
+    abandon: () => {
+      isAbandoned = true;
+      for (const { delivery } of waiting) lose(delivery);
+      waiting.clear();
+    },
   };
+}
+
+/** Whether the store has taken it. */
+async function delivered({ end, quota, guard }: Delivery): Promise<boolean> {
+  try {
+    await guard.ask('quota', end.operation, answerCheck(end), (options) =>
+      send(quota, end, options),
+    );
+    return true;
+  } catch {
+    // Reported by the guard.
+    return false;
+  }
+}
+
+function send(quota: QuotaStore, end: HoldEnd, options: CallOptions): MaybePromise<unknown> {
+  switch (end.operation) {
+    case 'settle':
+      return quota.settle(end.input, options);
+    case 'release':
+      return quota.release(end.input, options);
+    case 'extend':
+      return quota.extend([end.input], options);
+  }
+}
+
+function answerCheck({ operation }: HoldEnd): AnswerCheck {
+  switch (operation) {
+    case 'settle':
+      return isSettleResult;
+    case 'release':
+      return isReleaseResult;
+    case 'extend':
+      return isExtendResults(1);
+  }
 }

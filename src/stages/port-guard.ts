@@ -1,34 +1,32 @@
 /**
- * Asks a port of the host: with a deadline, and with every failure turned into one that fails
- * closed. A host's store may throw, hang, or not be there; none of it may look like a caller's
- * mistake.
+ * Asks a port of the host: with a deadline, with a check of the answer, and with every failure
+ * turned into one that fails closed. A host's store may throw, hang, or not be there; none of it
+ * may look like a caller's mistake.
  */
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventListener, PortName } from '../events.ts';
-import {
-  type CallOptions,
-  type MaybePromise,
-  StoreCorrupt,
-  StoreUnavailable,
-} from '../ports/call-options.ts';
+import { type CallOptions, type MaybePromise, StoreCorrupt } from '../ports/call-options.ts';
+import type { AnswerCheck } from './port-answers.ts';
+import { within } from './within.ts';
 
+/** Asks ports on behalf of one request, whose id its events carry. */
 export interface PortGuard {
   /**
-   * The port's answer.
+   * The port's answer; directly where the port answers directly.
    *
-   * @throws GatewayError `store_unavailable` when the port throws or takes too long
+   * @throws GatewayError `store_unavailable` when the port throws, takes too long, or answers what
+   *   `isAnswer` does not allow
    */
   ask<T>(
     port: PortName,
     operation: string,
+    isAnswer: AnswerCheck,
     question: (options: CallOptions) => MaybePromise<T>,
   ): MaybePromise<T>;
-  /** The failure for an answer that the port's contract does not allow. */
-  corrupt(port: PortName, operation: string): GatewayError;
 }
 
-/** One guard a request, so that events carry its id. */
+/** One guard a request; none is named for what the gateway does by itself. */
 export function portGuard(
   requestId: string | undefined,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
@@ -44,18 +42,21 @@ export function portGuard(
     );
   };
   return {
-    corrupt: (port, operation) => failed(port, operation, new StoreCorrupt('not in its contract')),
-    ask: (port, operation, question) => {
+    ask: (port, operation, isAnswer, question) => {
       const timeoutMs = settings.storeTimeoutMs;
+      const checked = <T>(answer: T): T => {
+        if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
+        return answer;
+      };
       try {
         const answer = question({ timeoutMs });
         // A memory store answers at once: no promise, no timer.
-        if (!isPromiseLike(answer)) return answer;
-        return within(Promise.resolve(answer), timeoutMs, settings.clock).catch(
-          (error: unknown) => {
+        if (!isPromiseLike(answer)) return checked(answer);
+        return within(Promise.resolve(answer), timeoutMs, settings.clock)
+          .then(checked)
+          .catch((error: unknown) => {
             throw failed(port, operation, error);
-          },
-        );
+          });
       } catch (error) {
         throw failed(port, operation, error);
       }
@@ -66,15 +67,4 @@ export function portGuard(
 /** Any thenable: a host's store may come with promises of its own. */
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value;
-}
-
-/** The promise's own outcome, or StoreUnavailable once the time is up. */
-function within<T>(promise: Promise<T>, timeoutMs: number, clock: Clock): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = clock.every(timeoutMs, () => {
-      stop();
-      reject(new StoreUnavailable(`no answer within ${timeoutMs} ms`));
-    });
-    promise.then(resolve, reject).finally(stop);
-  });
 }

@@ -9,19 +9,27 @@ import { type GatewayError, isUpstreamError, UpstreamError } from '../errors.ts'
 import type { GatewayResponse } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { OpenedReply } from './call-upstream.ts';
-import { type CallFailure, failedTransport, refusedByUpstream } from './failure.ts';
+import {
+  type CallFailure,
+  type Disclosure,
+  failedTransport,
+  isOurCut,
+  refusedByUpstream,
+} from './failure.ts';
+import type { Hold } from './hold.ts';
 import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { CallEnd, Settlement } from './settle.ts';
 
+/** What the relay of a reply needs to know of its call. */
 export interface RelayContext {
   readonly call: Call;
   readonly model: Model;
+  readonly hold: Hold;
   readonly settlement: Settlement;
   readonly running: RunningCall;
   readonly answer: AnswerContext;
-  /** What must never stand in an error: the channel's address. */
-  readonly secrets: readonly string[];
+  readonly disclosure: Disclosure;
 }
 
 /** The answer. The settlement closes when the reply does, and the call is done. */
@@ -38,7 +46,10 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
     return wholeReply(answer, reply.bytes);
   }
   const { begun, rest, tap } = reply;
-  context.running.observe(() => settlement.observedNanos(tap.usage(), tap.countedTokens()));
+  // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
+  if (!context.hold.isBounded && call.framing !== 'json') {
+    context.running.observe(() => settlement.observedNanos(tap.usage(), tap.countedTokens()));
+  }
   return {
     status: 200,
     headers: replyHeaders(answer, call.framing),
@@ -87,13 +98,13 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
   };
 
   const failed = (failure: CallFailure, last?: Uint8Array): Closing =>
-    broken(failure.error, endingOf(failure), failure.reason, last);
+    broken(failure.error, isOurCut(failure.reason) ? 'cut' : 'broken', failure.reason, last);
 
   const inBandFailure = (): CallFailure | undefined => {
     const report = tap.failure();
     return report === undefined
       ? undefined
-      : refusedByUpstream(report, call, model, { hideErrors: false, secrets: context.secrets });
+      : refusedByUpstream(report, call, model, context.disclosure);
   };
 
   return {
@@ -126,18 +137,4 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       return 'abort';
     },
   };
-}
-
-/**
- * Limits of ours cut a stream; everything else broke it. A document that broke was no reply at all.
- */
-function endingOf({ reason }: CallFailure): Ending {
-  switch (reason) {
-    case 'total_timeout':
-    case 'hold_used_up':
-    case 'draining':
-      return 'cut';
-    default:
-      return 'broken';
-  }
 }

@@ -1,10 +1,11 @@
 /** Holds the quota of a call on every subject its key is charged to, in one atomic step. */
-import { GatewayError } from '../errors.ts';
+import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
-import type { Line, ReserveResult } from '../ports/quota-store.ts';
+import type { Line, ReleaseInput, ReserveResult } from '../ports/quota-store.ts';
+import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** A hold that stands; whoever has it must end it exactly once. */
@@ -29,8 +30,8 @@ export async function reserve(
 ): Promise<Reservation> {
   const id = settings.ids();
   const partition = key.quotaPartition ?? defaultPartition;
-  const subjects = heldSubjects(key);
   if (key.quota.length === 0) throw noQuota('unknown_subject');
+  const subjects = heldSubjects(key);
   const nowMs = settings.clock.now();
   const lines = subjects.map((subject) => lineOf(subject, subject.counts ? 0n : nanos, nowMs));
   const input = {
@@ -41,20 +42,35 @@ export async function reserve(
     onExpire: 'release',
     maxInFlight: subjects.map(({ maxInFlight }) => maxInFlight),
   } as const;
-  let result: ReserveResult;
   try {
-    result = await guard.ask('quota', 'reserve', (options) =>
+    const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
       settings.quota.reserve(input, options),
     );
+    if (result.status === 'held') return { id, partition, lines, nanos };
+    throw refusalOf(result);
   } catch (error) {
-    // The hold may stand although no answer came; a release that overtakes it blocks it.
-    void Promise.resolve(guard.ask('quota', 'release', () => settings.quota.release(input))).catch(
-      () => undefined,
-    );
+    if (isUnanswered(error)) void releaseBlindly({ id, partition, lines }, settings, guard);
     throw error;
   }
-  if (result.status === 'held') return { id, partition, lines, nanos };
-  throw refusalOf(result, guard);
+}
+
+function isUnanswered(error: unknown): boolean {
+  return isGatewayError(error) && error.code === 'store_unavailable';
+}
+
+/** The hold may stand although no answer came; a release that overtakes it blocks it. */
+async function releaseBlindly(
+  input: ReleaseInput,
+  { quota }: Settings,
+  guard: PortGuard,
+): Promise<void> {
+  try {
+    await guard.ask('quota', 'release', isReleaseResult, (options) =>
+      quota.release(input, options),
+    );
+  } catch {
+    // Reported by the guard; a hold that stands all the same ends with its lease.
+  }
 }
 
 /** A subject of a hold; one that only counts calls holds no money. */
@@ -68,7 +84,11 @@ function heldSubjects(key: ApiKey): readonly HeldSubject[] {
   if (maxInFlight === undefined) return sorted(quota);
   if (quota.some((subject) => subject.id === id)) {
     return sorted(
-      quota.map((subject) => (subject.id === id ? { ...subject, maxInFlight } : subject)),
+      quota.map((subject) =>
+        subject.id === id
+          ? { ...subject, maxInFlight: Math.min(maxInFlight, subject.maxInFlight ?? maxInFlight) }
+          : subject,
+      ),
     );
   }
   return sorted([...quota, { id, period: 'total', limitNanos: 0n, maxInFlight, counts: true }]);
@@ -101,32 +121,21 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
   }
 }
 
-function refusalOf(
-  result: Exclude<ReserveResult, { readonly status: 'held' }>,
-  guard: PortGuard,
-): GatewayError {
-  switch (result.status) {
-    case 'insufficient':
-    case 'unknown_subject':
-    case 'disabled_subject':
-      return noQuota(result.status);
-    case 'too_many_in_flight':
-      return new GatewayError(
-        'rate_limited',
-        'Too many requests of this key are running at once. Wait for one to end.',
-        { reason: 'in_flight', retryAfterMs: 1_000 },
-      );
-    default:
-      // A fresh id that ended already, or an answer no contract knows: fail closed.
-      return guard.corrupt('quota', 'reserve');
-  }
+function refusalOf({ status }: ReserveResult): GatewayError {
+  if (status !== 'too_many_in_flight') return noQuota(status);
+  return new GatewayError(
+    'rate_limited',
+    'Too many requests of this key are running at once. Wait for one to end.',
+    { reason: 'in_flight', retryAfterMs: 1_000 },
+  );
 }
 
 /** One text for every lack: a balance is nobody's business but the host's. */
 function noQuota(reason: string): GatewayError {
   return new GatewayError(
     'insufficient_quota',
-    'The quota of this key or of its group is not sufficient for this request. Ask whoever issued the key.',
+    'The quota of this key or of its group is not sufficient for this request. ' +
+      'Ask whoever issued the key.',
     { reason },
   );
 }

@@ -1,9 +1,11 @@
 /** Writes answers: the headers every one of them carries, and refusals in the caller's dialect. */
+import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
 import { dialects } from '../dialects/table.ts';
 import { type GatewayError, statusOf } from '../errors.ts';
-import type { GatewayResponse, HeaderMap } from '../http.ts';
+import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
 import type { JsonObject } from '../json.ts';
+import type { Settings } from '../options.ts';
 import type { DialectName } from '../ports/catalog.ts';
 
 /** What every answer of one gateway to one request says. */
@@ -11,6 +13,27 @@ export interface AnswerContext {
   readonly requestId: string;
   /** The headers that carry keys: no shared cache may hand one key's answer to another. */
   readonly vary: string;
+}
+
+const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
+
+/** A caller's own id is taken if it is one; it ends up in headers and records. */
+export function answerContext(
+  { headers }: Pick<GatewayRequest, 'headers'>,
+  { ids, nativeKeyHeaders }: Pick<Settings, 'ids' | 'nativeKeyHeaders'>,
+): AnswerContext {
+  const asked = headers['x-request-id'];
+  const requestId = typeof asked === 'string' && callerRequestId.test(asked) ? asked : freshId(ids);
+  return { requestId, vary: ['authorization', ...nativeKeyHeaders].join(', ') };
+}
+
+/** A host's function may throw, and even that is answered with an id. */
+function freshId(ids: () => string): string {
+  try {
+    return ids();
+  } catch {
+    return randomUUID();
+  }
 }
 
 const contentTypes: Readonly<Record<Framing, string>> = {
@@ -48,6 +71,7 @@ export function wholeReply(context: AnswerContext, body: Uint8Array): GatewayRes
   return { status: 200, headers, body };
 }
 
+/** A document of ours. */
 export function jsonReply(context: AnswerContext, document: JsonObject): GatewayResponse {
   return wholeReply(context, Buffer.from(JSON.stringify(document)));
 }
@@ -57,7 +81,7 @@ export function allowed(context: AnswerContext, allow: string): GatewayResponse 
   const { requestId, vary } = context;
   return {
     status: 204,
-    headers: { allow, 'x-request-id': requestId, vary, 'content-length': '0' },
+    headers: { allow, 'x-request-id': requestId, vary },
     body: new Uint8Array(0),
   };
 }

@@ -5,7 +5,8 @@
 import { UpstreamError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { ExtendInput, ExtendResult } from '../ports/quota-store.ts';
+import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
+import { isExtendResults } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { Settlement } from './settle.ts';
 
@@ -17,9 +18,8 @@ export interface RunningCall {
   leave(): void;
   /** From now on the caller's going no longer ends the upstream call. */
   detach(): void;
-  /** How to end what runs upstream just now. */
+  /** How to end what runs upstream just now; done at once where the call was aborted before. */
   onAbort(abort: (reason: Error) => void): void;
-  abort(reason: UpstreamError): void;
   /** Keeps the hold of this settlement alive until `done`; the call may take `totalMs`. */
   keep(settlement: Settlement, totalMs: number): void;
   /** How much of the hold the reply has used up so far. */
@@ -27,14 +27,14 @@ export interface RunningCall {
   done(): void;
 }
 
+/** All of them. */
 export interface RunningCalls {
   /** A new call, or undefined where the gateway is full. */
   begin(): RunningCall | undefined;
-  size(): number;
   /** Resolves once nothing runs. */
   idle(): Promise<void>;
   abortAll(reason: UpstreamError): void;
-  /** What the timer does, every second. */
+  /** What the timer does, every second. Never rejects. */
   tick(): Promise<void>;
 }
 
@@ -42,14 +42,18 @@ interface Entry {
   settlement: Settlement | undefined;
   deadlineMs: number;
   renewedMs: number;
-  observed: (() => Nanos) | undefined;
+  observed: () => Nanos;
   refused: boolean;
-  abort: (reason: UpstreamError) => void;
+  readonly abort: (reason: UpstreamError) => void;
 }
+
+/** An entry whose hold stands. */
+type HoldingEntry = Entry & { readonly settlement: Settlement };
 
 /** A stream that has used this share of its hold asks for as much again. */
 const growAtPercent = 60n;
 
+/** No calls yet. `guard` asks the quota store on behalf of all of them. */
 export function runningCalls(settings: () => Settings, guard: PortGuard): RunningCalls {
   const entries = new Set<Entry>();
   let whenIdle: (() => void)[] = [];
@@ -64,14 +68,18 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
     if (entries.size >= settings().maxConcurrentCalls) return undefined;
     let left = false;
     let detached = false;
-    let abortCall: ((reason: Error) => void) | undefined;
+    let aborted: UpstreamError | undefined;
+    let abortUpstream: (reason: Error) => void = () => {};
     const entry: Entry = {
       settlement: undefined,
       deadlineMs: Number.POSITIVE_INFINITY,
       renewedMs: 0,
-      observed: undefined,
+      observed: () => 0n,
       refused: false,
-      abort: (reason) => abortCall?.(reason),
+      abort: (reason) => {
+        aborted ??= reason;
+        abortUpstream(aborted);
+      },
     };
     entries.add(entry);
     return {
@@ -86,10 +94,9 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
         detached = true;
       },
       onAbort: (abort) => {
-        abortCall = abort;
-        if (left && !detached) abort(new UpstreamError('sent', 'caller_left'));
+        abortUpstream = abort;
+        if (aborted !== undefined) abort(aborted);
       },
-      abort: entry.abort,
       keep: (settlement, totalMs) => {
         const nowMs = settings().clock.monotonicMs();
         entry.settlement = settlement;
@@ -103,33 +110,18 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
     };
   };
 
-  /** What to add to a hold, or undefined where it is still ample. */
-  const growth = ({ settlement, observed }: Entry): Nanos | undefined => {
-    if (settlement === undefined || observed === undefined) return undefined;
-    const held = settlement.heldNanos();
-    return held > 0n && observed() * 100n >= held * growAtPercent
-      ? settlement.reservation.nanos
-      : undefined;
-  };
-
-  const settled = (
-    entry: Entry,
-    add: Nanos | undefined,
-    result: ExtendResult | undefined,
-  ): void => {
-    if (result?.status === 'held' && add !== undefined) entry.settlement?.grown(add);
-    entry.refused = result?.status === 'insufficient';
-  };
-
-  const renew = async (due: readonly Entry[]): Promise<void> => {
-    const asked = due.map((entry) => ({ entry, add: growth(entry) }));
-    const inputs = asked.flatMap(({ entry, add }) => extendInput(entry, add, settings().leaseMs));
-    if (inputs.length === 0) return;
+  const renew = async (quota: QuotaStore, due: readonly HoldingEntry[]): Promise<void> => {
+    const { leaseMs } = settings();
     try {
-      const results = await guard.ask('quota', 'extend', (options) =>
-        settings().quota.extend(inputs, options),
+      const asked = due.map((entry) => ({ entry, add: growthOf(entry) }));
+      const inputs = asked.map(({ entry, add }) => extendInput(entry, add, leaseMs));
+      const results = await guard.ask(
+        'quota',
+        'extend',
+        isExtendResults(inputs.length),
+        (options) => quota.extend(inputs, options),
       );
-      for (const [index, { entry, add }] of asked.entries()) settled(entry, add, results[index]);
+      for (const [index, { entry, add }] of asked.entries()) noteGrowth(entry, add, results[index]);
     } catch {
       // Reported by the guard; the lease outlives two more tries.
     }
@@ -137,7 +129,6 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
 
   return {
     begin,
-    size: () => entries.size,
     idle: () =>
       entries.size === 0
         ? Promise.resolve()
@@ -150,34 +141,59 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
     tick: async () => {
       const nowMs = settings().clock.monotonicMs();
       const renewEveryMs = settings().leaseMs / 3;
-      const due: Entry[] = [];
-      for (const entry of [...entries]) {
+      const due: HoldingEntry[] = [];
+      for (const entry of [...entries].filter(isHolding)) {
         if (nowMs >= entry.deadlineMs) {
           entry.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
-        } else if (entry.refused && isUsedUp(entry)) {
+        } else if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
           entry.abort(new UpstreamError('body', 'hold_used_up'));
-        } else if (entry.settlement !== undefined && nowMs - entry.renewedMs >= renewEveryMs) {
+        } else if (nowMs - entry.renewedMs >= renewEveryMs) {
           entry.renewedMs = nowMs;
           due.push(entry);
         }
       }
-      await renew(due);
+      // One store as a rule; two while calls still run that began before the host swapped it.
+      const stores = [...new Set(due.map(({ settlement }) => settlement.quota))];
+      await Promise.all(
+        stores.map((quota) =>
+          renew(
+            quota,
+            due.filter(({ settlement }) => settlement.quota === quota),
+          ),
+        ),
+      );
     },
   };
 }
 
-function isUsedUp({ settlement, observed }: Entry): boolean {
-  return settlement !== undefined && observed !== undefined && observed() >= settlement.heldNanos();
+/** A hold that is being ended has no lease to renew: an image may have got a longer one. */
+function isHolding(entry: Entry): entry is HoldingEntry {
+  return entry.settlement?.isOpen() === true;
+}
+
+/** What to add to a hold, or undefined where it is still ample. */
+function growthOf({ settlement, observed }: HoldingEntry): Nanos | undefined {
+  const held = settlement.heldNanos();
+  const isAmple = observed() * 100n < held * growAtPercent;
+  return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
+}
+
+function noteGrowth(
+  entry: HoldingEntry,
+  add: Nanos | undefined,
+  result: ExtendResult | undefined,
+): void {
+  if (result?.status === 'held' && add !== undefined) entry.settlement.grown(add);
+  entry.refused = result?.status === 'insufficient';
 }
 
 function extendInput(
-  { settlement }: Entry,
+  { settlement }: HoldingEntry,
   add: Nanos | undefined,
   ttlMs: number,
-): readonly ExtendInput[] {
-  if (settlement === undefined) return [];
+): ExtendInput {
   const { id, partition, lines, nanos } = settlement.reservation;
   const grow =
     add === undefined ? {} : { add: lines.map(({ amount }) => (amount === nanos ? add : 0n)) };
-  return [{ id, partition, ttlMs, ...grow }];
+  return { id, partition, ttlMs, ...grow };
 }

@@ -4,15 +4,16 @@
  */
 import type { Call } from '../call.ts';
 import type { ChargeRule, Ending, ReplyKind } from '../charge-policy.ts';
-import type { EventListener } from '../events.ts';
+import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import type { ChargeBasis } from '../ports/quota-store.ts';
+import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Hold } from './hold.ts';
 import type { Outbox } from './outbox.ts';
+import type { PortGuard } from './port-guard.ts';
 import type { Reservation } from './reserve.ts';
 
 /** What is known when a call is over. */
@@ -22,13 +23,17 @@ export interface CallEnd {
   readonly status: number;
   readonly reason?: string | undefined;
   readonly usage?: Usage | undefined;
-  /** What was forwarded, in tokens, where the upstream gave no figures. */
+  /** What was forwarded, in tokens; left out where nothing was. */
   readonly countedTokens?: number;
 }
 
 /** The owner of a hold. */
 export interface Settlement {
   readonly reservation: Reservation;
+  /** The store that has the hold. */
+  readonly quota: QuotaStore;
+  /** Not closed yet: its lease is to be kept alive. */
+  isOpen(): boolean;
   /** Notes a try on a channel for the record. */
   tried(channel: Channel, attempt: Attempt): void;
   /** Notes the first byte for the caller. */
@@ -56,6 +61,7 @@ export interface SettlementGround {
   readonly reservation: Reservation;
   readonly startedAtMs: number;
   readonly settings: Settings;
+  readonly guard: PortGuard;
   readonly outbox: Outbox;
   readonly emit: EventListener;
 }
@@ -71,6 +77,7 @@ const maxOverrun = 2n;
 /** One long lease for the host to find out what became of an image. */
 const pendMs = 900_000;
 
+/** The settlement of a hold that stands. */
 export function settlementOf(ground: SettlementGround): Settlement {
   const { call, model, hold, reservation, settings, requestId } = ground;
   const attempts: Attempt[] = [];
@@ -80,18 +87,17 @@ export function settlementOf(ground: SettlementGround): Settlement {
   let heldNanos = reservation.nanos;
   let closed = false;
 
-  const cost = (usage: Usage): Nanos => costOf(limited(usage, call), model.price, hold.unitNanos);
+  const cost = (usage: Usage): Nanos => costOf(priced(usage, call), model.price, hold.unitNanos);
 
   /** From what was forwarded: never more than the hold, which covers the whole call. */
-  const counted = (countedTokens: number): Charge => {
-    const images = call.operation === 'images' ? call.demand.candidates : 0;
+  const counted = (countedTokens: number): Nanos => {
     const nanos = cost({
       inputTokens: hold.inputTokens,
       cachedInputTokens: 0,
       outputTokens: countedTokens,
-      images,
+      images: call.demand.candidates,
     });
-    return { nanos: nanos < heldNanos ? nanos : heldNanos, basis: 'counted' };
+    return nanos < heldNanos ? nanos : heldNanos;
   };
 
   const chargeFor = (rule: ChargeRule, end: CallEnd): Charge => {
@@ -100,8 +106,12 @@ export function settlementOf(ground: SettlementGround): Settlement {
       return { nanos: 0n, basis: 'policy' };
     }
     if (end.usage === undefined) {
-      const anomaly = rule === 'usage' ? { anomaly: 'missing' } : {};
-      return { ...counted(end.countedTokens ?? 0), ...anomaly };
+      const { countedTokens } = end;
+      return {
+        nanos: counted(countedTokens ?? 0),
+        basis: countedTokens === undefined ? 'estimate' : 'counted',
+        ...(rule === 'usage' ? { anomaly: 'missing' } : {}),
+      };
     }
     const nanos = cost(end.usage);
     const ceiling = heldNanos * maxOverrun;
@@ -110,7 +120,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
       : { nanos, basis: 'usage' };
   };
 
-  const resolveHold = async (rule: ChargeRule, charge: Charge): Promise<void> => {
+  const holdEnd = (rule: ChargeRule, charge: Charge): HoldEnd => {
     const { id, partition } = reservation;
     const lines = reservation.lines.map((line) => ({
       subject: line.subject,
@@ -118,19 +128,14 @@ export function settlementOf(ground: SettlementGround): Settlement {
       // A line that only counts calls holds no money and is charged none.
       amount: line.amount === reservation.nanos ? charge.nanos : 0n,
     }));
-    if (rule === 'release') {
-      return ground.outbox.deliver('release', () =>
-        settings.quota.release({ id, partition, lines }),
-      );
+    switch (rule) {
+      case 'release':
+        return { operation: 'release', input: { id, partition, lines } };
+      case 'pend':
+        return { operation: 'extend', input: { id, partition, ttlMs: pendMs } };
+      default:
+        return { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
     }
-    if (rule === 'pend') {
-      return ground.outbox.deliver('extend', () =>
-        settings.quota.extend([{ id, partition, ttlMs: pendMs }]),
-      );
-    }
-    return ground.outbox.deliver('settle', () =>
-      settings.quota.settle({ id, partition, lines, basis: charge.basis }),
-    );
   };
 
   const recordOf = (end: CallEnd, rule: ChargeRule, charge: Charge): UsageRecord => ({
@@ -160,6 +165,8 @@ export function settlementOf(ground: SettlementGround): Settlement {
 
   return {
     reservation,
+    quota: settings.quota,
+    isOpen: () => !closed,
     tried: (tried, attempt) => {
       channel = tried;
       attempts.push(attempt);
@@ -169,31 +176,37 @@ export function settlementOf(ground: SettlementGround): Settlement {
     },
     heldNanos: () => heldNanos,
     observedNanos: (usage, countedTokens) =>
-      usage === undefined ? counted(countedTokens).nanos : cost(usage),
+      usage === undefined ? counted(countedTokens) : cost(usage),
     grown: (nanos) => {
       heldNanos += nanos;
     },
-    close: async (end) => {
+    close: async (callEnd) => {
       if (closed) return;
       closed = true;
-      const rule = settings.chargePolicy[end.ending][replyKind(call)];
-      const charge = chargeFor(rule, end);
+      const rule = settings.chargePolicy[callEnd.ending][replyKind(call)];
+      const charge = chargeFor(rule, callEnd);
       if (charge.anomaly !== undefined) {
         ground.emit({ type: 'usage_anomaly', requestId, reason: charge.anomaly });
       }
-      const record = recordOf(end, rule, charge);
-      await resolveHold(rule, charge);
-      await ground.outbox.log(record, settings.usage);
+      const record = recordOf(callEnd, rule, charge);
+      const { guard } = ground;
+      const end = holdEnd(rule, charge);
+      await ground.outbox.deliver({ requestId, end, quota: settings.quota, guard });
+      await ground.outbox.log(record, settings.usage, guard);
       ground.emit({ type: 'call_ended', record });
     },
   };
 }
 
-/** An upstream that sends more images than were asked for gives them away. */
-function limited(usage: Usage, call: Call): Usage {
-  return call.operation === 'images' && usage.images > call.demand.candidates
-    ? { ...usage, images: call.demand.candidates }
-    : usage;
+/**
+ * The usage as it is charged. An upstream that sends more images than were asked for gives them
+ * away; a chat or native reply of a model priced by the image says nothing of images, and counts
+ * one for each candidate.
+ */
+function priced(usage: Usage, { operation, demand }: Call): Usage {
+  const images =
+    operation === 'images' ? Math.min(usage.images, demand.candidates) : demand.candidates;
+  return { ...usage, images };
 }
 
 function replyKind(call: Call): ReplyKind {

@@ -52,6 +52,7 @@ function inflated(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']):
       fail(new UpstreamError('body', 'compression_bomb'));
     } else if (!over) sink?.write(chunk);
   });
+  decoder.on('drain', () => body.resume());
   decoder.on('end', () => {
     if (!over) sink?.end();
     over = true;
@@ -68,10 +69,7 @@ function inflated(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']):
       body.start({
         write: (chunk) => {
           taken += chunk.length;
-          if (!decoder.write(chunk)) {
-            body.pause();
-            decoder.once('drain', () => body.resume());
-          }
+          if (!decoder.write(chunk)) body.pause();
         },
         end: () => {
           decoder.end();

@@ -27,9 +27,15 @@ const byCode: Readonly<Record<string, Named>> = {
   UND_ERR_CLOSED: { reason: 'closed' },
 };
 
-/** The failure with its stage and a reason that names no host. */
+/**
+ * The failure with the stage it came at and a reason that names no host. Who aborts a call does not
+ * know how far it has come: what is an `UpstreamError` already keeps its reason and gets the stage.
+ */
 export function transportError(error: unknown, stage: UpstreamStage): UpstreamError {
-  if (isUpstreamError(error)) return error;
+  if (isUpstreamError(error)) {
+    const { reason, timedOut, cause } = error;
+    return error.stage === stage ? error : new UpstreamError(stage, reason, { timedOut, cause });
+  }
   const { reason, timedOut } = nameOf(error);
   return new UpstreamError(stage, reason, { timedOut: timedOut ?? false, cause: error });
 }

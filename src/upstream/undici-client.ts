@@ -16,6 +16,7 @@ import type {
 import { decoded } from './decode-body.ts';
 import { transportError } from './transport-error.ts';
 
+/** How an {@link undiciClient} is set up. */
 export interface UndiciClientOptions {
   /** Sockets to one origin at once; further calls wait for one. 10,000 where left out. */
   readonly connections?: number;
@@ -27,6 +28,7 @@ const oneWriteBytes = 64 * 1024;
 /** The upstream client that `createGateway` makes where the host brings none. */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   const pools = new Map<string, Pool>();
+  let isClosed = false;
 
   const poolFor = ({ origin, connectTimeoutMs, freshConnection }: UpstreamRequest): Pool => {
     const name = `${origin} ${connectTimeoutMs} ${freshConnection}`;
@@ -48,6 +50,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
+        if (isClosed) return reject(new UpstreamError('connect', 'closed'));
         const pool = poolFor(request);
         const handler = exchange(request, resolve, reject);
         try {
@@ -57,6 +60,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
         }
       }),
     close: async () => {
+      isClosed = true;
       const open = [...pools.values()];
       pools.clear();
       await Promise.all(open.map((pool) => pool.destroy()));
@@ -94,7 +98,7 @@ function exchange(
   request.onAbort((reason) => {
     abandoned = reason;
     // Before a socket is there undici has nothing to abort: answer at once, drop the call later.
-    if (abort === undefined) reject(reason);
+    if (abort === undefined) reject(transportError(reason, 'connect'));
     else abort(reason);
   });
 
@@ -120,7 +124,8 @@ function exchange(
     onData: (chunk) => inbox.write(chunk),
     onComplete: () => inbox.end(),
     onError: (error) => {
-      const failure = abandoned ?? transportError(error, stageOf(abort !== undefined, answered));
+      const stage = stageOf(abort !== undefined, answered);
+      const failure = transportError(abandoned ?? error, stage);
       reject(failure);
       inbox.fail(failure);
     },
@@ -148,14 +153,14 @@ function bodyInbox(): BodyInbox {
   const waiting: Uint8Array[] = [];
   let waitingBytes = 0;
   let sink: ByteSink | undefined;
-  let state: 'open' | 'ended' | Error = 'open';
+  let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;
   let resumeSocket: () => void = () => {};
   let abortCall: () => void = () => {};
 
   const finish = (): void => {
     if (state === 'ended') sink?.end();
-    else if (state !== 'open') sink?.fail(state);
+    else if (state instanceof Error) sink?.fail(state);
   };
 
   const body: UpstreamBody = {
@@ -166,9 +171,14 @@ function bodyInbox(): BodyInbox {
     },
     start: (target) => {
       sink = target;
-      for (const chunk of waiting.splice(0)) target.write(chunk);
-      if (state === 'open') body.resume();
-      else finish();
+      paused = false;
+      for (const chunk of waiting.splice(0)) {
+        // The reader may have seen enough, and aborted.
+        if (state !== 'aborted') target.write(chunk);
+      }
+      if (state !== 'open') finish();
+      // The reader may have asked for a pause already.
+      else if (!paused) resumeSocket();
     },
     pause: () => {
       paused = true;
@@ -176,11 +186,12 @@ function bodyInbox(): BodyInbox {
     resume: () => {
       if (!paused) return;
       paused = false;
-      resumeSocket();
+      // Once the body has ended its socket may serve another call, which is not ours to wake.
+      if (state === 'open') resumeSocket();
     },
     abort: () => {
       if (state !== 'open') return;
-      state = new UpstreamError('body', 'aborted');
+      state = 'aborted';
       abortCall();
     },
   };

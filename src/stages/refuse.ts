@@ -1,0 +1,45 @@
+/** Turns whatever was thrown into an answer that a caller may read. */
+import { GatewayError, isGatewayError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
+
+/** The error to answer with; what no caller may know goes into an event. */
+export function readableError(
+  error: unknown,
+  requestId: string,
+  emit: EventListener,
+): GatewayError {
+  if (isGatewayError(error)) {
+    if (error.reason === 'body_consumed')
+      emit({ type: 'body_consumed', requestId, cure: bodyCure });
+    return error;
+  }
+  emit({ type: 'internal_error', requestId, at: placeOf(error) });
+  return new GatewayError('internal_error', 'The gateway failed to answer this request.');
+}
+
+/** The gateway takes no calls any more. */
+export function closing(): GatewayError {
+  return new GatewayError('draining', 'The gateway is shutting down. Try again shortly.', {
+    retryAfterMs: 1_000,
+  });
+}
+
+/** The gateway runs as many calls as it may. */
+export function overloaded(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'The gateway is running too many calls. Try again shortly.',
+    { reason: 'concurrent_calls', retryAfterMs: 1_000 },
+  );
+}
+
+const bodyCure =
+  'A parser read the request body before the gateway and left nothing. ' +
+  'Mount the gateway before body parsers, or keep the bytes in req.rawBody.';
+
+/** The first frame of a stack without the message, which could hold anything. */
+function placeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const frame = /\n\s+at ([^\n]+)/.exec(error.stack ?? '')?.[1] ?? 'unknown';
+  return `${error.name} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;
+}

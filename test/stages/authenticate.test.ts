@@ -1,0 +1,279 @@
+/** T01–T06 which header carries a key, what may stand in it, and one answer for every no. */
+import { describe, expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import type { GatewayOptions } from '../../src/options.ts';
+import { mintSecret } from '../../src/secret.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+type Lines = readonly (readonly [name: string, value: string])[];
+type Prefix = '/v1' | '/v1beta';
+
+interface Row {
+  readonly sent: string;
+  readonly lines: Lines;
+  readonly search?: string;
+  readonly options?: Partial<GatewayOptions>;
+  /** What the key store is asked for; nothing where it is not asked at all. */
+  readonly found?: string;
+  /** 200 where something is found, else 401. */
+  readonly status?: number;
+}
+
+const onV1: readonly Row[] = [
+  { sent: 'nothing', lines: [] },
+  { sent: 'a bearer', lines: [['Authorization', 'Bearer abc']], found: 'abc' },
+  { sent: 'any case', lines: [['aUTHORIZATION', 'bEARER abc']], found: 'abc' },
+  { sent: 'no scheme', lines: [['Authorization', 'abc']] },
+  { sent: 'another scheme', lines: [['Authorization', 'Basic abc']] },
+  { sent: 'two spaces', lines: [['Authorization', 'Bearer  abc']] },
+  { sent: 'a tab', lines: [['Authorization', 'Bearer\tabc']] },
+  { sent: 'a word behind it', lines: [['Authorization', 'Bearer abc def']] },
+  { sent: 'a space behind it', lines: [['Authorization', 'Bearer abc ']] },
+  { sent: 'no secret', lines: [['Authorization', 'Bearer ']] },
+  { sent: 'a comma', lines: [['Authorization', 'Bearer a,b']] },
+  { sent: 'a double quote', lines: [['Authorization', 'Bearer "abc"']] },
+  { sent: 'a single quote', lines: [['Authorization', "Bearer a' OR '1'='1"]] },
+  { sent: 'Latin letters beyond ASCII', lines: [['Authorization', 'Bearer café']] },
+  {
+    sent: '512 characters',
+    lines: [['Authorization', `Bearer ${'a'.repeat(512)}`]],
+    found: 'a'.repeat(512),
+  },
+  { sent: '513 characters', lines: [['Authorization', `Bearer ${'a'.repeat(513)}`]] },
+  {
+    sent: 'the header twice',
+    lines: [
+      ['Authorization', 'Bearer abc'],
+      ['authorization', 'Bearer abc'],
+    ],
+  },
+  { sent: 'only a native header', lines: [['X-Vendor-Api-Key', 'abc']], found: 'abc' },
+  {
+    sent: 'both',
+    lines: [
+      ['X-Vendor-Api-Key', 'other'],
+      ['Authorization', 'Bearer abc'],
+    ],
+    found: 'abc',
+  },
+  {
+    sent: 'a Connection that names it',
+    lines: [
+      ['Connection', 'close, Authorization'],
+      ['Authorization', 'Bearer abc'],
+    ],
+    status: 400,
+  },
+  {
+    sent: 'a Connection that names another',
+    lines: [
+      ['Connection', 'close'],
+      ['Authorization', 'Bearer abc'],
+    ],
+    found: 'abc',
+  },
+  { sent: 'our own kind, forged', lines: [['Authorization', `Bearer ${mintSecret()}x`]] },
+  { sent: 'SQL of our own kind', lines: [['Authorization', 'Bearer tg_;DROP--']] },
+];
+
+const onV1beta: readonly Row[] = [
+  { sent: 'nothing', lines: [] },
+  { sent: 'the vendor’s header', lines: [['X-Vendor-Api-Key', 'abc']], found: 'abc' },
+  { sent: 'Google’s header', lines: [['x-goog-api-key', 'abc']], found: 'abc' },
+  {
+    sent: 'both: the vendor’s decides',
+    lines: [
+      ['x-goog-api-key', 'other'],
+      ['x-vendor-api-key', 'abc'],
+    ],
+    found: 'abc',
+  },
+  {
+    sent: 'both, the vendor’s broken',
+    lines: [
+      ['x-goog-api-key', 'abc'],
+      ['x-vendor-api-key', 'a b'],
+    ],
+  },
+  {
+    sent: 'both, the vendor’s empty',
+    lines: [
+      ['x-goog-api-key', 'abc'],
+      ['x-vendor-api-key', ''],
+    ],
+  },
+  {
+    sent: 'the vendor’s twice',
+    lines: [
+      ['x-vendor-api-key', 'abc'],
+      ['X-Vendor-Api-Key', 'abc'],
+    ],
+  },
+  { sent: 'a bearer', lines: [['Authorization', 'Bearer abc']] },
+  { sent: 'a bearer in the native header', lines: [['x-goog-api-key', 'Bearer abc']] },
+  {
+    sent: 'a Connection that names it',
+    lines: [
+      ['Connection', 'x-goog-api-key'],
+      ['x-goog-api-key', 'abc'],
+    ],
+    status: 400,
+  },
+  { sent: '?key=', lines: [], search: 'key=abc' },
+  {
+    sent: '?key=, switched on',
+    lines: [],
+    search: 'key=abc',
+    options: { allowQueryKey: true },
+    found: 'abc',
+  },
+  {
+    sent: '?key=, percent-encoded',
+    lines: [],
+    search: 'key=a%2Bc',
+    options: { allowQueryKey: true },
+    found: 'a+c',
+  },
+  {
+    sent: '?key= and a header: the header',
+    lines: [['x-goog-api-key', 'abc']],
+    search: 'key=other',
+    options: { allowQueryKey: true },
+    found: 'abc',
+  },
+  {
+    sent: 'a header of the host’s',
+    lines: [['x-our-key', 'abc']],
+    options: { nativeKeyHeaders: ['x-our-key'] },
+    found: 'abc',
+  },
+  {
+    sent: 'Google’s, which the host left out',
+    lines: [['x-goog-api-key', 'abc']],
+    options: { nativeKeyHeaders: ['x-our-key'] },
+  },
+  { sent: 'our own kind, forged', lines: [['x-goog-api-key', mintSecret().toLowerCase()]] },
+];
+
+/** Asks for the list of models, and tells what came of it and what the key store was asked for. */
+async function ask(
+  prefix: Prefix,
+  { lines, search = '', options }: Pick<Row, 'lines' | 'search' | 'options'>,
+  found: 'good' | 'disabled' | 'expired' | 'none' = 'good',
+): Promise<{ status: number; text: string; headers: object; asked: readonly string[] }> {
+  const asked: string[] = [];
+  const clock = fakeClock();
+  const key = { id: 'a', group: 'staff', disabled: found === 'disabled', quota: [] };
+  const gateway = createGateway({
+    keys: {
+      find: (secret) => {
+        asked.push(secret);
+        if (found === 'none') return undefined;
+        return found === 'expired' ? { ...key, expiresAtMs: clock.now() } : key;
+      },
+    },
+    quota: memoryQuotaStore(),
+    catalog: staticCatalog([]),
+    clock,
+    ...options,
+  });
+  const { status, body, headers } = await gateway.handle({
+    method: 'GET',
+    path: `${prefix}/models`,
+    search,
+    headers: asNodeJoins(lines),
+    rawHeaders: lines.flat(),
+    body: new Uint8Array(0),
+    onClose: () => {},
+  });
+  if (!(body instanceof Uint8Array)) throw new Error('a list is never streamed');
+  return { status, text: Buffer.from(body).toString(), headers, asked };
+}
+
+/** As `node:http` has it: the first of two `authorization`, all of any other. */
+function asNodeJoins(lines: Lines): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of lines) {
+    const key = name.toLowerCase();
+    const before = headers[key];
+    if (before === undefined) headers[key] = value;
+    else if (key !== 'authorization') headers[key] = `${before}, ${value}`;
+  }
+  return headers;
+}
+
+describe.each([
+  ['/v1', onV1],
+  ['/v1beta', onV1beta],
+] as const)('on %s', (prefix, rows) => {
+  it.each(rows)('$sent', async ({ found, status = found === undefined ? 401 : 200, ...sent }) => {
+    const answer = await ask(prefix, sent);
+
+    expect(answer.status).toBe(status);
+    expect(answer.asked).toEqual(found === undefined ? [] : [found]);
+  });
+});
+
+it('T01 a secret of our own kind reaches the store, a host’s own kind untouched too', async () => {
+  for (const secret of [
+    mintSecret(),
+    'sk-abc_DEF.123~/+=',
+    'TG_upper',
+    '!#$%&()*+-./:;<=>?@[\\]^_`{|}~',
+  ]) {
+    const { asked } = await ask('/v1', { lines: [['authorization', `Bearer ${secret}`]] });
+
+    expect(asked).toEqual([secret]);
+  }
+});
+
+it('T01 no forgery ever reaches the store, whatever stands in it', async () => {
+  const minted = mintSecret();
+  for (let index = 3; index < minted.length; index += 1) {
+    const other = minted[index] === 'A' ? 'B' : 'A';
+    const forged = minted.slice(0, index) + other + minted.slice(index + 1);
+    const { status, asked } = await ask('/v1', { lines: [['authorization', `Bearer ${forged}`]] });
+
+    expect({ status, asked }).toEqual({ status: 401, asked: [] });
+  }
+});
+
+it.each([
+  '/v1',
+  '/v1beta',
+] as const)('T02 every no is the same answer, byte for byte: %s', async (prefix) => {
+  const name = prefix === '/v1' ? 'authorization' : 'x-vendor-api-key';
+  const value = prefix === '/v1' ? 'Bearer abc' : 'abc';
+  const options = { ids: () => 'the-same-id-each-time' };
+  const sent = { lines: [[name, value]] as const, options };
+
+  const answers = [
+    await ask(prefix, { lines: [], options }),
+    await ask(prefix, { lines: [[name, 'not a key']], options }),
+    await ask(prefix, {
+      lines: [
+        [name, value],
+        [name, value],
+      ],
+      options,
+    }),
+    await ask(prefix, { lines: [[name, value.replace('abc', `${mintSecret()}x`)]], options }),
+    await ask(prefix, sent, 'none'),
+    await ask(prefix, sent, 'disabled'),
+    await ask(prefix, sent, 'expired'),
+  ];
+
+  const told = answers.map(({ status, text, headers }) => ({ status, text, headers }));
+  expect(told).toEqual(told.map(() => told[0]));
+  expect(told[0]?.status).toBe(401);
+  expect(told[0]?.headers).toMatchObject({ 'x-should-retry': 'false' });
+  expect(told[0]?.text).toContain(prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>');
+});
+
+it('an answer names every header that carries keys in Vary', async () => {
+  const { headers } = await ask('/v1', { lines: [] });
+
+  expect(headers).toMatchObject({ vary: 'authorization, x-vendor-api-key, x-goog-api-key' });
+});

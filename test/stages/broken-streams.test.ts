@@ -1,0 +1,238 @@
+/** Streams that do not come to their own end: what the caller reads, and what it is charged. */
+import { describe, expect, it } from 'vitest';
+import type { DrivenCall } from './driven-upstream.ts';
+import { type Scene, scene } from './scene.ts';
+import { ask, begun, chat, events, headersOf } from './scene-models.ts';
+
+type Streamed = 'chatStream' | 'nativeStream';
+const streamed: readonly Streamed[] = ['chatStream', 'nativeStream'];
+
+interface Row {
+  readonly fault: string;
+  readonly happens: (up: DrivenCall, stage: Scene) => void;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly status: number;
+  readonly sentence: RegExp;
+}
+
+const rows: readonly Row[] = [
+  {
+    fault: 'F46 an end without an end',
+    happens: (up) => up.end(),
+    outcome: 'broken',
+    reason: 'upstream_stream_truncated',
+    status: 502,
+    sentence: /upstream failed/,
+  },
+  {
+    fault: 'F35 a reset',
+    happens: (up) => up.breakOff('reset'),
+    outcome: 'broken',
+    reason: 'reset',
+    status: 502,
+    sentence: /upstream failed/,
+  },
+  {
+    fault: 'F49 a silence',
+    happens: (up) => up.breakOff('idle_timeout', { timedOut: true }),
+    outcome: 'broken',
+    reason: 'idle_timeout',
+    status: 504,
+    sentence: /did not answer in time/,
+  },
+  {
+    fault: 'F47 an error event',
+    happens: (up) => up.write(events({ error: { code: 500, message: 'secret', type: 'x' } })),
+    outcome: 'broken',
+    reason: 'upstream_error',
+    status: 502,
+    sentence: /upstream failed/,
+  },
+  {
+    fault: 'the time for all of it',
+    happens: (_up, { clock }) => clock.advance(900_000),
+    outcome: 'cut',
+    reason: 'total_timeout',
+    status: 504,
+    sentence: /did not answer in time/,
+  },
+  {
+    fault: 'F77 a shutdown',
+    happens: (_up, { gateway, clock }) => {
+      void gateway.close({ drainMs: 1 });
+      clock.advance(1);
+    },
+    outcome: 'cut',
+    reason: 'draining',
+    status: 503,
+    sentence: /shutting down/,
+  },
+];
+
+describe.each(rows)('$fault', ({ happens, outcome, reason, status, sentence }) => {
+  it.each(streamed)('%s', async (kind) => {
+    const set = scene();
+    const calling = set.start(ask[kind]);
+    const up = await set.upstream.next();
+    up.respond(200, headersOf(kind));
+    up.write(begun[kind]);
+    await calling.begun;
+
+    happens(up, set);
+    const answer = await calling.answer;
+
+    const { error } = lastError(answer.text);
+    expect(answer.isCut).toBe(false);
+    expect(answer.text.startsWith(begun[kind].slice(0, 20))).toBe(true);
+    expect(error.message).toMatch(sentence);
+    if (kind === 'nativeStream') expect(error.code).toBe(status);
+    const charge = kind === 'nativeStream' ? 20n : 13n;
+    const basis = kind === 'nativeStream' ? 'usage' : 'counted';
+    expect(await set.nextRecord()).toMatchObject({
+      status: 200,
+      outcome,
+      reason,
+      basis,
+      chargeNanos: charge,
+    });
+    expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+    expect(set.records).toHaveLength(1);
+  });
+});
+
+it('the time for all of it ends a call that has no headers yet, for nothing', async () => {
+  const { start, upstream, clock, nextRecord, state } = scene();
+
+  const calling = start(ask.chat);
+  await upstream.next();
+  clock.advance(900_000);
+
+  expect((await calling.answer).status).toBe(504);
+  expect(await nextRecord()).toMatchObject({
+    outcome: 'unknown',
+    reason: 'total_timeout',
+    chargeNanos: 0n,
+  });
+  expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
+  expect(upstream.calls).toHaveLength(1);
+});
+
+it('an image out of time is left pending, and its caller told to look', async () => {
+  const { start, upstream, clock, nextRecord, state } = scene();
+
+  const calling = start(ask.image);
+  await upstream.next();
+  clock.advance(900_000);
+  const answer = await calling.answer;
+
+  expect(answer.status).toBe(504);
+  expect(answer.text).toContain('may have been made');
+  expect(await nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'total_timeout' });
+  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+});
+
+it('F35 a big document that breaks off is cut, never ended', async () => {
+  const { start, upstream, nextRecord, state } = scene();
+
+  const calling = start(ask.chat);
+  const up = await upstream.next();
+  up.respond(200, headersOf('chat'));
+  up.write(`{"choices":[{"message":{"content":"${'x'.repeat(70_000)}`);
+  await calling.begun;
+  up.breakOff('reset');
+  const answer = await calling.answer;
+
+  expect(answer.isCut).toBe(true);
+  // Counted by its bytes, it would cost more than was held: the hold bounds the charge.
+  expect(await nextRecord()).toMatchObject({ outcome: 'broken', chargeNanos: 211n });
+  expect(await state()).toEqual({ held: 0n, used: 211n, inFlight: 0 });
+});
+
+describe('F72 a stream without a stated maximum', () => {
+  const held = 11n + 2n * 16_384n;
+  const asked = chat({ model: 'open', stream: true });
+  /** Some 13,000 tokens, counted: 80 % of the hold. */
+  const long = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(40_000) } }] });
+
+  async function running(
+    limitNanos: bigint,
+  ): Promise<{ set: Scene; up: DrivenCall; calling: ReturnType<Scene['start']> }> {
+    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos }] } });
+    const calling = set.start(asked);
+    const up = await set.upstream.next();
+    up.respond(200, headersOf('chatStream'));
+    up.write(begun.chatStream);
+    await calling.begun;
+    up.write(long);
+    return { set, up, calling };
+  }
+
+  it('holds as much again when 60 % are used', async () => {
+    const { set, up, calling } = await running(10n * held);
+    await turn();
+
+    set.clock.advance(10_000);
+    expect((await set.state()).held).toBe(2n * held);
+    up.write('data: [DONE]\n\n');
+    await calling.answer;
+
+    const { heldNanos, chargeNanos } = await set.nextRecord();
+    expect(heldNanos).toBe(2n * held);
+    expect(chargeNanos).toBeGreaterThan((held * 6n) / 10n);
+    expect(await set.state()).toEqual({ held: 0n, used: chargeNanos, inFlight: 0 });
+  });
+
+  it('runs on while its hold lasts where no more is granted, then is cut and charged', async () => {
+    const { set, up, calling } = await running(held);
+    await turn();
+    set.clock.advance(10_000);
+    await turn();
+    set.clock.advance(1_000);
+    expect(up.abortReason).toBeUndefined();
+
+    up.write(long);
+    await turn();
+    set.clock.advance(1_000);
+    const answer = await calling.answer;
+
+    expect(up.abortReason).toBe('hold_used_up');
+    expect(lastError(answer.text).error.message).toMatch(/quota of this key ran out/);
+    expect(await set.nextRecord()).toMatchObject({
+      outcome: 'cut',
+      reason: 'hold_used_up',
+      chargeNanos: held,
+    });
+    expect(await set.state()).toEqual({ held: 0n, used: held, inFlight: 0 });
+  });
+
+  it('whose maximum the caller states is never cut by its hold', async () => {
+    const limitNanos = 11n + 2n * 100n;
+    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos }] } });
+    const calling = set.start(chat({ model: 'open', stream: true, max_tokens: 100 }));
+    const up = await set.upstream.next();
+    up.respond(200, headersOf('chatStream'));
+    up.write(begun.chatStream);
+    await calling.begun;
+    up.write(long);
+    await turn();
+
+    set.clock.advance(60_000);
+    await turn();
+    set.clock.advance(1_000);
+    up.write('data: [DONE]\n\n');
+    await calling.answer;
+
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', heldNanos: limitNanos });
+  });
+});
+
+/** One turn of the event loop: what has been pushed has been passed on. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The error that ends the text: as an event, or bare behind it as Google has it. */
+function lastError(text: string): { error: { message: string; code: unknown } } {
+  return JSON.parse(text.slice(text.lastIndexOf('{"error"')).trim());
+}

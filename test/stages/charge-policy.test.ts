@@ -1,0 +1,44 @@
+/**
+ * What each ending costs is data: the default is the documented one, and a host may bring its own.
+ */
+import { expect, it } from 'vitest';
+import { chargePolicy } from '../../src/charge-policy.ts';
+import { scene } from './scene.ts';
+import { ask } from './scene-models.ts';
+
+it('§2.6 the default table', () => {
+  expect(chargePolicy).toEqual({
+    not_run: { whole: 'release', streamed: 'release', image: 'release' },
+    complete: { whole: 'usage', streamed: 'usage', image: 'usage' },
+    truncated: { whole: 'observed', streamed: 'observed', image: 'pend' },
+    failed: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
+    broken: { whole: 'observed', streamed: 'observed', image: 'pend' },
+    left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
+    left: { whole: 'observed', streamed: 'observed', image: 'usage' },
+    cut: { whole: 'observed', streamed: 'observed', image: 'pend' },
+  });
+});
+
+it.each([
+  ['release', { held: 0n, used: 0n }, 'policy'],
+  ['nothing', { held: 0n, used: 0n }, 'policy'],
+  ['pend', { held: 211n, used: 0n }, 'policy'],
+  ['observed', { held: 0n, used: 11n }, 'estimate'],
+] as const)('a host’s own table is used: a failure that costs %s', async (rule, state, basis) => {
+  const set = scene({
+    plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
+    options: { chargePolicy: { ...chargePolicy, failed: { ...chargePolicy.failed, whole: rule } } },
+  });
+
+  await set.call(ask.chat);
+
+  expect(await set.nextRecord()).toMatchObject({ basis, chargeNanos: state.used });
+  expect(await set.state()).toMatchObject(state);
+});
+
+it('a table of which a rule is missing is refused', () => {
+  const { not_run: _gone, ...rest } = chargePolicy;
+  const incomplete = JSON.parse(JSON.stringify(rest));
+
+  expect(() => scene({ options: { chargePolicy: incomplete } })).toThrow(/chargePolicy\.not_run/);
+});

@@ -1,0 +1,177 @@
+/**
+ * What a complete reply costs: by the upstream's figures, within bounds, else by what was counted.
+ */
+import { expect, it } from 'vitest';
+import { scene } from './scene.ts';
+import { ask, channel, chat, events, headersOf, image, model, whole } from './scene-models.ts';
+
+const choices = [
+  { index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' },
+];
+
+interface Row {
+  readonly usage: string;
+  readonly figures: unknown;
+  readonly charge: bigint;
+  readonly basis: 'usage' | 'counted';
+  readonly anomaly?: string;
+}
+
+/** A reply of 101 bytes and more is counted as 34 tokens and more: see each row. */
+const rows: readonly Row[] = [
+  {
+    usage: 'plain figures',
+    figures: { prompt_tokens: 10, completion_tokens: 5 },
+    charge: 20n,
+    basis: 'usage',
+  },
+  {
+    usage: 'zeros',
+    figures: { prompt_tokens: 0, completion_tokens: 0 },
+    charge: 0n,
+    basis: 'usage',
+  },
+  {
+    usage: 'more than was held, within two holds',
+    figures: { prompt_tokens: 11, completion_tokens: 150 },
+    charge: 311n,
+    basis: 'usage',
+  },
+  {
+    usage: 'more than two holds',
+    figures: { prompt_tokens: 11, completion_tokens: 90_000 },
+    charge: 422n,
+    basis: 'usage',
+    anomaly: 'overrun',
+  },
+  ...[
+    ['negative', { prompt_tokens: -10, completion_tokens: -5 }],
+    ['fractions', { prompt_tokens: 1.5, completion_tokens: 5 }],
+    ['texts', { prompt_tokens: '10', completion_tokens: '5' }],
+    ['beyond all sense', { prompt_tokens: 1e18, completion_tokens: 5 }],
+    ['missing', undefined],
+    ['null', null],
+  ].map(
+    ([usage, figures]): Row => ({
+      usage: String(usage),
+      figures,
+      charge: counted(figures),
+      basis: 'counted',
+      anomaly: 'missing',
+    }),
+  ),
+];
+
+/** The prompt's 11 tokens, and a token for three bytes of the reply, at most the hold. */
+function counted(usage: unknown): bigint {
+  const bytes = JSON.stringify({ choices, usage }).length;
+  const nanos = 11n + 2n * BigInt(Math.ceil(bytes / 3));
+  return nanos < 211n ? nanos : 211n;
+}
+
+it.each(rows)('T45 figures that are $usage', async ({ figures, charge, basis, anomaly }) => {
+  const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
+
+  await set.call(ask.chat);
+
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', basis, chargeNanos: charge });
+  expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+  expect(set.events.filter(({ type }) => type === 'usage_anomaly')).toEqual(
+    anomaly === undefined ? [] : [expect.objectContaining({ reason: anomaly })],
+  );
+});
+
+it.each([
+  ['as many images as were asked for', 2, 2, 1_000n],
+  ['fewer', 2, 1, 500n],
+  ['more: the rest is a gift', 2, 5, 1_000n],
+])('F40 %s', async (_how, n, made, charge) => {
+  const data = Array.from({ length: made }, () => ({ b64_json: 'aGk=' }));
+  const set = scene({ plays: [(up) => up.answer(200, { created: 1, data })] });
+
+  await set.call(image({ n }));
+
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: charge });
+  expect(await set.state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+});
+
+it('a native reply of a model priced by the image costs an image, never nothing', async () => {
+  const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
+  const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
+  const set = scene({
+    models: [model({ id: 'native', protocols: ['native'], channels: [gemini], price })],
+    plays: [whole('native')],
+  });
+
+  await set.call(ask.native);
+
+  expect(await set.nextRecord()).toMatchObject({ heldNanos: 500n, chargeNanos: 500n });
+});
+
+it('counting tokens is free', async () => {
+  const set = scene({ plays: [(up) => up.answer(200, { totalTokens: 3 })] });
+
+  const { status } = await set.call({ ...ask.native, path: '/v1beta/models/native:countTokens' });
+
+  expect(status).toBe(200);
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
+});
+
+it('a stream is charged by its figures whether its caller asked for them or not', async () => {
+  for (const stream_options of [undefined, { include_usage: true }]) {
+    const set = scene({ plays: [whole('chatStream')] });
+
+    const { text } = await set.call(chat({ stream: true, stream_options }));
+
+    expect(text.includes('"usage"')).toBe(stream_options !== undefined);
+    expect(await set.nextRecord()).toMatchObject({ basis: 'usage', chargeNanos: 20n });
+  }
+});
+
+it('a stream without figures is counted', async () => {
+  const delta = { choices: [{ index: 0, delta: { content: 'Hi!' }, finish_reason: 'stop' }] };
+  const set = scene({
+    plays: [(up) => up.answer(200, events(delta, '[DONE]'), headersOf('chatStream'))],
+  });
+
+  await set.call(ask.chatStream);
+
+  expect(await set.nextRecord()).toMatchObject({
+    outcome: 'complete',
+    basis: 'counted',
+    chargeNanos: 11n + 2n,
+  });
+});
+
+it('the record tells of the call, and holds neither body nor secret', async () => {
+  const set = scene({ plays: [whole('chat')], key: { metadata: { team: 'red' } } });
+
+  await set.call({ ...ask.chat, headers: { 'x-request-id': 'from-the-caller' } });
+  const record = await set.nextRecord();
+
+  expect(record).toEqual({
+    requestId: 'from-the-caller',
+    reservationId: 'scene-id-00000001',
+    keyId: 'caller',
+    group: 'staff',
+    metadata: { team: 'red' },
+    protocol: 'chat',
+    streamed: false,
+    modelId: 'chat',
+    channelId: 'openai-a',
+    upstreamModel: 'chat',
+    attempts: [{ channelId: 'openai-a', status: 200, reason: undefined, durationMs: 0 }],
+    startedAtMs: set.clock.now(),
+    durationMs: 0,
+    firstByteMs: 0,
+    status: 200,
+    outcome: 'complete',
+    reason: undefined,
+    usage: { inputTokens: 10, cachedInputTokens: 0, outputTokens: 5, images: 0 },
+    basis: 'usage',
+    heldNanos: 211n,
+    chargeNanos: 20n,
+    price: record.price,
+  });
+  expect(set.events).toEqual([{ type: 'call_ended', record }]);
+});

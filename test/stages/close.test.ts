@@ -1,0 +1,240 @@
+/** F77 how a gateway ends: new calls are refused, running ones end or are cut, the books closed. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { build } from 'tsup';
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import type { Model } from '../../src/ports/catalog.ts';
+import { inTime, pass, turns } from './failing.ts';
+import { scene } from './scene.ts';
+import { ask, begun, channel, chat, headersOf, kinds, model, whole } from './scene-models.ts';
+
+describe('a gateway that closes', () => {
+  it('refuses new calls and lists in the dialect of each, and ends the connection', async () => {
+    const { call, gateway } = scene();
+    await gateway.close();
+
+    for (const asked of [
+      ...kinds.map((kind) => ask[kind]),
+      { method: 'GET', path: '/v1/models' },
+    ]) {
+      const { status, headers, text } = await call(asked);
+
+      expect(status).toBe(503);
+      expect(headers).toMatchObject({ connection: 'close', 'retry-after': '1' });
+      expect(JSON.parse(text).error.message).toMatch(/shutting down/);
+    }
+  });
+
+  it('lets a stream come to its end, and closes the upstream behind it', async () => {
+    const { start, upstream, gateway, nextRecord } = scene();
+    const calling = start(ask.chatStream);
+    const up = await upstream.next();
+    up.respond(200, headersOf('chatStream'));
+    up.write(begun.chatStream);
+    await calling.begun;
+
+    const closed = gateway.close();
+    await turns();
+    expect(upstream.isClosed).toBe(false);
+    whole('chatStream')(up);
+    await closed;
+
+    expect((await calling.answer).text).toMatch(/\[DONE\]\n\n$/);
+    expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
+    expect(upstream.isClosed).toBe(true);
+  });
+
+  it('cuts what runs longer, whatever its moment, and leaves no hold but an image’s', async () => {
+    const { start, upstream, gateway, clock, state, records } = scene();
+    const dialling = start(ask.chat);
+    (await upstream.next()).dial();
+    const waiting = start(ask.native);
+    await upstream.next();
+    const image = start(ask.image);
+    await upstream.next();
+
+    const closed = gateway.close({ drainMs: 5_000 });
+    clock.advance(4_999);
+    await turns();
+    expect(records).toEqual([]);
+    clock.advance(1);
+    await closed;
+
+    const answers = await Promise.all([dialling, waiting, image].map(({ answer }) => answer));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(answers.map(({ headers }) => headers['x-should-retry'])).toEqual([
+      undefined,
+      undefined,
+      'false',
+    ]);
+    expect(records.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
+      'not_run draining',
+      'unknown draining',
+      'unknown draining',
+    ]);
+    expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+    expect(upstream.calls).toHaveLength(3);
+  });
+
+  it('cuts a call that was between two channels', async () => {
+    const { start, upstream, gateway, clock, records } = scene({
+      models: twoChannels(() => new Promise(() => {})),
+      plays: [(up) => up.answer(429, { error: { message: 'No.' } })],
+    });
+    const calling = start(ask.chat);
+    await upstream.next();
+    await turns();
+
+    const closed = gateway.close({ drainMs: 1 });
+    clock.advance(1);
+    await closed;
+
+    expect((await calling.answer).status).toBe(503);
+    expect(upstream.calls).toHaveLength(1);
+    expect(records.map(({ attempts }) => attempts.map(({ reason }) => reason))).toEqual([
+      ['upstream_rate_limited', 'draining'],
+    ]);
+  });
+
+  it('does not wait for ever for a body that does not come', async () => {
+    const { gateway, clock, upstream } = scene();
+
+    const headers = { authorization: 'Bearer caller-secret' };
+    void gateway.handle({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      search: '',
+      headers,
+      rawHeaders: Object.entries(headers).flat(),
+      body: new Readable({ read: () => {} }),
+      onClose: () => {},
+    });
+    await turns();
+
+    await inTime(clock, gateway.close({ drainMs: 1_000 }));
+
+    expect(upstream.isClosed).toBe(true);
+  });
+
+  it('closes once, however often it is told', async () => {
+    let flushes = 0;
+    const { gateway } = scene({
+      options: {
+        usage: {
+          record: () => {},
+          close: async () => {
+            flushes += 1;
+          },
+        },
+      },
+    });
+
+    await Promise.all([gateway.close(), gateway.close({ drainMs: 1 })]);
+    await gateway.close();
+
+    expect(flushes).toBe(1);
+  });
+
+  it('delivers what the stores are owed, and hands what they do not take to the host', async () => {
+    for (const isDown of [false, true]) {
+      let fails = true;
+      const { call, gateway, clock, nextRecord, state, events } = scene({
+        plays: [whole('chat')],
+        store: (quota) => ({
+          settle: (input) => {
+            if (fails) throw new StoreUnavailable('down');
+            return quota.settle(input);
+          },
+        }),
+      });
+      await call(ask.chat);
+      await nextRecord();
+
+      fails = isDown;
+      await inTime(clock, gateway.close());
+
+      const lost = events.filter(({ type }) => type === 'settlement_lost');
+      expect(lost).toHaveLength(isDown ? 1 : 0);
+      expect(await state()).toMatchObject({ used: isDown ? 0n : 20n });
+    }
+  });
+
+  it('flushes the usage sink last, and survives one that fails', async () => {
+    const order: string[] = [];
+    const { start, upstream, gateway, clock, events } = scene({
+      options: {
+        usage: {
+          record: () => void order.push('record'),
+          close: () => {
+            order.push('close');
+            return Promise.reject(new Error('disk full'));
+          },
+        },
+      },
+    });
+    const calling = start(chat());
+    await upstream.next();
+
+    const closed = gateway.close({ drainMs: 1 });
+    clock.advance(1);
+    await closed;
+    await calling.answer;
+
+    expect(order).toEqual(['record', 'close']);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'port_failed', port: 'usage', operation: 'close' }),
+    );
+    expect(upstream.isClosed).toBe(true);
+  });
+
+  it('asks its stores for nothing any more', async () => {
+    const asked: string[] = [];
+    const { gateway, clock } = scene({
+      store: (quota) => ({
+        sweep: (options) => {
+          asked.push('sweep');
+          return quota.sweep(options);
+        },
+      }),
+    });
+    await gateway.close();
+
+    await pass(clock, 120_000);
+
+    expect(asked).toEqual([]);
+  });
+});
+
+it('a process whose gateway has closed ends by itself: nothing is left open', async () => {
+  const root = join(import.meta.dirname, '../..');
+  const outDir = join(root, '.build/closing-gateway');
+  await build({
+    entry: { gateway: join(import.meta.dirname, 'closing-gateway.ts') },
+    outDir,
+    config: false,
+    tsconfig: join(root, 'tsconfig.json'),
+    format: 'esm',
+    target: 'node20',
+    silent: true,
+  });
+
+  const child = fork(join(outDir, 'gateway.js'), { stdio: 'pipe' });
+  let said = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const [code] = await once(child, 'exit');
+
+  expect({ code, said }).toEqual({
+    code: 0,
+    said: 'complete 200, cut 200 with an error, closed\n',
+  });
+}, 30_000);
+
+/** A second channel whose secret comes by this function. */
+function twoChannels(credential: () => Promise<string>): readonly Model[] {
+  return [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1, credential })] })];
+}

@@ -1,0 +1,161 @@
+/** An upstream client whose every step a test makes by hand: no socket, no time, no chance. */
+import { UpstreamError, type UpstreamStage } from '../../src/errors.ts';
+import type { HeaderMap } from '../../src/http.ts';
+import type {
+  ByteSink,
+  UpstreamBody,
+  UpstreamClient,
+  UpstreamRequest,
+} from '../../src/ports/upstream-client.ts';
+import { transportError } from '../../src/upstream/transport-error.ts';
+
+/** One call that reached the upstream. */
+export interface DrivenCall {
+  readonly request: UpstreamRequest;
+  /** The reason of the gateway's giving up; undefined while it has not. */
+  readonly abortReason: string | undefined;
+  /** Resolves with the reason when the gateway gives the call up. */
+  readonly aborted: Promise<string>;
+  /** Not connected yet: nothing has been sent. */
+  dial(): void;
+  /** Sends status and headers. */
+  respond(status: number, headers?: HeaderMap): void;
+  write(text: string | Uint8Array): void;
+  end(): void;
+  /** Status, headers and body in one go. */
+  answer(status: number, body: unknown, headers?: HeaderMap): void;
+  /** Breaks the call at the stage it has come to, or at the one named. */
+  breakOff(reason: string, details?: { readonly stage?: UpstreamStage; timedOut?: boolean }): void;
+}
+
+/** What is done with a call at once. */
+export type Play = (call: DrivenCall) => void;
+
+/** The client, and its calls. */
+export interface DrivenUpstream extends UpstreamClient {
+  readonly calls: readonly DrivenCall[];
+  readonly isClosed: boolean;
+  /** Hands out each call once, oldest first; waits for one that has not come yet. */
+  next(): Promise<DrivenCall>;
+}
+
+/** Plays the first calls by `plays`, one each; what comes after them waits for the test. */
+export function drivenUpstream(...plays: readonly Play[]): DrivenUpstream {
+  const calls: DrivenCall[] = [];
+  const untaken: DrivenCall[] = [];
+  const waiters: ((call: DrivenCall) => void)[] = [];
+  let isClosed = false;
+  return {
+    calls,
+    get isClosed() {
+      return isClosed;
+    },
+    next: () => {
+      const call = untaken.shift();
+      if (call !== undefined) return Promise.resolve(call);
+      return new Promise((resolve) => {
+        waiters.push(resolve);
+      });
+    },
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        const call = drivenCall(request, resolve, reject);
+        const play = plays[calls.length];
+        calls.push(call);
+        play?.(call);
+        const waiter = waiters.shift();
+        if (waiter === undefined) untaken.push(call);
+        else waiter(call);
+      }),
+    close: async () => {
+      isClosed = true;
+    },
+  };
+}
+
+function drivenCall(
+  request: UpstreamRequest,
+  resolve: (response: Awaited<ReturnType<UpstreamClient['send']>>) => void,
+  reject: (error: Error) => void,
+): DrivenCall {
+  const written: Uint8Array[] = [];
+  let sink: ByteSink | undefined;
+  let stage: UpstreamStage = 'sent';
+  let ending: 'open' | 'ended' | Error = 'open';
+  let abortReason: string | undefined;
+  let tellAborted: (reason: string) => void = () => {};
+  const aborted = new Promise<string>((told) => {
+    tellAborted = told;
+  });
+
+  const noteAbort = (reason: string): void => {
+    abortReason ??= reason;
+    tellAborted(reason);
+  };
+  const finish = (): void => {
+    if (sink === undefined || ending === 'open') return;
+    if (ending === 'ended') sink.end();
+    else sink.fail(ending);
+  };
+  const fail = (error: Error): void => {
+    if (ending !== 'open') return;
+    ending = error;
+    reject(error);
+    finish();
+  };
+  const body: UpstreamBody = {
+    takeWhole: () => undefined,
+    start: (target) => {
+      sink = target;
+      for (const chunk of written.splice(0)) target.write(chunk);
+      finish();
+    },
+    pause: () => {},
+    resume: () => {},
+    abort: () => {
+      if (ending !== 'open') return;
+      ending = new UpstreamError('body', 'aborted');
+      noteAbort('aborted');
+    },
+  };
+  const call: DrivenCall = {
+    request,
+    get abortReason() {
+      return abortReason;
+    },
+    aborted,
+    dial: () => {
+      stage = 'connect';
+    },
+    respond: (status, headers = {}) => {
+      stage = 'body';
+      resolve({ status, headers, body });
+    },
+    write: (text) => {
+      if (ending !== 'open') return;
+      const chunk = Buffer.from(text);
+      if (sink === undefined) written.push(chunk);
+      else sink.write(chunk);
+    },
+    end: () => {
+      if (ending !== 'open') return;
+      ending = 'ended';
+      finish();
+    },
+    answer: (status, value, headers = { 'content-type': 'application/json' }) => {
+      call.respond(status, headers);
+      call.write(typeof value === 'string' ? value : JSON.stringify(value));
+      call.end();
+    },
+    breakOff: (reason, details = {}) =>
+      fail(
+        new UpstreamError(details.stage ?? stage, reason, { timedOut: details.timedOut ?? false }),
+      ),
+  };
+  request.onAbort((error) => {
+    const failure = transportError(error, stage);
+    noteAbort(failure.reason);
+    fail(failure);
+  });
+  return call;
+}

@@ -1,0 +1,98 @@
+/** What a host hands in beside the stores may fail too, and the gateway looks after its store. */
+import { describe, expect, it } from 'vitest';
+import { failures, inTime, pass, turns } from './failing.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, channel, kinds, model, whole } from './scene-models.ts';
+
+describe('F76 hooks of the host that misbehave change nothing', () => {
+  it.each(failures)('a usage sink that $how', async ({ fail }) => {
+    for (const kind of kinds) {
+      const { call, clock, state, events } = scene({
+        plays: [whole(kind)],
+        options: { usage: { record: fail, close: async () => {} } },
+      });
+
+      expect((await inTime(clock, call(ask[kind]))).status).toBe(200);
+      await pass(clock, 2_000);
+
+      expect(await state()).toMatchObject({ held: 0n, inFlight: 0 });
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: 'port_failed', port: 'usage', operation: 'record' }),
+      );
+    }
+  });
+
+  it.each(failures)('a listener that $how', async ({ fail }) => {
+    const { call, nextRecord, state } = scene({
+      plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
+      options: { onEvent: fail },
+    });
+
+    expect((await call(ask.chat)).status).toBe(502);
+    await nextRecord();
+    expect(await state()).toEqual(untouched);
+  });
+
+  it('ids that throw', async () => {
+    const { call } = scene({
+      options: {
+        ids: () => {
+          throw new Error('no entropy');
+        },
+      },
+    });
+
+    expect((await call(ask.chat)).status).toBe(500);
+  });
+
+  it.each(failures)('a credential that $how: the next channel is asked', async ({ fail }) => {
+    const channels = [channel({ credential: fail }), channel({ id: 'openai-b', priority: 1 })];
+    const { call, clock, nextRecord } = scene({
+      models: [model({ channels })],
+      plays: [whole('chat')],
+    });
+
+    expect((await inTime(clock, call(ask.chat))).status).toBe(200);
+    expect(await nextRecord()).toMatchObject({
+      attempts: [{ reason: 'credential_unavailable', status: undefined }, { reason: undefined }],
+    });
+  });
+});
+
+describe('the care for the quota store', () => {
+  it('asks it once whether it is fit, and tells what is wrong with it', async () => {
+    const { events } = scene({
+      store: () => ({
+        check: async () => ({ ok: false, problems: ['evicts keys'] }),
+      }),
+    });
+    await turns();
+
+    expect(events).toEqual([
+      {
+        type: 'port_failed',
+        requestId: undefined,
+        port: 'quota',
+        operation: 'check',
+        reason: 'evicts keys',
+      },
+    ]);
+  });
+
+  it('sweeps leases that nobody touches any more', async () => {
+    let sweeps = 0;
+    const { clock } = scene({
+      store: (quota) => ({
+        sweep: (options) => {
+          sweeps += 1;
+          return quota.sweep(options);
+        },
+      }),
+    });
+
+    await pass(clock, 120_000);
+
+    expect(sweeps).toBeGreaterThan(3);
+    expect(sweeps).toBeLessThan(10);
+  });
+});

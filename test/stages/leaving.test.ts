@@ -1,0 +1,160 @@
+/** Callers that leave: at every moment, on every protocol, the call is ended exactly once. */
+import { describe, expect, it } from 'vitest';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import type { Play } from './driven-upstream.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';
+
+const cheap = kinds.filter((kind) => kind !== 'image');
+
+describe('a caller that leaves', () => {
+  it.each(kinds)('before anything is sent is charged nothing: %s', async (kind) => {
+    const asked = gate();
+    const answered = gate();
+    const plain = scene();
+    const slow = scene({
+      options: {
+        quota: {
+          ...plain.quota,
+          reserve: async (input) => {
+            asked.open();
+            await answered.opened;
+            return plain.quota.reserve(input);
+          },
+        },
+      },
+    });
+
+    const calling = slow.start(ask[kind]);
+    await asked.opened;
+    calling.leave();
+    answered.open();
+    await calling.answer;
+
+    expect(await slow.nextRecord()).toMatchObject({
+      status: 499,
+      outcome: 'not_run',
+      reason: 'caller_left',
+      chargeNanos: 0n,
+      attempts: [],
+    });
+    expect(slow.upstream.calls).toEqual([]);
+    expect(await plain.state()).toEqual(untouched);
+  });
+
+  it.each(cheap)('while a channel is being dialled is charged nothing: %s', async (kind) => {
+    const { start, upstream, nextRecord, state } = scene({ plays: [(up) => up.dial()] });
+
+    const calling = start(ask[kind]);
+    await upstream.next();
+    calling.leave();
+    await calling.answer;
+
+    expect(await nextRecord()).toMatchObject({ status: 499, outcome: 'not_run', chargeNanos: 0n });
+    expect(await state()).toEqual(untouched);
+  });
+
+  it.each(cheap)('before the headers aborts the upstream, for 0: %s', async (kind) => {
+    const { start, upstream, nextRecord, state, eventTypes } = scene();
+
+    const calling = start(ask[kind]);
+    const up = await upstream.next();
+    calling.leave();
+
+    expect(up.abortReason).toBe('caller_left');
+    expect(await nextRecord()).toMatchObject({
+      status: 499,
+      outcome: 'unknown',
+      reason: 'caller_left',
+      basis: 'policy',
+      chargeNanos: 0n,
+      attempts: [{ reason: 'caller_left' }],
+    });
+    expect(await state()).toEqual(untouched);
+    expect(eventTypes()).toEqual(['call_ended']);
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it.each([
+    'chatStream',
+    'nativeStream',
+  ] as const)('mid-stream aborts the upstream and pays for what came: %s', async (kind) => {
+    const { start, upstream, nextRecord, state } = scene();
+
+    const calling = start(ask[kind]);
+    const up = await upstream.next();
+    up.respond(200, headersOf(kind));
+    up.write(begun[kind]);
+    await calling.begun;
+    calling.leave();
+    await calling.answer;
+
+    expect(up.abortReason).toBe('aborted');
+    const record = await nextRecord();
+    // Gemini gives figures with every event: 10 and 5 tokens. OpenAI's are counted.
+    const charge = kind === 'nativeStream' ? 20n : 11n + 2n;
+    expect(record).toMatchObject({ status: 499, outcome: 'caller_left', chargeNanos: charge });
+    expect(record.basis).toBe(kind === 'nativeStream' ? 'usage' : 'counted');
+    expect(await state()).toEqual({ held: 0n, used: charge, inFlight: 0 });
+  });
+});
+
+describe('an image whose caller leaves', () => {
+  const moments: readonly (readonly [string, Play])[] = [
+    ['before the headers', () => {}],
+    ['after the headers', (up) => up.respond(200, headersOf('image'))],
+  ];
+
+  it.each(moments)('%s runs to its end, is charged, and keeps its place', async (_moment, play) => {
+    const { start, call, upstream, nextRecord, state } = scene({
+      plays: [play],
+      options: { maxConcurrentCalls: 1 },
+    });
+
+    const calling = start(ask.image);
+    const up = await upstream.next();
+    calling.leave();
+    expect(up.abortReason).toBeUndefined();
+    expect((await call(ask.chat)).status).toBe(503);
+    expect(await state()).toEqual({ held: heldNanos.image, used: 0n, inFlight: 1 });
+    up.answer(200, replies.image);
+
+    expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
+    expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
+    await calling.answer;
+    expect((await call({ ...ask.chat, body: {} })).status).toBe(400);
+  });
+
+  it('in the middle of a big reply is charged when the rest has come', async () => {
+    const { start, upstream, nextRecord, state } = scene();
+    const picture = 'A'.repeat(100_000);
+
+    const calling = start(ask.image);
+    const up = await upstream.next();
+    up.respond(200, headersOf('image'));
+    up.write(`{"created":1,"data":[{"b64_json":"${picture}`);
+    await calling.begun;
+    calling.leave();
+    await calling.answer;
+    expect(up.abortReason).toBeUndefined();
+    up.write('AAAA"}]}');
+    up.end();
+
+    expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
+    expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
+  });
+});
+
+it('a reply that is settled is not ended again by a caller that leaves then', async () => {
+  const { start, nextRecord, records, state } = scene({
+    plays: [(up) => up.answer(200, replies.chatStream, headersOf('chatStream'))],
+  });
+
+  const calling = start(ask.chatStream);
+  await calling.answer;
+  await nextRecord();
+  calling.leave();
+
+  expect(records).toHaveLength(1);
+  expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+});

@@ -1,0 +1,191 @@
+/** The model lists: what a key may use, in the shape and the pages of each prefix (WIRE §5). */
+import { describe, expect, it } from 'vitest';
+import type { Model } from '../../src/ports/catalog.ts';
+import { type Answer, type Scene, scene } from './scene.ts';
+import { model } from './scene-models.ts';
+
+const get = (path: string, search = '') => ({ method: 'GET', path, search });
+
+/** A native model of this id. */
+const native = (id: string): Model => model({ id, protocols: ['native'] });
+
+async function names(set: Scene, search: string): Promise<{ names: string[]; token?: string }> {
+  const { text } = await set.call(get('/v1beta/models', search));
+  const { models, nextPageToken, ...rest } = JSON.parse(text);
+  expect(rest).toEqual({});
+  return {
+    names: models.map(({ name }: { name: string }) => name),
+    ...(nextPageToken === undefined ? {} : { token: nextPageToken }),
+  };
+}
+
+describe('GET /v1beta/models', () => {
+  const many = Array.from({ length: 120 }, (_, index) => native(`m${index}`));
+
+  it.each([
+    ['', [50, 50, 20]],
+    ['pageSize=0', [50, 50, 20]],
+    ['pageSize=', [50, 50, 20]],
+    ['pageSize=1000', [120]],
+    ['pageSize=999999999', [120]],
+    ['pageSize=40', [40, 40, 40]],
+    ['pageSize=119', [119, 1]],
+  ])('comes in pages, the last without a token: ?%s', async (search, sizes) => {
+    const set = scene({ models: many });
+
+    const pages: (readonly string[])[] = [];
+    let token: string | undefined = '';
+    while (token !== undefined && pages.length < 10) {
+      const page = await names(set, `${search}&pageToken=${token}`);
+      pages.push(page.names);
+      token = page.token;
+    }
+
+    expect(pages.map(({ length }) => length)).toEqual(sizes);
+    expect(pages.flat()).toEqual(many.map(({ id }) => `models/${id}`));
+  });
+
+  it('is empty, without a token, where there is no model', async () => {
+    expect(await names(scene({ models: [] }), '')).toEqual({ names: [] });
+  });
+
+  it.each([
+    'pageSize=-1',
+    'pageSize=ten',
+    'pageSize=1.5',
+    'pageToken=nonsense',
+    'pageToken=%00',
+  ])('refuses ?%s, and names it', async (search) => {
+    const { status, text } = await scene({ models: many }).call(get('/v1beta/models', search));
+
+    expect(status).toBe(400);
+    expect(JSON.parse(text).error).toMatchObject({ status: 'INVALID_ARGUMENT' });
+    expect(text).toContain(search.split('=')[0]);
+  });
+
+  it('goes on behind the model that its token names, whatever came before it', async () => {
+    const first = scene({ models: many.slice(0, 10) });
+    const { token } = await names(first, 'pageSize=3');
+    const second = scene({ models: [native('new'), ...many.slice(2, 10)] });
+
+    const page = await names(second, `pageSize=2&pageToken=${token}`);
+
+    expect(page.names).toEqual(['models/m3', 'models/m4']);
+  });
+
+  it('gives each model in Google’s shape', async () => {
+    const full = model({
+      id: 'g',
+      protocols: ['native'],
+      displayName: 'G',
+      description: 'A model.',
+      contextTokens: 1_000,
+    });
+
+    const { text } = await scene({ models: [full] }).call(get('/v1beta/models/g'));
+
+    expect(JSON.parse(text)).toEqual({
+      name: 'models/g',
+      baseModelId: 'g',
+      version: '001',
+      displayName: 'G',
+      description: 'A model.',
+      inputTokenLimit: 1_000,
+      outputTokenLimit: 100,
+      supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    });
+  });
+});
+
+describe('GET /v1/models', () => {
+  it('gives each model in OpenAI’s shape', async () => {
+    const { text } = await scene({ models: [model({ createdAtSeconds: 7 })] }).call(
+      get('/v1/models'),
+    );
+
+    const entry = { id: 'chat', object: 'model', created: 7, owned_by: 'Acme' };
+    expect(JSON.parse(text)).toEqual({ object: 'list', data: [entry] });
+  });
+
+  it('names a model of two protocols once', async () => {
+    const both = model({ id: 'both', protocols: ['images', 'chat', 'native'] });
+
+    expect(ids(await scene({ models: [both] }).call(get('/v1/models')))).toEqual(['both']);
+  });
+});
+
+describe('what a key sees', () => {
+  const models = [
+    model({ id: 'a-chat' }),
+    model({ id: 'an-image', protocols: ['images'] }),
+    model({ id: 'a-native', protocols: ['native'] }),
+    model({ id: 'both', protocols: ['chat', 'native'], aliases: ['latest'] }),
+    model({ id: 'of-others', groups: ['others'], protocols: ['chat', 'native'] }),
+    model({ id: 'of-nobody', groups: [], protocols: ['chat', 'native'] }),
+    model({ id: '__proto__' }),
+    model({ id: 'vendor/name:free' }),
+  ];
+
+  it('is what its group may use, by protocol', async () => {
+    const set = scene({ models });
+
+    expect(ids(await set.call(get('/v1/models')))).toEqual([
+      'a-chat',
+      'both',
+      '__proto__',
+      'vendor/name:free',
+      'an-image',
+    ]);
+    expect((await names(set, '')).names).toEqual(['models/a-native', 'models/both']);
+  });
+
+  it.each([
+    ['/v1/models/a-chat', 'a-chat'],
+    ['/v1/models/an-image', 'an-image'],
+    ['/v1/models/latest', 'both'],
+    ['/v1/models/__proto__', '__proto__'],
+    ['/v1/models/vendor/name:free', 'vendor/name:free'],
+    ['/v1/models/vendor%2Fname%3Afree', 'vendor/name:free'],
+    ['/v1beta/models/latest', 'models/both'],
+  ])('one by one: %s', async (path, name) => {
+    const { status, text } = await scene({ models }).call(get(path));
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject(path.startsWith('/v1beta') ? { name } : { id: name });
+  });
+
+  it.each([
+    '/v1/models/of-others',
+    '/v1/models/of-nobody',
+    '/v1/models/a-native',
+    '/v1/models/A-CHAT',
+    '/v1/models/constructor',
+    '/v1beta/models/a-chat',
+    '/v1beta/models/of-others',
+  ])('is not there for it, as what is not there at all: %s', async (path) => {
+    const hidden = await scene({ models }).call(get(path));
+    const missing = await scene({ models: [] }).call(get(path));
+
+    expect(hidden.status).toBe(404);
+    expect(hidden).toEqual(missing);
+  });
+});
+
+it('a list costs nothing, and runs while every place is taken', async () => {
+  const { start, call, upstream, state } = scene({ options: { maxConcurrentCalls: 1 } });
+
+  const calling = start({
+    path: '/v1/chat/completions',
+    body: { model: 'chat', messages: [{ role: 'user' }] },
+  });
+  await upstream.next();
+  const before = await state();
+
+  expect((await call(get('/v1/models'))).status).toBe(200);
+  expect(await state()).toEqual(before);
+  calling.leave();
+});
+
+function ids({ text }: Answer): readonly string[] {
+  return JSON.parse(text).data.map(({ id }: { id: string }) => id);
+}

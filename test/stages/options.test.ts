@@ -1,0 +1,91 @@
+/** Options that can't be: each is refused at start-up, by its name and with the cure. */
+import { expect, it } from 'vitest';
+import { defaultOptions, type GatewayOptions, settingsOf } from '../../src/options.ts';
+import { mad } from './failing.ts';
+
+const find = (): undefined => undefined;
+const quota = {
+  ...Object.fromEntries(
+    ['reserve', 'extend', 'settle', 'release', 'sweep', 'read', 'adjust', 'check', 'close'].map(
+      (name) => [name, find],
+    ),
+  ),
+};
+const ports = { keys: { find }, quota, catalog: { find, list: find } };
+
+/** What no type would let a host write. */
+function written(options: unknown): GatewayOptions {
+  return mad(options)();
+}
+
+const unfit = [undefined, null, 'x', 5, {}];
+const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 5n, []];
+const rows: readonly (readonly [option: string, values: readonly unknown[], says: RegExp])[] = [
+  ['keys', unfit, /must be an object with find\(\)\. memoryKeyStore\(\) makes one\.$/],
+  [
+    'quota',
+    [...unfit, { reserve: find }],
+    /with reserve\(\), .*check\(\)\. memoryQuotaStore\(\) makes one\.$/,
+  ],
+  ['catalog', [...unfit, { find }], /with find\(\), list\(\)\. staticCatalog\(\) makes one\.$/],
+  ['rateLimiter', [null, {}, find], /with consume\(\)\. Leave it out for the default\.$/],
+  ['usage', [null, { record: find }], /with record\(\), close\(\)\. Leave it out/],
+  ['upstream', [null, { send: find }], /with send\(\), close\(\)\. Leave it out/],
+  ['clock', [null, Date, { now: find }], /with now\(\), monotonicMs\(\), every\(\)\. Leave it out/],
+  ['nativeKeyHeaders', [[], 'x-key', null, {}], /must be a list of header names in lower case/],
+  ['nativeKeyHeaders.0', [['X-Key'], ['x key'], [5], ['']], /must be a list of header names/],
+  ['allowQueryKey', ['yes', 1, null], /must be true or false\. Leave it out/],
+  ['maxBodyBytes', noCount, /must be a positive integer\. Leave it out/],
+  ['maxImageBodyBytes', noCount, /must be a positive integer\. Leave it out/],
+  ['maxBufferedBytes', noCount, /must be a positive integer\. Leave it out/],
+  ['maxConcurrentCalls', noCount, /must be a positive integer\. Leave it out/],
+  ['timeouts', [null, 5, 'x'], /must be an object\. Leave it out/],
+  ['leaseMs', [...noCount, 999, 900_001], /must be an integer from 1,000 to 900,000 ms\. Leave/],
+  ['storeTimeoutMs', noCount, /must be a positive integer of ms\. Leave it out/],
+  ['storeTimeoutMs', [2 ** 31], /must be at most 2147483647 ms\. Leave it out/],
+  ['chargePolicy', [null, 'x', 5], /must be an object\. Spread the exported chargePolicy/],
+  ['chargePolicy.not_run', [{}], /must be an object\. Spread the exported chargePolicy/],
+  ['onEvent', [null, {}, 'x'], /must be a function\. Leave it out/],
+  ['ids', [null, 'x'], /must be a function\. Leave it out/],
+  ['random', [null, 0.5], /must be a function\. Leave it out/],
+];
+
+it.each(rows)('%s', (option, values, says) => {
+  const [name = ''] = option.split('.');
+  for (const value of values) {
+    const refused = () => settingsOf(written({ ...ports, [name]: value }));
+
+    expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+    expect(refused).toThrow(new RegExp(`^options\\.${option} .*${says.source}`));
+  }
+});
+
+it.each(Object.keys(defaultOptions.timeouts))('timeouts.%s', (name) => {
+  for (const value of noCount) {
+    expect(() => settingsOf(written({ ...ports, timeouts: { [name]: value } }))).toThrow(
+      new RegExp(`^options\\.timeouts\\.${name} must be a positive integer of ms\\. Leave it out`),
+    );
+  }
+});
+
+it.each([
+  [{ ...ports, maxBodySize: 5 }, 'maxBodySize'],
+  [{ ...ports, timeouts: { connect: 5 } }, 'timeouts.connect'],
+])('a name that no option has: %#', (options, name) => {
+  expect(() => settingsOf(written(options))).toThrow(
+    `options.${name} does not exist. Take it out, or look for its name`,
+  );
+});
+
+it.each([undefined, null, 5, 'x'])('options that are %o', (options) => {
+  expect(() => settingsOf(written(options))).toThrow(/^options must be an object/);
+});
+
+it('undefined is as good as left out', () => {
+  const names = rows.map(([name]) => name).filter((name) => !(name in ports || name.includes('.')));
+  const absent = Object.fromEntries(names.map((name) => [name, undefined]));
+
+  const settings = settingsOf(written({ ...ports, ...absent, timeouts: { idleMs: undefined } }));
+
+  expect(settings).toMatchObject(defaultOptions);
+});

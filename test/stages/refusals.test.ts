@@ -1,0 +1,181 @@
+/** Whoever we refuse holds nothing, is charged nothing, and reaches no upstream. */
+import { expect, it } from 'vitest';
+import type { Model } from '../../src/ports/catalog.ts';
+import type { ApiKey } from '../../src/ports/key-store.ts';
+import { type Asked, type SceneSetup, scene, untouched } from './scene.ts';
+import { ask, channel, chat, image, model } from './scene-models.ts';
+
+interface Row {
+  readonly refusal: string;
+  readonly asked?: Asked;
+  readonly setup?: SceneSetup;
+  readonly status: number;
+  readonly code: string | null;
+}
+
+const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
+const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
+const unrouted = { code: 'no_channel', status: 503 } as const;
+
+const rows: readonly Row[] = [
+  { refusal: 'no such path', asked: { path: '/v1/embeddings' }, status: 404, code: 'unknown_url' },
+  {
+    refusal: 'a wrong method',
+    asked: { ...ask.chat, method: 'PUT' },
+    status: 405,
+    code: 'method_not_allowed',
+  },
+  {
+    refusal: 'an unknown secret',
+    asked: { ...ask.chat, headers: { authorization: 'Bearer nobody' } },
+    status: 401,
+    code: 'invalid_api_key',
+  },
+  {
+    refusal: 'a disabled key',
+    setup: key({ disabled: true }),
+    status: 401,
+    code: 'invalid_api_key',
+  },
+  {
+    refusal: 'an expired key',
+    setup: key({ expiresAtMs: 1 }),
+    status: 401,
+    code: 'invalid_api_key',
+  },
+  { refusal: 'no JSON', asked: { ...ask.chat, body: '{' }, status: 400, code: null },
+  { refusal: 'no messages', asked: chat({ messages: [] }), status: 400, code: null },
+  {
+    refusal: 'another content type',
+    asked: { ...ask.chat, headers: { 'content-type': 'text/plain' } },
+    status: 415,
+    code: 'unsupported_media_type',
+  },
+  {
+    refusal: 'a body too large',
+    setup: { options: { maxBodyBytes: 10 } },
+    status: 413,
+    code: 'body_too_large',
+  },
+  {
+    refusal: 'more bytes than the gateway may buffer',
+    setup: { options: { maxBufferedBytes: 10 } },
+    status: 503,
+    code: 'overloaded',
+  },
+  {
+    refusal: 'an unknown model',
+    asked: chat({ model: 'x' }),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    refusal: 'a model of another protocol',
+    asked: chat({ model: 'image' }),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    refusal: 'a model of another group',
+    asked: chat({ model: 'foreign' }),
+    status: 403,
+    code: 'model_not_allowed',
+  },
+  {
+    refusal: 'too many candidates',
+    asked: chat({ n: 3 }),
+    setup: models({ maxCandidates: 2 }),
+    status: 400,
+    code: null,
+  },
+  {
+    refusal: 'the rate limiter',
+    setup: { options: { rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1 }) } } },
+    status: 429,
+    code: 'rate_limit_exceeded',
+  },
+  {
+    refusal: 'a size without a price',
+    asked: image({ size: '1x1' }),
+    status: 400,
+    code: null,
+  },
+  {
+    refusal: 'too little quota',
+    setup: key({ quota: [{ id: 'caller', period: 'total', limitNanos: 210n }] }),
+    status: 403,
+    code: 'insufficient_quota',
+  },
+  {
+    refusal: 'a subject without a limit',
+    setup: key({ quota: [{ id: 'caller', period: 'total' }] }),
+    status: 403,
+    code: 'insufficient_quota',
+  },
+  {
+    refusal: 'a key without quota',
+    setup: key({ quota: [] }),
+    status: 403,
+    code: 'insufficient_quota',
+  },
+  { refusal: 'no channel', setup: models({ channels: [] }), ...unrouted },
+  {
+    refusal: 'only weightless channels',
+    setup: models({ channels: [channel({ weight: 0 })] }),
+    ...unrouted,
+  },
+  {
+    refusal: 'a price that every channel excludes',
+    setup: models({ channels: [channel({ maxPriceNanos: 1n })] }),
+    ...unrouted,
+  },
+  {
+    refusal: 'no channel that speaks the protocol',
+    setup: models({ channels: [channel({ dialect: 'gemini' })] }),
+    ...unrouted,
+  },
+];
+
+it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code }) => {
+  const { call, state, upstream } = scene(setup);
+
+  const answer = await call(asked);
+
+  expect(answer.status).toBe(status);
+  expect(JSON.parse(answer.text).error.code).toBe(code);
+  expect(upstream.calls).toEqual([]);
+  expect(await state()).toEqual(untouched);
+});
+
+it.each([
+  ['none_configured', models({ channels: [] })],
+  ['price_restriction', models({ channels: [channel({ maxPriceNanos: 1n })] })],
+  ['protocol', models({ channels: [channel({ dialect: 'gemini' })] })],
+])('a host is told why no channel could serve: %s', async (reason, setup) => {
+  const { call, events, nextRecord } = scene(setup);
+
+  const answer = await call(ask.chat);
+
+  expect(JSON.parse(answer.text).error.message).toBe('No available Acme accounts');
+  expect(answer.headers['retry-after']).toBe('10');
+  expect(events).toContainEqual(expect.objectContaining({ type: 'no_channel', reason }));
+  expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n, attempts: [] });
+});
+
+it('a refused call frees its place: a gateway for one call serves the next', async () => {
+  const { call } = scene({ options: { maxConcurrentCalls: 1 } });
+
+  const refused = rows.filter(({ setup }) => setup === undefined);
+
+  for (const { asked = ask.chat } of refused) await call(asked);
+
+  expect((await call(chat({ model: 'x' }))).status).toBe(404);
+});
+
+it('a body that never came whole frees its place and its bytes', async () => {
+  const { call } = scene({ options: { maxConcurrentCalls: 1, maxBufferedBytes: 100 } });
+
+  for (let count = 0; count < 3; count += 1) {
+    expect((await call({ ...ask.chat, body: 'x'.repeat(60) })).status).toBe(400);
+  }
+});

@@ -1,0 +1,238 @@
+/** Every kind of path, method and header, and what it asks for (WIRE §1). */
+import { describe, expect, it } from 'vitest';
+import { findRoute, ownsPath, type Route } from '../../src/protocols/endpoints.ts';
+
+const nativeKeyHeaders = ['x-vendor-api-key', 'x-goog-api-key'];
+const native = { 'x-goog-api-key': 'k' };
+const bearer = { authorization: 'Bearer k' };
+
+/** A route in a few words: `generate gemini sse m`, `404 openai`, `models openai`, … */
+function told(request: Parameters<typeof findRoute>[0]): string {
+  return words(findRoute(request, nativeKeyHeaders));
+}
+
+function words(route: Route): string {
+  switch (route.kind) {
+    case 'call':
+      return [route.operation, route.speaks, route.framing, route.modelId]
+        .filter(Boolean)
+        .join(' ');
+    case 'models':
+      return ['models', route.speaks, route.modelId].filter(Boolean).join(' ');
+    case 'options':
+      return `options ${route.speaks} ${route.allow}`;
+    case 'refused': {
+      const { code, allow } = route.error;
+      return [code, route.speaks, allow].filter(Boolean).join(' ');
+    }
+  }
+}
+
+const chat = 'chat openai json';
+const images = 'images openai json';
+const generate = (model: string): string => `generate gemini json ${model}`;
+const lost = (speaks: string): string => `route_not_found ${speaks}`;
+const notPost = (speaks: string): string => `method_not_allowed ${speaks} POST`;
+const notGet = (speaks: string): string => `method_not_allowed ${speaks} GET, HEAD`;
+
+/** Method, path, and what it is; with `!` before the path where the path is the host's. */
+const rows: readonly (readonly [method: string, path: string, told: string])[] = [
+  ['POST', '/v1/chat/completions', chat],
+  ['GET', '/v1/chat/completions', notPost('openai')],
+  ['HEAD', '/v1/chat/completions', notPost('openai')],
+  ['PUT', '/v1/chat/completions', notPost('openai')],
+  ['DELETE', '/v1/chat/completions', notPost('openai')],
+  ['PATCH', '/v1/chat/completions', notPost('openai')],
+  ['BREW', '/v1/chat/completions', notPost('openai')],
+  ['OPTIONS', '/v1/chat/completions', 'options openai POST'],
+  ['POST', '/v1/images/generations', images],
+  ['GET', '/v1/images/generations', notPost('openai')],
+  ['OPTIONS', '/v1/images/generations', 'options openai POST'],
+  ['POST', '/v1/images/edits', lost('openai')],
+  ['GET', '/v1/images/edits', lost('openai')],
+  ['GET', '/v1/models', 'models openai'],
+  ['HEAD', '/v1/models', 'models openai'],
+  ['POST', '/v1/models', notGet('openai')],
+  ['OPTIONS', '/v1/models', 'options openai GET, HEAD'],
+  ['GET', '/v1/models/gpt', 'models openai gpt'],
+  ['HEAD', '/v1/models/gpt', 'models openai gpt'],
+  ['DELETE', '/v1/models/gpt', notGet('openai')],
+  ['POST', '/v1/models/gpt', notGet('openai')],
+  ['GET', '/v1/models/vendor/gpt', 'models openai vendor/gpt'],
+  ['GET', '/v1/models/vendor%2Fgpt', 'models openai vendor/gpt'],
+  ['GET', '/v1/models/vendor%2fgpt', 'models openai vendor/gpt'],
+  ['GET', '/v1/models/vendor/gpt:free', 'models openai vendor/gpt:free'],
+  ['GET', '/v1/models/gpt%3Afree', 'models openai gpt:free'],
+  ['GET', '/v1/models/__proto__', 'models openai __proto__'],
+  ['GET', '/v1/models/m%C3%BCller', 'models openai müller'],
+  ['GET', '/v1/models/a%20b', 'models openai a b'],
+  ['GET', '/v1/models/a%252Fb', 'models openai a%2Fb'],
+  ['GET', '/v1beta/models', 'models gemini'],
+  ['HEAD', '/v1beta/models', 'models gemini'],
+  ['POST', '/v1beta/models', notGet('gemini')],
+  ['OPTIONS', '/v1beta/models', 'options gemini GET, HEAD'],
+  ['GET', '/v1beta/models/g', 'models gemini g'],
+  ['DELETE', '/v1beta/models/g', notGet('gemini')],
+  ['POST', '/v1beta/models/g', lost('gemini')],
+  ['GET', '/v1beta/models/models/g', 'models gemini models/g'],
+  ['GET', '/v1beta/tunedModels/t', 'models gemini tunedModels/t'],
+  ['POST', '/v1beta/tunedModels/t', lost('gemini')],
+  ['POST', '/v1beta/models/g:generateContent', generate('g')],
+  ['POST', '/v1beta/models/g:countTokens', 'count_tokens gemini json g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent', 'generate gemini json_array g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=sse', 'generate gemini sse g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=json', 'generate gemini json_array g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?x=1&alt=sse', 'generate gemini sse g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=SSE', 'generate gemini json_array g'],
+  ['POST', '/v1beta/models/g:generateContent?alt=sse', generate('g')],
+  ['POST', '/v1/models/g:generateContent', generate('g')],
+  ['POST', '/v1/models/g:streamGenerateContent?alt=sse', 'generate gemini sse g'],
+  ['POST', '/v1/models/g:countTokens', 'count_tokens gemini json g'],
+  ['GET', '/v1beta/models/g:generateContent', notPost('gemini')],
+  ['HEAD', '/v1beta/models/g:generateContent', notPost('gemini')],
+  ['GET', '/v1/models/g:generateContent', notPost('gemini')],
+  ['OPTIONS', '/v1beta/models/g:generateContent', 'options gemini POST'],
+  ['POST', '/v1beta/models/vendor/g:generateContent', generate('vendor/g')],
+  ['POST', '/v1beta/models/vendor%2Fg:generateContent', generate('vendor/g')],
+  ['POST', '/v1beta/vendor/g:generateContent', generate('vendor/g')],
+  ['POST', '/v1/vendor/g:generateContent', generate('vendor/g')],
+  ['POST', '/v1beta/g:generateContent', generate('g')],
+  ['POST', '/v1beta/tunedModels/t:generateContent', generate('tunedModels/t')],
+  [
+    'POST',
+    '/v1beta/models/publishers/x/models/y:generateContent',
+    generate('publishers/x/models/y'),
+  ],
+  [
+    'POST',
+    '/v1beta/publishers/google/models/g:generateContent',
+    generate('publishers/google/models/g'),
+  ],
+  ['POST', '/v1beta/models/models/g:generateContent', generate('models/g')],
+  ['POST', '/v1beta/models/v/m:free:generateContent', generate('v/m:free')],
+  ['POST', '/v1beta/models/v/m%3Afree:generateContent', generate('v/m:free')],
+  ['POST', '/v1beta/models/g%3AgenerateContent', generate('g')],
+  ['POST', '/v1beta/models/g%3agenerateContent', generate('g')],
+  ['POST', '/v1/models/v/m:free:countTokens', 'count_tokens gemini json v/m:free'],
+  ['POST', '/v1beta/models/caf%C3%A9:generateContent', generate('café')],
+  ['POST', '/v1beta/models/a%20b:generateContent', generate('a b')],
+  ['POST', '/v1beta/models/a%252Fb:generateContent', generate('a%2Fb')],
+  ['POST', '/v1beta/models/a%3Fb:generateContent', generate('a?b')],
+  ['POST', '/v1beta/models/__proto__:generateContent', generate('__proto__')],
+  ['POST', '/v1beta/models/g:embedContent', lost('gemini')],
+  ['POST', '/v1beta/models/g:batchEmbedContents', lost('gemini')],
+  ['POST', '/v1beta/models/g:GenerateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g:constructor', lost('gemini')],
+  ['POST', '/v1beta/models/g:toString', lost('gemini')],
+  ['POST', '/v1/models/g:embedContent', notGet('openai')],
+  ['POST', '/v1beta/models/g:', lost('gemini')],
+  ['GET', '/v1beta/models/vendor/m:free', 'models gemini vendor/m:free'],
+  ['HEAD', '/v1beta/models/m:free', 'models gemini m:free'],
+  ['POST', '/v1beta/models/m:free', lost('gemini')],
+  ['POST', '/v1beta/models/:generateContent', generate('').trim()],
+  ['POST', '/v1beta/models/g:generateContent/', lost('gemini')],
+  ['GET', '/v1beta/models/', lost('gemini')],
+  ['GET', '/v1/models/', lost('openai')],
+  ['GET', '/v1/models//gpt', lost('openai')],
+  ['GET', '/v1/models/gpt/', lost('openai')],
+  ['GET', '/v1/models/./gpt', lost('openai')],
+  ['GET', '/v1/models/../gpt', lost('openai')],
+  ['GET', '/v1/models/%2e%2e/gpt', lost('openai')],
+  ['GET', '/v1/models/a%2F..%2Fb', lost('openai')],
+  ['POST', '/v1beta/models/..:generateContent', generate('..')],
+  ['POST', '/v1beta/models/../g:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/%2E%2E%2Fg:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models//g:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%00:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%0d%0a:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%7F:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%C2%85:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/a%5Cb:generateContent', lost('gemini')],
+  ['GET', '/v1/models/a%5Cb', lost('openai')],
+  ['POST', '/v1beta/models/g%:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%zz:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%ff:generateContent', lost('gemini')],
+  ['POST', '/v1beta/models/g%C3:generateContent', lost('gemini')],
+  ['GET', '/v1/models/g%', lost('openai')],
+  ['GET', '!/', lost('openai')],
+  ['GET', '!', lost('openai')],
+  ['GET', '!/v1', lost('openai')],
+  ['GET', '!/v1/', lost('openai')],
+  ['GET', '!/v1beta', lost('gemini')],
+  ['GET', '!/v1beta/', lost('gemini')],
+  ['POST', '!/v1/completions', lost('openai')],
+  ['POST', '!/v1/responses', lost('openai')],
+  ['POST', '!/v1/embeddings', lost('openai')],
+  ['POST', '!/v1/chat', lost('openai')],
+  ['POST', '!/v1/chat/completions/', lost('openai')],
+  ['POST', '!/v1/chat/completions/x', lost('openai')],
+  ['POST', '!/v1//chat/completions', lost('openai')],
+  ['POST', '!//v1/chat/completions', lost('openai')],
+  ['POST', '!/V1/chat/completions', lost('openai')],
+  ['POST', '!/v1/Chat/Completions', lost('openai')],
+  ['POST', '!/v1/chat%2Fcompletions', lost('openai')],
+  ['POST', '!/v1/./chat/completions', lost('openai')],
+  ['POST', '!/v1/images', lost('openai')],
+  ['POST', '!/v1/images/variations', lost('openai')],
+  ['GET', '!/v1/modelsx', lost('openai')],
+  ['GET', '!/v1/Models', lost('openai')],
+  ['GET', '!/v1/tunedModels/t', lost('openai')],
+  ['GET', '!/v1/files', lost('openai')],
+  ['GET', '!/v1beta/files', lost('gemini')],
+  ['POST', '!/v1beta1/models/g:generateContent', lost('gemini')],
+  ['POST', '!/v2/models/g:generateContent', lost('openai')],
+  ['POST', '!/models/g:generateContent', lost('openai')],
+  ['POST', '!/chat/completions', lost('openai')],
+  ['OPTIONS', '!/v1/files', lost('openai')],
+];
+
+describe('a path', () => {
+  it.each(rows)('%s %s is %s', (method, marked, expected) => {
+    const isHosts = marked.startsWith('!');
+    const [path = '', search = ''] = marked.replace(/^!/, '').split('?');
+
+    expect(ownsPath(path)).toBe(!isHosts);
+    expect(told({ method, path, search, headers: bearer })).toBe(expected);
+  });
+
+  it('is tried in enough ways', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(120);
+  });
+});
+
+describe('/v1/models, where both dialects meet', () => {
+  it.each([
+    ['/v1/models', {}, 'models openai'],
+    ['/v1/models', bearer, 'models openai'],
+    ['/v1/models', native, 'models gemini'],
+    ['/v1/models', { 'x-vendor-api-key': 'k' }, 'models gemini'],
+    ['/v1/models', { ...native, ...bearer }, 'models openai'],
+    ['/v1/models/g', native, 'models gemini g'],
+    ['/v1/models/g', { ...native, ...bearer }, 'models openai g'],
+    ['/v1beta/models', bearer, 'models gemini'],
+  ])('%s with %o is %s', (path, headers, expected) => {
+    expect(told({ method: 'GET', path, search: '', headers })).toBe(expected);
+  });
+
+  it('asks a native caller for the suffix, and an OpenAI caller for GET', () => {
+    const post = { method: 'POST', path: '/v1/models/g', search: '' };
+
+    expect(told({ ...post, headers: native })).toBe(lost('gemini'));
+    expect(told({ ...post, headers: bearer })).toBe(notGet('openai'));
+  });
+});
+
+describe('a refusal helps its reader', () => {
+  it.each([
+    ['POST', '/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
+    ['POST', '/v1/images/edits', /not offered here. Use POST \/v1\/images\/generations/],
+    ['POST', '/v1beta/models/g', /POST to \/v1beta\/models\/\{model\}:generateContent/],
+    ['POST', '/v1beta/models/g:embedContent', /no method embedContent here/],
+    ['GET', '/v1/models/%2e%2e', /not readable/],
+    ['<b>', '/v1/chat/completions', /^This method is not allowed here. Use POST\.$/],
+  ])('%s %s', (method, path, sentence) => {
+    const route = findRoute({ method, path, search: '', headers: {} }, nativeKeyHeaders);
+
+    expect(route.kind === 'refused' ? route.error.message : '').toMatch(sentence);
+  });
+});

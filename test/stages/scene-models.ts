@@ -1,0 +1,155 @@
+/** The models of the scene, and what callers and upstreams say about them. */
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Play } from './driven-upstream.ts';
+import type { Asked } from './scene.ts';
+
+/** 1 nano a prompt token, 2 a completion token. */
+const tokenPrice = {
+  per: 'token',
+  inputPerMillionNanos: 1_000_000n,
+  outputPerMillionNanos: 2_000_000n,
+} as const;
+
+/** A channel of the scene; `openai-a` of the openai dialect where nothing else is said. */
+export function channel(change: Partial<Channel> = {}): Channel {
+  return {
+    id: 'openai-a',
+    dialect: 'openai',
+    baseUrl: 'https://openai.example/v1',
+    credential: 'account-secret',
+    priority: 0,
+    weight: 1,
+    ...change,
+  };
+}
+
+/** A model of the scene, chat with one channel where nothing else is said. */
+export function model(change: Partial<Model> = {}): Model {
+  return {
+    id: 'chat',
+    vendor: 'Acme',
+    protocols: ['chat'],
+    groups: ['staff'],
+    price: tokenPrice,
+    channels: [channel()],
+    maxOutputTokens: 100,
+    ...change,
+  };
+}
+
+/** One model for each protocol, one without a stated maximum, one that others use. */
+export function sceneModels(): readonly Model[] {
+  const gemini = channel({
+    id: 'gemini-a',
+    dialect: 'gemini',
+    baseUrl: 'https://gemini.example/v1beta',
+  });
+  return [
+    model(),
+    model({ id: 'image', protocols: ['images'], price: imagePrice }),
+    model({ id: 'native', protocols: ['native'], channels: [gemini] }),
+    unbounded('open'),
+    model({ id: 'foreign', groups: ['others'] }),
+  ];
+}
+
+/** A chat model that does not say how long its answers get. */
+export function unbounded(id: string): Model {
+  const { maxOutputTokens: _unstated, ...rest } = model({ id });
+  return rest;
+}
+
+const imagePrice = { per: 'image', rows: [{ size: '1024x1024', nanos: 500n }] } as const;
+
+const messages = [{ role: 'user', content: 'hi' }];
+
+/** What a native call says. */
+export const contents: readonly unknown[] = [{ parts: [{ text: 'hi' }] }];
+
+/** A way of asking. */
+export type Kind = 'chat' | 'chatStream' | 'image' | 'native' | 'nativeStream';
+
+/** The least that each protocol may be asked. */
+export const ask: Readonly<Record<Kind, Asked>> = {
+  chat: chat(),
+  chatStream: chat({ stream: true }),
+  image: image(),
+  native: { path: '/v1beta/models/native:generateContent', body: { contents } },
+  nativeStream: {
+    path: '/v1beta/models/native:streamGenerateContent',
+    search: 'alt=sse',
+    body: { contents },
+  },
+};
+
+/** Every way of asking. */
+export const kinds: readonly Kind[] = ['chat', 'chatStream', 'image', 'native', 'nativeStream'];
+
+/** A chat call with other members. */
+export function chat(members: Readonly<Record<string, unknown>> = {}): Asked {
+  return { path: '/v1/chat/completions', body: { model: 'chat', messages, ...members } };
+}
+
+/** An image call with other members. */
+export function image(members: Readonly<Record<string, unknown>> = {}): Asked {
+  return {
+    path: '/v1/images/generations',
+    body: { model: 'image', prompt: 'a cat', ...members },
+  };
+}
+
+/** What the hold of each call of {@link ask} is: prompt of 11 tokens, 100 tokens of output. */
+export const heldNanos: Readonly<Record<Kind, bigint>> = {
+  chat: 211n,
+  chatStream: 211n,
+  image: 500n,
+  native: 209n,
+  nativeStream: 209n,
+};
+
+/** Whole replies, with figures where a protocol has some: 10 and 5 tokens cost 20 nanos. */
+export const replies: Readonly<Record<Kind, string>> = {
+  chat: JSON.stringify({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  }),
+  chatStream: events(
+    { choices: [{ index: 0, delta: { content: 'Hi!' }, finish_reason: 'stop' }] },
+    { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
+    '[DONE]',
+  ),
+  image: JSON.stringify({ created: 1, data: [{ b64_json: 'aGk=' }] }),
+  native: JSON.stringify(geminiReply('STOP')),
+  nativeStream: events(geminiReply('STOP')),
+};
+
+/** An upstream that answers at once and well. */
+export function whole(kind: Kind): Play {
+  return (up) => up.answer(200, replies[kind], headersOf(kind));
+}
+
+/** The beginning of a stream that has not come to its end. */
+export const begun: Readonly<Record<'chatStream' | 'nativeStream', string>> = {
+  chatStream: events({ choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] }),
+  nativeStream: events(geminiReply(undefined)),
+};
+
+/** The content type of an upstream's reply. */
+export function headersOf(kind: Kind): Readonly<Record<string, string>> {
+  const type = kind.endsWith('Stream') ? 'text/event-stream' : 'application/json';
+  return { 'content-type': type };
+}
+
+/** Server-sent events, one each. */
+export function events(...data: readonly unknown[]): string {
+  return data
+    .map((value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`)
+    .join('');
+}
+
+function geminiReply(finishReason: string | undefined): unknown {
+  return {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Hi!' }] }, finishReason }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+  };
+}

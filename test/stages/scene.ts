@@ -1,0 +1,210 @@
+/**
+ * A gateway with memory stores, time that stands still, counted ids and a driven upstream, and
+ * callers in the same process who may leave at any moment.
+ */
+import { Writable } from 'node:stream';
+import type { GatewayEvent } from '../../src/events.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import type { GatewayResponse } from '../../src/http.ts';
+import type { GatewayOptions } from '../../src/options.ts';
+import type { Model } from '../../src/ports/catalog.ts';
+import type { ApiKey } from '../../src/ports/key-store.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import type { QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type DrivenUpstream, drivenUpstream, type Play } from './driven-upstream.ts';
+import { sceneModels } from './scene-models.ts';
+
+/** What differs from the plain case. */
+export interface SceneSetup {
+  readonly plays?: readonly Play[];
+  readonly models?: readonly Model[];
+  readonly key?: Partial<ApiKey>;
+  readonly options?: Partial<GatewayOptions>;
+  /** When it begins, Unix ms; 1 January 2026 where left out. */
+  readonly startMs?: number;
+  /** Replaces operations of the quota store; `state` tells of the store below. */
+  readonly store?: (quota: QuotaStore) => Partial<QuotaStore>;
+}
+
+/** What a caller sends. */
+export interface Asked {
+  readonly method?: string;
+  readonly path: string;
+  readonly search?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Everything a caller can see of an answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The connection was cut: the reply did not end. */
+  readonly isCut: boolean;
+}
+
+/** A caller that waits for its answer. */
+export interface Calling {
+  readonly answer: Promise<Answer>;
+  /** Resolves with what has arrived, at the first byte of a streamed reply. */
+  readonly begun: Promise<string>;
+  leave(): void;
+}
+
+/** A gateway in its surroundings. */
+export interface Scene {
+  readonly gateway: Gateway;
+  readonly clock: FakeClock;
+  readonly upstream: DrivenUpstream;
+  readonly quota: QuotaStore;
+  readonly events: readonly GatewayEvent[];
+  readonly records: readonly UsageRecord[];
+  /** The next record of the usage log, each handed out once; waits for one that has not come. */
+  nextRecord(): Promise<UsageRecord>;
+  start(asked: Asked): Calling;
+  call(asked: Asked): Promise<Answer>;
+  /** What the store has for a subject: the caller's own where left out. */
+  state(subject?: string, period?: string): Promise<Pick<QuotaState, 'held' | 'used' | 'inFlight'>>;
+  /** The kinds of the events so far. */
+  eventTypes(): readonly string[];
+}
+
+/** The secret of the one key there is. */
+const secret = 'caller-secret';
+/** What the key may spend, in nanos. */
+export const ampleNanos = 1_000_000n;
+
+/** Sets the scene; there is nothing to close, for neither a timer nor a socket is real. */
+export function scene(setup: SceneSetup = {}): Scene {
+  const { plays = [], models = sceneModels(), key, options, store = () => ({}), startMs } = setup;
+  const clock = fakeClock(startMs);
+  const upstream = drivenUpstream(...plays);
+  const quota = memoryQuotaStore({ clock });
+  const events: GatewayEvent[] = [];
+  const log = recordLog();
+  const ownKey: ApiKey = {
+    id: 'caller',
+    group: 'staff',
+    disabled: false,
+    quota: [{ id: 'caller', period: 'total', limitNanos: ampleNanos }],
+    ...key,
+  };
+  let ids = 0;
+  const gateway = createGateway({
+    keys: { find: (sent) => (sent === secret ? ownKey : undefined) },
+    quota: { ...quota, ...store(quota) },
+    catalog: staticCatalog(models),
+    usage: { record: log.take, close: async () => {} },
+    upstream,
+    clock,
+    ids: () => `scene-id-${String(++ids).padStart(8, '0')}`,
+    random: () => 0,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  return {
+    gateway,
+    clock,
+    upstream,
+    quota,
+    events,
+    records: log.records,
+    nextRecord: log.next,
+    start: (asked) => startCall(gateway, asked),
+    call: (asked) => startCall(gateway, asked).answer,
+    state: async (subject = 'caller', period = '') => {
+      const row = await quota.read(subject, period, defaultPartition);
+      return { held: row?.held ?? 0n, used: row?.used ?? 0n, inFlight: row?.inFlight ?? 0 };
+    },
+    eventTypes: () => events.map(({ type }) => type),
+  };
+}
+
+/** Nothing held, nothing charged. */
+export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
+
+function startCall(gateway: Gateway, asked: Asked): Calling {
+  const listeners: (() => void)[] = [];
+  const written: Buffer[] = [];
+  let tellBegun: (text: string) => void = () => {};
+  const begun = new Promise<string>((resolve) => {
+    tellBegun = resolve;
+  });
+  const socket = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      written.push(chunk);
+      tellBegun(Buffer.concat(written).toString());
+      done();
+    },
+  });
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
+  const text = (): string => Buffer.concat(written).toString();
+
+  const received = async ({ status, headers, body }: GatewayResponse): Promise<Answer> => {
+    if (body instanceof Uint8Array) {
+      return { status, headers, text: Buffer.from(body).toString(), isCut: false };
+    }
+    body.sendTo(socket);
+    await closed;
+    return { status, headers, text: text(), isCut: !socket.writableFinished };
+  };
+  return {
+    answer: gateway.handle(requestOf(asked, listeners)).then(received),
+    begun,
+    leave: () => {
+      for (const listener of listeners) listener();
+      socket.destroy();
+    },
+  };
+}
+
+function requestOf(
+  { method = 'POST', path, search = '', body, headers = {} }: Asked,
+  listeners: (() => void)[],
+): Parameters<Gateway['handle']>[0] {
+  const sent = { authorization: `Bearer ${secret}`, 'x-vendor-api-key': secret, ...headers };
+  return {
+    method,
+    path,
+    search,
+    headers: sent,
+    rawHeaders: Object.entries(sent).flat(),
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {})),
+    onClose: (listener) => listeners.push(listener),
+  };
+}
+
+interface RecordLog {
+  readonly records: readonly UsageRecord[];
+  take(record: UsageRecord): void;
+  next(): Promise<UsageRecord>;
+}
+
+function recordLog(): RecordLog {
+  const records: UsageRecord[] = [];
+  const untaken: UsageRecord[] = [];
+  const waiters: ((record: UsageRecord) => void)[] = [];
+  return {
+    records,
+    take: (record) => {
+      records.push(record);
+      const waiter = waiters.shift();
+      if (waiter === undefined) untaken.push(record);
+      else waiter(record);
+    },
+    next: () => {
+      const record = untaken.shift();
+      if (record !== undefined) return Promise.resolve(record);
+      return new Promise((resolve) => {
+        waiters.push(resolve);
+      });
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Stores that are down, slow or mad: no caller is let through unmetered, none is made to wait for
+ * the books, and the books are right in the end.
+ */
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/options.ts';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { failures, inTime, mad, pass, turns } from './failing.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, whole } from './scene-models.ts';
+
+describe('F64 a quota store that fails at reserve', () => {
+  it.each(failures)('$how: 503, and the hold that may stand is released', async ({ fail }) => {
+    const released: string[] = [];
+    const { call, clock, upstream, events } = scene({
+      store: (quota) => ({
+        reserve: fail,
+        release: (input) => {
+          released.push(input.id);
+          return quota.release(input);
+        },
+      }),
+    });
+
+    const answer = await inTime(clock, call(ask.chat));
+
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(JSON.parse(answer.text).error.code).toBe('store_unavailable');
+    expect(upstream.calls).toEqual([]);
+    expect(released).toHaveLength(1);
+    expect(events).toEqual([
+      expect.objectContaining({ type: 'port_failed', port: 'quota', operation: 'reserve' }),
+    ]);
+  });
+
+  it('that took the hold all the same holds nothing in the end', async () => {
+    const { call, state } = scene({
+      store: (quota) => ({
+        reserve: (input) => {
+          quota.reserve(input);
+          throw new StoreUnavailable('the answer was lost');
+        },
+      }),
+    });
+
+    expect((await call(ask.chat)).status).toBe(503);
+    expect(await state()).toEqual(untouched);
+  });
+});
+
+describe('F67 a port that answers what its contract does not allow fails closed', () => {
+  const garbage: readonly unknown[] = [
+    undefined,
+    null,
+    'held',
+    7,
+    [],
+    {},
+    { status: 'ok' },
+    { status: 'held' },
+    { status: 'held', replay: false, expiresAtMs: Number.NaN, available: [1n] },
+    { status: 'held', replay: false, expiresAtMs: 1, available: [] },
+    { status: 'held', replay: false, expiresAtMs: 1, available: [1] },
+    { status: 'insufficient', subject: 'caller', available: 5 },
+    { status: 'resolved', as: 'settled' },
+    { status: 'id_conflict' },
+  ];
+
+  it.each(garbage.map((answer) => [answer]))('a reserve of %o', async (answer) => {
+    const { call, upstream } = scene({ store: () => ({ reserve: mad(answer) }) });
+
+    expect((await call(ask.chat)).status).toBe(503);
+    expect(upstream.calls).toEqual([]);
+  });
+
+  const ports: readonly (readonly [string, Partial<GatewayOptions>, number])[] = [
+    [
+      'a key without a group',
+      { keys: { find: mad({ id: 'a', disabled: false, quota: [] }) } },
+      503,
+    ],
+    ['a key that is a word', { keys: { find: mad('yes') } }, 503],
+    ['a key that is null', { keys: { find: mad(null) } }, 401],
+    [
+      'a model without a price',
+      { catalog: catalog({ id: 'chat', protocols: ['chat'], groups: [], channels: [] }) },
+      503,
+    ],
+    [
+      'a model with a price in floats',
+      {
+        catalog: catalog({
+          id: 'chat',
+          protocols: ['chat'],
+          groups: ['staff'],
+          channels: [],
+          price: { per: 'token', inputPerMillionNanos: 0.5, outputPerMillionNanos: 1 },
+        }),
+      },
+      503,
+    ],
+    ['a model that is null', { catalog: catalog(null) }, 404],
+    ['a limiter’s undefined', { rateLimiter: { consume: mad(undefined) } }, 503],
+    ['a limiter’s no without a wait', { rateLimiter: { consume: mad({ granted: false }) } }, 503],
+  ];
+
+  it.each(ports)('%s', async (_what, options, status) => {
+    const { call, upstream } = scene({ options });
+
+    expect((await call(ask.chat)).status).toBe(status);
+    expect(upstream.calls).toEqual([]);
+  });
+
+  function catalog(found: unknown): GatewayOptions['catalog'] {
+    return { find: mad(found), list: mad([found]) };
+  }
+
+  it('a list of models that is none', async () => {
+    const { call } = scene({ options: { catalog: catalog({}) } });
+
+    expect((await call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
+  });
+});
+
+describe('F65 a quota store that fails at settle', () => {
+  it.each(failures)('$how: the caller has its answer, and the charge lands once', async ({
+    fail,
+  }) => {
+    const ids: string[] = [];
+    let isDown = true;
+    const { call, clock, nextRecord, state, events } = scene({
+      store: (quota) => ({
+        settle: (input) => {
+          ids.push(input.id);
+          return isDown ? fail() : quota.settle(input);
+        },
+      }),
+      plays: [whole('chat')],
+    });
+
+    expect((await call(ask.chat)).status).toBe(200);
+    await inTime(clock, nextRecord());
+    expect(await state()).toMatchObject({ used: 0n });
+    await pass(clock, 5_000);
+    isDown = false;
+    await pass(clock, 60_000);
+
+    expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+    expect(ids.length).toBeGreaterThan(2);
+    expect(new Set(ids).size).toBe(1);
+    expect(events.filter(({ type }) => type === 'settlement_lost')).toEqual([]);
+    const landed = ids.length;
+    await pass(clock, 60_000);
+    expect(ids).toHaveLength(landed);
+  });
+
+  it('for longer than a store keeps its tombstones hands the settle to the host', async () => {
+    const { call, clock, nextRecord, events } = scene({
+      store: () => ({ settle: () => Promise.reject(new StoreUnavailable('down')) }),
+      plays: [whole('chat')],
+    });
+    await call(ask.chat);
+    const { requestId, reservationId } = await nextRecord();
+
+    await pass(clock, 14 * 60_000);
+    expect(events.filter(({ type }) => type === 'settlement_lost')).toEqual([]);
+    await pass(clock, 2 * 60_000);
+
+    expect(events.filter(({ type }) => type === 'settlement_lost')).toEqual([
+      {
+        type: 'settlement_lost',
+        requestId,
+        end: {
+          operation: 'settle',
+          input: {
+            id: reservationId,
+            partition: defaultPartition,
+            lines: [{ subject: 'caller', period: '', amount: 20n }],
+            basis: 'usage',
+          },
+        },
+      },
+    ]);
+  });
+
+  it('does not make a refused caller wait longer than one time-out', async () => {
+    const { call, clock } = scene({
+      store: () => ({ release: () => new Promise(() => {}) }),
+      plays: [(up) => up.answer(400, { error: { message: 'No.' } })],
+    });
+    const asked = call(ask.chat);
+    await turns();
+
+    clock.advance(1_000);
+
+    expect((await asked).status).toBe(400);
+  });
+});
+
+describe('F66 leases of a store that is down for a while', () => {
+  it('outlive it, and a settle after they ran out still lands', async () => {
+    const { start, upstream, clock, nextRecord, state } = scene({
+      store: () => ({
+        extend: () => {
+          throw new StoreUnavailable('down');
+        },
+      }),
+    });
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+
+    await pass(clock, 60_000);
+    whole('chat')(up);
+    await calling.answer;
+    await nextRecord();
+
+    expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+  });
+});

@@ -1,0 +1,231 @@
+/**
+ * What a key is charged to: its own subject and its group's, by periods, and how many run at once.
+ */
+import { describe, expect, it } from 'vitest';
+import type { ApiKey, QuotaSubject } from '../../src/ports/key-store.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import type { ExtendInput } from '../../src/ports/quota-store.ts';
+import { periodName } from '../../src/stages/reserve.ts';
+import { pass } from './failing.ts';
+import { ampleNanos, scene } from './scene.ts';
+import { ask, chat, whole } from './scene-models.ts';
+
+const own: QuotaSubject = { id: 'caller', period: 'total', limitNanos: ampleNanos };
+const pool: QuotaSubject = { id: 'a-pool', period: 'total', limitNanos: 1_000n };
+
+describe('a key with a subject of its own and its group’s', () => {
+  const quota = [own, pool];
+
+  it('is held and charged on both, in full', async () => {
+    const { start, upstream, state, nextRecord } = scene({ key: { quota } });
+
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+    expect([await state(), await state('a-pool')]).toEqual([
+      { held: 211n, used: 0n, inFlight: 1 },
+      { held: 211n, used: 0n, inFlight: 1 },
+    ]);
+    whole('chat')(up);
+    await calling.answer;
+    await nextRecord();
+
+    expect([await state(), await state('a-pool')]).toEqual([
+      { held: 0n, used: 20n, inFlight: 0 },
+      { held: 0n, used: 20n, inFlight: 0 },
+    ]);
+  });
+
+  it('is refused where either has too little, and holds on neither', async () => {
+    const { call, state } = scene({ key: { quota: [own, { ...pool, limitNanos: 100n }] } });
+
+    const { status, text } = await call(ask.chat);
+
+    expect(status).toBe(403);
+    expect(text).not.toContain('pool');
+    expect(await state()).toMatchObject({ held: 0n, used: 0n });
+  });
+
+  it('spends image money of the group that has some, and of no other', async () => {
+    const texts: QuotaSubject = { id: 'texts', period: 'total', limitNanos: 300n };
+    const { call } = scene({
+      key: { quota: [texts] },
+      plays: [whole('chat')],
+    });
+
+    expect((await call(ask.image)).status).toBe(403);
+    expect((await call(ask.chat)).status).toBe(200);
+  });
+
+  it('is sorted by subject for the store, whatever the order of the key', async () => {
+    const seen: (readonly string[])[] = [];
+    const { call } = scene({
+      key: { quota: [{ ...own, id: 'z' }, pool, own] },
+      plays: [whole('chat')],
+      store: (quotaStore) => ({
+        reserve: (input) => {
+          seen.push(input.lines.map(({ subject }) => subject));
+          return quotaStore.reserve(input);
+        },
+      }),
+    });
+
+    await call(ask.chat);
+
+    expect(seen).toEqual([['a-pool', 'caller', 'z']]);
+  });
+});
+
+describe('calls of a key at once', () => {
+  const keys: readonly (readonly [string, Partial<ApiKey>])[] = [
+    ['with a subject of its own', { maxInFlight: 2 }],
+    ['without one', { maxInFlight: 2, quota: [pool] }],
+    ['whose subject has a lower cap', { maxInFlight: 9, quota: [{ ...own, maxInFlight: 2 }] }],
+    ['whose subject has a higher cap', { maxInFlight: 2, quota: [{ ...own, maxInFlight: 9 }] }],
+  ];
+
+  it.each(keys)('are as many as it may have: a key %s', async (_which, key) => {
+    const { start, call, upstream, nextRecord, state } = scene({ key });
+
+    const running = [start(ask.chat), start(ask.chat)];
+    const first = await upstream.next();
+    await upstream.next();
+    const refused = await call(ask.chat);
+    whole('chat')(first);
+    await Promise.race(running.map(({ answer }) => answer));
+    await nextRecord();
+    const again = start(ask.chat);
+    await upstream.next();
+
+    expect(refused.status).toBe(429);
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(upstream.calls).toHaveLength(3);
+    expect(await state()).toMatchObject({ inFlight: 2 });
+    again.leave();
+  });
+
+  it('are counted without money where the key has no subject of its own', async () => {
+    const { call, nextRecord, state } = scene({
+      key: { maxInFlight: 1, quota: [pool] },
+      plays: [whole('chat')],
+    });
+
+    await call(ask.chat);
+    await nextRecord();
+
+    expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
+    expect(await state('a-pool')).toMatchObject({ used: 20n });
+  });
+});
+
+describe('a period', () => {
+  it.each([
+    ['total', ''],
+    ['month', '2026-11'],
+    ['day', '2026-11-20'],
+  ] as const)('%s is named in UTC', (period, name) => {
+    expect(periodName(period, Date.UTC(2026, 10, 20, 23, 59, 59, 999))).toBe(name);
+  });
+
+  const startMs = Date.UTC(2026, 0, 31, 23, 59, 59);
+
+  it.each([
+    ['month', '2026-01', '2026-02'],
+    ['day', '2026-01-31', '2026-02-01'],
+  ] as const)('that turns is charged where the call began: %s', async (period, before, after) => {
+    const { start, upstream, clock, nextRecord, state } = scene({
+      startMs,
+      key: { quota: [{ ...own, period }] },
+    });
+
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+    clock.advance(1_000);
+    whole('chat')(up);
+    await calling.answer;
+    await nextRecord();
+    const next = start(ask.chat);
+    await upstream.next();
+
+    expect(await state('caller', before)).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+    expect(await state('caller', after)).toMatchObject({ held: 211n, used: 0n });
+    next.leave();
+  });
+
+  it('gives a new allowance when it turns', async () => {
+    const daily: QuotaSubject = { ...own, period: 'day', limitNanos: 211n };
+    const { call, clock, nextRecord } = scene({
+      startMs,
+      key: { quota: [daily] },
+      plays: [whole('chat'), whole('chat')],
+    });
+
+    expect((await call(ask.chat)).status).toBe(200);
+    await nextRecord();
+    expect((await call(ask.chat)).status).toBe(403);
+    clock.advance(1_000);
+    expect((await call(ask.chat)).status).toBe(200);
+  });
+});
+
+describe('leases', () => {
+  it('are renewed at a third, all in one batch', async () => {
+    const batches: (readonly ExtendInput[])[] = [];
+    const { start, upstream, clock, state } = scene({
+      options: { leaseMs: 30_000 },
+      store: (quota) => ({
+        extend: (inputs) => {
+          batches.push(inputs);
+          return quota.extend(inputs);
+        },
+      }),
+    });
+    const calls = [ask.chat, ask.chat, ask.image].map((asked) => start(asked));
+    for (const _call of calls) await upstream.next();
+
+    await pass(clock, 9_000);
+    expect(batches).toEqual([]);
+    await pass(clock, 91_000);
+
+    expect(batches.map((inputs) => inputs.length)).toEqual(Array.from({ length: 10 }, () => 3));
+    expect(new Set(batches.flat().map(({ ttlMs }) => ttlMs))).toEqual(new Set([30_000]));
+    expect(await state()).toMatchObject({ held: 211n + 211n + 500n, inFlight: 3 });
+    for (const calling of calls) calling.leave();
+  });
+
+  it('of a key without period live in its own partition', async () => {
+    const { start, upstream, quota } = scene({ key: { quotaPartition: 'eu' } });
+
+    const calling = start(chat());
+    await upstream.next();
+
+    expect(await quota.read('caller', '', 'eu')).toMatchObject({ held: 211n });
+    expect(await quota.read('caller', '', defaultPartition)).toBeUndefined();
+    calling.leave();
+  });
+});
+
+it('F71 a call whose key is disabled while it runs is charged to its end', async () => {
+  let disabled = false;
+  const { start, call, upstream, nextRecord } = scene({
+    options: { keys: { find: () => ({ id: 'caller', group: 'staff', quota: [own], disabled }) } },
+  });
+
+  const calling = start(ask.chat);
+  const up = await upstream.next();
+  disabled = true;
+  whole('chat')(up);
+
+  expect((await calling.answer).status).toBe(200);
+  expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
+  expect((await call(ask.chat)).status).toBe(401);
+});
+
+it('a key expires at its moment, not after it', async () => {
+  const expiresAtMs = Date.UTC(2026, 0, 1) + 1_000;
+  const { call, clock } = scene({ key: { expiresAtMs } });
+
+  clock.advance(999);
+  expect((await call(chat({ model: 'x' }))).status).toBe(404);
+  clock.advance(1);
+  expect((await call(chat({ model: 'x' }))).status).toBe(401);
+});

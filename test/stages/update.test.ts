@@ -1,0 +1,59 @@
+/** A gateway whose options change while it runs. */
+import { expect, it } from 'vitest';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { pass } from './failing.ts';
+import { scene } from './scene.ts';
+import { ask, chat, model, whole } from './scene-models.ts';
+
+it('F73 a call in flight ends on the snapshot it began with: its price, its stores', async () => {
+  const { start, upstream, gateway, nextRecord, state, clock } = scene();
+  const dear = model({
+    price: {
+      per: 'token',
+      inputPerMillionNanos: 1_000_000_000n,
+      outputPerMillionNanos: 1_000_000_000n,
+    },
+  });
+  const other = memoryQuotaStore({ clock });
+
+  const calling = start(ask.chat);
+  const up = await upstream.next();
+  gateway.update({ catalog: staticCatalog([dear]), quota: other });
+  await pass(clock, 60_000);
+  expect(await state()).toMatchObject({ held: 211n, inFlight: 1 });
+  whole('chat')(up);
+  await calling.answer;
+
+  expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
+  expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+});
+
+it('the next call sees the change', async () => {
+  const { call, gateway } = scene({ plays: [whole('chat')] });
+
+  expect((await call(chat({ model: 'new' }))).status).toBe(404);
+  gateway.update({ catalog: staticCatalog([model({ id: 'new' })]) });
+
+  expect((await call(chat({ model: 'new' }))).status).toBe(200);
+  expect((await call(chat())).status).toBe(404);
+});
+
+it('what is not named stays, and undefined goes back to the default', async () => {
+  const { call, gateway } = scene({ options: { maxBodyBytes: 10 } });
+
+  gateway.update({ allowQueryKey: true });
+  expect((await call(ask.chat)).status).toBe(413);
+  gateway.update(JSON.parse('{}', () => ({ maxBodyBytes: undefined })));
+
+  expect((await call(chat({ model: 'x' }))).status).toBe(404);
+});
+
+it('a bad option changes nothing, not even the good ones beside it', async () => {
+  const { call, gateway } = scene({ plays: [whole('chat')] });
+  const change = { catalog: staticCatalog([]), maxBodyBytes: -1 };
+
+  expect(() => gateway.update(change)).toThrow(/options\.maxBodyBytes must be a positive integer/);
+
+  expect((await call(ask.chat)).status).toBe(200);
+});

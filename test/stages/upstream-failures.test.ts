@@ -1,0 +1,259 @@
+/**
+ * What becomes of each failure of an upstream, as one table: what the caller is told, what the
+ * record says, what is charged and what is still held (FAULTS §3, QUOTA §2.6).
+ */
+import { describe, expect, it } from 'vitest';
+import type { DrivenCall } from './driven-upstream.ts';
+import { type Answer, scene } from './scene.ts';
+import { ask, headersOf, heldNanos, type Kind, kinds } from './scene-models.ts';
+
+/** How a call may end without a reply. */
+interface Row {
+  readonly fault: string;
+  readonly play: (call: DrivenCall, kind: Kind) => void;
+  readonly status: number;
+  /** Images that may have run are never said to lack an account: 502 in place of 503. */
+  readonly imageStatus?: number;
+  readonly code: string | null;
+  readonly imageCode?: string;
+  readonly google: string;
+  readonly reason: string;
+  /** Whether the upstream may have run it. */
+  readonly ran: boolean;
+  readonly retryAfter?: string;
+  /** For rows where images differ. */
+  readonly imageRetryAfter?: string | undefined;
+}
+
+const refusal =
+  (status: number, headers = {}, error: object = { message: 'No.' }) =>
+  (call: DrivenCall) =>
+    call.answer(status, { error }, headers);
+
+const unavailable = { code: 'upstream_failed', google: 'UNAVAILABLE' } as const;
+const failed = { status: 502, ...unavailable } as const;
+const busy = {
+  status: 503,
+  imageStatus: 502,
+  code: 'no_channel',
+  imageCode: 'upstream_failed',
+  google: 'UNAVAILABLE',
+  reason: 'upstream_overloaded',
+  ran: true,
+  imageRetryAfter: undefined,
+} as const;
+const late = {
+  status: 504,
+  code: 'upstream_timeout',
+  google: 'DEADLINE_EXCEEDED',
+  reason: 'upstream_timeout',
+  ran: true,
+} as const;
+const limited = {
+  status: 429,
+  code: 'rate_limit_exceeded',
+  google: 'RESOURCE_EXHAUSTED',
+  reason: 'upstream_rate_limited',
+  ran: false,
+} as const;
+const refused = {
+  status: 400,
+  code: null,
+  google: 'INVALID_ARGUMENT',
+  reason: 'upstream_refused',
+  ran: false,
+} as const;
+
+const rows: readonly Row[] = [
+  { fault: 'F17 400', play: refusal(400), ...refused },
+  { fault: 'F17 422', play: refusal(422), ...refused },
+  { fault: 'F17 413', play: refusal(413), ...refused, status: 413, code: 'body_too_large' },
+  { fault: 'F18 401', play: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
+  { fault: '402', play: refusal(402), ...failed, reason: 'upstream_auth_error', ran: false },
+  { fault: 'F19 403', play: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
+  {
+    fault: 'F20 404',
+    play: refusal(404),
+    ...failed,
+    reason: 'upstream_model_not_found',
+    ran: false,
+  },
+  { fault: 'F21 408', play: refusal(408), ...late },
+  { fault: 'F22 409', play: refusal(409), ...failed, reason: 'upstream_protocol_error', ran: true },
+  { fault: 'F23 429', play: refusal(429), ...limited, retryAfter: '1' },
+  {
+    fault: 'F23 429, seconds',
+    play: refusal(429, { 'retry-after': '7' }),
+    ...limited,
+    retryAfter: '7',
+  },
+  {
+    fault: 'F23 429, an hour',
+    play: refusal(429, { 'retry-after': '3600' }),
+    ...limited,
+    retryAfter: '60',
+  },
+  {
+    fault: 'F23 429, negative',
+    play: refusal(429, { 'retry-after': '-5' }),
+    ...limited,
+    retryAfter: '1',
+  },
+  {
+    fault: 'F23 429, garbage',
+    play: refusal(429, { 'retry-after': 'soon' }),
+    ...limited,
+    retryAfter: '1',
+  },
+  {
+    fault: 'F23 429, in ms',
+    play: refusal(429, { 'retry-after-ms': '2500' }),
+    ...limited,
+    retryAfter: '3',
+  },
+  {
+    fault: 'F24 429 of billing',
+    play: refusal(429, {}, { code: 'insufficient_quota' }),
+    ...limited,
+    retryAfter: '1',
+  },
+  { fault: 'F25 500', play: refusal(500), ...failed, reason: 'upstream_error', ran: true },
+  { fault: 'F25 502', play: refusal(502), ...failed, reason: 'upstream_error', ran: true },
+  { fault: 'F26 503', play: refusal(503), ...busy, retryAfter: '1' },
+  { fault: 'F26 503, 9 s', play: refusal(503, { 'retry-after': '9' }), ...busy, retryAfter: '9' },
+  { fault: 'F26 529', play: refusal(529), ...busy, retryAfter: '1' },
+  { fault: 'F27 504', play: refusal(504), ...late },
+  { fault: 'F27 524', play: refusal(524), ...late },
+  { fault: 'F28 302', play: refusal(302), ...failed, reason: 'upstream_protocol_error', ran: true },
+  { fault: 'F33 999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
+  {
+    fault: 'F29 an empty 200',
+    play: (call, kind) => call.answer(200, '', headersOf(kind)),
+    ...failed,
+    reason: 'upstream_empty',
+    ran: true,
+  },
+  {
+    fault: 'F30 a page in place of a reply',
+    play: (call) => call.answer(200, '<html>', { 'content-type': 'text/html' }),
+    ...failed,
+    reason: 'upstream_protocol_error',
+    ran: true,
+  },
+  {
+    fault: 'F31 a 429 in the clothes of a 200',
+    play: (call) => call.answer(200, { error: { code: 429, message: 'Slow down.' } }),
+    ...limited,
+    retryAfter: '1',
+  },
+  {
+    fault: 'F01 no such host',
+    play: broken('dns', 'connect'),
+    ...failed,
+    reason: 'dns',
+    ran: false,
+  },
+  {
+    fault: 'F03 no connection in time',
+    play: broken('connect_timeout', 'connect', true),
+    ...failed,
+    reason: 'connect_timeout',
+    ran: false,
+  },
+  { fault: 'F05 a reset', play: broken('reset', 'sent'), ...failed, reason: 'reset', ran: true },
+  {
+    fault: 'F07 no headers in time',
+    play: broken('headers_timeout', 'sent', true),
+    ...late,
+    reason: 'headers_timeout',
+  },
+];
+
+function broken(reason: string, stage: 'connect' | 'sent', timedOut = false) {
+  return (call: DrivenCall) => call.breakOff(reason, { stage, timedOut });
+}
+
+describe.each(rows)('$fault', (row) => {
+  it.each(kinds)('%s', async (kind) => {
+    const { call, nextRecord, state, upstream } = scene({ plays: [(up) => row.play(up, kind)] });
+    const image = kind === 'image';
+
+    const answer = await call(ask[kind]);
+    const record = await nextRecord();
+
+    expect(told(answer, kind)).toEqual(expectedAnswer(row, kind));
+    expect(record).toMatchObject({
+      status: answer.status,
+      outcome: row.ran ? 'unknown' : 'not_run',
+      reason: row.reason,
+      basis: 'policy',
+      chargeNanos: 0n,
+      heldNanos: heldNanos[kind],
+      attempts: [{ channelId: record.channelId, reason: row.reason }],
+    });
+    const pends = image && row.ran;
+    expect(await state()).toEqual({
+      held: pends ? heldNanos[kind] : 0n,
+      used: 0n,
+      inFlight: pends ? 1 : 0,
+    });
+    expect(upstream.calls).toHaveLength(1);
+  });
+});
+
+it('a reply that breaks off is charged by the prompt, an image is left pending', async () => {
+  for (const kind of ['chat', 'native', 'image'] as const) {
+    const { call, nextRecord, state } = scene({
+      plays: [(up) => up.answer(200, '{"choices":[{"mess', headersOf(kind))],
+    });
+
+    const answer = await call(ask[kind]);
+    const record = await nextRecord();
+
+    const image = kind === 'image';
+    const prompt = heldNanos[kind] - 200n;
+    expect(answer.status).toBe(502);
+    expect(record).toMatchObject({
+      outcome: image ? 'unknown' : 'truncated',
+      reason: 'upstream_truncated',
+      basis: image ? 'policy' : 'estimate',
+      chargeNanos: image ? 0n : prompt,
+    });
+    expect(await state()).toMatchObject(
+      image ? { held: 500n, used: 0n } : { held: 0n, used: prompt },
+    );
+  }
+});
+
+it('what an image pends for is kept for 15 minutes, then goes back', async () => {
+  const { call, nextRecord, state, clock } = scene({ plays: [refusal(500)] });
+  await call(ask.image);
+  await nextRecord();
+
+  clock.advance(899_000);
+  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+  clock.advance(60_000);
+  expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
+});
+
+function told({ status, headers, text }: Answer, kind: Kind): object {
+  const { error } = JSON.parse(text);
+  return {
+    status,
+    word: kind.startsWith('native') ? error.status : error.code,
+    retryAfter: headers['retry-after'],
+    shouldRetry: headers['x-should-retry'],
+  };
+}
+
+function expectedAnswer(row: Row, kind: Kind): object {
+  const image = kind === 'image';
+  const status = (image ? row.imageStatus : undefined) ?? row.status;
+  const code = (image ? row.imageCode : undefined) ?? row.code;
+  return {
+    status,
+    word: kind.startsWith('native') ? row.google : code,
+    retryAfter: image && 'imageRetryAfter' in row ? row.imageRetryAfter : row.retryAfter,
+    shouldRetry: image && status >= 500 ? 'false' : undefined,
+  };
+}

@@ -1,0 +1,313 @@
+/** What goes up, which connection it takes, and how a body is paced and given up. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../src/errors.ts';
+import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { undiciClient } from '../../src/upstream/undici-client.ts';
+import { exchange, failure, post, read } from './exchange.ts';
+import { type Conversation, rawServer } from './raw-server.ts';
+
+let client: UpstreamClient;
+
+beforeEach(() => {
+  client = undiciClient();
+});
+
+afterEach(() => client.close());
+
+const hi = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
+
+/** Answers every request of a connection. */
+async function answers({ request, send, socket }: Conversation): Promise<void> {
+  while (socket.writable) {
+    await request();
+    await send(hi);
+  }
+}
+
+describe('a request', () => {
+  const piece = (bytes: number, fill: string): Buffer => Buffer.alloc(bytes, fill);
+  const bodies: readonly (readonly [string, readonly Uint8Array[]])[] = [
+    ['of one small piece', [piece(10, 'a')]],
+    ['of one large piece', [piece(200_000, 'a')]],
+    ['of small pieces', [piece(10, 'a'), piece(0, ''), piece(20, 'b')]],
+    [
+      'of pieces above 64 KiB',
+      [piece(40_000, 'a'), piece(1, 'b'), piece(0, ''), piece(90_000, 'c')],
+    ],
+    ['of views into one buffer', [piece(100, 'a').subarray(3, 7), piece(100_000, 'b').subarray(5)]],
+  ];
+
+  it.each(bodies)('%s goes out as it is, with its length', async (_what, body) => {
+    let seen = '';
+    const server = await rawServer(async ({ request, send }) => {
+      seen = (await request()).toString('latin1');
+      await send(hi);
+    });
+
+    await exchange(client, post(server.origin, { body, path: '/v1/x?alt=sse' }));
+
+    const whole = Buffer.concat(body).toString();
+    const [head = '', sent] = seen.split('\r\n\r\n');
+    expect(head.split('\r\n')[0]).toBe('POST /v1/x?alt=sse HTTP/1.1');
+    expect(head).toContain(`content-length: ${whole.length}`);
+    expect(head.toLowerCase()).not.toContain('transfer-encoding');
+    expect(sent).toBe(whole);
+    await server.close();
+  });
+
+  it('F15 that is answered before it was read gets its answer', async () => {
+    const server = await rawServer(async ({ socket, send }) => {
+      socket.once('readable', () => {});
+      await send('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
+    });
+    const body = [Buffer.alloc(100_000), Buffer.alloc(2_000_000)];
+
+    const outcome = await exchange(client, post(server.origin, { body }));
+
+    expect(outcome).toMatchObject({ status: 413, body: 'no' });
+    await server.close();
+  });
+
+  it('joins headers that come twice, in lower case', async () => {
+    const server = await rawServer(async ({ request, send }) => {
+      await request();
+      await send('HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 0\r\n\r\n');
+    });
+
+    const outcome = await exchange(client, post(server.origin));
+
+    expect(outcome).toMatchObject({ headers: { 'x-a': '1, 2', 'content-length': '0' } });
+    await server.close();
+  });
+});
+
+describe('connections', () => {
+  it('are used again by the next chat', async () => {
+    const server = await rawServer(answers);
+
+    for (let count = 0; count < 3; count += 1) {
+      await exchange(client, post(server.origin));
+      // undici lets go of a socket a turn after the answer's last byte.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+
+    expect(server.connections).toBe(1);
+    await server.close();
+  });
+
+  it('are fresh for every image, and closed behind it', async () => {
+    const closed: number[] = [];
+    const server = await rawServer((conversation) => {
+      conversation.socket.once('close', () => closed.push(conversation.connectionId));
+      return answers(conversation);
+    });
+
+    for (let count = 0; count < 3; count += 1) {
+      await exchange(client, post(server.origin, { freshConnection: true }));
+    }
+    await exchange(client, post(server.origin));
+
+    expect(server.connections).toBe(4);
+    expect(closed).toEqual(expect.arrayContaining([1, 2]));
+    await server.close();
+  });
+
+  it('F11 whose answer was garbled are not used again', async () => {
+    const server = await rawServer(async (conversation) => {
+      if (conversation.connectionId > 1) return answers(conversation);
+      await conversation.request();
+      await conversation.send(
+        'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nhi',
+      );
+    });
+
+    await exchange(client, post(server.origin));
+
+    expect(await exchange(client, post(server.origin))).toMatchObject({ body: 'hi' });
+    expect(server.connections).toBe(2);
+    await server.close();
+  });
+
+  it('are no more than were asked for: further calls wait', async () => {
+    const narrow = undiciClient({ connections: 1 });
+    const server = await rawServer(answers);
+
+    const outcomes = await Promise.all(
+      Array.from({ length: 4 }, () => exchange(narrow, post(server.origin))),
+    );
+
+    expect(outcomes.map((outcome) => 'body' in outcome && outcome.body)).toEqual(
+      Array(4).fill('hi'),
+    );
+    expect(server.connections).toBe(1);
+    await narrow.close();
+    await server.close();
+  });
+});
+
+describe('a body', () => {
+  const size = 8 * 1024 * 1024;
+
+  /** Sends 8 MiB as fast as they are taken; `sent` counts what the kernel took. */
+  async function torrent(): Promise<{
+    server: Awaited<ReturnType<typeof rawServer>>;
+    sent: () => number;
+  }> {
+    let sent = 0;
+    const server = await rawServer(async ({ request, socket }) => {
+      await request();
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${size}\r\n\r\n`);
+      const chunk = Buffer.alloc(64 * 1024, 'x');
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      for (let count = 0; count < size / chunk.length && !socket.destroyed; count += 1) {
+        const written = new Promise((resolve) => socket.write(chunk, resolve));
+        await Promise.race([written, closed]);
+        sent += chunk.length;
+      }
+    });
+    return { server, sent: () => sent };
+  }
+
+  it('that nobody reads is not taken from the socket', async () => {
+    const { server, sent } = await torrent();
+
+    const { body } = await client.send(post(server.origin));
+    await quiet(sent);
+    const unread = sent();
+
+    expect(unread).toBeLessThan(size);
+    expect(await read(body)).toHaveLength(size);
+    await server.close();
+  });
+
+  it('that is paused waits, and comes whole when it goes on', async () => {
+    const { server, sent } = await torrent();
+    const { body } = await client.send(post(server.origin));
+    const begun = gate();
+    let taken = 0;
+    const whole = new Promise<void>((resolve, reject) => {
+      body.start({
+        write: (chunk) => {
+          if (taken === 0) {
+            body.pause();
+            begun.open();
+          }
+          taken += chunk.length;
+        },
+        end: resolve,
+        fail: reject,
+      });
+    });
+
+    await begun.opened;
+    await quiet(sent);
+    expect(taken).toBeLessThan(size / 2);
+    body.resume();
+    await whole;
+
+    expect(taken).toBe(size);
+    await server.close();
+  });
+
+  it('that was whole at the headers can be taken at once', async () => {
+    const server = await rawServer(answers);
+    const { body } = await client.send(post(server.origin));
+    const other = await client.send(post(server.origin));
+
+    expect([body.takeWhole(1), body.takeWhole(2)?.toString()]).toEqual([undefined, 'hi']);
+    expect((await read(other.body)).toString()).toBe('hi');
+    await server.close();
+  });
+
+  it('that is aborted closes its connection and delivers nothing more', async () => {
+    const closed = gate();
+    const server = await rawServer(async ({ request, send, socket }) => {
+      socket.once('close', closed.open);
+      await request();
+      await send('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi');
+    });
+    const { body } = await client.send(post(server.origin));
+    const delivered: string[] = [];
+
+    body.start({
+      write: (chunk) => {
+        delivered.push(chunk.toString());
+        body.abort();
+      },
+      end: () => delivered.push('end'),
+      fail: () => delivered.push('fail'),
+    });
+    await closed.opened;
+
+    expect(delivered.join('')).toMatch(/^hi?$/);
+    await server.close();
+  });
+});
+
+describe('a call that is given up', () => {
+  const caller = (): UpstreamError => new UpstreamError('sent', 'caller_left');
+
+  it('before it has a connection was never sent', async () => {
+    const server = await rawServer(answers);
+
+    const outcome = await exchange(
+      client,
+      post(server.origin, { onAbort: (abort) => abort(caller()) }),
+    );
+
+    expect(outcome).toEqual({ stage: 'connect', reason: 'caller_left', timedOut: false });
+    expect(await exchange(client, post(server.origin))).toMatchObject({ body: 'hi' });
+    await server.close();
+  });
+
+  it('while it waits for the headers may have run', async () => {
+    let abort: (reason: Error) => void = () => {};
+    const closed = gate();
+    const server = await rawServer(async ({ request, socket }) => {
+      socket.once('close', closed.open);
+      await request();
+      abort(caller());
+    });
+    const onAbort = (given: typeof abort): void => {
+      abort = given;
+    };
+
+    const outcome = await exchange(client, post(server.origin, { onAbort }));
+
+    expect(outcome).toEqual({ stage: 'sent', reason: 'caller_left', timedOut: false });
+    await closed.opened;
+    await server.close();
+  });
+
+  it('in the middle of its body keeps its reason', async () => {
+    let abort: (reason: Error) => void = () => {};
+    const server = await rawServer(async ({ request, send }) => {
+      await request();
+      await send('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi');
+    });
+    const onAbort = (given: typeof abort): void => {
+      abort = given;
+    };
+    const { body } = await client.send(post(server.origin, { onAbort }));
+    const end = readFailing(body);
+
+    abort(new UpstreamError('sent', 'total_timeout', { timedOut: true }));
+
+    expect(await end).toEqual({ stage: 'body', reason: 'total_timeout', timedOut: true });
+    await server.close();
+  });
+});
+
+function readFailing(body: UpstreamResponse['body']): Promise<unknown> {
+  return read(body).then(String, failure);
+}
+
+/** Waits until a count has stood still for many turns of the event loop. */
+async function quiet(count: () => number): Promise<void> {
+  for (let still = 0, last = -1; still < 2_000; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    still = count() === last ? still + 1 : 0;
+    last = count();
+  }
+}

@@ -1,0 +1,62 @@
+/** Requests of the upstream client, and answers read to their end. */
+import { isUpstreamError } from '../../src/errors.ts';
+import type {
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../../src/ports/upstream-client.ts';
+
+/** What came of a request: an answer, or a failure and where it came. */
+export type Outcome =
+  | {
+      readonly status: number;
+      readonly headers: UpstreamResponse['headers'];
+      readonly body: string;
+    }
+  | { readonly stage: string; readonly reason: string; readonly timedOut: boolean };
+
+/** A POST with patience; what is not said is as the gateway would have it. */
+export function post(origin: string, change: Partial<UpstreamRequest> = {}): UpstreamRequest {
+  return {
+    method: 'POST',
+    origin,
+    path: '/v1/chat/completions',
+    headers: { 'content-type': 'application/json' },
+    body: [Buffer.from('{"model":"m"}')],
+    connectTimeoutMs: 5_000,
+    firstByteTimeoutMs: 10_000,
+    idleTimeoutMs: 10_000,
+    freshConnection: false,
+    onAbort: () => {},
+    ...change,
+  };
+}
+
+/** Sends, and reads the answer to its end. */
+export async function exchange(client: UpstreamClient, request: UpstreamRequest): Promise<Outcome> {
+  try {
+    const { status, headers, body } = await client.send(request);
+    return { status, headers, body: (await read(body)).toString() };
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+/** The whole body. */
+export function read(body: UpstreamResponse['body']): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    body.start({
+      write: (chunk) => chunks.push(chunk),
+      end: () => resolve(Buffer.concat(chunks)),
+      fail: reject,
+    });
+  });
+}
+
+/** An error of the client in short. */
+export function failure(error: unknown): Outcome {
+  if (!isUpstreamError(error)) throw error;
+  const { stage, reason, timedOut } = error;
+  return { stage, reason, timedOut };
+}
