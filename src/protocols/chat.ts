@@ -7,7 +7,7 @@ import type { Member, Span } from '../bytes/json-scan.ts';
 import { findMember, kindAt, valueAt } from '../bytes/members.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, readFields, type ScannedBody } from './fields.ts';
+import { arrayMember, type FieldName, readFields, type ScannedBody } from './fields.ts';
 import {
   addMembers,
   objectAt,
@@ -38,10 +38,10 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   max_completion_tokens: positiveField,
   n: positiveField,
 });
-const fieldNames: readonly string[] = [
+const fieldNames: readonly FieldName[] = [
   'model',
   'stream',
-  'stream_options',
+  ['stream_options', ['include_usage']],
   'temperature',
   'max_tokens',
   'max_completion_tokens',

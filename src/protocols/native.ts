@@ -7,7 +7,7 @@ import type { Span } from '../bytes/json-scan.ts';
 import { findMember } from '../bytes/members.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, readFields, type ScannedBody } from './fields.ts';
+import { arrayMember, type FieldName, readFields, type ScannedBody } from './fields.ts';
 import {
   addMembers,
   objectAt,
@@ -53,7 +53,17 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generationConfig: generationConfig.nullish(),
   generation_config: generationConfig.nullish(),
 });
-const fieldNames: readonly string[] = ['model', 'generationConfig', 'generation_config'];
+const configNames: readonly string[] = [
+  'maxOutputTokens',
+  'max_output_tokens',
+  'candidateCount',
+  'candidate_count',
+];
+const fieldNames: readonly FieldName[] = [
+  'model',
+  ['generationConfig', configNames],
+  ['generation_config', configNames],
+];
 const promptMembers: readonly string[] = [
   'systemInstruction',
   'system_instruction',

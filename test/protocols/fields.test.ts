@@ -1,0 +1,34 @@
+/** What is read of a body is found by the scan, name by name, at every depth it is read at. */
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { scanJsonObject } from '../../src/bytes/json-scan.ts';
+import { readFields } from '../../src/protocols/fields.ts';
+
+const anything = z.record(z.string(), z.unknown());
+
+describe('the fields of a body', () => {
+  it('are read though their names are escaped, whatever was read before', () => {
+    // V8 as of Node 24.21 reads the second as the first, if both are parsed whole.
+    read('{"generationConfig":{"topK":1,"candidate\\\\":1}}');
+
+    expect(read('{"generationConfig":{"topK":1,"candidate\\u0043ount":8}}')).toEqual({
+      generationConfig: { candidateCount: 8 },
+    });
+  });
+
+  it('are only those that were asked for', () => {
+    expect(read('{"n":1,"generationConfig":{"responseSchema":{"type":"OBJECT"}}}')).toEqual({
+      generationConfig: {},
+    });
+  });
+
+  it('are read as they are where they should have been an object', () => {
+    expect(read('{"generationConfig":[1]}')).toEqual({ generationConfig: [1] });
+  });
+});
+
+function read(text: string): unknown {
+  const body = Buffer.from(text);
+  const scanned = { body, members: scanJsonObject(body) };
+  return readFields(scanned, [['generationConfig', ['candidateCount']]], anything);
+}
