@@ -152,14 +152,15 @@ export function createGateway(options: GatewayOptions): Gateway {
           disclosure,
         });
       }
-      const { error, ending, reason } = outcome.failure;
+      const { error, ending, reason, countedTokens } = outcome.failure;
       // The record stands before the answer goes out: it is where a caller is told to look.
       // 499 is what logs have for a caller that went away.
       const status = reason === 'caller_left' ? 499 : statusOf[error.code];
-      await settlement.close({ ending, status, reason });
+      await settlement.close({ ending, status, reason, countedTokens });
       throw error;
     } catch (error) {
-      await settlement.close({ ending: 'failed', status: 500, reason: 'internal_error' });
+      const ending = running.hasSent ? 'failed' : 'not_run';
+      await settlement.close({ ending, status: 500, reason: 'internal_error' });
       throw error;
     }
   }

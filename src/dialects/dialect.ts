@@ -27,6 +27,8 @@ export interface FailureReport {
   readonly retryAfterMs: number | undefined;
   /** Whether the account is to blame (its key, its billing, its region), not the request. */
   readonly accountFault: boolean;
+  /** A finer name for the failure than its status gives. */
+  readonly reason?: string;
 }
 
 /**

@@ -1,10 +1,11 @@
 /** Watches one big JSON document stream past, an image reply of 48 MB say, without holding it. */
 
+import { asBuffer } from '../bytes/decode.ts';
 import { noBytes } from '../bytes/sse.ts';
 import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
-import type { StreamTap } from './dialect.ts';
+import type { FailureReport, StreamTap } from './dialect.ts';
 
 /** What the documents of a dialect differ in. */
 export interface DocumentTapOptions {
@@ -12,28 +13,64 @@ export interface DocumentTapOptions {
   readonly usageMember: string;
   /** Reads that member, undefined where the document has none. */
   readonly readUsage: (usage: JsonValue | undefined, images: number) => Usage | undefined;
+  /** Reads an error inside a 2xx document. */
+  readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
+  /**
+   * Every element of `data` must be Base64, and there must be one: an address is never passed on.
+   */
+  readonly isImages: boolean;
 }
 
+/** A document that begins with its error is one, though the error be too large to keep. */
+const beginsWithError = /^\s*\{\s*"error"\s*:\s*[^\sn]/;
+
+const notBase64: FailureReport = {
+  status: 502,
+  message: undefined,
+  code: undefined,
+  param: undefined,
+  retryAfterMs: undefined,
+  accountFault: false,
+  reason: 'upstream_image_not_base64',
+};
+
 /**
- * Everything passes; a document that breaks off can only be cut, for nothing may follow half a
- * string.
+ * Everything passes but an error or an image that is only an address; a document that breaks off
+ * can only be cut, for nothing may follow half a string.
  */
 export function documentTap(options: DocumentTapOptions): StreamTap {
   const watch = jsonWatch({
-    capture: [options.usageMember],
+    capture: [options.usageMember, 'error'],
     countIn: { array: 'data', member: 'b64_json' },
   });
+  let failure: FailureReport | undefined;
   let bytes = 0;
+
+  const faultIn = (chunk: Uint8Array): FailureReport | undefined => {
+    const { captured, elements, counted } = watch.end();
+    const error = captured.error === undefined ? undefined : parseJson(captured.error);
+    const report = error === undefined ? undefined : options.inBandFailure({ error });
+    if (report !== undefined) return report;
+    if (options.isImages && elements > counted) return notBase64;
+    const isFirst = bytes === 0 && beginsWithError.test(asBuffer(chunk).toString('latin1', 0, 64));
+    return isFirst ? { ...notBase64, reason: 'upstream_error' } : undefined;
+  };
+
   return {
     write: (chunk) => {
       watch.write(chunk);
+      failure ??= faultIn(chunk);
+      if (failure !== undefined) return noBytes;
       bytes += chunk.length;
       return chunk;
     },
     end: () => noBytes,
     finished: () => false,
-    complete: () => watch.end().complete,
-    failure: () => undefined,
+    complete: () => {
+      const { complete, elements } = watch.end();
+      return complete && !(options.isImages && elements === 0);
+    },
+    failure: () => failure,
     usage: () => {
       const report = watch.end();
       const text = report.captured[options.usageMember];

@@ -20,9 +20,9 @@ export type FieldName = string | readonly [name: string, inner: readonly string[
  * The named members, parsed and checked. Nothing else is parsed, and nothing of this goes upstream:
  * what goes there is the caller's bytes.
  *
- * Names are found by the scan, in objects within objects too: `JSON.parse` of V8 as of Node 24.21 can
- * take an escaped name for another one it has seen before, and then the gateway would price another
- * call than the upstream runs.
+ * Names are found by the scan, in objects within objects too: `JSON.parse` of V8 as of Node 24.21
+ * can take an escaped name for another one it has seen before, and then the gateway would price
+ * another call than the upstream runs.
  *
  * @throws GatewayError `invalid_request` that names the member
  */

@@ -103,7 +103,10 @@ async function askInTurn(
   // An earlier try may have run although the last one surely did not.
   const ending = last.ending === 'not_run' && mayHaveRun > 0 ? 'failed' : last.ending;
   if (!hasNobodyToAnswer(call, context)) return { failure: { ...last, ending } };
-  return { failure: callerLeft(ending === 'not_run' ? 'not_run' : 'left_early') };
+  if (ending === 'not_run') return { failure: callerLeft(ending) };
+  // A stream whose head had come was being made: it has its prompt's price.
+  const begun = last.hasAnswered === true && call.framing !== 'json';
+  return { failure: callerLeft(begun ? 'left' : 'left_early') };
 }
 
 /** An image runs on for the record; nothing else does. */
@@ -150,14 +153,16 @@ async function attempt(
 ): Promise<UpstreamOutcome> {
   const dialect = dialects[channel.dialect];
   try {
-    const { connectMs, idleMs } = timeoutsOf(model, channel, context);
+    const { connectMs, idleMs, totalMs } = timeoutsOf(model, channel, context);
     const secret = await credentialOf(channel, connectMs, context);
     const disclosure = {
       hideErrors: channel.hideErrors === true,
       secrets: [secret, channel.baseUrl],
     };
+    const request = prepare(call, model, channel, dialect, secret);
+    context.running.send(totalMs);
     const response = await context.upstream.send({
-      ...prepare(call, model, channel, dialect, secret),
+      ...request,
       connectTimeoutMs: connectMs,
       firstByteTimeoutMs,
       idleTimeoutMs: idleMs,
@@ -174,7 +179,9 @@ async function attempt(
         return { failure: refusedByUpstream(opening.report, call, model, disclosure) };
       case 'bad': {
         const ending = opening.reason === 'upstream_truncated' ? 'truncated' : 'failed';
-        return { failure: badReply(opening.reason, ending, call, model, status) };
+        const failure = badReply(opening.reason, ending, call, model, status);
+        const { countedTokens } = opening;
+        return { failure: { ...failure, countedTokens } };
       }
       default:
         return { reply: opening, disclosure };
@@ -267,14 +274,20 @@ async function readRefusal(response: UpstreamResponse, dialect: Dialect): Promis
   return dialect.readFailure(response.status, response.headers, body);
 }
 
+function noChannelReason(
+  { channels }: Model,
+  able: readonly Channel[],
+): 'none_configured' | 'protocol' | 'price_restriction' {
+  if (able.some(({ weight }) => weight > 0)) return 'price_restriction';
+  return channels.length > 0 && able.length === 0 ? 'protocol' : 'none_configured';
+}
+
 function noChannel(
   model: Model,
   able: readonly Channel[],
   { requestId, emit }: UpstreamContext,
 ): CallFailure {
-  const restricted = able.some(({ weight }) => weight > 0);
-  const reason =
-    model.channels.length === 0 ? 'none_configured' : restricted ? 'price_restriction' : 'protocol';
+  const reason = noChannelReason(model, able);
   emit({ type: 'no_channel', requestId, modelId: model.id, reason });
   return {
     error: new GatewayError('no_channel', sentence('no_channel', model), {
@@ -289,7 +302,7 @@ function noChannel(
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */
-function callerLeft(ending: 'not_run' | 'left_early'): CallFailure {
+function callerLeft(ending: 'not_run' | 'left_early' | 'left'): CallFailure {
   const reason = 'caller_left';
   return {
     error: new GatewayError('internal_error', 'The caller went away.', { reason }),

@@ -24,6 +24,10 @@ export interface CallFailure {
   /** For events and records. */
   readonly reason: string;
   readonly status: number | undefined;
+  /** What had come of the reply, in tokens. */
+  readonly countedTokens?: number | undefined;
+  /** The upstream's head had come. */
+  readonly hasAnswered?: boolean;
 }
 
 /** What of an upstream's words about a bad request may reach the caller. */
@@ -115,6 +119,7 @@ export function refusedByUpstream(
   told: Disclosure,
 ): CallFailure {
   const row = rowOf(report);
+  const reason = report.reason ?? row.reason;
   const words =
     row.tells === true && !told.hideErrors && report.message !== undefined
       ? redact(report.message, told.secrets)
@@ -125,7 +130,7 @@ export function refusedByUpstream(
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
     error: new GatewayError(code, words ?? toldOf(code, row.ran, call, model), {
-      reason: row.reason,
+      reason,
       ...(report.param !== undefined && words !== undefined
         ? { param: plainParam(report.param) }
         : {}),
@@ -133,7 +138,7 @@ export function refusedByUpstream(
     }),
     ending: row.ran ? 'failed' : 'not_run',
     retry: image && row.retry === 'once' ? 'never' : row.retry,
-    reason: row.reason,
+    reason,
     status: report.status,
   };
 }
@@ -148,11 +153,13 @@ export function failedTransport(error: UpstreamError, call: Call, model: Model):
     error: new GatewayError(code, toldOf(code, ran, call, model), {
       reason,
       cause: error,
+      ...(code === 'draining' ? { retryAfterMs: shortestWaitMs } : {}),
     }),
     ending: half ? 'truncated' : ran ? 'failed' : 'not_run',
     retry: retryAfterBreak(error, call),
     reason,
     status: undefined,
+    hasAnswered: stage === 'body',
   };
 }
 
@@ -227,6 +234,8 @@ function rowOf(report: FailureReport): Row {
   const { status } = report;
   const row = byStatus[status];
   if (report.accountFault && status < 500) return status === 429 && row ? row : account;
+  // OpenAI says 404 of a parameter too, a file or a prompt it does not find: the caller's to mend.
+  if (status === 404 && report.param !== undefined && report.param !== 'model') return badRequest;
   if (row !== undefined) return row;
   return status >= 500 && status < 600 ? serverError : protocolError;
 }

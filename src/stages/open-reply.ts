@@ -23,8 +23,8 @@ export type Opening =
     }
   /** An error in the clothes of a 200. */
   | { readonly kind: 'failure'; readonly report: FailureReport }
-  /** Not what was asked for, though it may have cost something. */
-  | { readonly kind: 'bad'; readonly reason: string };
+  /** Not what was asked for, though it may have cost something: what had come of it. */
+  | { readonly kind: 'bad'; readonly reason: string; readonly countedTokens?: number };
 
 /** A reply that fits is held and answered in one write (ARCHITECTURE E). */
 const heldBytes = 64 * 1024;
@@ -83,7 +83,11 @@ async function openDocument(body: UpstreamBody, call: Call, dialect: Dialect): P
     return { kind: 'bad', reason: 'upstream_protocol_error' };
   }
   const tap = dialect.tap(call);
-  return { kind: 'streamed', begun: tap.write(bytes), rest: head.rest, tap };
+  const begun = tap.write(bytes);
+  const report = tap.failure();
+  if (report === undefined) return { kind: 'streamed', begun, rest: head.rest, tap };
+  head.rest.abort();
+  return { kind: 'failure', report };
 }
 
 /** A held reply: is it whole, is it an error, is it empty? */
@@ -93,7 +97,7 @@ function judge(bytes: Uint8Array, call: Call, dialect: Dialect): Opening {
   const reply = parseJson(view.toString('utf8'));
   if (reply === undefined) {
     const reason = beginsDocument(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
-    return { kind: 'bad', reason };
+    return { kind: 'bad', reason, countedTokens: Math.ceil(bytes.length / 3) };
   }
   const report = dialect.inBandFailure(reply);
   if (report !== undefined) return { kind: 'failure', report };

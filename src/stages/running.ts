@@ -16,6 +16,10 @@ export interface RunningCall {
   readonly hasLeft: boolean;
   /** Notes that the caller has gone, and aborts what runs for it unless that must run on. */
   leave(): void;
+  /** Something of the call has gone out to an upstream. */
+  readonly hasSent: boolean;
+  /** Notes that it goes out now, to a channel that allows it `totalMs` from its start. */
+  send(totalMs: number): void;
   /** From now on the caller's going no longer ends the upstream call. */
   detach(): void;
   /** How to end what runs upstream just now; done at once where the call was aborted before. */
@@ -68,6 +72,8 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
     if (entries.size >= settings().maxConcurrentCalls) return undefined;
     let left = false;
     let detached = false;
+    let sent = false;
+    let keptMs = 0;
     let aborted: UpstreamError | undefined;
     let abortUpstream: (reason: Error) => void = () => {};
     const entry: Entry = {
@@ -90,6 +96,13 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
         left = true;
         if (!detached) entry.abort(new UpstreamError('sent', 'caller_left'));
       },
+      get hasSent() {
+        return sent;
+      },
+      send: (totalMs) => {
+        sent = true;
+        entry.deadlineMs = keptMs + totalMs;
+      },
       detach: () => {
         detached = true;
       },
@@ -98,10 +111,10 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
         if (aborted !== undefined) abort(aborted);
       },
       keep: (settlement, totalMs) => {
-        const nowMs = settings().clock.monotonicMs();
+        keptMs = settings().clock.monotonicMs();
         entry.settlement = settlement;
-        entry.deadlineMs = nowMs + totalMs;
-        entry.renewedMs = nowMs;
+        entry.deadlineMs = keptMs + totalMs;
+        entry.renewedMs = keptMs;
       },
       observe: (observedNanos) => {
         entry.observed = observedNanos;

@@ -24,7 +24,7 @@ export interface CallEnd {
   readonly reason?: string | undefined;
   readonly usage?: Usage | undefined;
   /** What was forwarded, in tokens; left out where nothing was. */
-  readonly countedTokens?: number;
+  readonly countedTokens?: number | undefined;
 }
 
 /** The owner of a hold. */

@@ -53,9 +53,9 @@ export const objectText: fc.Arbitrary<string> = fc
   .map((parts) => parts.join(''));
 
 /**
- * What a valid text says, name by name. `JSON.parse` is asked for strings and scalars only: V8 as of
- * Node 24.21 takes an escaped name for an earlier one, `{"\\/":1}` for `{"\\":1}`, once it has seen
- * that one in an object that began alike.
+ * What a valid text says, name by name. `JSON.parse` is asked for strings and scalars only: V8 as
+ * of Node 24.21 takes an escaped name for an earlier one, `{"\\/":1}` for `{"\\":1}`, once it has
+ * seen that one in an object that began alike.
  */
 export function readText(text: string): JsonValue {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];

@@ -4,7 +4,7 @@ import type { Channel } from '../../src/ports/catalog.ts';
 import { channelOrder } from '../../src/upstream/choose.ts';
 import type { Play } from './driven-upstream.ts';
 import { type Scene, scene } from './scene.ts';
-import { ask, channel, type Kind, model, whole } from './scene-models.ts';
+import { ask, begun, channel, headersOf, type Kind, model, whole } from './scene-models.ts';
 
 const tokenPrice = model().price;
 
@@ -249,3 +249,22 @@ function mulberry(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+it('a channel’s own time limit counts from the start of the call', async () => {
+  const { start, clock, nextRecord } = scene({
+    models: [model({ channels: [channel({ timeouts: { totalMs: 5_000 } })] })],
+    plays: [
+      (up) => {
+        up.respond(200, headersOf('chatStream'));
+        up.write(begun.chatStream);
+      },
+    ],
+  });
+
+  const calling = start(ask.chatStream);
+  await calling.begun;
+  clock.advance(6_000);
+  await calling.answer;
+
+  expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
+});

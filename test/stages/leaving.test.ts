@@ -54,6 +54,31 @@ describe('a caller that leaves', () => {
     expect(await state()).toEqual(untouched);
   });
 
+  it('between the head and the first event of a stream is charged the prompt', async () => {
+    const headed = gate();
+    const { start, nextRecord, upstream } = scene({
+      plays: [
+        (up) => {
+          up.respond(200, headersOf('chatStream'));
+          headed.open();
+        },
+      ],
+    });
+
+    const calling = start(ask.chatStream);
+    await headed.opened;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    calling.leave();
+    await calling.answer;
+
+    const record = await nextRecord();
+    expect(record).toMatchObject({ status: 499, outcome: 'caller_left', basis: 'estimate' });
+    expect(record.chargeNanos).toBe(heldNanos.chatStream - 200n);
+    expect(upstream.calls[0]?.abortReason).toBeDefined();
+  });
+
   it.each(cheap)('before the headers aborts the upstream, for 0: %s', async (kind) => {
     const { start, upstream, nextRecord, state, eventTypes } = scene();
 

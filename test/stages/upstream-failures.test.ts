@@ -201,7 +201,7 @@ describe.each(rows)('$fault', (row) => {
   });
 });
 
-it('a reply that breaks off is charged by the prompt, an image is left pending', async () => {
+it('a reply that breaks off costs its prompt and what came, an image is left pending', async () => {
   for (const kind of ['chat', 'native', 'image'] as const) {
     const { call, nextRecord, state } = scene({
       plays: [(up) => up.answer(200, '{"choices":[{"mess', headersOf(kind))],
@@ -211,16 +211,17 @@ it('a reply that breaks off is charged by the prompt, an image is left pending',
     const record = await nextRecord();
 
     const image = kind === 'image';
-    const prompt = heldNanos[kind] - 200n;
+    // The 18 bytes that came are 6 tokens, at 2 nanos each.
+    const cost = heldNanos[kind] - 200n + 12n;
     expect(answer.status).toBe(502);
     expect(record).toMatchObject({
       outcome: image ? 'unknown' : 'truncated',
       reason: 'upstream_truncated',
-      basis: image ? 'policy' : 'estimate',
-      chargeNanos: image ? 0n : prompt,
+      basis: image ? 'policy' : 'counted',
+      chargeNanos: image ? 0n : cost,
     });
     expect(await state()).toMatchObject(
-      image ? { held: 500n, used: 0n } : { held: 0n, used: prompt },
+      image ? { held: 500n, used: 0n } : { held: 0n, used: cost },
     );
   }
 });
@@ -257,3 +258,14 @@ function expectedAnswer(row: Row, kind: Kind): object {
     shouldRetry: image && status >= 500 ? 'false' : undefined,
   };
 }
+
+it('T a 404 of a parameter tells the caller in the upstream’s words', async () => {
+  const error = { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' };
+  const { call, nextRecord } = scene({ plays: [(up) => up.answer(404, { error })] });
+
+  const answer = await call(ask.chat);
+
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain('No such file');
+  expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n });
+});

@@ -24,6 +24,8 @@ export const gemini: Dialect = {
     return documentTap({
       usageMember: 'usageMetadata',
       readUsage: geminiFigures,
+      inBandFailure: geminiInBandFailure,
+      isImages: false,
     });
   },
   readUsage: geminiUsage,

@@ -28,6 +28,8 @@ export const openai: Dialect = {
       : documentTap({
           usageMember: 'usage',
           readUsage: openaiFigures,
+          inBandFailure: openaiInBandFailure,
+          isImages: call.operation === 'images',
         }),
   readUsage: openaiUsage,
   readFailure: openaiFailure,

@@ -1,0 +1,70 @@
+/** Documents past 64 KiB are judged as they pass: no address for an image, no error as it came. */
+import { describe, expect, it } from 'vitest';
+import {
+  type Asked,
+  chat,
+  images,
+  testGateway,
+  upstreamSecret,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { type Played, playedUpstream } from '../support/played-upstream.ts';
+import { json } from './streams.ts';
+
+const filler = 'x'.repeat(80_000);
+const address = '"url":"https://gpu7.internal.example/a.png"';
+const base64 = `{"b64_json":"${'A'.repeat(100_000)}"}`;
+
+describe('a document past 64 KiB', () => {
+  const cases: readonly (readonly [string, Asked, Played, string])[] = [
+    [
+      'of images that are only addresses',
+      images(),
+      json(`{"data":[{${address}},{"revised_prompt":"${filler}"}]}`),
+      'upstream_image_not_base64',
+    ],
+    [
+      'that is an error, too long to keep',
+      chat(wholeChat),
+      json(`{"error":{"message":"${upstreamSecret} ${filler}"}}`),
+      'upstream_error',
+    ],
+    [
+      'that begins with an error',
+      chat(wholeChat),
+      json(`{"error":{"message":"${upstreamSecret}"},"filler":"${filler}"}`),
+      'upstream_error',
+    ],
+  ];
+
+  it.each(cases)('%s is a 502', async (_, asked, played, reason) => {
+    const gateway = testGateway({ upstream: playedUpstream(played) });
+
+    const answer = await gateway.call(asked);
+
+    expect(answer.status).toBe(502);
+    expect(answer.text).not.toMatch(/gpu7|account-secret/);
+    expect(gateway.records[0]?.reason).toBe(reason);
+  });
+
+  it('that turns to an address is cut before it, and the image may have been made', async () => {
+    const played = json(`{"data":[${base64},`, `{${address}}]}`);
+    const gateway = testGateway({ upstream: playedUpstream(played) });
+
+    const answer = await gateway.call(images());
+
+    expect(answer.cut).toBe(true);
+    expect(answer.text).not.toContain('gpu7');
+    expect(gateway.records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+  });
+
+  it('without an image in it is cut, and nothing is charged', async () => {
+    const played = json(`{"filler":"${filler}","data":[]}`);
+    const gateway = testGateway({ upstream: playedUpstream(played) });
+
+    const answer = await gateway.call(images());
+
+    expect(answer.cut).toBe(true);
+    expect(gateway.records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+  });
+});
