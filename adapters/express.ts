@@ -7,8 +7,10 @@ import type { GatewayHandler } from '../src/http.ts';
 import { nodeAdapter } from './node.ts';
 import {
   type AdapterOptions,
+  checkMount,
   type HostRequest,
   type HostResponse,
+  memberOf,
   mountedPath,
   sendReply,
 } from './record.ts';
@@ -38,13 +40,14 @@ export function expressAdapter(
   gateway: GatewayHandler,
   options: AdapterOptions = {},
 ): ExpressHandler {
+  checkMount('expressAdapter', gateway, options);
   return nodeAdapter(gateway, options);
 }
 
 /**
- * Answers in the caller's dialect what a body parser of the host refused on one of the gateway's
- * paths; Express would send a page of HTML. Every other error goes on to the host. Mount it where
- * the adapter is mounted, after both.
+ * Answers in the caller's dialect what a body parser, or whatever else of the host ran before the
+ * gateway, refused with a 4xx on one of the gateway's paths; Express would send a page of HTML.
+ * Every other error goes on to the host. Mount it where the adapter is mounted, after both.
  *
  * ```ts
  * app.use('/llm', express.json(), expressAdapter(gateway), expressErrorHandler(gateway));
@@ -54,8 +57,9 @@ export function expressErrorHandler(
   gateway: GatewayHandler,
   options: AdapterOptions = {},
 ): ExpressErrorHandler {
+  checkMount('expressErrorHandler', gateway, options);
   return (error, req, res, next) => {
-    const refusal = refusals.get(typeOf(error));
+    const refusal = refusalOf(error);
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
     if (refusal === undefined || res.headersSent || !gateway.owns(path)) return next(error);
@@ -65,21 +69,51 @@ export function expressErrorHandler(
   };
 }
 
-/** The `type` of body-parser's errors, of those that the caller can mend. */
-const refusals: ReadonlyMap<unknown, readonly [ErrorCode, string]> = new Map([
-  ['entity.too.large', ['body_too_large', 'The request body is too large; send a smaller one.']],
+type Refusal = readonly [ErrorCode, string];
+
+const tooLarge: Refusal = ['body_too_large', 'The request body is too large; send a smaller one.'];
+const notOurType: Refusal = [
+  'unsupported_media_type',
+  'Send the request body as application/json in UTF-8.',
+];
+const unreadable: Refusal = [
+  'invalid_request',
+  'The request could not be read; check its headers and its body.',
+];
+
+/** The `type` of body-parser's errors, of those for which there is more to say than the status. */
+const refusals: ReadonlyMap<unknown, Refusal> = new Map<unknown, Refusal>([
+  ['entity.too.large', tooLarge],
   ['entity.parse.failed', ['invalid_request', 'The request body is not valid JSON.']],
   [
     'encoding.unsupported',
     ['unsupported_media_type', 'Send the request body without that content-encoding.'],
   ],
-  [
-    'charset.unsupported',
-    ['unsupported_media_type', 'Send the request body as application/json in UTF-8.'],
-  ],
+  ['charset.unsupported', notOurType],
   ['request.aborted', ['invalid_request', 'The request body ended before it was complete.']],
-] as const);
+]);
 
-function typeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
+/** In fixed words: the error's own may quote the body. */
+function refusalOf(error: unknown): Refusal | undefined {
+  const known = refusals.get(memberOf(error, 'type'));
+  if (known !== undefined) return known;
+
+  const status = memberOf(error, 'status') ?? memberOf(error, 'statusCode');
+  // Only what a parser says of a body: a host's own 401 or 429 keeps its meaning.
+  switch (status) {
+    case 400:
+    case 422:
+      return unreadable;
+    case 413:
+      return tooLarge;
+    case 415:
+      return notOurType;
+    default:
+      return isVerdict(error) ? unreadable : undefined;
+  }
+}
+
+/** What the host's own `verify` of a body-parser said, a 403 by default. */
+function isVerdict(error: unknown): boolean {
+  return memberOf(error, 'type') === 'entity.verify.failed';
 }

@@ -2,10 +2,12 @@
  * Mounts a gateway in Koa 2 and 3 as one middleware among others: the answer is set on the context
  * and Koa sends it, so that the host's own middleware keeps working.
  */
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
 import {
   type AdapterOptions,
+  checkMount,
   discard,
   gatewayRequest,
   type HostRequest,
@@ -19,7 +21,7 @@ import {
 
 /** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
 export interface KoaContext {
-  readonly req: HostRequest;
+  readonly req: HostRequest & { readonly socket: Pick<Socket, 'errored'> };
   readonly res: HostResponse;
   readonly request: { readonly method: string } & ParsedBody;
   readonly originalUrl: string;
@@ -45,6 +47,7 @@ export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Prom
  * ```
  */
 export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): KoaHandler {
+  checkMount('koaAdapter', gateway, options);
   const warn = warnOnce();
   return async (ctx, next) => {
     const { req, res } = ctx;
@@ -54,6 +57,7 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
       await next();
       return;
     }
+    quietHangUps(ctx);
     try {
       setReply(ctx, await gateway.handle(gatewayRequest(req, res, path, ctx.request, warn)));
     } catch {
@@ -74,7 +78,6 @@ function setReply(ctx: KoaContext, reply: GatewayResponse): void {
 
 function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
   const stream = body.readable();
-  quietPrematureClose(ctx);
   // A reply that breaks off must not look whole: Koa 2 leaves the caller waiting there, and
   // koa-compress does in either version.
   stream.once('close', () => {
@@ -85,16 +88,24 @@ function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
 }
 
 /**
- * Koa 3 would report every caller that leaves a stream, and every stream that an upstream broke, as
- * an error of the app. The gateway's own events tell of both.
+ * Koa would report a caller whose connection breaks as an error of the app, and Koa 3 every stream
+ * that ends early, by its caller or by its upstream. The gateway's own events tell of both.
  */
-function quietPrematureClose(ctx: KoaContext): void {
+function quietHangUps(ctx: KoaContext): void {
   const report = ctx.onerror;
   ctx.onerror = (error) => {
-    if (!isPrematureClose(error)) report.call(ctx, error);
+    if (!isPrematureClose(error) && !isOfCaller(error, ctx)) report.call(ctx, error);
   };
 }
 
 function isPrematureClose(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+/**
+ * The very error of the caller's socket, unless the response was destroyed with it from our side:
+ * an `ECONNRESET` of anybody else is the app's to hear.
+ */
+function isOfCaller(error: unknown, { req, res }: KoaContext): boolean {
+  return error instanceof Error && error === req.socket.errored && error !== res.errored;
 }

@@ -4,6 +4,7 @@
 import type { GatewayHandler } from '../src/http.ts';
 import {
   type AdapterOptions,
+  checkMount,
   gatewayRequest,
   type HostRequest,
   type HostResponse,
@@ -32,6 +33,7 @@ export type NodeHandler = (
  * ```
  */
 export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): NodeHandler {
+  checkMount('nodeAdapter', gateway, options);
   const warn = warnOnce();
   return (req, res, next) => {
     const url = req.url ?? '';

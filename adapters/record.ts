@@ -10,8 +10,50 @@ export interface AdapterOptions {
   /**
    * A prefix to take off the path where no router does: `/llm` for a bare server that serves the
    * gateway at `/llm/v1`, or the `prefix` of `@koa/router`. Paths outside it are not the gateway's.
+   * It begins with a slash and does not end with one.
    */
   readonly basePath?: string;
+}
+
+/**
+ * Says at start-up what could not work later.
+ *
+ * @throws ConfigurationError by its name: adapters take no values from `src`
+ */
+export function checkMount(adapter: string, gateway: unknown, options: unknown): void {
+  const problem = gatewayProblem(gateway) ?? optionsProblem(options);
+  if (problem === undefined) return;
+  throw Object.assign(new Error(`${adapter}: ${problem}`), { name: 'ConfigurationError' });
+}
+
+function gatewayProblem(gateway: unknown): string | undefined {
+  const isGateway = ['owns', 'handle', 'refuse'].every(
+    (name) => typeof memberOf(gateway, name) === 'function',
+  );
+  return isGateway
+    ? undefined
+    : 'gateway must be an object with owns(), handle(), refuse(). createGateway() makes one.';
+}
+
+function optionsProblem(options: unknown): string | undefined {
+  if (typeof options !== 'object' || options === null) {
+    return "options must be an object. Write { basePath: '/llm' }, or leave it out.";
+  }
+  const unknown = Object.keys(options).find((name) => name !== 'basePath');
+  if (unknown !== undefined) {
+    return `options.${unknown} does not exist. Take it out; basePath is the only option.`;
+  }
+  const basePath = memberOf(options, 'basePath');
+  if (basePath === undefined) return undefined;
+  return typeof basePath === 'string' && /^(?:\/[^/?#\s]+)+$/.test(basePath)
+    ? undefined
+    : "options.basePath must be a path such as '/llm': with a slash before, and none after. " +
+        'Leave it out where nothing stands before /v1.';
+}
+
+/** A member of whatever a host or its middleware handed over; undefined where it has none. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 /** What a body parser of the host leaves behind. */
@@ -64,7 +106,7 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
   // An absolute-form target (RFC 9112 §3.2.2) is for a proxy, and `*` is for the server.
   if (!full.startsWith('/')) return full;
 
-  const prefix = options.basePath?.replace(/\/$/, '') ?? '';
+  const prefix = options.basePath ?? '';
   const path = pathOf(url);
   if (!path.startsWith(prefix)) return '';
   const left = path.slice(prefix.length);

@@ -188,7 +188,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       let speaks: DialectName = 'openai';
       let isImage = false;
       try {
-        const route = findRoute(request, settings.nativeKeyHeaders);
+        const route = findRoute(request, settings);
         speaks = route.speaks;
         isImage = route.kind === 'call' && route.protocol === 'images';
         return await answer(request, route, context);
@@ -197,7 +197,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
     },
     refuse: (request, code, message) => {
-      const route = findRoute({ ...request, search: '' }, settings.nativeKeyHeaders);
+      const route = findRoute({ ...request, search: '' }, settings);
       const context = answerContext(request, settings);
       return refusal(context, new GatewayError(code, message), route.speaks, false);
     },

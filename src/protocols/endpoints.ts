@@ -4,7 +4,8 @@
  */
 import type { Framing, Operation } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import type { GatewayRequest, IncomingHeaders } from '../http.ts';
+import type { GatewayRequest } from '../http.ts';
+import type { Settings } from '../options.ts';
 import type { DialectName, ProtocolName } from '../ports/catalog.ts';
 
 /** What a request asks for, and in whose words it is answered. */
@@ -34,6 +35,9 @@ type Resource =
   | { readonly at: 'method'; readonly modelId: string; readonly method: string }
   | { readonly at: 'unreadable' };
 
+/** Where a native key may stand. */
+type KeySettings = Pick<Settings, 'nativeKeyHeaders' | 'allowQueryKey'>;
+
 const nativeMethods: Readonly<Record<string, Operation>> = {
   generateContent: 'generate',
   streamGenerateContent: 'generate',
@@ -51,10 +55,10 @@ export function ownsPath(path: string): boolean {
  */
 export function findRoute(
   request: Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>,
-  nativeKeyHeaders: readonly string[],
+  settings: KeySettings,
 ): Route {
   const resource = readAsModel(resourceAt(request.path), request.method);
-  const speaks = speakerOf(resource, request, nativeKeyHeaders);
+  const speaks = speakerOf(resource, request, settings);
   if (resource === undefined) return refused(speaks, notOurs(request));
   if (resource.at === 'edits') return refused(speaks, noEdits());
   if (resource.at === 'unreadable') return refused(speaks, unreadablePath());
@@ -169,22 +173,24 @@ function isPlain(rest: string): boolean {
   );
 }
 
-/** `/v1/models` is the one place where both dialects meet: the key's header tells them apart. */
+/** `/v1/models` is where both dialects meet: the place of the key tells them apart. */
 function speakerOf(
   resource: Resource | undefined,
-  request: Pick<GatewayRequest, 'path' | 'headers'>,
-  nativeKeyHeaders: readonly string[],
+  request: Pick<GatewayRequest, 'path' | 'search' | 'headers'>,
+  settings: KeySettings,
 ): DialectName {
   if (request.path.startsWith('/v1beta')) return 'gemini';
   if (resource?.at === 'method') return 'gemini';
-  return resource?.at === 'models' && hasOnlyNativeKey(request.headers, nativeKeyHeaders)
-    ? 'gemini'
-    : 'openai';
+  return resource?.at === 'models' && hasOnlyNativeKey(request, settings) ? 'gemini' : 'openai';
 }
 
-function hasOnlyNativeKey(headers: IncomingHeaders, nativeKeyHeaders: readonly string[]): boolean {
+function hasOnlyNativeKey(
+  { headers, search }: Pick<GatewayRequest, 'search' | 'headers'>,
+  { nativeKeyHeaders, allowQueryKey }: KeySettings,
+): boolean {
   if (headers.authorization !== undefined) return false;
-  return nativeKeyHeaders.some((name) => headers[name] !== undefined);
+  if (nativeKeyHeaders.some((name) => headers[name] !== undefined)) return true;
+  return allowQueryKey && new URLSearchParams(search).has('key');
 }
 
 function refused(speaks: DialectName, error: GatewayError): Route {

@@ -85,6 +85,18 @@ describe('§2.3 a native call', () => {
     expect([blocked.text, empty.text]).toEqual([undefined, undefined]);
   });
 
+  it('reads a stream whose line ends are mixed and whose text is not all UTF-8', async () => {
+    const event = (text: string) =>
+      `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]},"finishReason":"STOP"}]}`;
+    const said = `${event('one')}\n\r\n${event('\u00ff')}\r\n\n${event('three')}\n\r\n`;
+    stage.upstream.enqueue({ ...sse([]), chunks: [Buffer.from(said, 'latin1')] });
+
+    const stream = await ai.models.generateContentStream({ model: 'native-1', contents });
+    const texts = (await collect(stream)).map(({ text }) => text);
+
+    expect(texts).toEqual(['one', '\ufffd', 'three']);
+  });
+
   it('ends the call upstream when it breaks out of a stream', async () => {
     const never = gate();
     const first = { candidates: [{ content: { parts: [{ text: 'one' }] } }] };

@@ -71,6 +71,57 @@ describe.each([
     });
     expect(chat.headers.get('x-request-id')).toMatch(/^test-id-/);
   });
+
+  it.each([
+    [{ 'content-encoding': 'gzip' }, 'no gzip', 400],
+    [{}, '{"refused":"by verify"}', 400],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }, 'a=1&b=2', 413],
+    [{ 'content-type': 'text/plain', 'content-encoding': 'zip' }, 'zipped', 415],
+  ])('a parser’s refusal of %o %s is told in fixed words', async (headers, body, status) => {
+    const app = express();
+    const refuse = (_req: unknown, _res: unknown, bytes: Buffer) => {
+      if (bytes.includes('refused')) throw new Error(`no ${bytes}`);
+    };
+    app.use(express.json({ verify: refuse }));
+    app.use(express.urlencoded({ extended: true, parameterLimit: 1 }), express.text());
+    app.use(expressAdapter(stage.gateway), expressErrorHandler(stage.gateway));
+    const init = post(body, { ...bearer(stage.secrets.chat), ...headers });
+
+    const response = await fetch(`${await serving(app)}/v1/chat/completions`, init);
+
+    expect(response.status).toBe(status);
+    const text = await response.text();
+    expect(JSON.parse(text)).toMatchObject({ error: { type: 'invalid_request_error' } });
+    expect(text).not.toMatch(/refused|no gzip|incorrect header|zipped|\n/);
+  });
+
+  it.each([
+    [{ status: 400, type: 'request.size.invalid' }, 400],
+    [{ statusCode: 422 }, 400],
+    [{ status: 413 }, 413],
+    [{ status: 415, message: 'secret' }, 415],
+    [{ status: 500 }, 'host'],
+    [{ status: 399 }, 'host'],
+    [{ status: '400' }, 'host'],
+    ['broken', 'host'],
+  ])('an error %o before the gateway ends in %s', async (error, expected) => {
+    const app = express();
+    app.use((_req, _res, next) => next(error), expressAdapter(stage.gateway));
+    app.use(expressErrorHandler(stage.gateway));
+    const host: express5.ErrorRequestHandler = (passed, _req, res, _next) => {
+      res.status(418).send(passed === error ? 'host' : 'another');
+    };
+    app.use(host);
+    const origin = await serving(app);
+
+    const ours = await fetch(`${origin}/v1/chat/completions`, post('{}'));
+    const other = await fetch(`${origin}/other`, post('{}'));
+
+    const text = await ours.text();
+    expect(ours.status === 418 ? text : ours.status).toBe(expected);
+    expect(text).not.toContain('secret');
+    expect(await other.text()).toBe('host');
+  });
 });
 
 describe.each([

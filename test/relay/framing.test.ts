@@ -1,4 +1,5 @@
 /** However events are framed: chat gets their bytes, Google's parsers what they can read. */
+import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
@@ -119,9 +120,11 @@ describe('a native stream', () => {
     }
   });
 
-  it.each(
-    framings.filter(([name]) => !['LF', 'mixed line ends'].includes(name)),
-  )('framed by %s is framed anew', async (_, frame) => {
+  it.each([
+    ...framings.filter(([name]) => name !== 'LF'),
+    ['CRLF, then LF', (framed: string) => `data: ${framed}\r\n\n`] as const,
+    ['one CR too many', (framed: string) => `data: ${framed}\r\r\n\r\n`] as const,
+  ])('framed by %s is framed anew', async (_, frame) => {
     const joined = document.replace(',', frame(',').includes('data: ,\ndata') ? ', ' : ',');
     const text = `${frame(document)}${frame(document)}`;
 
@@ -148,6 +151,19 @@ describe('a native stream', () => {
     const { answer } = await relayed(native(), [text]);
 
     expect(answer.text).toBe(`data: ${part('\\u2028\\u2029')}\r\n\r\n`);
+  });
+
+  it('has bytes that are not UTF-8 replaced, in the event that holds them alone', async () => {
+    const good = `data: ${part('na\u00efve')}\n\n`;
+    const bad = Buffer.from(framed.replace('\u00e9', '\u00e9\u00ff'), 'latin1');
+    const bytes = Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]);
+
+    for (const chunks of [[bytes], bytewise(bytes)]) {
+      const { answer } = await relayed(native(), chunks);
+
+      expect(answer.text).toBe(`${good}data: ${part('caf\ufffd\ufffd')}\r\n\r\n${good}`);
+      expect(isUtf8(answer.bytes)).toBe(true);
+    }
   });
 
   it('without its last blank line gets one', async () => {

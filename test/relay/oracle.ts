@@ -104,7 +104,7 @@ function dataOf(event: string): string | undefined {
 }
 
 function googleFrame(event: string): string {
-  return /^data: \{[^\r\n\u2028\u2029]*(?:\r\n|\n){2}$/.test(event)
+  return /^data: \{[^\r\n\u2028\u2029]*(?:\r\n\r\n|\n\n)$/.test(event)
     ? event
     : `data: ${(dataOf(event) ?? event).replaceAll('\n', ' ')}\r\n\r\n`;
 }

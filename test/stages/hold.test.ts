@@ -17,7 +17,8 @@ function hold(asked: Asked, change: Partial<Model> = {}): Hold {
 }
 
 function holdOf({ path, search = '', body }: Asked, of: Model): Hold {
-  const route = findRoute({ method: 'POST', path, search, headers: {} }, []);
+  const asked = { method: 'POST', path, search, headers: {} };
+  const route = findRoute(asked, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   return holdFor(readCall(Buffer.from(JSON.stringify(body)), route), of);
 }

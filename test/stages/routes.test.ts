@@ -2,13 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { findRoute, ownsPath, type Route } from '../../src/protocols/endpoints.ts';
 
-const nativeKeyHeaders = ['x-vendor-api-key', 'x-goog-api-key'];
+const settings = {
+  nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
+  allowQueryKey: false,
+};
 const native = { 'x-goog-api-key': 'k' };
 const bearer = { authorization: 'Bearer k' };
 
 /** A route in a few words: `generate gemini sse m`, `404 openai`, `models openai`, … */
 function told(request: Parameters<typeof findRoute>[0]): string {
-  return words(findRoute(request, nativeKeyHeaders));
+  return words(findRoute(request, settings));
 }
 
 function words(route: Route): string {
@@ -214,6 +217,20 @@ describe('/v1/models, where both dialects meet', () => {
     expect(told({ method: 'GET', path, search: '', headers })).toBe(expected);
   });
 
+  it('a key in the query is native where the host allows it and no other key is there', () => {
+    const asked = { method: 'GET', path: '/v1/models', search: 'pageSize=2&key=k', headers: {} };
+    const allowing = { ...settings, allowQueryKey: true };
+
+    const speakers = [
+      findRoute(asked, allowing),
+      findRoute({ ...asked, search: 'monkey=k' }, allowing),
+      findRoute({ ...asked, headers: bearer }, allowing),
+      findRoute(asked, settings),
+    ].map(words);
+
+    expect(speakers).toEqual(['models gemini', 'models openai', 'models openai', 'models openai']);
+  });
+
   it('asks a native caller for the suffix, and an OpenAI caller for GET', () => {
     const post = { method: 'POST', path: '/v1/models/g', search: '' };
 
@@ -231,7 +248,7 @@ describe('a refusal helps its reader', () => {
     ['GET', '/v1/models/%2e%2e', /not readable/],
     ['<b>', '/v1/chat/completions', /^This method is not allowed here. Use POST\.$/],
   ])('%s %s', (method, path, sentence) => {
-    const route = findRoute({ method, path, search: '', headers: {} }, nativeKeyHeaders);
+    const route = findRoute({ method, path, search: '', headers: {} }, settings);
 
     expect(route.kind === 'refused' ? route.error.message : '').toMatch(sentence);
   });

@@ -2,6 +2,7 @@
  * Watches a relayed native stream. Google's own parsers are far stricter than the SSE standard
  * (WIRE §4.3), so an event they can't read is re-framed; an error sent in-band is rebuilt.
  */
+import { isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
 import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
@@ -18,6 +19,8 @@ const blockName = Buffer.from('"blockReason"');
 const partsName = Buffer.from('"parts"');
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
+const lf = Buffer.from('\n');
+const crlf = Buffer.from('\r\n');
 
 /** A fresh one for each reply. */
 export function geminiStreamTap(): StreamTap {
@@ -111,19 +114,23 @@ function frame(
 }
 
 /**
- * Whether every event is exactly one line of `data: ` and a blank line behind it, without the two
- * separators that the regular expression of `@google/generative-ai` stumbles over.
+ * Whether every event is exactly one line of `data: ` with a blank line of the same kind behind it.
+ * LF then CRLF ends no event for `@google/genai`, nor any mixture for `@google/generative-ai`; that
+ * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
+ * line and over two separators.
  */
 function isGoogleFramed(block: Uint8Array): boolean {
   const bytes = asBuffer(block);
+  if (!isUtf8(bytes)) return false;
   if (bytes.includes(lineSeparator) || bytes.includes(paragraphSeparator)) return false;
-  let at = 0;
-  while (at < bytes.length) {
-    const end = bytes.indexOf(0x0a, at);
-    if (end === -1 || !startsWithData(bytes, at)) return false;
-    const blank = bytes[end + 1] === 0x0d ? end + 2 : end + 1;
-    if (bytes[blank] !== 0x0a) return false;
-    at = blank + 1;
+  for (let at = 0; at < bytes.length; ) {
+    const lineFeed = bytes.indexOf(0x0a, at);
+    if (lineFeed === -1 || !startsWithData(bytes, at)) return false;
+    const firstReturn = bytes.subarray(at, lineFeed).indexOf(0x0d);
+    if (firstReturn !== -1 && at + firstReturn !== lineFeed - 1) return false;
+    const blankLine = firstReturn === -1 ? lf : crlf;
+    at = lineFeed + 1 + blankLine.length;
+    if (!bytes.subarray(lineFeed + 1, at).equals(blankLine)) return false;
   }
   return true;
 }

@@ -1,0 +1,150 @@
+/**
+ * A caller's connection that is reset, under Koa, which would report it as an error of the app and,
+ * where the host listens for none, write it to stderr. A hang-up is neither.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import Koa3 from 'koa';
+import { koaAdapter } from 'tollgate/koa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayHandler } from '../../src/http.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { closed, listening } from '../support/servers.ts';
+import { request } from '../support/wire.ts';
+import { Koa2 } from './mounts.ts';
+import { toyGateway } from './toy-gateway.ts';
+
+/** More than the buffers of two sockets hold. */
+const large = Buffer.alloc(32 * 1024 * 1024, 'a');
+
+describe.each([
+  { version: 'Koa 2', Koa: Koa2 },
+  { version: 'Koa 3', Koa: Koa3 },
+])('$version reports no error of the app for a caller who', ({ Koa }) => {
+  it('resets mid-stream', async () => {
+    const gateway = toyGateway();
+    const host = await calling(Koa, gateway, '/v1/stream');
+    gateway.reply.write('data: 1\n\n');
+    host.caller.resume();
+    await once(host.caller, 'data');
+
+    await host.reset();
+
+    await gateway.left;
+    expect(gateway.reply.destroyed).toBe(true);
+    expect(host.errors).toEqual([]);
+  });
+
+  it('resets with most of a stream unread', async () => {
+    const gateway = toyGateway();
+    const host = await calling(Koa, gateway, '/v1/stream');
+    gateway.reply.write(large);
+    await once(host.caller, 'readable');
+
+    await host.reset();
+
+    expect(host.errors).toEqual([]);
+  });
+
+  it('resets with most of a whole reply unread', async () => {
+    const whole = { status: 200, headers: {}, body: large };
+    const gateway = { ...toyGateway(), handle: async () => whole };
+    const host = await calling(Koa, gateway, '/v1/chat/completions');
+    await once(host.caller, 'readable');
+
+    await host.reset();
+
+    expect(host.errors).toEqual([]);
+  });
+
+  it('resets before the answer', async () => {
+    const gateway = toyGateway();
+    const host = await calling(Koa, gateway, '/v1/silent');
+    await gateway.asked;
+
+    await host.reset();
+    gateway.answer();
+
+    if (!gateway.reply.closed) await once(gateway.reply, 'close');
+    expect(host.errors).toEqual([]);
+  });
+
+  it('leaves in the middle of a chunk of its body', async () => {
+    const gateway = toyGateway();
+    const host = await calling(Koa, gateway, '/v1/silent', { 'content-length': '1000' });
+    await gateway.asked;
+
+    await host.leave();
+
+    expect(host.errors).toEqual([]);
+  });
+});
+
+describe.each([
+  { version: 'Koa 2', Koa: Koa2 },
+  { version: 'Koa 3', Koa: Koa3 },
+])('$version still reports', ({ Koa }) => {
+  it('a reset that is not the caller’s', async () => {
+    const gateway = toyGateway();
+    const host = await calling(Koa, gateway, '/v1/stream');
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    gateway.reply.write('data: 1\n\n');
+    await once(host.caller, 'readable');
+
+    gateway.reply.destroy(reset);
+    await host.gone;
+
+    expect(host.errors).toContain(reset);
+  });
+});
+
+interface CalledHost {
+  /** Reads nothing until it is told to. */
+  readonly caller: Socket;
+  /** What the app emitted as errors: all that Koa would ever write to stderr. */
+  readonly errors: readonly unknown[];
+  /** Resolves when the host has noticed that the connection is closed. */
+  readonly gone: Promise<unknown>;
+  /** Sends RST, and waits for {@link gone}. */
+  reset(): Promise<void>;
+  /** Sends FIN, and waits for {@link gone}. */
+  leave(): Promise<void>;
+}
+
+async function calling(
+  Koa: typeof Koa3,
+  gateway: GatewayHandler,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<CalledHost> {
+  const app = new Koa();
+  const errors: unknown[] = [];
+  app.on('error', (error) => errors.push(error));
+  app.use(koaAdapter(gateway));
+  const server = createServer(app.callback());
+  onTestFinished(() => closed(server));
+  const { hostname, port } = new URL(await listening(server));
+  const caller = connect(Number(port), hostname);
+  caller.on('error', () => {
+    // The host closes too, and some tests break the connection off from its side.
+  });
+  const [served] = await once(server, 'connection');
+  // Not `once`, which would reject for the very error that these tests provoke.
+  const gone = new Promise((resolve) => served.once('close', resolve));
+  caller.write(request(`POST ${path}`, headers, '{}'));
+
+  const end = async (cut: () => void): Promise<void> => {
+    cut();
+    await gone;
+    // Koa hears of a stream that broke a turn later.
+    await takeWarnings();
+  };
+  return {
+    caller,
+    errors,
+    gone,
+    reset: () => end(() => caller.resetAndDestroy()),
+    leave: () => end(() => caller.destroy()),
+  };
+}

@@ -1,0 +1,52 @@
+/** Mounts that could not work: each adapter says so where it is made, not at the first call. */
+import { expect, it } from 'vitest';
+import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
+import { koaAdapter } from '../../adapters/koa.ts';
+import { nodeAdapter } from '../../adapters/node.ts';
+import { mad } from '../stages/failing.ts';
+import { toyGateway } from './toy-gateway.ts';
+
+const adapters = Object.entries({ expressAdapter, expressErrorHandler, koaAdapter, nodeAdapter });
+
+const noGateways = [undefined, null, 5, () => {}, {}, { owns: () => true, refuse: () => {} }];
+const noPaths = ['', '/', 'llm', '/llm/', 'https://a/llm', '//llm', '/llm?x', '/l m', null, 5];
+
+it.each(adapters)('%s without a gateway', (name, adapter) => {
+  for (const gateway of noGateways) {
+    const refused = () => adapter(mad(gateway)());
+
+    expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+    expect(refused).toThrow(
+      `${name}: gateway must be an object with owns(), handle(), refuse(). createGateway() makes`,
+    );
+  }
+});
+
+it.each(adapters)('%s with a basePath that is none', (name, adapter) => {
+  for (const basePath of noPaths) {
+    const refused = () => adapter(toyGateway(), mad({ basePath })());
+
+    expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+    expect(refused).toThrow(
+      `${name}: options.basePath must be a path such as '/llm': with a slash`,
+    );
+    expect(refused).toThrow('Leave it out where nothing stands before /v1.');
+  }
+});
+
+it.each(adapters)('%s with options that are none', (name, adapter) => {
+  for (const options of [null, '/llm', 5]) {
+    expect(() => adapter(toyGateway(), mad(options)())).toThrow(
+      `${name}: options must be an object. Write { basePath: '/llm' }, or leave it out.`,
+    );
+  }
+  expect(() => adapter(toyGateway(), mad({ basepath: '/llm' })())).toThrow(
+    `${name}: options.basepath does not exist. Take it out; basePath is the only option.`,
+  );
+});
+
+it.each(adapters)('%s with a basePath of several segments, or with none', (_name, adapter) => {
+  for (const options of [{ basePath: '/api/llm' }, {}, mad({ basePath: undefined })()]) {
+    expect(() => adapter(toyGateway(), options)).not.toThrow();
+  }
+});
