@@ -1,8 +1,10 @@
 /** Issues keys: a new secret for the caller, and the record of its key for the host's store. */
+import { z } from 'zod';
 import { ConfigurationError } from './errors.ts';
 import type { Nanos } from './money.ts';
 import type { ApiKey, QuotaSubject } from './ports/key-store.ts';
-import { isName, isNanos } from './ports/quota-input.ts';
+import { maxLines } from './ports/quota-input.ts';
+import { aName, checkSetUp, flag, nanos, positive, text } from './ports/set-up.ts';
 import { mintSecret, publicPart } from './secret.ts';
 
 /** What a new key is to be; `limitNanos`, `quota` or both say what it is charged to. */
@@ -37,31 +39,84 @@ export interface IssuedKey {
  * @throws ConfigurationError where the key could never be charged
  */
 export function issueKey(options: IssueKeyOptions): IssuedKey {
+  checkSetUp(optionsSchema, options, {
+    root: 'issueKey: options',
+    cureOf: (path) => cures.get(path.at(-1)),
+    names: 'the type IssueKeyOptions',
+  });
   const { limitNanos, period = 'total', quota: further = [], ...rest } = options;
   const secret = mintSecret();
   const id = options.id ?? `key_${publicPart(secret)}`;
   const own = limitNanos === undefined ? [] : [{ id, period, limitNanos }];
-  const quota = [...own, ...further];
-  checkQuota(id, quota);
-  return { secret, key: { ...rest, id, disabled: options.disabled ?? false, quota } };
+  const key = { ...rest, id, disabled: options.disabled ?? false, quota: [...own, ...further] };
+  checkSubjects(key);
+  return { secret, key };
 }
 
-function checkQuota(id: string, quota: readonly QuotaSubject[]): void {
-  const problem = problemOf(id, quota);
+const period: z.ZodType = z.enum(['total', 'day', 'month'], "must be 'total', 'day' or 'month'");
+
+const subject = z.strictObject(
+  {
+    id: aName,
+    period,
+    limitNanos: nanos.optional(),
+    maxInFlight: positive.optional(),
+  } satisfies Record<keyof QuotaSubject, z.ZodType>,
+  'must be a subject: an id and a period',
+);
+
+const optionsSchema = z.strictObject(
+  {
+    id: aName.optional(),
+    group: text('must be the name of a group; it decides which models the key may use'),
+    disabled: flag.optional(),
+    expiresAtMs: z
+      .int('must be Unix milliseconds, a positive integer')
+      .positive('must be Unix milliseconds, a positive integer')
+      .optional(),
+    limitNanos: nanos.optional(),
+    period: period.optional(),
+    quota: z.array(subject, 'must be a list of subjects').optional(),
+    quotaPartition: aName.optional(),
+    maxInFlight: positive.optional(),
+    metadata: z
+      .record(z.string(), z.string('must be text'), 'must be an object of texts')
+      .optional(),
+  } satisfies Record<keyof IssueKeyOptions, z.ZodType>,
+  'must be an object',
+);
+
+/** How to mend what may be left out, by its name. */
+const cures: ReadonlyMap<unknown, string> = new Map([
+  ['disabled', 'Leave it out for a key that works'],
+  ['expiresAtMs', 'Leave it out for a key that does not expire'],
+  ['limitNanos', 'Leave it out where the store has a limit'],
+  ['maxInFlight', 'Leave it out for no bound'],
+  ['quotaPartition', 'Leave it out for the default'],
+]);
+
+function checkSubjects(key: ApiKey): void {
+  const problem = problemOf(key);
   if (problem !== undefined) throw new ConfigurationError(`issueKey: ${problem}`);
 }
 
-function problemOf(id: string, quota: readonly QuotaSubject[]): string | undefined {
-  if (![id, ...quota.map((subject) => subject.id)].every(isName)) {
-    return 'ids of keys and subjects must match /^[A-Za-z0-9._-]{1,64}$/.';
+function problemOf({ id, quota, maxInFlight }: ApiKey): string | undefined {
+  const ids = new Set(quota.map((charged) => charged.id));
+  if (ids.size === 0) {
+    return 'a key needs a limitNanos of its own, or a quota to share. Give it one.';
   }
-  if (quota.length === 0) return 'a key needs a limitNanos of its own, or a quota to share.';
-  if (quota.length > 8) return 'a key may be charged to at most 8 subjects.';
-  if (new Set(quota.map((subject) => subject.id)).size < quota.length) {
+  if (ids.size < quota.length) {
     return "each subject may be named once; the key's own is named by limitNanos.";
   }
-  if (!quota.every(({ limitNanos }) => limitNanos === undefined || isNanos(limitNanos))) {
-    return 'limitNanos must be a bigint from 0 to 2^53 − 1.';
+  if (ids.size > maxLines) {
+    return `a key may be charged to at most ${maxLines} subjects. Leave some of quota out.`;
+  }
+  // Calls are counted on a line of their own where the key has no subject of its own.
+  if (maxInFlight !== undefined && !ids.has(id) && ids.size === maxLines) {
+    return (
+      `a key with maxInFlight may be charged to at most ${maxLines - 1} subjects beside its own. ` +
+      'Leave one of quota out, or give the maxInFlight to a subject.'
+    );
   }
   return undefined;
 }

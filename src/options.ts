@@ -12,6 +12,16 @@ import type { Catalog, Timeouts } from './ports/catalog.ts';
 import type { KeyStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
+import {
+  aClock,
+  aFunction,
+  checkSetUp,
+  flag,
+  methods,
+  positive,
+  type Wording,
+  wait,
+} from './ports/set-up.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
 
@@ -106,9 +116,8 @@ export const defaultOptions: {
  * @throws ConfigurationError that names the option and the cure
  */
 export function settingsOf(options: GatewayOptions): Settings {
-  const checked = optionsSchema.safeParse(options);
-  if (!checked.success) throw configurationError(checked.error);
-  return {
+  checkSetUp(optionsSchema, options, wording);
+  const settings: Settings = {
     ...defaultOptions,
     ids: randomUUID,
     random: Math.random,
@@ -120,6 +129,8 @@ export function settingsOf(options: GatewayOptions): Settings {
     ...withoutUndefined(options),
     timeouts: { ...defaultOptions.timeouts, ...withoutUndefined(options.timeouts ?? {}) },
   };
+  checkRoom(settings);
+  return settings;
 }
 
 /** `{ a: undefined }` means what `{}` means: a host's JavaScript often has it so. */
@@ -131,32 +142,22 @@ function withoutUndefined<T extends object>(value: T): T {
   return kept;
 }
 
-function methods(...names: readonly string[]): z.ZodType {
-  return z.custom(
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      names.every((name) => typeof Reflect.get(value, name) === 'function'),
-    `must be an object with ${names.map((name) => `${name}()`).join(', ')}`,
-  );
-}
-
-const positive: z.ZodType = z
-  .int('must be a positive integer')
-  .positive('must be a positive integer');
-/** Node's timers end there: a longer wait would be none at all. */
-const longestTimerMs = 2_147_483_647;
-const wait: z.ZodType = z
-  .int('must be a positive integer of ms')
-  .positive('must be a positive integer of ms')
-  .max(longestTimerMs, `must be at most ${longestTimerMs} ms`);
 const lease = 'must be an integer from 1,000 to 900,000 ms';
-const aFunction: z.ZodType = z.custom((value) => typeof value === 'function', 'must be a function');
 const headerNames = 'must be a list of header names in lower case, one at least';
+/** Both have a meaning of their own: the key of the other protocols, and the host's sessions. */
+const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const chargeRule: z.ZodType = z.enum(
   ['release', 'nothing', 'usage', 'observed', 'pend'],
   'must be release, nothing, usage, observed or pend',
 );
+
+const nativeKeyHeader: z.ZodType = z
+  .string(headerNames)
+  .regex(/^[a-z0-9-]+$/, headerNames)
+  .refine(
+    (name) => !otherHeaders.has(name),
+    'must not be authorization or cookie, which mean something else',
+  );
 
 const optionsSchema = z.strictObject(
   {
@@ -166,11 +167,8 @@ const optionsSchema = z.strictObject(
     rateLimiter: methods('consume').optional(),
     usage: methods('record', 'close').optional(),
     upstream: methods('send', 'close').optional(),
-    nativeKeyHeaders: z
-      .array(z.string(headerNames).regex(/^[a-z0-9-]+$/, headerNames), headerNames)
-      .min(1, headerNames)
-      .optional(),
-    allowQueryKey: z.boolean('must be true or false').optional(),
+    nativeKeyHeaders: z.array(nativeKeyHeader, headerNames).min(1, headerNames).optional(),
+    allowQueryKey: flag.optional(),
     maxBodyBytes: positive.optional(),
     maxImageBodyBytes: positive.optional(),
     maxBufferedBytes: positive.optional(),
@@ -180,7 +178,7 @@ const optionsSchema = z.strictObject(
     storeTimeoutMs: wait.optional(),
     chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
     onEvent: aFunction.optional(),
-    clock: methods('now', 'monotonicMs', 'every').optional(),
+    clock: aClock.optional(),
     ids: aFunction.optional(),
     random: aFunction.optional(),
   },
@@ -201,15 +199,21 @@ const cures: ReadonlyMap<unknown, string> = new Map([
   ['chargePolicy', 'Spread the exported chargePolicy and change rows of it'],
 ]);
 
-function configurationError(error: z.ZodError): ConfigurationError {
-  const issue = error.issues[0];
-  const path = ['options', ...(issue?.path ?? [])];
-  if (issue?.code === 'unrecognized_keys') {
-    return new ConfigurationError(
-      `${[...path, issue.keys[0]].join('.')} does not exist. ` +
-        "Take it out, or look for its name in the README's table of options.",
+const wording: Wording = {
+  root: 'options',
+  cureOf: ([name]) =>
+    name === undefined ? undefined : (cures.get(name) ?? 'Leave it out for the default'),
+  names: "the README's table of options",
+};
+
+/** A body that is as large as it may be must fit, or the limit of its own would say too much. */
+function checkRoom(settings: Settings): void {
+  const { maxBufferedBytes } = settings;
+  for (const name of ['maxBodyBytes', 'maxImageBodyBytes'] as const) {
+    if (settings[name] <= maxBufferedBytes) continue;
+    throw new ConfigurationError(
+      `options.maxBufferedBytes must be at least ${name}: it is ${maxBufferedBytes}, and ${name} ` +
+        `is ${settings[name]}. Raise the one, or lower the other.`,
     );
   }
-  const cure = cures.get(path[1]) ?? 'Leave it out for the default';
-  return new ConfigurationError(`${path.join('.')} ${issue?.message ?? 'is not valid'}. ${cure}.`);
 }

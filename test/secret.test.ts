@@ -3,7 +3,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
+import type { QuotaSubject } from '../src/ports/key-store.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';
+import { mad } from './stages/failing.ts';
 
 describe('T01 a secret', () => {
   it('has a prefix, a public part, 256 random bits and a checksum', () => {
@@ -81,9 +83,79 @@ describe('an issued key', () => {
   it('that could never be charged is refused', () => {
     const pool = { id: 'pool', period: 'total' as const };
 
-    expect(() => issueKey({ group: 'chat' })).toThrow(/needs a limitNanos/);
-    expect(() => issueKey({ group: 'chat', id: 'a b', limitNanos: 1n })).toThrow(/must match/);
-    expect(() => issueKey({ group: 'chat', limitNanos: -1n })).toThrow(/limitNanos must be/);
+    expect(() => issueKey({ group: 'chat' })).toThrow(/needs a limitNanos.* Give it one\.$/);
     expect(() => issueKey({ group: 'chat', quota: [pool, pool] })).toThrow(/named once/);
+  });
+
+  const whole = { group: 'chat', limitNanos: 1n };
+  const pool = { id: 'pool', period: 'total' };
+  const noCount = [0, -1, 1.5, Number.NaN, '5', null];
+  const rows: readonly (readonly [place: string, wrong: readonly object[], says: string])[] = [
+    ['options.group', [{ group: undefined }, { group: '' }, { group: 5 }], 'the name of a group'],
+    ['options.id', [{ id: 'a b' }, { id: '' }, { id: 5 }], 'must match /^[A-Za-z0-9._-]{1,64}$/.'],
+    ['options.period', [{ period: 'year' }, { period: '' }], "must be 'total', 'day' or 'month'."],
+    [
+      'options.limitNanos',
+      [{ limitNanos: -1n }, { limitNanos: 5 }, { limitNanos: 2n ** 53n }],
+      'must be a bigint of nanos, 0n to 2^53 − 1. Leave it out where the store has a limit.',
+    ],
+    [
+      'options.maxInFlight',
+      noCount.map((maxInFlight) => ({ maxInFlight })),
+      'must be a positive integer. Leave it out for no bound.',
+    ],
+    [
+      'options.expiresAtMs',
+      [...noCount, new Date(), Number.POSITIVE_INFINITY].map((expiresAtMs) => ({ expiresAtMs })),
+      'must be Unix milliseconds, a positive integer. Leave it out for a key that does not expire.',
+    ],
+    ['options.disabled', [{ disabled: 'no' }, { disabled: 0 }], 'must be true or false. Leave it'],
+    ['options.quotaPartition', [{ quotaPartition: 'a b' }], 'Leave it out for the default.'],
+    ['options.metadata.team', [{ metadata: { team: 5 } }], 'must be text.'],
+    ['options.quota', [{ quota: pool }], 'must be a list of subjects.'],
+    ['options.quota[0]', [{ quota: [null] }, { quota: ['pool'] }], 'must be a subject: an id and'],
+    ['options.quota[0].id', [{ quota: [{ ...pool, id: 'a b' }] }], 'must match'],
+    [
+      'options.quota[0].period',
+      [{ quota: [{ id: 'pool' }] }, { quota: [{ ...pool, period: 'week' }] }],
+      "must be 'total', 'day' or 'month'.",
+    ],
+    [
+      'options.quota[1].maxInFlight',
+      noCount.map((maxInFlight) => ({ quota: [pool, { ...pool, id: 'other', maxInFlight }] })),
+      'must be a positive integer. Leave it out for no bound.',
+    ],
+    ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
+  ];
+
+  it.each(rows)('is refused for %s, with the cure', (place, wrong, says) => {
+    for (const change of wrong) {
+      const refused = () => issueKey(mad({ ...whole, ...change })());
+
+      expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+      expect(refused).toThrow(`issueKey: ${place} `);
+      expect(refused).toThrow(says);
+    }
+  });
+
+  it.each([undefined, null, 'chat'])('is refused for options that are %o', (options) => {
+    expect(() => issueKey(mad(options)())).toThrow('issueKey: options must be an object.');
+  });
+
+  it('fits the eight lines of a hold, the one that counts its calls among them', () => {
+    const pools = (count: number): readonly QuotaSubject[] =>
+      Array.from({ length: count }, (_, index) => ({ id: `pool-${index}`, period: 'total' }));
+    const issue = (options: Partial<Parameters<typeof issueKey>[0]>) => () =>
+      issueKey({ group: 'chat', id: 'alice', ...options });
+
+    expect(issue({ quota: pools(8) })).not.toThrow();
+    expect(issue({ quota: pools(7), maxInFlight: 1 })).not.toThrow();
+    expect(issue({ quota: pools(7), limitNanos: 1n, maxInFlight: 1 })).not.toThrow();
+    expect(issue({ quota: pools(8), maxInFlight: 1 })).toThrow(
+      'at most 7 subjects beside its own. Leave one of quota out, or give the maxInFlight to',
+    );
+    expect(issue({ quota: pools(8), limitNanos: 1n })).toThrow(
+      'at most 8 subjects. Leave some of quota out.',
+    );
   });
 });

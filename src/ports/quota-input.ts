@@ -21,10 +21,12 @@ export const defaultPartition = 'default';
 /** How many leases of a subject an operation on it expires first, at most. */
 export const maxLazyExpirations = 64;
 
+/** How many lines a hold may have: the subjects it is charged to, and one that counts calls. */
+export const maxLines = 8;
+
 const name = /^[A-Za-z0-9._-]{1,64}$/;
 const reservationId = /^[A-Za-z0-9_-]{16,64}$/;
 const periodName = /^(?:\d{4}-\d{2}(?:-\d{2})?)?$/;
-const maxLines = 8;
 const minTtlMs = 1_000;
 const maxTtlMs = 900_000;
 

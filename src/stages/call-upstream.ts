@@ -10,6 +10,7 @@ import type { Dialect, FailureReport } from '../dialects/dialect.ts';
 import { dialects } from '../dialects/table.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
+import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, DialectName, Model, ProtocolName, Timeouts } from '../ports/catalog.ts';
 import type {
@@ -234,11 +235,18 @@ function prepare(
       accept: call.framing === 'sse' ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
-      ...channel.headers,
+      ...lowerCased(channel.headers),
       ...dialect.credential(secret),
     },
     body: spliceMembers(call.body, call.members, dialect.edits(call, upstreamModel, channel)),
   };
+}
+
+/** A host may write `X-Goog-Api-Key`: two spellings of one name would go out as two headers. */
+function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 function timeoutsOf(model: Model, channel: Channel, { settings }: UpstreamContext): Timeouts {

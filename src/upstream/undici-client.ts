@@ -4,8 +4,10 @@
  */
 import { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
+import { z } from 'zod';
 import { UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
+import { checkMakerOptions, positive } from '../ports/set-up.ts';
 import type {
   ByteSink,
   UpstreamBody,
@@ -25,8 +27,18 @@ export interface UndiciClientOptions {
 /** Bodies up to this size go out in one write; larger ones in their pieces, without a copy. */
 const oneWriteBytes = 64 * 1024;
 
-/** The upstream client that `createGateway` makes where the host brings none. */
+const optionsSchema = z.strictObject(
+  { connections: positive.optional() } satisfies Record<keyof UndiciClientOptions, z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * The upstream client that `createGateway` makes where the host brings none.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
+  checkMakerOptions('undiciClient', optionsSchema, options);
   const pools = new Map<string, Pool>();
   let isClosed = false;
 

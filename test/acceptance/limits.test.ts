@@ -5,6 +5,7 @@ import supertest from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 import { dial, exchange, request } from '../support/wire.ts';
@@ -152,9 +153,15 @@ describe('a body is read', () => {
   });
 
   it('only while all bodies together fit, else 503 with Retry-After', async () => {
-    await set({ maxBufferedBytes: 100 });
+    await set({ maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 });
+    const held = gate();
+    stage.upstream.enqueue({ waitFor: held.opened });
+    const first = chat(chatBody).then(({ status }) => status);
+    await stage.upstream.nextCall();
 
-    const response = await chat({ ...chatBody, x: 'x'.repeat(100) }).expect(503);
+    const response = await chat(chatBody).expect(503);
+    held.open();
+    await first;
 
     expect(response.body.error).toMatchObject({ type: 'server_error', code: 'overloaded' });
     expect(response.headers['retry-after']).toBe('1');

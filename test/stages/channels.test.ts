@@ -65,14 +65,14 @@ function fourChannels(kind: Kind, plays: readonly Play[]): Scene {
   const dialect = kind.startsWith('native') ? 'gemini' : 'openai';
   const channels = ['a', 'b', 'c', 'd'].map((id, priority) => channel({ id, priority, dialect }));
   const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
-  return scene({
-    plays,
-    models: [
-      model({ channels }),
-      model({ id: 'image', protocols: ['images'], price: image, channels }),
-      model({ id: 'native', protocols: ['native'], channels }),
-    ],
-  });
+  const models =
+    dialect === 'gemini'
+      ? [model({ id: 'native', protocols: ['native'], channels })]
+      : [
+          model({ channels }),
+          model({ id: 'image', protocols: ['images'], price: image, channels }),
+        ];
+  return scene({ plays, models });
 }
 
 const refuses =
@@ -267,4 +267,20 @@ it('a channel’s own time limit counts from the start of the call', async () =>
   await calling.answer;
 
   expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
+});
+
+it('a channel’s own headers go out once, however they are spelt', async () => {
+  const headers = { 'User-Agent': 'host', 'OpenAI-Organization': 'org' };
+  const { call, upstream } = scene({
+    models: [model({ channels: [channel({ headers })] })],
+    plays: [whole('chat')],
+  });
+
+  await call(ask.chat);
+
+  expect(upstream.calls[0]?.request.headers).toMatchObject({
+    'user-agent': 'host',
+    'openai-organization': 'org',
+  });
+  expect(upstream.calls[0]?.request.headers).not.toHaveProperty('User-Agent');
 });

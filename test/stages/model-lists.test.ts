@@ -6,8 +6,8 @@ import { model } from './scene-models.ts';
 
 const get = (path: string, search = '') => ({ method: 'GET', path, search });
 
-/** A native model of this id. */
-const native = (id: string): Model => model({ id, protocols: ['native'] });
+/** A native model of this id; a list does not ask for channels. */
+const native = (id: string): Model => model({ id, protocols: ['native'], channels: [] });
 
 async function names(set: Scene, search: string): Promise<{ names: string[]; token?: string }> {
   const { text } = await set.call(get('/v1beta/models', search));
@@ -77,6 +77,7 @@ describe('GET /v1beta/models', () => {
     const full = model({
       id: 'g',
       protocols: ['native'],
+      channels: [],
       displayName: 'G',
       description: 'A model.',
       contextTokens: 1_000,
@@ -118,7 +119,7 @@ describe('what a key sees', () => {
   const models = [
     model({ id: 'a-chat' }),
     model({ id: 'an-image', protocols: ['images'] }),
-    model({ id: 'a-native', protocols: ['native'] }),
+    native('a-native'),
     model({ id: 'both', protocols: ['chat', 'native'], aliases: ['latest'] }),
     model({ id: 'of-others', groups: ['others'], protocols: ['chat', 'native'] }),
     model({ id: 'of-nobody', groups: [], protocols: ['chat', 'native'] }),

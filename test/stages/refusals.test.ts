@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import { type Asked, type SceneSetup, scene, untouched } from './scene.ts';
-import { ask, channel, chat, image, model } from './scene-models.ts';
+import { ask, channel, chat, image, model, whole } from './scene-models.ts';
 
 interface Row {
   readonly refusal: string;
@@ -15,6 +15,13 @@ interface Row {
 
 const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
 const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
+/** Offers a protocol that no channel of it serves. */
+const nativeOnly: Partial<Model> = {
+  protocols: ['chat', 'native'],
+  channels: [channel({ dialect: 'gemini' })],
+};
+/** Room for the bytes of one chat, not of two. */
+const room = { maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 };
 const unrouted = { code: 'no_channel', status: 503 } as const;
 
 const rows: readonly Row[] = [
@@ -56,12 +63,6 @@ const rows: readonly Row[] = [
     setup: { options: { maxBodyBytes: 10 } },
     status: 413,
     code: 'body_too_large',
-  },
-  {
-    refusal: 'more bytes than the gateway may buffer',
-    setup: { options: { maxBufferedBytes: 10 } },
-    status: 503,
-    code: 'overloaded',
   },
   {
     refusal: 'an unknown model',
@@ -131,7 +132,7 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'no channel that speaks the protocol',
-    setup: models({ channels: [channel({ dialect: 'gemini' })] }),
+    setup: models(nativeOnly),
     ...unrouted,
   },
 ];
@@ -150,7 +151,7 @@ it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code })
 it.each([
   ['none_configured', models({ channels: [] })],
   ['price_restriction', models({ channels: [channel({ maxPriceNanos: 1n })] })],
-  ['protocol', models({ channels: [channel({ dialect: 'gemini' })] })],
+  ['protocol', models(nativeOnly)],
 ])('a host is told why no channel could serve: %s', async (reason, setup) => {
   const { call, events, nextRecord } = scene(setup);
 
@@ -172,8 +173,22 @@ it('a refused call frees its place: a gateway for one call serves the next', asy
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });
 
+it('more bytes than the gateway may buffer wait for those of the call before', async () => {
+  const { start, call, upstream } = scene({ options: room });
+  const first = start(ask.chat);
+  const up = await upstream.next();
+
+  const second = await call(ask.chat);
+  whole('chat')(up);
+  await first.answer;
+
+  expect(second.status).toBe(503);
+  expect(JSON.parse(second.text).error.code).toBe('overloaded');
+  expect(upstream.calls).toHaveLength(1);
+});
+
 it('a body that never came whole frees its place and its bytes', async () => {
-  const { call } = scene({ options: { maxConcurrentCalls: 1, maxBufferedBytes: 100 } });
+  const { call } = scene({ options: { ...room, maxConcurrentCalls: 1 } });
 
   for (let count = 0; count < 3; count += 1) {
     expect((await call({ ...ask.chat, body: 'x'.repeat(60) })).status).toBe(400);

@@ -1,8 +1,6 @@
-/** The memory stores beyond their contracts: catalog, key store, limiter and sink. */
+/** The memory stores beyond their contracts: key store, limiter and sink. */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
-import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
@@ -39,82 +37,6 @@ describe('a key store', () => {
     keys.add('password123', key);
     expect(keys.find('password123')).toEqual(key);
   });
-});
-
-const channel: Channel = {
-  id: 'openai-1',
-  dialect: 'openai',
-  baseUrl: 'https://api.openai.com/v1',
-  credential: 'sk-one',
-  priority: 0,
-  weight: 1,
-};
-
-const model: Model = {
-  id: 'gpt-5',
-  vendor: 'OpenAI',
-  protocols: ['chat'],
-  groups: ['chat'],
-  price: { per: 'nothing' },
-  channels: [channel],
-};
-
-describe('a catalog refuses', () => {
-  const wrong: readonly (readonly [string, Partial<Model>])[] = [
-    ['an alias that is taken', { aliases: ['gpt-5'] }],
-    ['an empty id', { id: '' }],
-    ['an id with a control character', { id: 'a\nb' }],
-    ['an output bound of 0', { maxOutputTokens: 0 }],
-    ['a fractional context', { contextTokens: 1.5 }],
-    ['a timeout of 0', { timeouts: { idleMs: 0 } }],
-    ['an image price without rows', { price: { per: 'image', rows: [] } }],
-    ['a negative image price', { price: { per: 'image', rows: [{ nanos: -1n }] } }],
-    [
-      'a price beyond 2^53 − 1',
-      { price: { per: 'token', inputPerMillionNanos: 2n ** 53n, outputPerMillionNanos: 0n } },
-    ],
-    ['two channels of one id', { channels: [channel, channel] }],
-    ['a URL of another scheme', { channels: [{ ...channel, baseUrl: 'ftp://a' }] }],
-    ['a URL with a user', { channels: [{ ...channel, baseUrl: 'https://u:p@a' }] }],
-    ['a URL with an empty query', { channels: [{ ...channel, baseUrl: 'https://a/?' }] }],
-    ['a URL with a fragment', { channels: [{ ...channel, baseUrl: 'https://a/#b' }] }],
-    ['a negative weight', { channels: [{ ...channel, weight: -1 }] }],
-    ['an endless weight', { channels: [{ ...channel, weight: Number.POSITIVE_INFINITY }] }],
-    [
-      'an upstream model with a line break',
-      { channels: [{ ...channel, upstreamModel: 'a\r\nb' }] },
-    ],
-  ];
-
-  it.each(wrong)('%s, and names the model', (_what, change) => {
-    const id = change.id ?? model.id;
-
-    expect(() => staticCatalog([{ ...model, ...change }])).toThrow(
-      `Model ${JSON.stringify(id).replace('\\n', '\n')}: `,
-    );
-  });
-
-  it.each([
-    { baseUrl: 'https://b' },
-    { credential: 'sk-two' },
-    { dialect: 'gemini' as const },
-  ])('one account that two models describe differently: %o', (change) => {
-    const other = { ...model, id: 'other', channels: [{ ...channel, ...change }] };
-
-    expect(() => staticCatalog([model, other])).toThrow(/Model "other": channel "openai-1"/);
-  });
-
-  it('nothing of a URL’s user in its message', () => {
-    const channels = [{ ...channel, baseUrl: 'https://user:hunter2@a' }];
-
-    expect(() => staticCatalog([{ ...model, channels }])).not.toThrow(/hunter2/);
-  });
-});
-
-it('a catalog serves a model without channels, and one account under two models', () => {
-  const models = [model, { ...model, id: 'other' }, { ...model, id: 'bare', channels: [] }];
-
-  expect(staticCatalog(models).list('chat', 'chat')).toEqual(models);
 });
 
 describe('a rate limiter', () => {

@@ -1,8 +1,9 @@
 /** Usage records as lines of JSON at the end of a file: the log that every tool can read. */
 import { appendFile } from 'node:fs/promises';
+import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 
 /** Where the file is, and how much may wait to be written. */
@@ -18,6 +19,17 @@ export interface JsonlUsageSinkOptions {
   readonly clock?: Clock;
 }
 
+const optionsSchema = z.strictObject(
+  {
+    path: text('must be the path of a file'),
+    flushMs: wait.optional(),
+    maxBufferedRecords: positive.optional(),
+    onError: aFunction.optional(),
+    clock: aClock.optional(),
+  } satisfies Record<keyof JsonlUsageSinkOptions, z.ZodType>,
+  'must be an object',
+);
+
 /**
  * A usage sink that appends to a file, one write in flight, amounts as decimal strings.
  *
@@ -25,14 +37,14 @@ export interface JsonlUsageSinkOptions {
  * from a new line on, so a reader skips what is no JSON and counts a `reservationId` once. A full
  * buffer refuses the new record, by an error for whoever recorded it: what was taken is never
  * dropped.
+ *
+ * @throws ConfigurationError that names the option and the cure
  */
 export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
+  checkMakerOptions('jsonlUsageSink', optionsSchema, options, {
+    path: 'Give it the file to append to',
+  });
   const { path, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
-  for (const [name, value] of Object.entries({ flushMs, maxBufferedRecords })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new ConfigurationError(`jsonlUsageSink: ${name} must be a positive integer.`);
-    }
-  }
   let waiting: string[] = [];
   let broken = false;
   let closed = false;

@@ -2,10 +2,9 @@
  * Quota in this process's memory. Each operation is one synchronous step, so that no two of them
  * can meet; it survives nothing and serves one process.
  */
-
+import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
 import type { Nanos } from '../../money.ts';
 import {
   checkAdjust,
@@ -15,11 +14,10 @@ import {
   checkRow,
   checkSweep,
   defaultPartition,
-  isName,
-  isNanos,
   isPeriod,
 } from '../../ports/quota-input.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
+import { aClock, aName, checkMakerOptions, nanos, positive } from '../../ports/set-up.ts';
 import type { Ledger } from './quota-ledger.ts';
 import { expireDueOf, findRow, openLedger, partitionOf, rowOf } from './quota-ledger.ts';
 import {
@@ -55,18 +53,39 @@ export interface QuotaLimit {
   readonly partition?: string;
 }
 
+const limitSchema = z.strictObject(
+  {
+    subject: aName,
+    period: z
+      .string("must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
+      .refine(isPeriod, "must be '', 'YYYY-MM' or 'YYYY-MM-DD'")
+      .optional(),
+    limitNanos: nanos,
+    partition: aName.optional(),
+  } satisfies Record<keyof QuotaLimit, z.ZodType>,
+  'must be a limit: a subject and limitNanos',
+);
+
+const optionsSchema = z.strictObject(
+  {
+    clock: aClock.optional(),
+    tombstones: positive.optional(),
+    tombstoneMs: positive.optional(),
+    limits: z.array(limitSchema, 'must be a list of limits').optional(),
+  } satisfies Record<keyof MemoryQuotaStoreOptions, z.ZodType>,
+  'must be an object',
+);
+
 /**
  * A quota store in memory; answers at once, never by promise.
  *
  * Balances live as long as the store: each subject and period that was ever held keeps its row.
+ *
+ * @throws ConfigurationError that names the option and the cure
  */
 export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaStore {
+  checkMakerOptions('memoryQuotaStore', optionsSchema, options);
   const { clock = systemClock(), tombstones: limit = 100_000, tombstoneMs = 3_600_000 } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new ConfigurationError(
-      'memoryQuotaStore: tombstones must be a positive integer. Leave it out for 100,000.',
-    );
-  }
   const ledger = openLedger(limit, tombstoneMs);
   const adjusted = new Set<string>();
   const adjustments = tombstones<string>({
@@ -129,12 +148,6 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
 
 function seed(ledger: Ledger, limits: readonly QuotaLimit[]): void {
   for (const { subject, period = '', limitNanos, partition = defaultPartition } of limits) {
-    if (![subject, partition].every(isName) || !isPeriod(period) || !isNanos(limitNanos)) {
-      throw new ConfigurationError(
-        'memoryQuotaStore: each of limits needs a subject of /^[A-Za-z0-9._-]{1,64}$/, a period ' +
-          "of '', 'YYYY-MM' or 'YYYY-MM-DD', and a limitNanos bigint from 0 to 2^53 − 1.",
-      );
-    }
     rowOf(partitionOf(ledger, partition), subject, period).limit = limitNanos;
   }
 }

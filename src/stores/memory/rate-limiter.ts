@@ -2,11 +2,11 @@
  * A rate limiter in this process's memory, by GCRA (ITU-T I.371): one number a subject, the time at
  * which its allowance is whole again.
  */
-
+import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
-import { ConfigurationError } from '../../errors.ts';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
+import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 
 /** How many points a subject may take in which time. */
 export interface MemoryRateLimiterOptions {
@@ -20,6 +20,16 @@ export interface MemoryRateLimiterOptions {
   readonly maxSubjects?: number;
 }
 
+const optionsSchema = z.strictObject(
+  {
+    points: positive,
+    durationMs: positive,
+    clock: aClock.optional(),
+    maxSubjects: positive.optional(),
+  } satisfies Record<keyof MemoryRateLimiterOptions, z.ZodType>,
+  'must be an object',
+);
+
 /** A {@link RateLimiter} that answers at once. */
 export interface MemoryRateLimiter extends RateLimiter {
   /**
@@ -30,14 +40,17 @@ export interface MemoryRateLimiter extends RateLimiter {
   consume(subject: string, points: number): RateDecision;
 }
 
-/** A rate limiter in memory. */
+/**
+ * A rate limiter in memory.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
 export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
+  checkMakerOptions('memoryRateLimiter', optionsSchema, options, {
+    points: 'Say how many points a subject may spend at once',
+    durationMs: 'Say over how many ms they come back',
+  });
   const { points: allowance, durationMs, clock = systemClock(), maxSubjects = 50_000 } = options;
-  for (const [name, value] of Object.entries({ points: allowance, durationMs, maxSubjects })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new ConfigurationError(`memoryRateLimiter: ${name} must be a positive integer.`);
-    }
-  }
   const wholeAtMs = recentNumbers(maxSubjects);
 
   return {

@@ -1,7 +1,8 @@
 /**
  * The latest usage records in this process's memory, for tests and for a look at what is going on.
  */
-import { ConfigurationError } from '../../errors.ts';
+import { z } from 'zod';
+import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 
 /** How many records are kept. */
@@ -9,6 +10,11 @@ export interface MemoryUsageSinkOptions {
   /** How many records are kept, the latest ones; 1,000 where left out. */
   readonly limit?: number;
 }
+
+const optionsSchema = z.strictObject(
+  { limit: positive.optional() } satisfies Record<keyof MemoryUsageSinkOptions, z.ZodType>,
+  'must be an object',
+);
 
 /** A sink whose records can be read back. */
 export interface MemoryUsageSink extends UsageSink {
@@ -19,12 +25,14 @@ export interface MemoryUsageSink extends UsageSink {
   find(requestId: string): UsageRecord | undefined;
 }
 
-/** A usage sink in memory; what it keeps can still be read when it is closed. */
+/**
+ * A usage sink in memory; what it keeps can still be read when it is closed.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
 export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsageSink {
+  checkMakerOptions('memoryUsageSink', optionsSchema, options);
   const { limit = 1_000 } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new ConfigurationError('memoryUsageSink: limit must be a positive integer.');
-  }
   const ring: UsageRecord[] = [];
   let oldest = 0;
   const inOrder = (): readonly UsageRecord[] => [...ring.slice(oldest), ...ring.slice(0, oldest)];

@@ -1,0 +1,183 @@
+/**
+ * What one model of a catalog must be, member by member. Each refusal is the end of a sentence that
+ * begins with the member's path, and says what to write instead.
+ */
+import { z } from 'zod';
+import { isJsonObject } from '../../json.ts';
+import type { ImagePrice, TokenPrice } from '../../money.ts';
+import type { Capabilities, Channel, Model, Timeouts } from '../../ports/catalog.ts';
+import { flag, nanos, type Path, positive, text, wait } from '../../ports/set-up.ts';
+
+/** A schema for each member of a type, so that none is forgotten. */
+type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+const name = text('must be text of one character at least, none of them a control character');
+// Not `optional`: an undefined one would take the place of the gateway's own.
+const ownWait = wait.exactOptional();
+
+const timeouts = z
+  .strictObject(
+    {
+      connectMs: ownWait,
+      firstByteStreamedMs: ownWait,
+      firstByteMs: ownWait,
+      idleMs: ownWait,
+      totalMs: ownWait,
+    } satisfies Members<Timeouts>,
+    'must be an object',
+  )
+  .optional();
+
+const price = z.discriminatedUnion(
+  'per',
+  [
+    z.strictObject({ per: z.literal('nothing') }),
+    z.strictObject({
+      per: z.literal('token'),
+      inputPerMillionNanos: nanos,
+      outputPerMillionNanos: nanos,
+      cachedInputPerMillionNanos: nanos.optional(),
+    } satisfies Members<TokenPrice>),
+    z.strictObject({
+      per: z.literal('image'),
+      rows: z
+        .array(
+          z.strictObject(
+            { size: name.optional(), quality: name.optional(), nanos },
+            'must be an object',
+          ),
+          'must be a list of rows; one without a size fits all',
+        )
+        .min(1, 'needs a row; one without a size fits all'),
+    } satisfies Members<ImagePrice>),
+  ],
+  {
+    error: ({ input }) =>
+      isJsonObject(input)
+        ? "must be 'token', 'image' or 'nothing'"
+        : "must be an object per 'token' or 'image'; a free model says { per: 'nothing' }",
+  },
+);
+
+const baseUrl = 'must be an http or https URL without user, query and fragment';
+
+// Printable ASCII: anything else would break the header it is sent in, or the call that sends it.
+const credential = z
+  .custom(
+    (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
+    'must be a secret, or a function that gives a promise of one',
+  )
+  .refine(
+    (value) => typeof value !== 'string' || /^[!-~](?:[ -~]*[!-~])?$/.test(value),
+    'must be printable ASCII without space around it; trim what was read from a file',
+  );
+
+/** Ours to write, or the connection's: an upstream would be told two things. */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const headerName = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name, which takes letters, digits and dashes')
+  .refine(
+    (header) => !reservedHeaders.has(header.toLowerCase()),
+    'is written by the gateway; take it out, and give an account its secret by credential',
+  );
+
+const headerValue = 'must be text of printable ASCII without line breaks';
+
+const headers = z.record(
+  headerName,
+  z.string(headerValue).regex(/^[ -~]*$/, headerValue),
+  'must be an object of header names and values',
+);
+
+const channel = z.strictObject(
+  {
+    id: name,
+    dialect: z.enum(['openai', 'gemini'], "must be 'openai' or 'gemini'"),
+    baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
+    credential,
+    upstreamModel: name.optional(),
+    priority: z.number('must be a number; lower is tried first'),
+    weight: z
+      .number('must be a number of 0 or above; 0 takes no calls')
+      .nonnegative('must be 0 or above; 0 takes no calls'),
+    maxPriceNanos: nanos.optional(),
+    capabilities: z
+      .strictObject(
+        {
+          includeUsage: flag.optional(),
+          imageBase64: z
+            .enum(['unasked', 'response_format'], "must be 'unasked' or 'response_format'")
+            .optional(),
+        } satisfies Members<Capabilities>,
+        'must be an object',
+      )
+      .optional(),
+    headers: headers.optional(),
+    hideErrors: flag.optional(),
+    timeouts,
+  } satisfies Members<Channel>,
+  'must be a channel: an id, a dialect, a baseUrl, a credential, a priority and a weight',
+);
+
+const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' or 'native'");
+
+/** One model, without a glance at the others. Strict: a member with a slip in its name is told. */
+export const modelSchema: z.ZodType = z.strictObject(
+  {
+    id: name,
+    vendor: name,
+    protocols: z
+      .array(protocol, "must be a list of 'chat', 'images' and 'native'")
+      .min(1, "must name 'chat', 'images' or 'native', one at least"),
+    groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
+    price,
+    channels: z.array(channel, 'must be a list of channels; an empty one serves nobody'),
+    aliases: z.array(name, 'must be a list of ids').optional(),
+    maxOutputTokens: positive.optional(),
+    contextTokens: positive.optional(),
+    mediaPartTokens: positive.optional(),
+    maxCandidates: positive.optional(),
+    createdAtSeconds: positive.optional(),
+    displayName: name.optional(),
+    description: z.string('must be text').optional(),
+    timeouts,
+  } satisfies Members<Model>,
+  'must be a model: an id, a vendor, protocols, groups, a price and channels',
+);
+
+/** How to mend what may be left out, by its name. */
+const cures: ReadonlyMap<unknown, string> = new Map([
+  ['aliases', 'Leave it out for none'],
+  ['capabilities', "Leave it out for those of the dialect's own provider"],
+  ['contextTokens', 'Leave it out if it is not known'],
+  ['createdAtSeconds', 'Leave it out if it is not known'],
+  ['maxCandidates', 'Leave it out for no bound'],
+  ['maxOutputTokens', 'Leave it out if it is not known'],
+  ['maxPriceNanos', 'Leave it out for no bound'],
+  ['mediaPartTokens', 'Leave it out for 4,096'],
+  ['upstreamModel', "Leave it out for the model's id"],
+]);
+
+/** What to do about the member at a path. */
+export function cureOf(path: Path): string | undefined {
+  if (path.includes('timeouts')) return "Leave it out for the gateway's own";
+  return cures.get(path.at(-1));
+}
+
+function isBaseUrl(url: string): boolean {
+  // `URL` forgets an empty query or fragment, and with it a slip of the pen.
+  if (!URL.canParse(url) || /[?#]/.test(url)) return false;
+  const { protocol: scheme, username, password } = new URL(url);
+  return /^https?:$/.test(scheme) && username === '' && password === '';
+}

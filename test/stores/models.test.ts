@@ -1,0 +1,263 @@
+/** Models that could not be served: each is refused at start-up, by its path and with the cure. */
+import { describe, expect, it } from 'vitest';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { mad } from '../stages/failing.ts';
+
+const channel: Channel = {
+  id: 'openai-1',
+  dialect: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  credential: 'sk-one',
+  priority: 0,
+  weight: 1,
+};
+
+const gemini: Channel = { ...channel, id: 'gemini-1', dialect: 'gemini' };
+
+const model: Model = {
+  id: 'gpt-5',
+  vendor: 'OpenAI',
+  protocols: ['chat'],
+  groups: ['chat'],
+  price: { per: 'nothing' },
+  channels: [channel],
+};
+
+type Row = readonly [place: string, values: readonly unknown[], says: string];
+
+const noText = [undefined, null, '', 5, 'a\nb'];
+const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
+const noNanos = [-1n, 2n ** 53n, 5, '5', null];
+const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1.';
+const unknown = 'does not exist. Take it out, or look for its name in the types Model and Channel.';
+const unclean = 'must be printable ASCII without space around it; trim what was read from a file.';
+const token = { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 1n };
+
+const members: readonly Row[] = [
+  ['vendor', noText, 'must be text of one character at least'],
+  ['protocols', [undefined, null, 'chat', {}], "must be a list of 'chat', 'images' and 'native'."],
+  ['protocols', [[]], "must name 'chat', 'images' or 'native', one at least."],
+  ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images' or 'native'."],
+  ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
+  ['groups[0]', noText.map((group) => [group]), 'must be text of one character at least'],
+  [
+    'price',
+    [undefined, null, 5, []],
+    "must be an object per 'token' or 'image'; a free model says",
+  ],
+  ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'nothing'."],
+  [
+    'price.inputPerMillionNanos',
+    [undefined, ...noNanos].map((inputPerMillionNanos) => ({ ...token, inputPerMillionNanos })),
+    nanos,
+  ],
+  [
+    'price.cachedInputPerMillionNanos',
+    noNanos.map((cachedInputPerMillionNanos) => ({ ...token, cachedInputPerMillionNanos })),
+    nanos,
+  ],
+  ['price.outputPerMillion', [{ ...token, outputPerMillion: 1n }], unknown],
+  ['price.rows', [{ per: 'image' }, { per: 'image', rows: {} }], 'must be a list of rows; one'],
+  ['price.rows', [{ per: 'image', rows: [] }], 'needs a row; one without a size fits all.'],
+  ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object.'],
+  ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
+  ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],
+  ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],
+  ['channels[0]', [[null], ['openai']], 'must be a channel: an id, a dialect, a baseUrl,'],
+  ['aliases', [null, 'gpt', {}], 'must be a list of ids. Leave it out for none.'],
+  ['aliases[0]', noText.map((alias) => [alias]), 'must be text of one character at least'],
+  ['maxOutputTokens', noCount, 'must be a positive integer. Leave it out if it is not known.'],
+  ['contextTokens', noCount, 'must be a positive integer. Leave it out if it is not known.'],
+  ['mediaPartTokens', noCount, 'must be a positive integer. Leave it out for 4,096.'],
+  ['maxCandidates', noCount, 'must be a positive integer. Leave it out for no bound.'],
+  ['createdAtSeconds', noCount, 'must be a positive integer. Leave it out if it is not known.'],
+  ['displayName', [null, 5, ''], 'must be text'],
+  ['description', [null, 5], 'must be text.'],
+  ['timeouts', [null, 5], "must be an object. Leave it out for the gateway's own."],
+  ['timeouts.idle', [{ idle: 5 }], unknown],
+  [
+    'timeouts.idleMs',
+    [...noCount, undefined].map((idleMs) => ({ idleMs })),
+    "must be a positive integer of ms. Leave it out for the gateway's own.",
+  ],
+  ['timeouts.totalMs', [{ totalMs: 2 ** 31 }], 'must be at most 2147483647 ms.'],
+  ['maxTokens', [5], unknown],
+];
+
+const ofChannel: readonly Row[] = [
+  ['id', noText, 'must be text of one character at least'],
+  ['dialect', [undefined, null, 'OpenAI', 'anthropic'], "must be 'openai' or 'gemini'."],
+  [
+    'baseUrl',
+    [undefined, 5, 'a', 'ftp://a', 'https://u:p@a', 'https://a/?', 'https://a/#b'],
+    'must be an http or https URL without user, query and fragment.',
+  ],
+  [
+    'credential',
+    [undefined, null, '', 5, {}],
+    'must be a secret, or a function that gives a promise of one.',
+  ],
+  ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], unclean],
+  ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
+  ['priority', [undefined, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
+  ['weight', [undefined, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
+  ['weight', [-1], 'must be 0 or above; 0 takes no calls.'],
+  ['maxPriceNanos', noNanos, `${nanos} Leave it out for no bound.`],
+  ['capabilities', [null, 'all'], 'must be an object. Leave it out for those of the dialect’s'],
+  ['capabilities.includeUsage', [{ includeUsage: 'yes' }], 'must be true or false.'],
+  ['capabilities.imageBase64', [{ imageBase64: true }], "must be 'unasked' or 'response_format'."],
+  ['capabilities.stream', [{ stream: true }], unknown],
+  ['headers', [null, 'x', ['x']], 'must be an object of header names and values.'],
+  ['headers["x y"]', [{ 'x y': 'a' }], 'must be a header name, which takes letters, digits and'],
+  ['headers["x\\r\\ny"]', [{ 'x\r\ny': 'a' }], 'must be a header name'],
+  [
+    'headers["x-org"]',
+    [undefined, 5, 'a\nb', 'ü', ['a']].map((value) => ({ 'x-org': value })),
+    'must be text of printable ASCII without line breaks.',
+  ],
+  ...['Host', 'Connection', 'Authorization', 'expect', 'upgrade'].map(
+    (header): Row => [`headers.${header}`, [{ [header]: 'a' }], 'is written by the gateway; take'],
+  ),
+  ...['content-length', 'Transfer-Encoding', 'keep-alive'].map(
+    (header): Row => [`headers["${header}"]`, [{ [header]: '5' }], 'is written by the gateway;'],
+  ),
+  ['hideErrors', ['yes', null, 1], 'must be true or false.'],
+  ['timeouts.connectMs', noCount.map((connectMs) => ({ connectMs })), 'must be a positive integer'],
+  ['wieght', [1], unknown],
+];
+
+describe('a catalog refuses', () => {
+  it.each(members)('a model for its %s', (place, values, says) => {
+    for (const value of values) {
+      const bad = { ...model, id: 'bad', [firstOf(place)]: value };
+
+      refuses([model, bad], `Model "bad": models[1].${place} `, says);
+    }
+  });
+
+  it.each(ofChannel)('a channel for its %s', (place, values, says) => {
+    for (const value of values) {
+      const bad = { ...channel, [firstOf(place)]: value };
+
+      refuses(
+        [{ ...model, channels: [gemini, bad], protocols: ['chat', 'native'] }],
+        `Model "gpt-5": models[0].channels[1].${place} `,
+        says.replace('’', "'"),
+      );
+    }
+  });
+
+  it.each(noText)('a model whose id is %o', (id) => {
+    refuses([{ ...model, id }], 'models[0].id must be text of one character at least');
+  });
+
+  it.each([[null], [undefined], ['gpt-5'], [5], [[]]])('a model that is %o', (bad) => {
+    refuses([model, bad], 'staticCatalog: models[1] must be a model: an id, a vendor,');
+  });
+
+  it.each([null, undefined, {}, 'gpt-5'])('models that are %o', (models) => {
+    refuses(models, 'staticCatalog: models must be a list. Give it [] for none.');
+  });
+
+  it('a name that is taken', () => {
+    const taken = 'Model "other": the id or alias "gpt-5" is taken.';
+
+    refuses([model, { ...model, id: 'other', aliases: ['gpt-5'] }], taken, 'share one namespace.');
+    refuses([model, model], 'Model "gpt-5": the id or alias "gpt-5" is taken.');
+  });
+
+  it('two channels of one id', () => {
+    const channels = [channel, channel];
+
+    refuses([{ ...model, channels }], 'Model "gpt-5": two of its channels have one id.', 'Give');
+  });
+
+  it.each([
+    { baseUrl: 'https://b' },
+    { credential: 'sk-two' },
+    { dialect: 'gemini' },
+  ])('one account that two models describe differently: %o', (change) => {
+    const channels = [{ ...channel, ...change }];
+    const other = { ...model, id: 'other', protocols: ['chat', 'native'], channels };
+
+    refuses([model, other], 'Model "other": channel "openai-1" has another', 'or use two ids.');
+  });
+
+  it.each([
+    ['gemini', ['chat', 'images'], 'serves native, and the model offers chat and images.'],
+    ['openai', ['native'], 'serves chat and images, and the model offers native.'],
+  ])('a channel of the dialect %s for %o', (dialect, protocols, says) => {
+    const other = { ...model, protocols, channels: [{ ...channel, dialect }] };
+
+    refuses([other], `Model "gpt-5": channel "openai-1" of the dialect ${dialect} ${says}`, 'take');
+  });
+
+  it('nothing of a secret in its message', () => {
+    const wrong = [
+      { baseUrl: 'https://user:hunter2@a' },
+      { credential: 'hunter2\n' },
+      { headers: { 'x-key': 'hunter2\n' } },
+    ];
+
+    for (const change of wrong) {
+      const channels = [{ ...channel, ...change }];
+      expect(() => staticCatalog([{ ...model, channels }])).toThrow(/^(?!.*hunter2)/s);
+    }
+  });
+});
+
+describe('a catalog serves', () => {
+  it('a model without channels, and one account under two models', () => {
+    const models = [model, { ...model, id: 'other' }, { ...model, id: 'bare', channels: [] }];
+
+    expect(staticCatalog(models).list('chat', 'chat')).toEqual(models);
+  });
+
+  it('a model that says all there is to say', () => {
+    const full: Model = {
+      ...model,
+      protocols: ['chat', 'images', 'native'],
+      price: { per: 'image', rows: [{ size: '1024x1024', quality: 'low', nanos: 1n }] },
+      channels: [
+        {
+          ...channel,
+          credential: async () => 'sk-one',
+          upstreamModel: 'gpt-5-2025',
+          maxPriceNanos: 1n,
+          capabilities: { includeUsage: false, imageBase64: 'response_format' },
+          headers: { 'OpenAI-Organization': 'org one' },
+          hideErrors: true,
+          timeouts: { connectMs: 1 },
+        },
+        gemini,
+      ],
+      aliases: ['gpt-latest'],
+      maxOutputTokens: 1,
+      contextTokens: 1,
+      mediaPartTokens: 1,
+      maxCandidates: 1,
+      createdAtSeconds: 1,
+      displayName: 'GPT-5',
+      description: '',
+      timeouts: { totalMs: 1 },
+    };
+
+    expect(staticCatalog([full]).find('gpt-latest')).toBe(full);
+  });
+});
+
+function image(row: object): object {
+  return { per: 'image', rows: [row] };
+}
+
+function firstOf(place: string): string {
+  return place.replace(/[.[].*$/s, '');
+}
+
+function refuses(models: unknown, ...says: readonly string[]): void {
+  const refused = () => staticCatalog(mad(models)());
+
+  expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+  for (const words of says) expect(refused).toThrow(words);
+}
