@@ -3,7 +3,7 @@
  * rule 1). The only module that imports undici; its older handler interface stays in here.
  */
 import { Readable } from 'node:stream';
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
@@ -16,11 +16,15 @@ import type {
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
 import { decoded } from './decode-body.ts';
+import { type SocketGate, type SocketGates, socketGates } from './socket-gate.ts';
 import { transportError } from './transport-error.ts';
 
 /** How an {@link undiciClient} is set up. */
 export interface UndiciClientOptions {
-  /** Sockets to one origin at once; further calls wait for one. 10,000 where left out. */
+  /**
+   * Sockets to one origin at once; further calls wait for one, as long as for a first byte. 10,000
+   * where left out.
+   */
   readonly connections?: number;
 }
 
@@ -40,6 +44,7 @@ const optionsSchema = z.strictObject(
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
   const pools = new Map<string, Pool>();
+  const gates = socketGates();
   let isClosed = false;
 
   const poolFor = ({ origin, connectTimeoutMs, freshConnection }: UpstreamRequest): Pool => {
@@ -50,7 +55,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       connections: options.connections ?? 10_000,
       // 0 closes every connection after its answer: an image never meets a socket gone stale.
       pipelining: freshConnection ? 0 : 1,
-      connect: { timeout: connectTimeoutMs },
+      connect: gatedConnector(connectTimeoutMs, gates),
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 32 * 1024,
@@ -64,9 +69,10 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new UpstreamError('connect', 'closed'));
         const pool = poolFor(request);
-        const handler = exchange(request, resolve, reject);
+        const { handler, boundWait } = exchange(request, gates, resolve, reject);
         try {
-          pool.dispatch(dispatchOptions(request), handler);
+          const hasRoom = pool.dispatch(dispatchOptions(request), handler);
+          if (!hasRoom) boundWait();
         } catch (cause) {
           reject(new UpstreamError('connect', 'refused_locally', { cause }));
         }
@@ -77,6 +83,18 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       pools.clear();
       await Promise.all(open.map((pool) => pool.destroy()));
     },
+  };
+}
+
+/** undici's own connector, with a gate in every socket it makes. */
+function gatedConnector(timeoutMs: number, gates: SocketGates): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs });
+  return (options, callback) => {
+    connect(options, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      gates.fit(socket);
+      callback(null, socket);
+    });
   };
 }
 
@@ -96,35 +114,47 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   return { ...options, body: request.body.length === 1 ? first : Buffer.concat(request.body) };
 }
 
+/** What undici calls back, and what a call does that may have to queue for a socket. */
+interface Exchange {
+  readonly handler: Dispatcher.DispatchHandler;
+  /** undici's own timers run only once there is a socket: this one runs until then. */
+  boundWait(): void;
+}
+
 /** One request and its answer: resolves at the headers, then hands the body over as it arrives. */
 function exchange(
   request: UpstreamRequest,
+  gates: SocketGates,
   resolve: (response: UpstreamResponse) => void,
   reject: (error: Error) => void,
-): Dispatcher.DispatchHandler {
+): Exchange {
   const inbox = bodyInbox();
   let abort: ((reason?: Error) => void) | undefined;
   let abandoned: Error | undefined;
   let answered = false;
+  let waiting: NodeJS.Timeout | undefined;
 
-  request.onAbort((reason) => {
-    abandoned = reason;
+  const giveUp = (reason: Error): void => {
+    abandoned ??= reason;
+    clearTimeout(waiting);
     // Before a socket is there undici has nothing to abort: answer at once, drop the call later.
     if (abort === undefined) reject(transportError(reason, 'connect'));
     else abort(reason);
-  });
+  };
+  request.onAbort(giveUp);
 
-  return {
+  const handler: Dispatcher.DispatchHandler = {
     onConnect: (abortCall) => {
       abort = abortCall;
+      clearTimeout(waiting);
       if (abandoned !== undefined) abortCall(abandoned);
     },
-    onHeaders: (status, rawHeaders, resume) => {
+    onHeaders: (status, rawHeaders) => {
       // 100 to 199 only announce the answer; none of them is passed on.
       if (status < 200) return true;
       answered = true;
       const headers = headerMap(rawHeaders);
-      inbox.open(resume, () => abort?.(new UpstreamError('body', 'aborted')));
+      inbox.open(gates.current(), () => abort?.(new UpstreamError('body', 'aborted')));
       try {
         resolve({ status, headers, body: decoded(inbox.body, headers) });
       } catch (error) {
@@ -133,13 +163,27 @@ function exchange(
       }
       return true;
     },
-    onData: (chunk) => inbox.write(chunk),
+    onData: (chunk) => {
+      inbox.write(chunk);
+      // Never false: a paused parser must not meet the end of its socket.
+      return true;
+    },
     onComplete: () => inbox.end(),
     onError: (error) => {
+      clearTimeout(waiting);
       const stage = stageOf(abort !== undefined, answered);
       const failure = transportError(abandoned ?? error, stage);
       reject(failure);
       inbox.fail(failure);
+    },
+  };
+  return {
+    handler,
+    boundWait: () => {
+      if (abort !== undefined || abandoned !== undefined) return;
+      const late = new UpstreamError('connect', 'queue_timeout', { timedOut: true });
+      waiting = setTimeout(() => giveUp(late), request.firstByteTimeoutMs);
+      waiting.unref();
     },
   };
 }
@@ -152,8 +196,8 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
 /** Keeps what arrives before somebody reads, a little at most, then passes everything through. */
 interface BodyInbox {
   readonly body: UpstreamBody;
-  open(resume: () => void, abort: () => void): void;
-  write(chunk: Uint8Array): boolean;
+  open(gate: SocketGate, abort: () => void): void;
+  write(chunk: Uint8Array): void;
   end(): void;
   fail(error: Error): void;
 }
@@ -167,10 +211,11 @@ function bodyInbox(): BodyInbox {
   let sink: ByteSink | undefined;
   let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;
-  let resumeSocket: () => void = () => {};
+  let gate: SocketGate | undefined;
   let abortCall: () => void = () => {};
 
   const finish = (): void => {
+    gate?.release();
     if (state === 'ended') sink?.end();
     else if (state instanceof Error) sink?.fail(state);
   };
@@ -190,39 +235,41 @@ function bodyInbox(): BodyInbox {
       }
       if (state !== 'open') finish();
       // The reader may have asked for a pause already.
-      else if (!paused) resumeSocket();
+      else if (!paused) gate?.open();
     },
     pause: () => {
       paused = true;
+      if (state === 'open') gate?.close();
     },
     resume: () => {
       if (!paused) return;
       paused = false;
       // Once the body has ended its socket may serve another call, which is not ours to wake.
-      if (state === 'open') resumeSocket();
+      if (state === 'open') gate?.open();
     },
     abort: () => {
       if (state !== 'open') return;
       state = 'aborted';
+      gate?.release();
       abortCall();
     },
   };
 
   return {
     body,
-    open: (resume, abort) => {
-      resumeSocket = resume;
+    open: (own, abort) => {
+      gate = own;
       abortCall = abort;
     },
     write: (chunk) => {
       if (sink !== undefined) {
         sink.write(chunk);
-        return !paused;
+        return;
       }
       waiting.push(chunk);
       waitingBytes += chunk.length;
       paused = waitingBytes > unreadBytes;
-      return !paused;
+      if (paused) gate?.close();
     },
     end: () => {
       if (state !== 'open') return;

@@ -146,6 +146,47 @@ describe('connections', () => {
   });
 });
 
+describe('a call that waits for a socket', () => {
+  it('waits as long as for a first byte, and surely has not run', async () => {
+    const narrow = undiciClient({ connections: 1 });
+    const answered = gate();
+    let requests = 0;
+    const server = await rawServer(async ({ request, send, socket }) => {
+      while (socket.writable) {
+        await request();
+        requests += 1;
+        await answered.opened;
+        await send(hi);
+      }
+    });
+    const first = exchange(narrow, post(server.origin));
+
+    const second = await exchange(narrow, post(server.origin, { firstByteTimeoutMs: 50 }));
+    answered.open();
+
+    expect(second).toEqual({ stage: 'connect', reason: 'queue_timeout', timedOut: true });
+    expect(await first).toMatchObject({ body: 'hi' });
+    expect(await exchange(narrow, post(server.origin))).toMatchObject({ body: 'hi' });
+    expect(requests).toBe(2);
+    await narrow.close();
+    await server.close();
+  });
+
+  it('is not timed any more once it has one', async () => {
+    const narrow = undiciClient({ connections: 1 });
+    const server = await rawServer(answers);
+
+    const patient = { firstByteTimeoutMs: 2_147_483_647 };
+    const outcomes = await Promise.all(
+      [1, 2].map(() => exchange(narrow, post(server.origin, patient))),
+    );
+
+    expect(outcomes).toEqual([1, 2].map(() => expect.objectContaining({ body: 'hi' })));
+    await narrow.close();
+    await server.close();
+  });
+});
+
 describe('a body', () => {
   const size = 8 * 1024 * 1024;
 

@@ -1,0 +1,94 @@
+/** A body that is held back while its connection closes: nodejs/undici#5360 must reach nobody. */
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
+import { undiciClient } from '../../src/upstream/undici-client.ts';
+import { post } from './exchange.ts';
+import { rawServer } from './raw-server.ts';
+
+let client: UpstreamClient;
+
+beforeEach(() => {
+  client = undiciClient();
+});
+
+afterEach(() => client.close());
+
+/** A body whose reader pauses at its first chunk. */
+function heldBack(body: UpstreamResponse['body']) {
+  const chunks: Uint8Array[] = [];
+  const ended = new Promise<string>((resolve, reject) => {
+    body.start({
+      write: (chunk) => {
+        if (chunks.length === 0) body.pause();
+        chunks.push(chunk);
+      },
+      end: () => resolve(Buffer.concat(chunks).toString()),
+      fail: reject,
+    });
+  });
+  return { ended, count: () => chunks.length };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await setImmediate();
+}
+
+it.each([
+  ['with a length', 'content-length: 8\r\nconnection: close'],
+  ['that ends with its connection', 'connection: close'],
+])('a reply %s is whole though its upstream has gone', async (_, head) => {
+  const server = await rawServer(async ({ request, send, socket }) => {
+    await request();
+    await send(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, 'half');
+    await turns(20);
+    socket.end('half');
+  });
+  const { body } = await client.send(post(server.origin));
+  const reader = heldBack(body);
+  await turns(200);
+  const seen = reader.count();
+
+  body.resume();
+
+  expect(seen).toBe(1);
+  expect(await reader.ended).toBe('halfhalf');
+  await server.close();
+});
+
+it('a reset while a reply is held back is a failure, and harms nobody', async () => {
+  const server = await rawServer(async ({ request, send, socket }) => {
+    await request();
+    await send('HTTP/1.1 200 OK\r\ncontent-length: 8\r\nconnection: close\r\n\r\n', 'half');
+    await turns(20);
+    socket.resetAndDestroy();
+  });
+  const { body } = await client.send(post(server.origin));
+  const reader = heldBack(body);
+  const failed = expect(reader.ended).rejects.toMatchObject({ stage: 'body' });
+  await turns(200);
+
+  body.resume();
+
+  await failed;
+  await server.close();
+});
+
+it('the gate of a reply that is over does not hold the next one back', async () => {
+  const server = await rawServer(async ({ request, send, socket }) => {
+    while (socket.writable) {
+      await request();
+      await send('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhalf');
+    }
+  });
+  const first = await client.send(post(server.origin));
+  const reader = heldBack(first.body);
+  await reader.ended;
+  await turns(20);
+
+  const second = await client.send(post(server.origin));
+
+  expect(await heldBack(second.body).ended).toBe('half');
+  expect(server.connections).toBe(1);
+  await server.close();
+});
