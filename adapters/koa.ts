@@ -8,14 +8,15 @@ import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts'
 import {
   type AdapterOptions,
   checkMount,
+  cutOff,
   discard,
-  gatewayRequest,
   type HostRequest,
   type HostResponse,
   headersFor,
   isGone,
   mountedPath,
   type ParsedBody,
+  visitOf,
   warnOnce,
 } from './record.ts';
 
@@ -59,10 +60,13 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     }
     quietHangUps(ctx);
     try {
-      setReply(ctx, await gateway.handle(gatewayRequest(req, res, path, ctx.request, warn)));
+      const visit = visitOf(req, res, path, ctx.request, warn);
+      const reply = await gateway.handle(visit.request);
+      visit.answer();
+      setReply(ctx, reply);
     } catch {
       // Only a context the host has wrapped can have thrown; the caller is not left waiting for it.
-      res.destroy();
+      cutOff(res);
     }
   };
 }
@@ -81,7 +85,7 @@ function streamOf(ctx: KoaContext, body: ReplyBody): Readable {
   // A reply that breaks off must not look whole: Koa 2 leaves the caller waiting there, and
   // koa-compress does in either version.
   stream.once('close', () => {
-    if (!stream.readableEnded) ctx.res.destroy();
+    if (!stream.readableEnded) cutOff(ctx.res);
   });
   ctx.res.once('close', () => stream.destroy());
   return stream;

@@ -5,11 +5,12 @@ import type { GatewayHandler } from '../src/http.ts';
 import {
   type AdapterOptions,
   checkMount,
-  gatewayRequest,
+  cutOff,
   type HostRequest,
   type HostResponse,
   mountedPath,
   sendReply,
+  visitOf,
   warnOnce,
 } from './record.ts';
 
@@ -40,10 +41,14 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
     const path = mountedPath(url, req.originalUrl ?? url, options);
     if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) return next();
 
+    const visit = visitOf(req, res, path, req, warn);
     gateway
-      .handle(gatewayRequest(req, res, path, req, warn))
-      .then((reply) => sendReply(res, reply))
+      .handle(visit.request)
+      .then((reply) => {
+        visit.answer();
+        sendReply(res, reply);
+      })
       // Only a wrapper of the host's can have thrown; the caller is not left waiting for it.
-      .catch(() => res.destroy());
+      .catch(() => cutOff(res));
   };
 }

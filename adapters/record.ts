@@ -2,6 +2,8 @@
  * The neutral record as the adapters share it: how a request of a host becomes one, and how its
  * answer is written onto a response of `node:http` or HTTP/2. Not an entry point.
  */
+import { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { GatewayRequest, GatewayResponse, HeaderMap, IncomingHeaders } from '../src/http.ts';
 
@@ -119,24 +121,37 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
   return mount.slice(mount.lastIndexOf('/')) + rest;
 }
 
-/** The record of a request whose path was found by {@link mountedPath}. */
-export function gatewayRequest(
+/** A request's record, and the moment at which its answer becomes the adapter's to write. */
+export interface Visit {
+  readonly request: GatewayRequest;
+  /** From now on the response is ended by the adapter, not by the host over its head. */
+  answer(): void;
+}
+
+/** The visit of a request whose path was found by {@link mountedPath}. */
+export function visitOf(
   req: HostRequest,
   res: HostResponse,
   path: string,
   parsed: ParsedBody,
   warn: Warn,
-): GatewayRequest {
+): Visit {
   const url = req.url ?? '';
   const body = bodyOf(req, res, parsed, warn);
+  let isOurs = false;
   return {
-    method: req.method ?? 'GET',
-    path,
-    search: url.slice(pathOf(url).length + 1),
-    headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
-    rawHeaders: req.rawHeaders,
-    body,
-    onClose: (listener) => onHangUp(res, listener),
+    request: {
+      method: req.method ?? 'GET',
+      path,
+      search: url.slice(pathOf(url).length + 1),
+      headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
+      rawHeaders: req.rawHeaders,
+      body,
+      onClose: (listener) => onHangUp(res, () => isOurs, listener),
+    },
+    answer: () => {
+      isOurs = true;
+    },
   };
 }
 
@@ -167,6 +182,27 @@ export function sendReply(res: HostResponse, reply: GatewayResponse): void {
   body.sendTo(res);
 }
 
+/** Ends a response so that no caller can take it for whole; replies in `src` do it alike. */
+export function cutOff(res: HostResponse): void {
+  if (res.stream !== undefined) {
+    // HTTP/2 tells its caller NO_ERROR, a whole reply, of a stream that is destroyed without one.
+    res.destroy(new Error('The reply was cut.'));
+    return;
+  }
+  // Without chunks, for HTTP/1.0, a reply is whole wherever the connection ends; unless by a reset.
+  const isUnframed = res.headersSent && res instanceof ServerResponse && !res.chunkedEncoding;
+  if (isUnframed) resetSocket(res.socket);
+  res.destroy();
+}
+
+function resetSocket(socket: Socket | null): void {
+  try {
+    socket?.resetAndDestroy();
+  } catch {
+    // Not over TLS, where an end without its own farewell is a break already.
+  }
+}
+
 /** Gives up an answer that nobody will read, which stops its upstream. */
 export function discard({ body }: GatewayResponse): void {
   if ('sendTo' in body) body.readable().destroy();
@@ -182,7 +218,7 @@ function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boo
     return true;
   } catch {
     // There is no answer left that could be trusted to be written, and a silent caller would wait.
-    res.destroy();
+    cutOff(res);
     return false;
   }
 }
@@ -197,16 +233,17 @@ export function headersFor(res: HostResponse, headers: HeaderMap): Record<string
 }
 
 /**
- * `'close'` before the response was ended is the one sign that a caller left: `req` closes as soon
- * as its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12).
+ * `'close'` before we ended the response is the one sign that nobody waits for us: `req` closes as
+ * soon as its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12). The
+ * caller has left, or the host has ended the response by itself, such as at a timeout of its own.
  */
-function onHangUp(res: HostResponse, listener: () => void): void {
-  if (isGone(res)) {
-    if (!res.writableEnded) queueMicrotask(listener);
+function onHangUp(res: HostResponse, isOurs: () => boolean, listener: () => void): void {
+  if (isGone(res) || res.writableEnded) {
+    queueMicrotask(listener);
     return;
   }
   res.once('close', () => {
-    if (!res.writableEnded) listener();
+    if (!isOurs() || !res.writableEnded) listener();
   });
 }
 

@@ -96,6 +96,8 @@ function collect(
 
     stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
     request.onClose(onGone);
+    // A host may have paused it, while it looked the caller up: listening alone wakes no such one.
+    stream.resume();
   });
 }
 

@@ -3,6 +3,8 @@
  * and keeps the back-pressure between them. No `Readable` lies between, which would cost three
  * relays.
  */
+import { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import type { ReplyBody } from '../http.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
@@ -56,7 +58,13 @@ interface Outlet {
   onLeave(listener: () => void): void;
 }
 
+/** How long an upstream may take to end by itself, once the reply it made is over (FAULTS F45). */
+const lingerMs = 1_000;
+/** What it may still send meanwhile; nobody gets it. */
+const lingerBytes = 64 * 1024;
+
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
+  const linger = lingering(body);
   let gathered: Uint8Array[] = [];
   let scheduled = false;
   let over = false;
@@ -64,7 +72,26 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
 
   const close = ({ writes, cut }: Closing): void => {
     over = true;
+    gathered = [];
     if (!gone) writeInTurns(out, writes, cut);
+  };
+
+  /** Passes bytes on. False if that ended the reply; the body lingers then, or is aborted. */
+  const pass = (make: () => Uint8Array): boolean => {
+    let closing: Closing | undefined;
+    try {
+      const bytes = make();
+      if (bytes.length > 0 && !gone && !out.write(bytes)) body.pause();
+      closing = pipe.over();
+    } catch (error) {
+      body.abort();
+      close(pipe.fail(error));
+      return false;
+    }
+    if (closing === undefined) return true;
+    close(closing);
+    linger.begin();
+    return false;
   };
 
   const flush = (): void => {
@@ -72,17 +99,8 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     if (over || gathered.length === 0) return;
     const chunk = joined(gathered);
     gathered = [];
-    try {
-      const bytes = pipe.write(chunk);
-      if (bytes.length > 0 && !gone && !out.write(bytes)) body.pause();
-    } catch (error) {
-      body.abort();
-      return close(pipe.fail(error));
-    }
-    const closing = pipe.over();
-    if (closing === undefined) return;
-    body.abort();
-    close(closing);
+    // A body that was paused for the caller has to flow again to come to its end.
+    if (!pass(() => pipe.write(chunk)) && linger.lasts()) body.resume();
   };
 
   out.onDrain(() => body.resume());
@@ -94,15 +112,11 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     body.abort();
   });
   if (over) return;
-  if (begun.length > 0 && !gone && !out.write(begun)) body.pause();
   // What began the reply may have ended it: an error, or the stream's own last event.
-  const closing = pipe.over();
-  if (closing !== undefined) {
-    body.abort();
-    return close(closing);
-  }
+  if (!pass(() => begun) && !linger.lasts()) return;
   body.start({
     write: (chunk) => {
+      if (over) return linger.discard(chunk);
       gathered.push(chunk);
       if (scheduled) return;
       scheduled = true;
@@ -110,24 +124,70 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     },
     end: () => {
       flush();
-      if (!over) close(pipe.end());
+      if (over) return linger.end();
+      try {
+        close(pipe.end());
+      } catch (error) {
+        close(pipe.fail(error));
+      }
     },
     fail: (error) => {
       flush();
-      if (!over) close(pipe.fail(error));
+      if (over) return linger.end();
+      close(pipe.fail(error));
     },
   });
 }
 
+/** The time between the end of a reply and that of the body which it came in. */
+interface Lingering {
+  /** From now on the body has a moment to end by itself, which keeps its connection. */
+  begin(): void;
+  lasts(): boolean;
+  /** Counts bytes that came behind the reply. */
+  discard(chunk: Uint8Array): void;
+  /** The body has ended. */
+  end(): void;
+}
+
+function lingering(body: UpstreamBody): Lingering {
+  let timer: NodeJS.Timeout | undefined;
+  let leftBytes = lingerBytes;
+  const end = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const giveUp = (): void => {
+    end();
+    body.abort();
+  };
+  return {
+    begin: () => {
+      timer = setTimeout(giveUp, lingerMs).unref();
+    },
+    lasts: () => timer !== undefined,
+    discard: (chunk) => {
+      leftBytes -= chunk.length;
+      if (leftBytes < 0 && timer !== undefined) giveUp();
+    },
+    end,
+  };
+}
+
 function writeInTurns(out: Outlet, writes: readonly Uint8Array[], cut: boolean): void {
   const [first, ...rest] = writes;
-  if (rest.length > 0 && first !== undefined) {
-    out.write(first);
-    setImmediate(() => writeInTurns(out, rest, cut));
-    return;
+  try {
+    if (rest.length > 0 && first !== undefined) {
+      out.write(first);
+      setImmediate(() => writeInTurns(out, rest, cut));
+      return;
+    }
+    if (!cut) return out.end(first);
+    if (first !== undefined) out.write(first);
+  } catch {
+    // A wrapper of the host's threw. The reply can't be ended through it, and nobody else is here
+    // to catch it.
   }
-  if (!cut) return out.end(first);
-  if (first !== undefined) out.write(first);
   out.destroy();
 }
 
@@ -139,9 +199,7 @@ function writableOutlet(out: Writable): Outlet {
       if (bytes === undefined) out.end();
       else out.end(bytes);
     },
-    destroy: () => {
-      out.destroy();
-    },
+    destroy: () => cutOff(out),
     onDrain: (listener) => {
       out.on('drain', listener);
     },
@@ -153,6 +211,26 @@ function writableOutlet(out: Writable): Outlet {
       out.on('error', listener);
     },
   };
+}
+
+/** Ends a reply so that no caller can take it for whole; adapters have their own of these. */
+function cutOff(out: Writable): void {
+  if ('stream' in out && out.stream !== undefined) {
+    // HTTP/2 tells its caller NO_ERROR, a whole reply, of a stream that is destroyed without one.
+    out.destroy(new Error('The reply was cut.'));
+    return;
+  }
+  // Without chunks, for HTTP/1.0, a reply is whole wherever the connection ends; unless by a reset.
+  if (out instanceof ServerResponse && !out.chunkedEncoding) resetSocket(out.socket);
+  out.destroy();
+}
+
+function resetSocket(socket: Socket | null): void {
+  try {
+    socket?.resetAndDestroy();
+  } catch {
+    // Not over TLS, where an end without its own farewell is a break already.
+  }
 }
 
 function readableOutlet(): Outlet & { readonly stream: Readable } {

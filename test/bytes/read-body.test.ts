@@ -50,6 +50,15 @@ describe('a body that arrives', () => {
     expect(Buffer.from(await reading(stream).result).toString()).toBe('{"a":"é"}');
   });
 
+  it('in a stream that the host had paused is read all the same', async () => {
+    const stream = Readable.from([Buffer.from('{"a":1}')]);
+    stream.pause();
+
+    const { result } = reading(stream);
+
+    expect(Buffer.from(await result).toString()).toBe('{"a":1}');
+  });
+
   it('as nothing is empty', async () => {
     expect(await reading(Readable.from([])).result).toHaveLength(0);
   });

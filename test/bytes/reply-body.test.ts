@@ -2,11 +2,9 @@
 import { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Closing, pushedReply, type ReplyPipe } from '../../src/bytes/reply-body.ts';
+import { pushedReply } from '../../src/bytes/reply-body.ts';
 import { noBytes } from '../../src/bytes/sse.ts';
-import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
-
-const clean: Closing = { writes: [], cut: false };
+import { handBody, pipe, recorder } from './pushing.ts';
 
 describe('a pushed reply', () => {
   it('joins the chunks of one tick into one write', async () => {
@@ -78,34 +76,6 @@ describe('a pushed reply', () => {
     await out.gone;
 
     expect(out.log).toEqual(['a', 'failed: reset', 'end']);
-  });
-
-  it('gives the upstream up where the pipe throws, is over, or was over at the start', async () => {
-    const throws = () => {
-      throw new Error('too large');
-    };
-    let asked = 0;
-    const overAt = (time: number) => () => {
-      asked += 1;
-      return asked > time ? clean : undefined;
-    };
-    const pipes = [pipe({ write: throws }), pipe({ over: overAt(1) }), pipe({ over: () => clean })];
-    const logs: (readonly string[])[] = [];
-
-    for (const one of pipes) {
-      const { body, sink, calls } = handBody();
-      const out = recorder();
-      pushedReply(body, one, noBytes).sendTo(out);
-      if (calls.includes('start')) sink().write(Buffer.from('a'));
-      await out.gone;
-      logs.push([...out.log, ...calls]);
-    }
-
-    expect(logs).toEqual([
-      ['failed: too large', 'end', 'start', 'abort'],
-      ['a', 'end', 'start', 'abort'],
-      ['end', 'abort'],
-    ]);
   });
 
   it('pauses the upstream while the caller does not read, and resumes it then', async () => {
@@ -199,62 +169,3 @@ describe('a pushed reply', () => {
     expect(left.calls).toContain('abort');
   });
 });
-
-/** A pipe that lets everything through and says on the wire how it ended. */
-function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
-  return {
-    write: (chunk) => chunk,
-    over: () => undefined,
-    end: () => clean,
-    fail: (error) => ({ writes: [Buffer.from(`failed: ${messageOf(error)}`)], cut: false }),
-    left: () => 'abort',
-    ...changes,
-  };
-}
-
-/** A body moved by hand, and what was asked of it. */
-function handBody() {
-  const calls: string[] = [];
-  let target: ByteSink | undefined;
-  const note = (call: string) => () => {
-    calls.push(call);
-  };
-  const body: UpstreamBody = {
-    takeWhole: () => undefined,
-    start: (sink) => {
-      calls.push('start');
-      target = sink;
-    },
-    pause: note('pause'),
-    resume: note('resume'),
-    abort: note('abort'),
-  };
-  const sink = (): ByteSink => {
-    if (target === undefined) throw new Error('The body was not started.');
-    return target;
-  };
-  return { body, calls, sink };
-}
-
-/** A writable that remembers its writes, and its end if it came to one. */
-function recorder() {
-  const log: string[] = [];
-  const out = new Writable({
-    write: (chunk, _encoding, done) => {
-      log.push(String(chunk));
-      done();
-    },
-    final: (done) => {
-      log.push('end');
-      done();
-    },
-  });
-  const gone = new Promise<void>((resolve) => {
-    out.once('close', resolve);
-  });
-  return Object.assign(out, { log, gone });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

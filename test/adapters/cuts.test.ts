@@ -1,0 +1,113 @@
+/**
+ * A reply that breaks off where nothing in its framing shows it: over HTTP/2, and to a caller of
+ * HTTP/1.0, who takes the end of the connection for the end of the reply.
+ */
+import { once } from 'node:events';
+import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import Koa3 from 'koa';
+import { koaAdapter } from 'tollgate/koa';
+import { nodeAdapter } from 'tollgate/node';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayHandler } from '../../src/http.ts';
+import { type Gate, gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody } from '../support/bodies.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { listening } from '../support/servers.ts';
+import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
+import { request } from '../support/wire.ts';
+import { Koa2, type Mount, mounts } from './mounts.ts';
+
+const large = 2_000_000;
+let stage: Stage;
+let cut: Gate;
+
+beforeEach(async () => {
+  stage = await setStage();
+  cut = gate();
+  stage.upstream.enqueue({
+    headers: { 'content-type': 'application/json' },
+    chunks: ['{"choices":[{"index":0,"message":{"content":"', 'A'.repeat(large), cut.opened],
+    ending: 'reset',
+  });
+});
+
+afterEach(async () => {
+  await stage.close();
+  await takeWarnings();
+});
+
+describe.each<readonly [string, (gateway: GatewayHandler) => Parameters<typeof createHttp2>[1]]>([
+  ['node', (gateway) => nodeAdapter(gateway)],
+  ['Koa 2', (gateway) => new Koa2().use(koaAdapter(gateway)).callback()],
+  ['Koa 3', (gateway) => new Koa3().use(koaAdapter(gateway)).callback()],
+])('over HTTP/2, %s', (_name, listener) => {
+  it('a reply that is cut is an error to its caller', async () => {
+    const server = createHttp2(listener(stage.gateway));
+    const session = connectHttp2(await listening(server));
+    onTestFinished(async () => {
+      session.destroy();
+      server.close();
+      await once(server, 'close');
+    });
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/v1/chat/completions',
+      'content-type': 'application/json',
+      ...bearer(stage.secrets.chat),
+    });
+    stream.end(JSON.stringify(chatBody));
+    const [head] = await once(stream, 'response');
+    cut.open();
+
+    await expect(buffer(stream)).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' });
+
+    expect(head[':status']).toBe(200);
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'broken' });
+  });
+});
+
+describe.each(mounts)('to a caller of HTTP/1.0, $name', (mount: Mount) => {
+  it('a reply that is cut ends with a reset', async () => {
+    const host = await mount.start(stage.gateway);
+    onTestFinished(() => host.close());
+    const asked = request(
+      `POST ${host.base}/v1/chat/completions`,
+      { ...bearer(stage.secrets.chat), 'content-type': 'application/json' },
+      JSON.stringify(chatBody),
+    );
+
+    const { text, error } = await received(host.origin, asked.replace('HTTP/1.1', 'HTTP/1.0'));
+
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text).not.toMatch(/transfer-encoding/i);
+    expect(error).toBe('ECONNRESET');
+    expect(host.reported).toEqual([]);
+  });
+});
+
+/**
+ * What came over a socket, and what it broke with; undefined where the other side ended it. The
+ * reply is cut once all of it is here: Node reads a reset that comes with data as a plain end.
+ */
+async function received(
+  origin: string,
+  bytes: string,
+): Promise<{ readonly text: string; readonly error: string | undefined }> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let error: string | undefined;
+  socket.setEncoding('latin1');
+  socket.on('data', (chunk: string) => {
+    text += chunk;
+    if (text.length > large) cut.open();
+  });
+  socket.on('error', (cause: NodeJS.ErrnoException) => {
+    error = cause.code;
+  });
+  socket.write(bytes);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return { text, error };
+}

@@ -1,0 +1,218 @@
+/** The end of a pushed reply: its upstream gets a moment to end too, and no wrapper stops it. */
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Closing, pushedReply } from '../../src/bytes/reply-body.ts';
+import { noBytes } from '../../src/bytes/sse.ts';
+import { clean, handBody, pipe, recorder } from './pushing.ts';
+
+describe('a reply that is over before its upstream', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('ends for its caller at once, and lets the upstream end by itself', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    await out.gone;
+    sink().end();
+
+    expect(out.log).toEqual(['a', 'end']);
+    expect(calls).toEqual(['start', 'resume']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('gives up an upstream that does not end within a second', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    sink().write(Buffer.from('a'));
+    await out.gone;
+
+    vi.advanceTimersByTime(999);
+    const patient = [...calls];
+    vi.advanceTimersByTime(1);
+
+    expect(patient).toEqual(['start', 'resume']);
+    expect(calls).toEqual(['start', 'resume', 'abort']);
+  });
+
+  it('passes nothing on of what comes behind it, nor its break', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    const asked: string[] = [];
+    const note = (name: string) => (): Closing => {
+      asked.push(name);
+      return clean;
+    };
+    pushedReply(
+      body,
+      pipe({ over: overAt(1), end: note('end'), fail: note('fail') }),
+      noBytes,
+    ).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    await out.gone;
+    sink().write(Buffer.from('b'));
+    await setImmediate();
+    sink().fail(new Error('reset'));
+
+    expect(out.log).toEqual(['a', 'end']);
+    expect(asked).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('gives up an upstream that goes on and on behind it', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    sink().write(Buffer.from('a'));
+    await out.gone;
+
+    sink().write(Buffer.alloc(64 * 1024));
+    const patient = [...calls];
+    sink().write(Buffer.alloc(1));
+    sink().write(Buffer.alloc(1));
+
+    expect(patient).not.toContain('abort');
+    expect(calls).toEqual(['start', 'resume', 'abort']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('by what began it still reads the upstream to its end', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ over: () => clean }), Buffer.from('0')).sendTo(out);
+
+    await out.gone;
+    sink().end();
+
+    expect(out.log).toEqual(['0', 'end']);
+    expect(calls).toEqual(['start']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('and comes with the end of its body waits for nothing', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    sink().end();
+    await out.gone;
+
+    expect(out.log).toEqual(['a', 'end']);
+    expect(calls).not.toContain('abort');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('what throws', () => {
+  it('in the pipe gives the upstream up and ends the reply', async () => {
+    const { body, sink, calls } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe({ write: throwing('too large') }), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('a'));
+    await out.gone;
+
+    expect(out.log).toEqual(['failed: too large', 'end']);
+    expect(calls).toEqual(['start', 'abort']);
+  });
+
+  it.each([
+    ['over', { over: throwing('odd') }],
+    ['end', { end: throwing('odd') }],
+  ])('when the pipe is asked %s ends the reply as a break does', async (_asked, change) => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    pushedReply(body, pipe(change), noBytes).sendTo(out);
+    if (!out.writableEnded) sink().end();
+
+    await out.gone;
+
+    expect(out.log).toEqual(['failed: odd', 'end']);
+  });
+
+  it.each([
+    ['the first write', 1],
+    ['a later write', 2],
+  ])('in %s of a host’s wrapper ends the call, and cuts the reply', async (_which, from) => {
+    const { body, sink, calls } = handBody();
+    const failures: unknown[] = [];
+    const fail = (error: unknown): Closing => {
+      failures.push(error);
+      return { writes: [Buffer.from('x'), Buffer.from('y')], cut: false };
+    };
+    const { out, gone } = wrapped(from);
+    pushedReply(body, pipe({ fail }), Buffer.from('0')).sendTo(out);
+
+    if (from > 1) sink().write(Buffer.from('a'));
+    await gone;
+
+    expect(failures).toEqual([new Error('host')]);
+    expect(calls).toContain('abort');
+    expect(out.writableFinished).toBe(false);
+  });
+
+  it('in the last writes of a host’s wrapper cuts the reply', async () => {
+    const { body, sink } = handBody();
+    const { out, gone } = wrapped(2);
+    const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), noBytes).sendTo(out);
+
+    sink().end();
+    await gone;
+
+    expect(out.writableFinished).toBe(false);
+  });
+
+  it('in the end of a host’s wrapper cuts the reply', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    out.end = throwing('host');
+    pushedReply(body, pipe(), noBytes).sendTo(out);
+
+    sink().end();
+    await out.gone;
+
+    expect(out.log).toEqual([]);
+  });
+});
+
+/** Over from the asking of this number on; 0 is the one before the body starts. */
+function overAt(number: number): () => Closing | undefined {
+  let asked = 0;
+  return () => {
+    asked += 1;
+    return asked > number ? clean : undefined;
+  };
+}
+
+function throwing(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
+}
+
+/** A response whose `write` was replaced by a host, and throws from the given call on. */
+function wrapped(from: number): { readonly out: Writable; readonly gone: Promise<void> } {
+  const out = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const gone = new Promise<void>((resolve) => {
+    out.once('close', resolve);
+  });
+  let written = 0;
+  const write = (): boolean => {
+    written += 1;
+    if (written >= from) throw new Error('host');
+    return true;
+  };
+  return { out: Object.assign(out, { write }), gone };
+}
