@@ -1,4 +1,7 @@
-/** The upstream of the benchmark, a process of its own: one recorded chat completion, whole or streamed. */
+/**
+ * The upstream of the benchmarks, a process of its own: one recorded chat completion, whole or
+ * streamed, and the same stream in the other dialects.
+ */
 import { createServer } from 'node:http';
 
 const reply = Buffer.from(
@@ -27,12 +30,61 @@ const event = (delta, finish = null) =>
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
     usage: null,
   })}\n\n`;
-const delta = Buffer.from(event({ content: ' word' }));
-const last = Buffer.from(`${event({}, 'stop')}data: [DONE]\n\n`);
+const geminiEvent = (finish) =>
+  `data: ${JSON.stringify({
+    candidates: [{ content: { parts: [{ text: ' word' }], role: 'model' }, ...finish, index: 0 }],
+    usageMetadata: { promptTokenCount: 180, candidatesTokenCount: 160, totalTokenCount: 340 },
+    modelVersion: 'gemini-3-pro',
+    responseId: 'bench',
+  })}\r\n\r\n`;
+const anthropicEvent = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const message = {
+  id: 'msg_bench',
+  model: 'claude',
+  usage: { input_tokens: 180, output_tokens: 1 },
+};
 
-/** `x-bench: <events>/<ms between>` asks for a stream; 0 ms is a burst. */
-function stream(res, [events, everyMs]) {
+/** What each dialect sends first, again and again, and last. */
+const streams = {
+  openai: {
+    first: '',
+    delta: event({ content: ' word' }),
+    last: `${event({}, 'stop')}data: [DONE]\n\n`,
+  },
+  gemini: { first: '', delta: geminiEvent({}), last: geminiEvent({ finishReason: 'STOP' }) },
+  anthropic: {
+    first:
+      anthropicEvent({ type: 'message_start', message }) +
+      anthropicEvent({
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'text', text: '' },
+      }),
+    delta: anthropicEvent({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text: ' word' },
+    }),
+    last:
+      anthropicEvent({ type: 'content_block_stop', index: 0 }) +
+      anthropicEvent({
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { output_tokens: 160 },
+      }) +
+      anthropicEvent({ type: 'message_stop' }),
+  },
+};
+
+function streamOf(url) {
+  if (url.endsWith('/messages')) return streams.anthropic;
+  return url.includes(':streamGenerateContent') ? streams.gemini : streams.openai;
+}
+
+/** So many events, so many ms between them; 0 ms is a burst. */
+function stream(res, { first, delta, last }, [events, everyMs]) {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
+  if (first !== '') res.write(first);
   let left = events;
   if (everyMs === 0) {
     for (; left > 0; left -= 1) res.write(delta);
@@ -52,7 +104,9 @@ const server = createServer((req, res) => {
   const [, events, everyMs] = /^\/(\d+)-(\d+)\//.exec(req.url ?? '') ?? [];
   req.resume();
   req.on('end', () => {
-    if (events !== undefined) return stream(res, [Number(events), Number(everyMs)]);
+    if (events !== undefined) {
+      return stream(res, streamOf(req.url), [Number(events), Number(everyMs)]);
+    }
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.length });
     res.end(reply);
   });

@@ -48,14 +48,28 @@ export type GatewayEvent =
    * gateway gives up: a settle sent after so long could charge twice. `end` is what to put right.
    */
   | { readonly type: 'settlement_lost'; readonly requestId: string; readonly end: HoldEnd }
+  /**
+   * The quota store no longer had the hold of a call that still ran: `expired` where its lease ran
+   * out, `unknown` where the store lost it. The call goes on, its quota unguarded, and is charged
+   * at its end.
+   */
+  | {
+      readonly type: 'hold_lapsed';
+      readonly requestId: string;
+      readonly reason: 'settled' | 'released' | 'expired' | 'unknown';
+    }
   /** The upstream's figures were absent or absurd, so the charge rests on something else. */
   | { readonly type: 'usage_anomaly'; readonly requestId: string; readonly reason: string }
   /** Neither the caller nor the model bounds the output: every such call holds 16,384 tokens. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host took the body and left nothing; `cure` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly cure: string }
-  /** A bug of ours. `at` is the place in the code, without the message. */
-  | { readonly type: 'internal_error'; readonly requestId: string; readonly at: string };
+  /** A bug, of ours or of a port. `at` is the place in the code, without the message. */
+  | {
+      readonly type: 'internal_error';
+      readonly requestId: string | undefined;
+      readonly at: string;
+    };
 
 /** Takes events; what it throws is swallowed, what it returns is not awaited. */
 export type EventListener = (event: GatewayEvent) => void;

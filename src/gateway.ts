@@ -1,9 +1,10 @@
 /** The gateway: the stages of a request in their order, on one screen. */
 import { byteBudget } from './bytes/byte-budget.ts';
+import type { CallerDialectName } from './dialects/dialect.ts';
+import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError, statusOf } from './errors.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
-import type { DialectName } from './ports/catalog.ts';
 import type { ApiKey } from './ports/key-store.ts';
 import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
 import { admit } from './stages/admit.ts';
@@ -15,7 +16,7 @@ import { listModels } from './stages/list-models.ts';
 import { outbox } from './stages/outbox.ts';
 import { type PortGuard, portGuard } from './stages/port-guard.ts';
 import { readCall, receiveBody } from './stages/read-call.ts';
-import { closing, overloaded, readableError } from './stages/refuse.ts';
+import { closing, overloaded, readableError, reportBug } from './stages/refuse.ts';
 import { relay } from './stages/relay.ts';
 import { reserve } from './stages/reserve.ts';
 import {
@@ -59,7 +60,11 @@ interface Serving {
 }
 
 const tickMs = 1_000;
-const defaultDrainMs = 10_000;
+/**
+ * `maxConcurrentCalls` is the bound, and may be raised while the gateway runs: the pool has room
+ * for as many sockets as one address has ports.
+ */
+const mostConnections = 65_535;
 
 /**
  * Makes a gateway.
@@ -67,19 +72,25 @@ const defaultDrainMs = 10_000;
  * @throws ConfigurationError that names the option and the cure
  */
 export function createGateway(options: GatewayOptions): Gateway {
+  return gatewayOver(dialects, options);
+}
+
+/** The same over another table: what a dialect of the future is tested with. */
+export function gatewayOver(table: DialectTable, options: GatewayOptions): Gateway {
   let current: GatewayOptions = options;
   let settings = settingsOf(current);
   let closed: Promise<void> | undefined;
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
   const ownGuard = portGuard(undefined, liveTimeout(), emit);
-  const upstream = options.upstream ?? undiciClient({ connections: settings.maxConcurrentCalls });
+  const upstream = options.upstream ?? undiciClient({ connections: mostConnections });
   const budget = byteBudget(settings.maxBufferedBytes);
   const unsettled = outbox(clock, emit);
-  const calls = runningCalls(() => settings, ownGuard);
+  const calls = runningCalls(() => settings, ownGuard, emit);
   const care = storeCare(() => settings, ownGuard, emit);
   const stopTimer = clock.every(tickMs, () => {
-    void Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
+    const ticks = Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
+    ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });
   const saidUnbounded = new Set<string>();
   void care.check();
@@ -93,9 +104,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     const snapshot = settings;
     if (route.kind === 'refused') throw route.error;
     if (route.kind === 'options') return allowed(context, route.allow);
-    if (closed !== undefined) throw closing();
+    if (isClosed()) throw closing();
     const guard = portGuard(context.requestId, snapshot, emit);
     const key = await authenticate(request, route.speaks, snapshot, guard);
+    // It may have closed while the key was looked up; from here on it waits for the call.
+    if (isClosed()) throw closing();
     if (route.kind === 'models') {
       return jsonReply(context, await listModels(route, request.search, key, snapshot, guard));
     }
@@ -105,11 +118,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     try {
       request.onClose(running.leave);
       const body = await receiveBody(request, route, snapshot, budget);
-      try {
-        return await serve(body, route, context, { key, running, snapshot, guard });
-      } finally {
-        budget.give(body.length);
-      }
+      // As long as the call runs its body stays in memory: for another channel, and in the client.
+      running.onDone(() => budget.give(body.length));
+      return await serve(body, route, context, { key, running, snapshot, guard });
     } catch (error) {
       running.done();
       throw error;
@@ -137,11 +148,19 @@ export function createGateway(options: GatewayOptions): Gateway {
     const settlement = settlementOf({ ...ground, settings: snapshot, outbox: unsettled });
     running.keep(settlement, { ...snapshot.timeouts, ...model.timeouts }.totalMs);
     try {
-      const means = { requestId, settings: snapshot, upstream, running, settlement, emit };
+      const means = {
+        requestId,
+        settings: snapshot,
+        upstream,
+        running,
+        settlement,
+        emit,
+        dialects: table,
+      };
       const outcome = await callUpstream(call, model, means);
       if ('reply' in outcome) {
         running.detach();
-        const { reply, disclosure } = outcome;
+        const { reply, disclosure, notes } = outcome;
         return relay(reply, {
           call,
           model,
@@ -150,19 +169,24 @@ export function createGateway(options: GatewayOptions): Gateway {
           running,
           answer: context,
           disclosure,
+          notes,
         });
       }
-      const { error, ending, reason, countedTokens } = outcome.failure;
+      const { error, ending, reason, countedTokens, usage } = outcome.failure;
       // The record stands before the answer goes out: it is where a caller is told to look.
       // 499 is what logs have for a caller that went away.
       const status = reason === 'caller_left' ? 499 : statusOf[error.code];
-      await settlement.close({ ending, status, reason, countedTokens });
+      await settlement.close({ ending, status, reason, countedTokens, usage });
       throw error;
     } catch (error) {
       const ending = running.hasSent ? 'failed' : 'not_run';
       await settlement.close({ ending, status: 500, reason: 'internal_error' });
       throw error;
     }
+  }
+
+  function isClosed(): boolean {
+    return closed !== undefined;
   }
 
   function sayUnbounded(modelId: string): void {
@@ -185,7 +209,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     owns: ownsPath,
     handle: async (request) => {
       const context = answerContext(request, settings);
-      let speaks: DialectName = 'openai';
+      let speaks: CallerDialectName = 'openai';
       let isImage = false;
       try {
         const route = findRoute(request, settings);
@@ -206,7 +230,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       settings = { ...settingsOf(changed), clock };
       current = changed;
     },
-    close: ({ drainMs = defaultDrainMs } = {}) => {
+    close: ({ drainMs } = {}) => {
       const { usage } = settings;
       const ground = { calls, outbox: unsettled, usage, upstream, emit, clock, stopTimer };
       closed ??= shutDown(drainMs, ground);

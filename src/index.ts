@@ -7,6 +7,7 @@ export {
   type ReplyKind,
 } from './charge-policy.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { type Vendor, vendorCapabilities } from './dialects/vendors.ts';
 export {
   ConfigurationError,
   type ErrorCode,
@@ -52,6 +53,8 @@ export type {
   DialectName,
   Model,
   ProtocolName,
+  ReasoningEffort,
+  ThinkingBudget,
   Timeouts,
 } from './ports/catalog.ts';
 export type { ApiKey, KeyStore, QuotaSubject } from './ports/key-store.ts';

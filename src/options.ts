@@ -49,13 +49,16 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   /** The largest image request body, in bytes. */
   readonly maxImageBodyBytes?: number;
-  /** All request bodies buffered at once, in bytes; beyond, 503. */
+  /** The request bodies of all running calls together, in bytes; beyond, 503. */
   readonly maxBufferedBytes?: number;
   /** Calls running at once in this gateway; beyond, 503. */
   readonly maxConcurrentCalls?: number;
   /** How long upstreams may take; a model's and a channel's own waits come first. */
   readonly timeouts?: Partial<Timeouts>;
-  /** The lease of a hold, in ms, renewed at a third of it while the call runs. */
+  /**
+   * The lease of a hold, in ms, renewed at a third of it while the call runs. At least 5 s: the
+   * timer that renews it ticks once a second, and a renewal may have to be tried again.
+   */
   readonly leaseMs?: number;
   /** How long a store may take to answer, in ms; beyond, 503. */
   readonly storeTimeoutMs?: number;
@@ -142,7 +145,8 @@ function withoutUndefined<T extends object>(value: T): T {
   return kept;
 }
 
-const lease = 'must be an integer from 1,000 to 900,000 ms';
+const lease =
+  'must be an integer from 5,000 to 900,000 ms, for leases are renewed once a second at most';
 const headerNames = 'must be a list of header names in lower case, one at least';
 /** Both have a meaning of their own: the key of the other protocols, and the host's sessions. */
 const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie']);
@@ -174,7 +178,7 @@ const optionsSchema = z.strictObject(
     maxBufferedBytes: positive.optional(),
     maxConcurrentCalls: positive.optional(),
     timeouts: each({ ...defaultOptions.timeouts }, () => wait.optional()).optional(),
-    leaseMs: z.int(lease).min(1_000, lease).max(900_000, lease).optional(),
+    leaseMs: z.int(lease).min(5_000, lease).max(900_000, lease).optional(),
     storeTimeoutMs: wait.optional(),
     chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),
     onEvent: aFunction.optional(),

@@ -13,7 +13,7 @@ import { measured } from './measured.mjs';
 /** The key every caller of the benchmark has. */
 export const secret = 'bench-key-0123456789-0123456789-0123456789';
 
-export function start(upstreamPort, scenario) {
+export function start(upstreamPort, scenario, dialect) {
   const keys = memoryKeyStore();
   keys.add(secret, {
     id: 'bench',
@@ -32,14 +32,14 @@ export function start(upstreamPort, scenario) {
       {
         id: 'bench-model',
         vendor: 'Bench',
-        protocols: ['chat'],
+        protocols: ['chat', 'native'],
         groups: ['bench'],
         maxOutputTokens: 4_096,
         price: { per: 'token', inputPerMillionNanos: 100n, outputPerMillionNanos: 200n },
         channels: [
           {
             id: 'bench-channel',
-            dialect: 'openai',
+            dialect,
             baseUrl: `http://127.0.0.1:${upstreamPort}${scenario}/v1`,
             credential: 'none',
             upstreamModel: 'gpt-4o',

@@ -51,6 +51,9 @@ await images.images.generate(${JSON.stringify(picture)});
 const google = new GoogleGenAI({ apiKey: '${text}', httpOptions: { baseUrl: '${base}' } });
 await google.models.generateContent({ model: '${models.native}', contents: 'Say hello.' });
 
+# Each of these answers chat and native calls, whatever its upstream speaks
+${models.either.join(', ')}
+
 ${faults}Ctrl-C ends it.
 `;
 }

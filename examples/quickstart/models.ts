@@ -1,5 +1,5 @@
 /** The demo's catalog: which models there are, what they cost, and which upstream serves them. */
-import type { Channel, Model, TokenPrice } from 'tollgate';
+import type { Channel, Model, ProtocolName, TokenPrice } from 'tollgate';
 import type { FakeUpstream } from 'tollgate/testing';
 
 export interface DemoModels {
@@ -12,6 +12,8 @@ export interface DemoModels {
   /** What stands behind each protocol, for the reader of the terminal. */
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
+  /** Models that answer chat and native calls alike, whatever their upstream speaks. */
+  readonly either: readonly string[];
 }
 
 const price: TokenPrice = {
@@ -36,16 +38,23 @@ export function demoModels(
     real: env.GEMINI_BASE_URL || 'https://generativelanguage.googleapis.com/v1beta',
     embedded: upstream.geminiBaseUrl,
   });
+  const anthropic = channel('anthropic', env.ANTHROPIC_API_KEY || undefined, {
+    real: env.ANTHROPIC_BASE_URL || 'https://api.anthropic.com/v1',
+    embedded: upstream.anthropicBaseUrl,
+  });
+  const claude = env.ANTHROPIC_MODEL || 'claude-sonnet-4-5';
   const chat = env.OPENAI_MODEL || 'gpt-4o-mini';
   const native = env.GEMINI_MODEL || 'gemini-2.5-flash';
   const image = env.OPENAI_IMAGE_MODEL || 'gpt-image-1';
-  const text = { groups: ['text'], price, maxOutputTokens: 16_384 };
+  const protocols: readonly ProtocolName[] = ['chat', 'native'];
+  const text = { protocols, groups: ['text'], price, maxOutputTokens: 16_384 };
   const embedded = [openai, gemini].filter(({ credential }) => credential === 'embedded');
   const offered = embedded.length === 0 ? [] : faults;
   return {
     all: [
-      { id: chat, vendor: 'OpenAI', protocols: ['chat'], channels: [openai], ...text },
-      { id: native, vendor: 'Gemini', protocols: ['native'], channels: [gemini], ...text },
+      { id: chat, vendor: 'OpenAI', channels: [openai], ...text },
+      { id: native, vendor: 'Gemini', channels: [gemini], ...text },
+      { id: claude, vendor: 'Anthropic', channels: [anthropic], ...text },
       {
         id: image,
         vendor: 'OpenAI',
@@ -65,7 +74,6 @@ export function demoModels(
         (id): Model => ({
           id,
           vendor: 'Demo',
-          protocols: ['chat', 'native'],
           channels: embedded,
           ...text,
         }),
@@ -75,6 +83,7 @@ export function demoModels(
     native,
     image,
     faults: offered,
+    either: [chat, native, claude],
     openaiUpstream: env.OPENAI_API_KEY ? 'OpenAI' : 'the embedded upstream',
     geminiUpstream: env.GEMINI_API_KEY ? 'Gemini' : 'the embedded upstream',
   };

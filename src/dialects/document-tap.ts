@@ -5,7 +5,7 @@ import { noBytes } from '../bytes/sse.ts';
 import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
-import type { FailureReport, StreamTap } from './dialect.ts';
+import type { FailureReport, StreamTap } from './tap.ts';
 
 /** What the documents of a dialect differ in. */
 export interface DocumentTapOptions {

@@ -8,12 +8,20 @@ import type { MaybePromise } from './call-options.ts';
 /** One of the ways to call the gateway. */
 export type ProtocolName = 'chat' | 'images' | 'native';
 
+/** Every wire format there is; the compiler asks for the row in `dialects/table.ts`. */
+export const dialectNames: readonly ['openai', 'gemini', 'anthropic'] = [
+  'openai',
+  'gemini',
+  'anthropic',
+];
+
 /** A provider's wire format. */
-export type DialectName = 'openai' | 'gemini';
+export type DialectName = (typeof dialectNames)[number];
 
 /**
- * What an upstream can take and give; each flag has a default that is true for the dialect's own
- * provider.
+ * What an upstream can take and give. A flag that is left out is what is true of the upstream model
+ * by the gateway's own table (`docs/translation.md`); a name the table does not know counts as the
+ * newest of its dialect. But for the first two, flags matter only where a call is translated.
  */
 export interface Capabilities {
   /** Takes `stream_options.include_usage`. Default true. */
@@ -24,6 +32,97 @@ export interface Capabilities {
    * servers).
    */
   readonly imageBase64?: 'unasked' | 'response_format';
+  /** How the bound of the answer is called; compatible servers take `max_tokens`. */
+  readonly maxTokensField?: 'max_completion_tokens' | 'max_tokens';
+  /**
+   * How reasoning is asked for: `effort` (OpenAI), `level` or `budget` (Gemini 3, 2.5), `adaptive`
+   * or `budget` (Anthropic's newer and older models), `none` where it can't be.
+   */
+  readonly reasoning?: 'effort' | 'level' | 'budget' | 'adaptive' | 'none';
+  /**
+   * The efforts or levels it knows; another is moved to the nearest. Thinking can be switched off
+   * where `none` is among them.
+   */
+  readonly efforts?: readonly ReasoningEffort[];
+  /** The thinking budgets it takes, in tokens; `off` where 0 is allowed below `min`. */
+  readonly thinkingBudget?: ThinkingBudget | undefined;
+  /** Wants earlier thoughts back (`reasoning_content`: DeepSeek's tool turns). */
+  readonly reasoningHistory?: boolean;
+  /**
+   * `schema`: JSON Schema. `subset`: Google's older OpenAPI subset. `json`: JSON without a schema
+   * only. `none`: no such mode.
+   */
+  readonly structuredOutput?: 'schema' | 'subset' | 'json' | 'none';
+  /** Takes a schema for the answer and tools in one request. */
+  readonly jsonWithTools?: boolean;
+  /** Holds arguments to the tool's schema (`strict`, Gemini's mode VALIDATED). */
+  readonly strictTools?: boolean;
+  /** Takes a choice among several named tools. */
+  readonly allowedTools?: boolean;
+  /** Takes `parallel_tool_calls` or its counterpart. */
+  readonly parallelToolCalls?: boolean;
+  /** Takes function tools only with `reasoning_effort: "none"` (GPT-5.6 on chat completions). */
+  readonly toolEffortNone?: boolean;
+  /** Takes ids on calls and results; Vertex refuses them. */
+  readonly callIds?: boolean;
+  /** Demands the signature of a call back (Gemini 3), of thoughts (Anthropic). */
+  readonly signatures?: boolean;
+  /** `temperature` and `top_p`: both, one of the two, or neither. */
+  readonly sampling?: 'any' | 'one' | 'none';
+  /** Takes `top_k`. */
+  readonly topK?: boolean;
+  /** Takes presence and frequency penalties. */
+  readonly penalties?: boolean;
+  readonly seed?: boolean;
+  readonly logprobs?: boolean;
+  /** Answers to one request. */
+  readonly maxCandidates?: number;
+  /** Takes more than one of them on a stream too. */
+  readonly streamedCandidates?: boolean;
+  /** How many stop sequences it takes. */
+  readonly stopLimit?: number;
+  /** Has a place for a system instruction; Gemma gets it in front of the first user turn. */
+  readonly systemInstruction?: boolean;
+  /** A system message in mid-conversation: where it stands, or lifted to the head. */
+  readonly midSystem?: 'inline' | 'lift';
+  /** Goes on from an assistant's turn at the end. */
+  readonly prefill?: boolean;
+  /** Fetches images by `http(s)` address itself; the gateway never does. */
+  readonly mediaUrls?: boolean;
+  /** Takes images inside a tool's result. */
+  readonly resultMedia?: boolean;
+  readonly mediaInput?: readonly ('image' | 'audio' | 'video' | 'document')[];
+  /** Makes images or sound in a chat's answer. */
+  readonly mediaOutput?: boolean;
+  /** Takes the parts of an assistant's turn as a list; otherwise their text is one string. */
+  readonly assistantParts?: boolean;
+  /** Takes the provider's own tools beside functions. */
+  readonly builtInWithFunctions?: boolean;
+  /**
+   * Leaves the tools of another provider (`googleSearch`) out and says so, in place of a refusal.
+   */
+  readonly dropBuiltInTools?: boolean;
+}
+
+/** How hard a model may be asked to think, from not at all on. */
+export const reasoningEfforts: readonly [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** How hard a model is to think. */
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
+
+/** A range of thinking budgets, in tokens. */
+export interface ThinkingBudget {
+  readonly min: number;
+  readonly max: number;
+  readonly off?: boolean;
 }
 
 /** One upstream account that serves a model. The same id under two models is the same account. */
@@ -86,6 +185,11 @@ export interface Model {
   readonly mediaPartTokens?: number;
   /** The largest `n` or `candidateCount`; unbounded where left out. */
   readonly maxCandidates?: number;
+  /**
+   * Refuses with 400 what a translated call would otherwise leave out and list in
+   * `x-tollgate-dropped`.
+   */
+  readonly strict?: boolean;
   /** Unix seconds, as `GET /v1/models` shows it. */
   readonly createdAtSeconds?: number;
   readonly displayName?: string;

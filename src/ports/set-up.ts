@@ -114,3 +114,9 @@ export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 export function text(message: string): z.ZodType {
   return z.string(message).regex(/^\P{Cc}+$/u, message);
 }
+
+/** What a choice among words says of any other: `must be 'a', 'b' or 'c'`. */
+export function oneOf(words: readonly string[]): string {
+  const quoted = words.map((word) => `'${word}'`);
+  return `must be ${[quoted.slice(0, -1).join(', '), quoted.at(-1)].join(' or ')}`;
+}

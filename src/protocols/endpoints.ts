@@ -3,16 +3,17 @@
  * Paths are matched raw and exactly, so that every mount agrees; only `{model}` is decoded, once.
  */
 import type { Framing, Operation } from '../call.ts';
+import type { CallerDialectName } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { DialectName, ProtocolName } from '../ports/catalog.ts';
+import type { ProtocolName } from '../ports/catalog.ts';
 
 /** What a request asks for, and in whose words it is answered. */
 export type Route =
   | {
       readonly kind: 'call';
-      readonly speaks: DialectName;
+      readonly speaks: CallerDialectName;
       readonly protocol: ProtocolName;
       readonly operation: Operation;
       /** Native only: the path decides how the reply is laid out, and which model answers. */
@@ -21,12 +22,12 @@ export type Route =
     }
   | {
       readonly kind: 'models';
-      readonly speaks: DialectName;
+      readonly speaks: CallerDialectName;
       /** One model, or the list. */
       readonly modelId: string | undefined;
     }
-  | { readonly kind: 'options'; readonly speaks: DialectName; readonly allow: string }
-  | { readonly kind: 'refused'; readonly speaks: DialectName; readonly error: GatewayError };
+  | { readonly kind: 'options'; readonly speaks: CallerDialectName; readonly allow: string }
+  | { readonly kind: 'refused'; readonly speaks: CallerDialectName; readonly error: GatewayError };
 
 /** A path of ours, before method and headers are looked at. */
 type Resource =
@@ -88,7 +89,7 @@ function readAsModel(resource: Resource | undefined, method: string): Resource |
 
 function callRoute(
   resource: Exclude<Resource, { at: 'models' | 'unreadable' | 'edits' }>,
-  speaks: DialectName,
+  speaks: CallerDialectName,
   search: string,
 ): Route {
   if (resource.at !== 'method') {
@@ -178,7 +179,7 @@ function speakerOf(
   resource: Resource | undefined,
   request: Pick<GatewayRequest, 'path' | 'search' | 'headers'>,
   settings: KeySettings,
-): DialectName {
+): CallerDialectName {
   if (request.path.startsWith('/v1beta')) return 'gemini';
   if (resource?.at === 'method') return 'gemini';
   return resource?.at === 'models' && hasOnlyNativeKey(request, settings) ? 'gemini' : 'openai';
@@ -193,7 +194,7 @@ function hasOnlyNativeKey(
   return allowQueryKey && new URLSearchParams(search).has('key');
 }
 
-function refused(speaks: DialectName, error: GatewayError): Route {
+function refused(speaks: CallerDialectName, error: GatewayError): Route {
   return { kind: 'refused', speaks, error };
 }
 

@@ -2,10 +2,11 @@
  * Finds the key of a request: which header counts, what a secret may look like, and one answer for
  * every no.
  */
+
+import type { CallerDialectName } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { DialectName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { secretKind } from '../secret.ts';
 import { isFoundKey } from './port-answers.ts';
@@ -22,7 +23,7 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
  */
 export async function authenticate(
   request: GatewayRequest,
-  speaks: DialectName,
+  speaks: CallerDialectName,
   settings: Settings,
   guard: PortGuard,
 ): Promise<ApiKey> {
@@ -83,7 +84,7 @@ function headerOnce(request: GatewayRequest, name: string): string | undefined {
   return found;
 }
 
-function invalidKey(speaks: DialectName, settings: Settings): GatewayError {
+function invalidKey(speaks: CallerDialectName, settings: Settings): GatewayError {
   const how =
     speaks === 'openai' ? 'Authorization: Bearer <key>' : `${settings.nativeKeyHeaders[0]}: <key>`;
   return new GatewayError(

@@ -3,16 +3,15 @@
  */
 
 import { readHead } from '../bytes/read-head.ts';
-import { spliceMembers } from '../bytes/splice.ts';
 import { joined } from '../bytes/sse.ts';
 import type { Call } from '../call.ts';
-import type { Dialect, FailureReport } from '../dialects/dialect.ts';
-import { dialects } from '../dialects/table.ts';
-import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
+import { type DialectTable, serves } from '../dialects/table.ts';
+import type { FailureReport } from '../dialects/tap.ts';
+import { GatewayError, isGatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { Channel, DialectName, Model, ProtocolName, Timeouts } from '../ports/catalog.ts';
+import type { Channel, Model, Timeouts } from '../ports/catalog.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -20,6 +19,7 @@ import type {
 } from '../ports/upstream-client.ts';
 import { channelOrder } from '../upstream/choose.ts';
 import { transportError } from '../upstream/transport-error.ts';
+import type { Exchange, WholeReply } from './exchange.ts';
 import {
   badReply,
   type CallFailure,
@@ -28,17 +28,24 @@ import {
   refusedByUpstream,
   sentence,
 } from './failure.ts';
-import { type Opening, openReply } from './open-reply.ts';
+import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
+import { type Prepared, preparation } from './prepare.ts';
 import type { RunningCall } from './running.ts';
+import { sendUpstream } from './send-upstream.ts';
 import type { Settlement } from './settle.ts';
 import { within } from './within.ts';
 
 /** A reply that may go to the caller. */
-export type OpenedReply = Extract<Opening, { readonly kind: 'whole' | 'streamed' }>;
+export type OpenedReply = WholeReply | StreamedReply;
 
 /** Either a reply, or why there is none. */
 export type UpstreamOutcome =
-  | { readonly reply: OpenedReply; readonly disclosure: Disclosure }
+  | {
+      readonly reply: OpenedReply;
+      readonly disclosure: Disclosure;
+      /** Headers that tell the caller about a translated call. */
+      readonly notes: HeaderMap;
+    }
   | { readonly failure: CallFailure };
 
 /** What calling upstream takes beside the call. */
@@ -49,14 +56,8 @@ export interface UpstreamContext {
   readonly running: RunningCall;
   readonly settlement: Settlement;
   readonly emit: EventListener;
+  readonly dialects: DialectTable;
 }
-
-/** The dialect a protocol is relayed in. */
-const dialectOf: Readonly<Record<ProtocolName, DialectName>> = {
-  chat: 'openai',
-  images: 'openai',
-  native: 'gemini',
-};
 
 const mostChannels = 3;
 /**
@@ -66,6 +67,7 @@ const leastShareLeft = 1 / 3;
 /** Nothing says when a channel will be there: long enough not to be hammered. */
 const noChannelWaitMs = 10_000;
 const errorBodyBytes = 64 * 1024;
+const leastSecretChars = 6;
 
 /** Never rejects for what an upstream does. */
 export async function callUpstream(
@@ -85,22 +87,41 @@ async function askInTurn(
   context: UpstreamContext,
 ): Promise<UpstreamOutcome> {
   const { clock, random } = context.settings;
-  const able = model.channels.filter(({ dialect }) => dialect === dialectOf[call.protocol]);
+  const able = model.channels.filter(({ dialect }) =>
+    serves(context.dialects[dialect], call.protocol),
+  );
+  const prepare = preparation(call, model, context);
   const startedMs = clock.monotonicMs();
   let last: CallFailure | undefined;
+  let unsaid: GatewayError | undefined;
+  let tries = 0;
   let mayHaveRun = 0;
-  for (const channel of channelOrder(able, model.price, random).slice(0, mostChannels)) {
+  for (const channel of channelOrder(able, model.price, random)) {
+    const dialect = context.dialects[channel.dialect];
+    if (dialect === undefined) continue;
+    const prepared = sayable(() => prepare(channel, dialect));
+    if (isGatewayError(prepared)) {
+      unsaid ??= prepared;
+      continue;
+    }
+    if ('kind' in prepared) {
+      return { reply: prepared, disclosure: nothingToHide, notes: prepared.notes ?? {} };
+    }
+    if (tries === mostChannels) break;
+    tries += 1;
     const waitMs = firstByteWaitMs(call, timeoutsOf(model, channel, context));
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (last !== undefined && leftMs < waitMs * leastShareLeft) break;
-    const outcome = await tryChannel(call, model, channel, context, leftMs);
+    const outcome = await tryChannel(prepared, call, model, channel, context, leftMs);
     if ('reply' in outcome) return outcome;
     last = outcome.failure;
     if (last.ending !== 'not_run') mayHaveRun += 1;
     if (hasNobodyToAnswer(call, context)) break;
     if (last.retry === 'never' || (last.retry === 'once' && mayHaveRun > 1)) break;
   }
-  if (last === undefined) return { failure: noChannel(model, able, context) };
+  if (last === undefined) {
+    return { failure: unsaid === undefined ? noChannel(model, able, context) : notSent(unsaid) };
+  }
   // An earlier try may have run although the last one surely did not.
   const ending = last.ending === 'not_run' && mayHaveRun > 0 ? 'failed' : last.ending;
   if (!hasNobodyToAnswer(call, context)) return { failure: { ...last, ending } };
@@ -110,12 +131,25 @@ async function askInTurn(
   return { failure: callerLeft(begun ? 'left' : 'left_early') };
 }
 
+/** What the caller asked for may be beyond one upstream's words and not beyond the next one's. */
+function sayable(prepare: () => Prepared): Prepared | GatewayError {
+  try {
+    return prepare();
+  } catch (error) {
+    if (isGatewayError(error)) return error;
+    throw error;
+  }
+}
+
+const nothingToHide: Disclosure = { hideErrors: false, secrets: [] };
+
 /** An image runs on for the record; nothing else does. */
 function hasNobodyToAnswer({ operation }: Call, { running }: UpstreamContext): boolean {
   return running.hasLeft && operation !== 'images';
 }
 
 async function tryChannel(
+  exchange: Exchange,
   call: Call,
   model: Model,
   channel: Channel,
@@ -124,7 +158,7 @@ async function tryChannel(
 ): Promise<UpstreamOutcome> {
   const { clock } = context.settings;
   const startedMs = clock.monotonicMs();
-  const outcome = await attempt(call, model, channel, context, firstByteTimeoutMs);
+  const outcome = await attempt(exchange, call, model, channel, context, firstByteTimeoutMs);
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   context.settlement.tried(channel, {
     channelId: channel.id,
@@ -146,51 +180,68 @@ async function tryChannel(
 }
 
 async function attempt(
+  exchange: Exchange,
   call: Call,
   model: Model,
   channel: Channel,
   context: UpstreamContext,
   firstByteTimeoutMs: number,
 ): Promise<UpstreamOutcome> {
-  const dialect = dialects[channel.dialect];
+  const { upstream } = exchange;
   try {
     const { connectMs, idleMs, totalMs } = timeoutsOf(model, channel, context);
     const secret = await credentialOf(channel, connectMs, context);
     const disclosure = {
       hideErrors: channel.hideErrors === true,
-      secrets: [secret, channel.baseUrl],
+      secrets: secretsOf(channel, secret),
     };
-    const request = prepare(call, model, channel, dialect, secret);
+    const request = requestOf(exchange, channel, secret);
     context.running.send(totalMs);
-    const response = await context.upstream.send({
-      ...request,
-      connectTimeoutMs: connectMs,
-      firstByteTimeoutMs,
-      idleTimeoutMs: idleMs,
-      freshConnection: call.operation === 'images',
-      onAbort: context.running.onAbort,
-    });
+    const response = await sendUpstream(
+      context.upstream,
+      {
+        ...request,
+        connectTimeoutMs: connectMs,
+        firstByteTimeoutMs,
+        idleTimeoutMs: idleMs,
+        freshConnection: call.operation === 'images',
+      },
+      context.running,
+    );
     const { status } = response;
     const opening: Opening =
       status >= 200 && status < 300
-        ? await openReply(response, call, dialect)
-        : { kind: 'failure', report: await readRefusal(response, dialect) };
+        ? await openReply(response, exchange)
+        : { kind: 'failure', report: await readRefusal(response, upstream) };
+    const { notes } = exchange;
     switch (opening.kind) {
-      case 'failure':
+      case 'failure': {
+        const reply = exchange.answerTo(opening.report);
+        if (reply !== undefined) return { reply, disclosure, notes };
         return { failure: refusedByUpstream(opening.report, call, model, disclosure) };
-      case 'bad': {
-        const ending = opening.reason === 'upstream_truncated' ? 'truncated' : 'failed';
-        const failure = badReply(opening.reason, ending, call, model, status);
-        const { countedTokens } = opening;
-        return { failure: { ...failure, countedTokens } };
       }
+      case 'bad':
+        return { failure: badReply(opening, call, model, status) };
+      case 'whole':
+        return { reply: opening, disclosure, notes: opening.notes ?? notes };
       default:
-        return { reply: opening, disclosure };
+        return { reply: opening, disclosure, notes };
     }
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     return { failure: failedTransport(error, call, model) };
   }
+}
+
+/**
+ * What an upstream may echo and no caller may read. A header's value may be a tenant's token; one
+ * that is shorter than any secret would only tear holes into words.
+ */
+function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): readonly string[] {
+  const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
+  const told = values.filter(({ length }) => length >= leastSecretChars);
+  // The longest first: one may be part of another.
+  return [secret, baseUrl, ...told].sort((a, b) => b.length - a.length);
 }
 
 /** A function of the host may fail or hang like any store; nothing has been sent then. */
@@ -213,32 +264,26 @@ async function credentialOf(
   throw new UpstreamError('connect', 'credential_unavailable');
 }
 
-/**
- * Everything of the request that goes out: the caller's bytes with the edits, headers from an
- * allow-list.
- */
-function prepare(
-  call: Call,
-  model: Model,
+/** Everything of the request that goes out; headers from an allow-list. */
+function requestOf(
+  exchange: Exchange,
   channel: Channel,
-  dialect: Dialect,
   secret: string,
 ): Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body'> {
-  const upstreamModel = channel.upstreamModel ?? model.id;
   const { origin, base } = splitBaseUrl(channel.baseUrl);
   return {
     method: 'POST',
     origin,
-    path: base + dialect.path(call, upstreamModel),
+    path: base + exchange.path,
     headers: {
       'content-type': 'application/json',
-      accept: call.framing === 'sse' ? 'text/event-stream' : 'application/json',
+      accept: exchange.framing === 'sse' ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
       ...lowerCased(channel.headers),
-      ...dialect.credential(secret),
+      ...exchange.upstream.credential(secret),
     },
-    body: spliceMembers(call.body, call.members, dialect.edits(call, upstreamModel, channel)),
+    body: exchange.body,
   };
 }
 
@@ -265,7 +310,10 @@ function splitBaseUrl(baseUrl: string): { readonly origin: string; readonly base
 }
 
 /** Error documents are small; of a larger one the beginning is enough. */
-async function readRefusal(response: UpstreamResponse, dialect: Dialect): Promise<FailureReport> {
+async function readRefusal(
+  response: UpstreamResponse,
+  upstream: Exchange['upstream'],
+): Promise<FailureReport> {
   let length = 0;
   let body: Uint8Array;
   try {
@@ -279,7 +327,7 @@ async function readRefusal(response: UpstreamResponse, dialect: Dialect): Promis
     // The status is known; what the body would have said is lost.
     body = new Uint8Array(0);
   }
-  return dialect.readFailure(response.status, response.headers, body);
+  return upstream.readFailure(response.status, response.headers, body);
 }
 
 function noChannelReason(
@@ -307,6 +355,11 @@ function noChannel(
     reason,
     status: undefined,
   };
+}
+
+/** No upstream has the words for this call. */
+function notSent(error: GatewayError): CallFailure {
+  return { error, ending: 'not_run', retry: 'never', reason: error.code, status: undefined };
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */

@@ -4,10 +4,12 @@
  */
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
-import type { FailureReport } from '../dialects/dialect.ts';
 import { redact } from '../dialects/redact.ts';
+import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
+import type { Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
+import type { BadReply } from './exchange.ts';
 
 /**
  * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
@@ -26,6 +28,8 @@ export interface CallFailure {
   readonly status: number | undefined;
   /** What had come of the reply, in tokens. */
   readonly countedTokens?: number | undefined;
+  /** What the upstream billed for it. */
+  readonly usage?: Usage | undefined;
   /** The upstream's head had come. */
   readonly hasAnswered?: boolean;
 }
@@ -131,9 +135,7 @@ export function refusedByUpstream(
   return {
     error: new GatewayError(code, words ?? toldOf(code, row.ran, call, model), {
       reason,
-      ...(report.param !== undefined && words !== undefined
-        ? { param: plainParam(report.param) }
-        : {}),
+      ...(words === undefined ? {} : plainParam(report, told)),
       ...(waits ? { retryAfterMs: clamped(report.retryAfterMs) } : {}),
     }),
     ending: row.ran ? 'failed' : 'not_run',
@@ -180,18 +182,15 @@ function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call)
   return stage === 'body' || timedOut || call.operation === 'images' ? 'never' : 'once';
 }
 
-/** A 2xx whose body is not what was asked for. `ending` says whether it may have cost something. */
-export function badReply(
-  reason: string,
-  ending: Ending,
-  call: Call,
-  model: Model,
-  status: number,
-): CallFailure {
+/** A 2xx whose body is not what was asked for: what was billed for it is charged. */
+export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
+  const { reason, countedTokens, usage } = bad;
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
-    ending,
+    ending: reason === 'upstream_truncated' || usage !== undefined ? 'truncated' : 'failed',
+    countedTokens,
+    usage,
     retry: 'never',
     reason,
     status,
@@ -232,6 +231,7 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
 
 function rowOf(report: FailureReport): Row {
   const { status } = report;
+  if (report.isBilled === true) return protocolError;
   const row = byStatus[status];
   if (report.accountFault && status < 500) return status === 429 && row ? row : account;
   // OpenAI says 404 of a parameter too, a file or a prompt it does not find: the caller's to mend.
@@ -244,9 +244,11 @@ function clamped(waitMs: number | undefined): number {
   return Math.min(Math.max(waitMs ?? shortestWaitMs, shortestWaitMs), longestWaitMs);
 }
 
-/**
- * A member's name as an upstream gave it: bounded, and nothing that could carry more than a name.
- */
-function plainParam(param: string): string {
-  return param.slice(0, 64).replace(/[^\w.[\]-]/g, '');
+/** A member's name as an upstream gave it, if it is one and holds nothing that is to be hidden. */
+function plainParam(
+  { param = '' }: FailureReport,
+  { secrets }: Disclosure,
+): { readonly param?: string } {
+  const isName = /^[\w.[\]-]{1,64}$/.test(param) && redact(param, secrets) === param;
+  return isName ? { param } : {};
 }

@@ -10,12 +10,16 @@ export type AnswerCheck = (answer: unknown) => boolean;
 /** What needs no answer. */
 export const isAnything: AnswerCheck = () => true;
 
-/** A key's record, or nothing: a database's `null` is no key either. */
+/**
+ * A key's record, or nothing: a database's `null` is no key either. An expiry that is no number
+ * would never come, so that it is no answer.
+ */
 export const isFoundKey: AnswerCheck = (answer) =>
   isMissing(answer) ||
   (isText(field(answer, 'id')) &&
     isText(field(answer, 'group')) &&
     typeof field(answer, 'disabled') === 'boolean' &&
+    isExpiry(field(answer, 'expiresAtMs')) &&
     Array.isArray(field(answer, 'quota')));
 
 /** A model that can be priced, or nothing. */
@@ -114,6 +118,10 @@ function isStatus(value: unknown, known: readonly string[]): boolean {
 
 function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
+}
+
+function isExpiry(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && Number.isFinite(value));
 }
 
 function isText(value: unknown): boolean {

@@ -13,8 +13,17 @@ export function readableError(
       emit({ type: 'body_consumed', requestId, cure: bodyCure });
     return error;
   }
-  emit({ type: 'internal_error', requestId, at: placeOf(error) });
+  reportBug(error, requestId, emit);
   return new GatewayError('internal_error', 'The gateway failed to answer this request.');
+}
+
+/** Tells the host where something broke; no request's id for what the gateway does by itself. */
+export function reportBug(
+  error: unknown,
+  requestId: string | undefined,
+  emit: EventListener,
+): void {
+  emit({ type: 'internal_error', requestId, at: placeOf(error) });
 }
 
 /** The gateway takes no calls any more. */
@@ -37,9 +46,14 @@ const bodyCure =
   'A parser read the request body before the gateway and left nothing. ' +
   'Mount the gateway before body parsers, or keep the bytes in req.rawBody.';
 
-/** The first frame of a stack without the message, which could hold anything. */
+/** The first frame of a stack without the message, which could hold anything, even a frame. */
 function placeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  const frame = /\n\s+at ([^\n]+)/.exec(error.stack ?? '')?.[1] ?? 'unknown';
+  // A host's `prepareStackTrace` may make anything of it.
+  const stack = String(error.stack);
+  const messageAt = stack.indexOf(error.message);
+  // A message that was changed since can't be told from the frames.
+  const frames = messageAt === -1 ? '' : stack.slice(messageAt + error.message.length);
+  const frame = /\n\s+at ([^\n]+)/.exec(frames)?.[1] ?? 'unknown';
   return `${error.name} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;
 }

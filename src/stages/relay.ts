@@ -6,7 +6,7 @@ import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.t
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { type GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
-import type { GatewayResponse } from '../http.ts';
+import type { GatewayResponse, HeaderMap } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { OpenedReply } from './call-upstream.ts';
 import {
@@ -17,6 +17,7 @@ import {
   refusedByUpstream,
 } from './failure.ts';
 import type { Hold } from './hold.ts';
+import type { StreamedReply } from './open-reply.ts';
 import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { CallEnd, Settlement } from './settle.ts';
@@ -30,6 +31,8 @@ export interface RelayContext {
   readonly running: RunningCall;
   readonly answer: AnswerContext;
   readonly disclosure: Disclosure;
+  /** Headers that tell the caller about a translated call. */
+  readonly notes: HeaderMap;
 }
 
 /** The answer. The settlement closes when the reply does, and the call is done. */
@@ -38,12 +41,12 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
   settlement.answered();
   if (reply.kind === 'whole') {
     finish(context, {
-      ending: 'complete',
+      ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
       countedTokens: Math.ceil(reply.bytes.length / 3),
     });
-    return wholeReply(answer, reply.bytes);
+    return wholeReply(answer, reply.bytes, call.framing, context.notes);
   }
   const { begun, rest, tap } = reply;
   // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
@@ -52,7 +55,7 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
   }
   return {
     status: 200,
-    headers: replyHeaders(answer, call.framing),
+    headers: { ...replyHeaders(answer, call.framing), ...context.notes },
     body: pushedReply(rest, relayPipe(reply, context), begun),
   };
 }
@@ -64,8 +67,6 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
 function finish({ settlement, running }: RelayContext, end: CallEnd): void {
   settlement.close(end).then(running.done, running.done);
 }
-
-type StreamedReply = Extract<OpenedReply, { readonly kind: 'streamed' }>;
 
 function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
   const { call, model } = context;
@@ -107,23 +108,26 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       : refusedByUpstream(report, call, model, context.disclosure);
   };
 
+  /** The reply is over, by its own word or by the connection's. */
+  const ended = (): Closing => {
+    const last = tap.end();
+    const failure = inBandFailure();
+    if (failure !== undefined) return failed(failure, last);
+    if (tap.complete()) return complete(last);
+    return failed(
+      failedTransport(new UpstreamError('body', 'upstream_stream_truncated'), call, model),
+      last,
+    );
+  };
+
   return {
     write: tap.write,
     over: () => {
       const failure = inBandFailure();
       if (failure !== undefined) return failed(failure);
-      return tap.finished() ? complete(tap.end()) : undefined;
+      return tap.finished() ? ended() : undefined;
     },
-    end: () => {
-      const last = tap.end();
-      const failure = inBandFailure();
-      if (failure !== undefined) return failed(failure, last);
-      if (tap.complete()) return complete(last);
-      return failed(
-        failedTransport(new UpstreamError('body', 'upstream_stream_truncated'), call, model),
-        last,
-      );
-    },
+    end: ended,
     fail: (error) => {
       const cause = isUpstreamError(error)
         ? error

@@ -1,12 +1,12 @@
 /** Writes answers: the headers every one of them carries, and refusals in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
-import { dialects } from '../dialects/table.ts';
+import type { CallerDialectName } from '../dialects/dialect.ts';
+import { callerDialects } from '../dialects/table.ts';
 import { type GatewayError, statusOf } from '../errors.ts';
 import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
-import type { DialectName } from '../ports/catalog.ts';
 
 /** What every answer of one gateway to one request says. */
 export interface AnswerContext {
@@ -65,15 +65,20 @@ export function replyHeaders({ requestId, vary }: AnswerContext, framing: Framin
   };
 }
 
-/** A whole reply in one piece. */
-export function wholeReply(context: AnswerContext, body: Uint8Array): GatewayResponse {
-  const headers = { ...replyHeaders(context, 'json'), 'content-length': String(body.length) };
-  return { status: 200, headers, body };
+/** A whole reply in one piece; a stream too, where all that it says is known at once. */
+export function wholeReply(
+  context: AnswerContext,
+  body: Uint8Array,
+  framing: Framing,
+  notes: HeaderMap,
+): GatewayResponse {
+  const length = { 'content-length': String(body.length) };
+  return { status: 200, headers: { ...replyHeaders(context, framing), ...length, ...notes }, body };
 }
 
 /** A document of ours. */
 export function jsonReply(context: AnswerContext, document: JsonObject): GatewayResponse {
-  return wholeReply(context, Buffer.from(JSON.stringify(document)));
+  return wholeReply(context, Buffer.from(JSON.stringify(document)), 'json', {});
 }
 
 /** The answer to OPTIONS where no host is there to give its own. */
@@ -90,10 +95,10 @@ export function allowed(context: AnswerContext, allow: string): GatewayResponse 
 export function refusal(
   context: AnswerContext,
   error: GatewayError,
-  speaks: DialectName,
+  speaks: CallerDialectName,
   isImage: boolean,
 ): GatewayResponse {
-  const body = dialects[speaks].errors.body(error);
+  const body = callerDialects[speaks].errors.body(error);
   const status = statusOf[error.code];
   return {
     status,
@@ -104,11 +109,17 @@ export function refusal(
       ...(error.allow === undefined ? {} : { allow: error.allow }),
       // An SDK that tries an image again by itself buys it again (WIRE §3).
       ...(mustNotRetry(status, isImage) ? { 'x-should-retry': 'false' } : {}),
-      // What is left of the body must not be read as the next request.
-      ...(status === 413 || error.code === 'draining' ? { connection: 'close' } : {}),
+      ...(endsConnection(error) ? { connection: 'close' } : {}),
     },
     body,
   };
+}
+
+/** Refusals in the midst of a body: its rest lies before the next request, and nobody reads it. */
+const midBodyReasons: ReadonlySet<string | undefined> = new Set(['byte_budget', 'body_timeout']);
+
+function endsConnection({ code, reason }: GatewayError): boolean {
+  return code === 'body_too_large' || code === 'draining' || midBodyReasons.has(reason);
 }
 
 function mustNotRetry(status: number, isImage: boolean): boolean {

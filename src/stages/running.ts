@@ -3,6 +3,7 @@
  * grows holds that a long stream outgrows, and ends calls whose time is up.
  */
 import { UpstreamError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
@@ -28,6 +29,8 @@ export interface RunningCall {
   keep(settlement: Settlement, totalMs: number): void;
   /** How much of the hold the reply has used up so far. */
   observe(observedNanos: () => Nanos): void;
+  /** What to give back when the call is done. */
+  onDone(giveBack: () => void): void;
   done(): void;
 }
 
@@ -48,6 +51,9 @@ interface Entry {
   renewedMs: number;
   observed: () => Nanos;
   refused: boolean;
+  /** The store has no such hold any more: there is nothing to renew. */
+  lapsed: boolean;
+  giveBack: () => void;
   readonly abort: (reason: UpstreamError) => void;
 }
 
@@ -58,12 +64,18 @@ type HoldingEntry = Entry & { readonly settlement: Settlement };
 const growAtPercent = 60n;
 
 /** No calls yet. `guard` asks the quota store on behalf of all of them. */
-export function runningCalls(settings: () => Settings, guard: PortGuard): RunningCalls {
+export function runningCalls(
+  settings: () => Settings,
+  guard: PortGuard,
+  emit: EventListener,
+): RunningCalls {
   const entries = new Set<Entry>();
   let whenIdle: (() => void)[] = [];
 
   const remove = (entry: Entry): void => {
-    if (!entries.delete(entry) || entries.size > 0) return;
+    if (!entries.delete(entry)) return;
+    entry.giveBack();
+    if (entries.size > 0) return;
     for (const resolve of whenIdle) resolve();
     whenIdle = [];
   };
@@ -82,9 +94,11 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
       renewedMs: 0,
       observed: () => 0n,
       refused: false,
+      lapsed: false,
+      giveBack: () => {},
       abort: (reason) => {
         aborted ??= reason;
-        abortUpstream(aborted);
+        tellQuietly(abortUpstream, aborted);
       },
     };
     entries.add(entry);
@@ -108,7 +122,7 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
       },
       onAbort: (abort) => {
         abortUpstream = abort;
-        if (aborted !== undefined) abort(aborted);
+        if (aborted !== undefined) tellQuietly(abort, aborted);
       },
       keep: (settlement, totalMs) => {
         keptMs = settings().clock.monotonicMs();
@@ -118,6 +132,9 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
       },
       observe: (observedNanos) => {
         entry.observed = observedNanos;
+      },
+      onDone: (giveBack) => {
+        entry.giveBack = giveBack;
       },
       done: () => remove(entry),
     };
@@ -134,7 +151,9 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
         isExtendResults(inputs.length),
         (options) => quota.extend(inputs, options),
       );
-      for (const [index, { entry, add }] of asked.entries()) noteGrowth(entry, add, results[index]);
+      for (const [index, { entry, add }] of asked.entries()) {
+        noteAnswer(entry, add, results[index], emit);
+      }
     } catch {
       // Reported by the guard; the lease outlives two more tries.
     }
@@ -160,7 +179,7 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
           entry.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
         } else if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
           entry.abort(new UpstreamError('body', 'hold_used_up'));
-        } else if (nowMs - entry.renewedMs >= renewEveryMs) {
+        } else if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
           entry.renewedMs = nowMs;
           due.push(entry);
         }
@@ -168,12 +187,12 @@ export function runningCalls(settings: () => Settings, guard: PortGuard): Runnin
       // One store as a rule; two while calls still run that began before the host swapped it.
       const stores = [...new Set(due.map(({ settlement }) => settlement.quota))];
       await Promise.all(
-        stores.map((quota) =>
-          renew(
-            quota,
-            due.filter(({ settlement }) => settlement.quota === quota),
-          ),
-        ),
+        stores.map((quota) => {
+          const held = due.filter(({ settlement }) => settlement.quota === quota);
+          const renewal = renew(quota, held);
+          for (const { settlement } of held) settlement.renewing(renewal);
+          return renewal;
+        }),
       );
     },
   };
@@ -191,13 +210,28 @@ function growthOf({ settlement, observed }: HoldingEntry): Nanos | undefined {
   return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
 }
 
-function noteGrowth(
+function noteAnswer(
   entry: HoldingEntry,
   add: Nanos | undefined,
   result: ExtendResult | undefined,
+  emit: EventListener,
 ): void {
-  if (result?.status === 'held' && add !== undefined) entry.settlement.grown(add);
+  const { settlement } = entry;
+  if (result?.status === 'held' && add !== undefined) settlement.grown(add);
   entry.refused = result?.status === 'insufficient';
+  // A hold that its own call has ended meanwhile is gone too, as it should be.
+  if (result?.status !== 'gone' || !settlement.isOpen()) return;
+  entry.lapsed = true;
+  emit({ type: 'hold_lapsed', requestId: settlement.requestId, reason: result.as });
+}
+
+/** The listener may be that of a host's own client: what it throws must not end the process. */
+function tellQuietly(abort: (reason: Error) => void, reason: UpstreamError): void {
+  try {
+    abort(reason);
+  } catch {
+    // The call ends all the same: see `sendUpstream`.
+  }
 }
 
 function extendInput(

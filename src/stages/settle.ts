@@ -29,6 +29,7 @@ export interface CallEnd {
 
 /** The owner of a hold. */
 export interface Settlement {
+  readonly requestId: string;
   readonly reservation: Reservation;
   /** The store that has the hold. */
   readonly quota: QuotaStore;
@@ -44,6 +45,8 @@ export interface Settlement {
   observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
   /** A hold that grew while its stream ran. */
   grown(nanos: Nanos): void;
+  /** A renewal of the lease is under way; it never rejects. */
+  renewing(renewal: Promise<void>): void;
   /**
    * Ends the call; every later call of this does nothing. Resolves when the record is written.
    * Never rejects.
@@ -86,6 +89,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
   let firstByteMs: number | undefined;
   let heldNanos = reservation.nanos;
   let closed = false;
+  let renewed: Promise<void> = Promise.resolve();
 
   const cost = (usage: Usage): Nanos => costOf(priced(usage, call), model.price, hold.unitNanos);
 
@@ -164,6 +168,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
   });
 
   return {
+    requestId,
     reservation,
     quota: settings.quota,
     isOpen: () => !closed,
@@ -180,6 +185,9 @@ export function settlementOf(ground: SettlementGround): Settlement {
     grown: (nanos) => {
       heldNanos += nanos;
     },
+    renewing: (renewal) => {
+      renewed = renewed.then(() => renewal);
+    },
     close: async (callEnd) => {
       if (closed) return;
       closed = true;
@@ -191,6 +199,8 @@ export function settlementOf(ground: SettlementGround): Settlement {
       const record = recordOf(callEnd, rule, charge);
       const { guard } = ground;
       const end = holdEnd(rule, charge);
+      // A short lease that lands behind the long one would take its place.
+      if (rule === 'pend') await renewed;
       await ground.outbox.deliver({ requestId, end, quota: settings.quota, guard });
       await ground.outbox.log(record, settings.usage, guard);
       ground.emit({ type: 'call_ended', record });

@@ -6,7 +6,8 @@ export function quietListener(listener: () => EventListener | undefined): EventL
   return (event) => {
     try {
       const said: unknown = listener()?.(event);
-      if (said instanceof Promise) said.catch(() => {});
+      // Any thenable: a promise may come from another library or another realm.
+      if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => {});
     } catch {
       // Nobody is left to tell: telling is what failed.
     }

@@ -147,8 +147,10 @@ describe('a body is read', () => {
 
     clock.advance(12_000);
 
-    await wire.until('The request body arrived too slowly.');
-    wire.destroy();
+    // The server closes, for the rest of the body would lie before the next request.
+    const answer = await wire.rest;
+    expect(answer).toMatch(/HTTP\/1\.1 400 .*\r\nconnection: close\r\n/is);
+    expect(answer).toContain('The request body arrived too slowly.');
     expect(stage.upstream.calls).toEqual([]);
   });
 
@@ -166,6 +168,29 @@ describe('a body is read', () => {
     expect(response.body.error).toMatchObject({ type: 'server_error', code: 'overloaded' });
     expect(response.headers['retry-after']).toBe('1');
     await chat(chatBody).expect(200);
+  });
+
+  it('and closes the connection where that was found in its midst', async () => {
+    await set({ maxBodyBytes: 200, maxImageBodyBytes: 200, maxBufferedBytes: 200 });
+    const wire = await dial(stage.origin);
+    wire.write(
+      request('POST /v1/chat/completions', {
+        ...bearer(stage.secrets.chat),
+        'content-length': '200',
+        expect: '100-continue',
+      }),
+    );
+    await wire.until('100 Continue');
+    const held = gate();
+    stage.upstream.enqueue({ waitFor: held.opened });
+    const first = chat({ ...chatBody, user: 'x'.repeat(80) }).then(({ status }) => status);
+    await stage.upstream.nextCall();
+
+    wire.write(' '.repeat(199));
+
+    expect(await wire.rest).toMatch(/HTTP\/1\.1 503 .*\r\nconnection: close\r\n/is);
+    held.open();
+    await first;
   });
 });
 

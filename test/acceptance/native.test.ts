@@ -144,7 +144,7 @@ describe('a streamed native call', () => {
   });
 
   it('that breaks off ends with the error as an event and once more bare', async () => {
-    const response = await native('demo-cut:streamGenerateContent?alt=sse').expect(200);
+    const response = await native('gemini/demo-cut:streamGenerateContent?alt=sse').expect(200);
 
     const error = {
       error: {

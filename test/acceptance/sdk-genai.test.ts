@@ -79,8 +79,8 @@ describe('§2.3 a native call', () => {
   });
 
   it('has no text where the answer was blocked, and does not throw', async () => {
-    const blocked = await ai.models.generateContent({ model: 'demo-safety', contents });
-    const empty = await ai.models.generateContent({ model: 'demo-empty', contents });
+    const blocked = await ai.models.generateContent({ model: 'gemini/demo-safety', contents });
+    const empty = await ai.models.generateContent({ model: 'gemini/demo-empty', contents });
 
     expect([blocked.text, empty.text]).toEqual([undefined, undefined]);
   });
@@ -168,8 +168,8 @@ describe('models', () => {
 
 describe('§7 an error is an ApiError with the status, whose message is our JSON', () => {
   it.each([
-    ['demo-429', 429, 'RESOURCE_EXHAUSTED'],
-    ['demo-500', 502, 'UNAVAILABLE'],
+    ['gemini/demo-429', 429, 'RESOURCE_EXHAUSTED'],
+    ['gemini/demo-500', 502, 'UNAVAILABLE'],
     ['bare-1', 503, 'UNAVAILABLE'],
     ['foreign-1', 403, 'PERMISSION_DENIED'],
     ['nope', 404, 'NOT_FOUND'],
@@ -189,7 +189,7 @@ describe('§7 an error is an ApiError with the status, whose message is our JSON
   });
 
   it('a stream that fails half-way throws with status and message', async () => {
-    const stream = await ai.models.generateContentStream({ model: 'demo-cut', contents });
+    const stream = await ai.models.generateContentStream({ model: 'gemini/demo-cut', contents });
 
     const error = await failure(collect(stream));
 

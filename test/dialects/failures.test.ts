@@ -1,7 +1,7 @@
 /** What an upstream says of a failure is read in every shape it was seen in, without trust. */
 import { describe, expect, it } from 'vitest';
-import type { FailureReport } from '../../src/dialects/dialect.ts';
-import { dialects } from '../../src/dialects/table.ts';
+import { callerDialects, dialects } from '../../src/dialects/table.ts';
+import type { FailureReport } from '../../src/dialects/tap.ts';
 import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
 
@@ -23,6 +23,11 @@ describe('an OpenAI refusal', () => {
     ['of an account', { error: { code: 'insufficient_quota' } }, { accountFault: true }],
     ['of a key', { error: { code: 'invalid_api_key' } }, { accountFault: true }],
     ['of billing', { error: { code: 'billing_hard_limit_reached' } }, { accountFault: true }],
+    [
+      'with a code that is an object of odd members',
+      { error: { message: 'Bad.', code: { toString: 1, valueOf: 1 } } },
+      { message: 'Bad.', code: undefined },
+    ],
     ['of nothing', {}, { message: undefined, code: undefined, accountFault: false }],
     [
       'with names in odd types',
@@ -139,8 +144,12 @@ describe('an error of ours', () => {
   it.each(codes)('%s is an error document in both dialects', (code, status) => {
     const error = new GatewayError(asCode(code), 'What is wrong.', { param: 'n' });
 
-    const openaiError = JSON.parse(Buffer.from(openai.errors.body(error)).toString()).error;
-    const geminiError = JSON.parse(Buffer.from(gemini.errors.body(error)).toString()).error;
+    const openaiError = JSON.parse(
+      Buffer.from(callerDialects.openai.errors.body(error)).toString(),
+    ).error;
+    const geminiError = JSON.parse(
+      Buffer.from(callerDialects.gemini.errors.body(error)).toString(),
+    ).error;
 
     expect(openaiError).toEqual({
       message: 'What is wrong.',
@@ -158,9 +167,9 @@ describe('an error of ours', () => {
   it('with a wait tells Google’s clients where they look', () => {
     const error = new GatewayError('rate_limited', 'Too many.', { retryAfterMs: 1_200 });
 
-    expect(JSON.parse(Buffer.from(gemini.errors.body(error)).toString()).error.details).toEqual([
-      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' },
-    ]);
+    expect(
+      JSON.parse(Buffer.from(callerDialects.gemini.errors.body(error)).toString()).error.details,
+    ).toEqual([{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }]);
   });
 });
 

@@ -1,14 +1,14 @@
 /** Figures are whole numbers in a sane range or none; without them, what passed is counted. */
 import { describe, expect, it } from 'vitest';
 import { endsWithText, lastValueOf } from '../../src/dialects/last-value.ts';
-import { dialects } from '../../src/dialects/table.ts';
+import { callerDialects } from '../../src/dialects/table.ts';
 import { tokenCount } from '../../src/dialects/token-count.ts';
 import type { JsonValue } from '../../src/json.ts';
 
 const absurd: readonly JsonValue[] = [-1, 1.5, 1e18, 100_000_000, '5', true, [], {}];
 
 describe('OpenAI’s figures', () => {
-  const read = (usage: JsonValue) => dialects.openai.readUsage({ usage });
+  const read = (usage: JsonValue) => callerDialects.openai.readUsage({ usage });
 
   it.each<[string, JsonValue, readonly [number, number, number]]>([
     ['of chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 0, 5]],
@@ -39,7 +39,10 @@ describe('OpenAI’s figures', () => {
   it('of Groq stand elsewhere', () => {
     const reply = { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } };
 
-    expect(dialects.openai.readUsage(reply)).toMatchObject({ inputTokens: 3, outputTokens: 5 });
+    expect(callerDialects.openai.readUsage(reply)).toMatchObject({
+      inputTokens: 3,
+      outputTokens: 5,
+    });
   });
 
   it.each(
@@ -47,8 +50,10 @@ describe('OpenAI’s figures', () => {
   )('are absent in %s, but images still count', (_, usage) => {
     const data = [{ b64_json: '' }, { b64_json: '' }];
 
-    expect(dialects.openai.readUsage({ usage: usage ?? null })).toBe(undefined);
-    expect(dialects.openai.readUsage({ usage: usage ?? null, data })).toMatchObject({ images: 2 });
+    expect(callerDialects.openai.readUsage({ usage: usage ?? null })).toBe(undefined);
+    expect(callerDialects.openai.readUsage({ usage: usage ?? null, data })).toMatchObject({
+      images: 2,
+    });
   });
 
   it('T45 are refused as soon as one is absurd', () => {
@@ -84,23 +89,23 @@ describe('Gemini’s figures', () => {
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
     const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
-    expect(dialects.gemini.readUsage({ candidates, usageMetadata })).toEqual(figures);
-    expect(dialects.gemini.readUsage([{ usageMetadata }, { candidates }])).toEqual(figures);
+    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toEqual(figures);
+    expect(callerDialects.gemini.readUsage([{ usageMetadata }, { candidates }])).toEqual(figures);
   });
 
   it('say nothing where they only name the traffic, unless nothing was said', () => {
     const usageMetadata = { trafficType: 'ON_DEMAND' };
 
-    expect(dialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
-    expect(dialects.gemini.readUsage({ usageMetadata })).toMatchObject({ inputTokens: 0 });
-    expect(dialects.gemini.readUsage({ candidates })).toBe(undefined);
+    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
+    expect(callerDialects.gemini.readUsage({ usageMetadata })).toMatchObject({ inputTokens: 0 });
+    expect(callerDialects.gemini.readUsage({ candidates })).toBe(undefined);
   });
 
   it('T45 are refused as soon as one is absurd', () => {
     for (const value of absurd) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
-      expect(dialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
+      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
     }
   });
 });

@@ -55,6 +55,22 @@ describe('a whole reply', () => {
   });
 });
 
+describe('a recorded image reply without an image', () => {
+  const bare = recordings.filter(
+    (one) =>
+      doorOf(one) === 'images' && one.status === 200 && one.name !== 'openai-images/v-image-edit',
+  );
+
+  // An address is no image, and an error may come with any status.
+  it.each(bare.map(named))('%s is refused in our words', async (_, recorded) => {
+    const { answer } = await relayed(json(recorded.response), images());
+
+    expect([400, 502]).toContain(answer.status);
+    expect(Object.keys(JSON.parse(answer.text))).toEqual(['error']);
+    expect(answer.text).not.toContain('http');
+  });
+});
+
 describe('a streamed reply', () => {
   it.each(streams.map(named))('%s passes, but for what may change', async (_, recorded) => {
     const door = doorOf(recorded);

@@ -7,6 +7,8 @@ import { build } from 'tsup';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import { inTime, pass, turns } from './failing.ts';
 import { scene } from './scene.ts';
 import { ask, begun, channel, chat, headersOf, kinds, model, whole } from './scene-models.ts';
@@ -117,6 +119,67 @@ describe('a gateway that closes', () => {
     await inTime(clock, gateway.close({ drainMs: 1_000 }));
 
     expect(upstream.isClosed).toBe(true);
+  });
+
+  it('serves nobody whose key it was still looking up', async () => {
+    const asked = gate();
+    const answered = gate();
+    const { start, gateway, upstream, records } = scene({
+      options: {
+        keys: {
+          find: async () => {
+            asked.open();
+            await answered.opened;
+            return {
+              id: 'caller',
+              group: 'staff',
+              disabled: false,
+              quota: [{ id: 'caller', period: 'total', limitNanos: 1_000n }],
+            };
+          },
+        },
+      },
+    });
+    const calling = start(ask.chat);
+    await asked.opened;
+
+    await gateway.close();
+    answered.open();
+
+    expect((await calling.answer).status).toBe(503);
+    expect(upstream.calls).toEqual([]);
+    expect(records).toEqual([]);
+  });
+
+  it.each([
+    [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
+    [2 ** 31, 2 ** 31 - 1],
+    [Number.NaN, 10_000],
+    [-5, 1],
+  ])('waits as long as a timer can where it is told %d ms', async (drainMs, waitMs) => {
+    const waits: number[] = [];
+    const clock = fakeClock();
+    const { start, upstream, gateway } = scene({
+      options: {
+        clock: {
+          ...clock,
+          every: (intervalMs, tick) => {
+            waits.push(intervalMs);
+            return clock.every(intervalMs, tick);
+          },
+        },
+      },
+    });
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+    waits.length = 0;
+
+    const closed = gateway.close({ drainMs });
+    whole('chat')(up);
+    await closed;
+
+    expect((await calling.answer).status).toBe(200);
+    expect(waits[0]).toBe(waitMs);
   });
 
   it('closes once, however often it is told', async () => {

@@ -1,4 +1,5 @@
 /** What a host hands in beside the stores may fail too, and the gateway looks after its store. */
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { failures, inTime, pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
@@ -43,6 +44,35 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
     });
 
     expect((await call(ask.chat)).status).toBe(500);
+  });
+
+  it('a listener whose promise is of another realm', async () => {
+    const { call } = scene({
+      plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
+      options: { onEvent: () => runInNewContext('Promise.reject(new Error("disk full"))') },
+    });
+
+    expect((await call(ask.chat)).status).toBe(502);
+    await turns();
+  });
+
+  it('an error whose message looks like a frame is told of by its place alone', async () => {
+    const { call, events } = scene({
+      options: {
+        ids: () => {
+          throw new Error('bad id\n    at PROMPT: my diagnosis is');
+        },
+      },
+    });
+
+    await call(ask.chat);
+
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'internal_error',
+        at: expect.stringMatching(/^Error at (?!.*PROMPT).*hooks\.test\.ts/),
+      }),
+    );
   });
 
   it.each(failures)('a credential that $how: the next channel is asked', async ({ fail }) => {

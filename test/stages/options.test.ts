@@ -45,7 +45,11 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['maxBufferedBytes', noCount, /must be a positive integer\. Leave it out/],
   ['maxConcurrentCalls', noCount, /must be a positive integer\. Leave it out/],
   ['timeouts', [null, 5, 'x'], /must be an object\. Leave it out/],
-  ['leaseMs', [...noCount, 999, 900_001], /must be an integer from 1,000 to 900,000 ms\. Leave/],
+  [
+    'leaseMs',
+    [...noCount, 4_999, 900_001],
+    /from 5,000 to 900,000 ms, for leases are renewed once a second at most\. Leave it out/,
+  ],
   ['storeTimeoutMs', noCount, /must be a positive integer of ms\. Leave it out/],
   ['storeTimeoutMs', [2 ** 31], /must be at most 2147483647 ms\. Leave it out/],
   ['chargePolicy', [null, 'x', 5], /must be an object\. Spread the exported chargePolicy/],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
 import { type Asked, type SceneSetup, scene, untouched } from './scene.ts';
-import { ask, channel, chat, image, model, whole } from './scene-models.ts';
+import { ask, begun, channel, chat, headersOf, image, model, whole } from './scene-models.ts';
 
 interface Row {
   readonly refusal: string;
@@ -16,9 +16,10 @@ interface Row {
 const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
 const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
 /** Offers a protocol that no channel of it serves. */
-const nativeOnly: Partial<Model> = {
-  protocols: ['chat', 'native'],
-  channels: [channel({ dialect: 'gemini' })],
+const noImages: Partial<Model> = {
+  id: 'image',
+  protocols: ['chat', 'images'],
+  channels: [channel({ dialect: 'anthropic' })],
 };
 /** Room for the bytes of one chat, not of two. */
 const room = { maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 };
@@ -132,7 +133,8 @@ const rows: readonly Row[] = [
   },
   {
     refusal: 'no channel that speaks the protocol',
-    setup: models(nativeOnly),
+    asked: ask.image,
+    setup: models(noImages),
     ...unrouted,
   },
 ];
@@ -149,13 +151,13 @@ it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code })
 });
 
 it.each([
-  ['none_configured', models({ channels: [] })],
-  ['price_restriction', models({ channels: [channel({ maxPriceNanos: 1n })] })],
-  ['protocol', models(nativeOnly)],
-])('a host is told why no channel could serve: %s', async (reason, setup) => {
+  ['none_configured', ask.chat, models({ channels: [] })],
+  ['price_restriction', ask.chat, models({ channels: [channel({ maxPriceNanos: 1n })] })],
+  ['protocol', ask.image, models(noImages)],
+])('a host is told why no channel could serve: %s', async (reason, asked, setup) => {
   const { call, events, nextRecord } = scene(setup);
 
-  const answer = await call(ask.chat);
+  const answer = await call(asked);
 
   expect(JSON.parse(answer.text).error.message).toBe('No available Acme accounts');
   expect(answer.headers['retry-after']).toBe('10');
@@ -185,6 +187,25 @@ it('more bytes than the gateway may buffer wait for those of the call before', a
   expect(second.status).toBe(503);
   expect(JSON.parse(second.text).error.code).toBe('overloaded');
   expect(upstream.calls).toHaveLength(1);
+});
+
+it('the body of a stream stays in the budget until its call is done', async () => {
+  const { start, call, upstream, nextRecord } = scene({ options: room });
+  const streaming = start(ask.chatStream);
+  const up = await upstream.next();
+  up.respond(200, headersOf('chatStream'));
+  up.write(begun.chatStream);
+  await streaming.begun;
+
+  const meanwhile = await call(ask.chat);
+  whole('chatStream')(up);
+  await streaming.answer;
+  await nextRecord();
+  const afterwards = start(ask.chat);
+
+  expect(JSON.parse(meanwhile.text).error.code).toBe('overloaded');
+  whole('chat')(await upstream.next());
+  expect((await afterwards.answer).status).toBe(200);
 });
 
 it('a body that never came whole frees its place and its bytes', async () => {

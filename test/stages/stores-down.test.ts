@@ -83,6 +83,8 @@ describe('F67 a port that answers what its contract does not allow fails closed'
     ],
     ['a key that is a word', { keys: { find: mad('yes') } }, 503],
     ['a key that is null', { keys: { find: mad(null) } }, 401],
+    ['a key whose expiry is a text', { keys: { find: mad(key('2020-01-01T00:00:00Z')) } }, 503],
+    ['a key whose expiry is no number', { keys: { find: mad(key(Number.NaN)) } }, 503],
     [
       'a model without a price',
       { catalog: catalog({ id: 'chat', protocols: ['chat'], groups: [], channels: [] }) },
@@ -112,6 +114,11 @@ describe('F67 a port that answers what its contract does not allow fails closed'
     expect((await call(ask.chat)).status).toBe(status);
     expect(upstream.calls).toEqual([]);
   });
+
+  function key(expiresAtMs: unknown): unknown {
+    const quota = [{ id: 'caller', period: 'total', limitNanos: 1_000n }];
+    return { id: 'caller', group: 'staff', disabled: false, quota, expiresAtMs };
+  }
 
   function catalog(found: unknown): GatewayOptions['catalog'] {
     return { find: mad(found), list: mad([found]) };

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Answer, scene } from './scene.ts';
-import { ask, headersOf, heldNanos, type Kind, kinds } from './scene-models.ts';
+import { ask, channel, headersOf, heldNanos, type Kind, kinds, model } from './scene-models.ts';
 
 /** How a call may end without a reply. */
 interface Row {
@@ -258,6 +258,21 @@ function expectedAnswer(row: Row, kind: Kind): object {
     shouldRetry: image && status >= 500 ? 'false' : undefined,
   };
 }
+
+it('a 400 that echoes the headers of a channel tells the caller none of their values', async () => {
+  const headers = { 'X-Tenant': 'pw-horse', 'X-Auth': 'Token battery-4', 'X-Mode': 'fast' };
+  const message = 'pw-horse (battery-4) may not use temperature in fast mode';
+  const { call } = scene({
+    models: [model({ channels: [channel({ headers })] })],
+    plays: [(up) => up.answer(400, { error: { message } })],
+  });
+
+  const { text } = await call(ask.chat);
+
+  expect(JSON.parse(text).error.message).toBe(
+    '[redacted] ([redacted]) may not use temperature in fast mode',
+  );
+});
 
 it('T a 404 of a parameter tells the caller in the upstream’s words', async () => {
   const error = { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' };

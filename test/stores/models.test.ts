@@ -87,7 +87,7 @@ const members: readonly Row[] = [
 
 const ofChannel: readonly Row[] = [
   ['id', noText, 'must be text of one character at least'],
-  ['dialect', [undefined, null, 'OpenAI', 'anthropic'], "must be 'openai' or 'gemini'."],
+  ['dialect', [undefined, null, 'OpenAI'], "must be 'openai', 'gemini' or 'anthropic'."],
   [
     'baseUrl',
     [undefined, 5, 'a', 'ftp://a', 'https://u:p@a', 'https://a/?', 'https://a/#b'],
@@ -107,6 +107,10 @@ const ofChannel: readonly Row[] = [
   ['capabilities', [null, 'all'], 'must be an object. Leave it out for those of the dialect’s'],
   ['capabilities.includeUsage', [{ includeUsage: 'yes' }], 'must be true or false.'],
   ['capabilities.imageBase64', [{ imageBase64: true }], "must be 'unasked' or 'response_format'."],
+  ['capabilities.efforts', [{ efforts: 'low' }], "must be a list; each must be 'none', 'minimal',"],
+  ['capabilities.efforts[0]', [{ efforts: ['hard'] }], "must be 'none', 'minimal', 'low',"],
+  ['capabilities.thinkingBudget', [{ thinkingBudget: 5 }], 'must be a range: { min, max }'],
+  ['capabilities.stopLimit', [{ stopLimit: -1 }], 'must be a whole number of 0 or above.'],
   ['capabilities.stream', [{ stream: true }], unknown],
   ['headers', [null, 'x', ['x']], 'must be an object of header names and values.'],
   ['headers["x y"]', [{ 'x y': 'a' }], 'must be a header name, which takes letters, digits and'],
@@ -184,13 +188,11 @@ describe('a catalog refuses', () => {
     refuses([model, other], 'Model "other": channel "openai-1" has another', 'or use two ids.');
   });
 
-  it.each([
-    ['gemini', ['chat', 'images'], 'serves native, and the model offers chat and images.'],
-    ['openai', ['native'], 'serves chat and images, and the model offers native.'],
-  ])('a channel of the dialect %s for %o', (dialect, protocols, says) => {
-    const other = { ...model, protocols, channels: [{ ...channel, dialect }] };
+  it('a channel that can serve none of its protocols', () => {
+    const channels = [{ ...channel, dialect: 'anthropic' }];
+    const says = 'channel "openai-1" of the dialect anthropic can\'t serve images';
 
-    refuses([other], `Model "gpt-5": channel "openai-1" of the dialect ${dialect} ${says}`, 'take');
+    refuses([{ ...model, protocols: ['images'], channels }], `Model "gpt-5": ${says}`, 'take');
   });
 
   it('nothing of a secret in its message', () => {

@@ -1,9 +1,10 @@
 /** A real gateway that tests call in-process: no port, no socket, and time that stands still. */
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { type DialectTable, dialects } from '../../src/dialects/table.ts';
+import { type Gateway, gatewayOver } from '../../src/gateway.ts';
 import type { GatewayResponse } from '../../src/http.ts';
-import type { Channel, Model } from '../../src/ports/catalog.ts';
+import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
@@ -30,7 +31,7 @@ export interface Answer {
   readonly cut: boolean;
 }
 
-/** A gateway with one key and one channel a dialect, for any model that is named. */
+/** A gateway with one key, and one channel for any model that is named. */
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
@@ -42,6 +43,8 @@ export interface TestSetup {
   readonly upstream?: UpstreamClient;
   readonly channel?: Partial<Channel>;
   readonly model?: Partial<Model>;
+  /** The dialects there are, where a test brings its own. */
+  readonly table?: DialectTable;
 }
 
 /** The secret of the upstream account, which no caller may ever see. */
@@ -52,7 +55,8 @@ export const upstreamHost = 'gpu7.internal.example';
 const callerSecret = 'caller-secret';
 
 /** Makes one; there is nothing to close, for neither a timer nor a socket is real. */
-export function testGateway({ upstream, channel, model }: TestSetup = {}): TestGateway {
+export function testGateway(setup: TestSetup = {}): TestGateway {
+  const { upstream, channel, model, table = dialects } = setup;
   const clock = fakeClock();
   const usage = memoryUsageSink();
   const pricePerMillion = 1_000_000n;
@@ -67,14 +71,13 @@ export function testGateway({ upstream, channel, model }: TestSetup = {}): TestG
       outputPerMillionNanos: pricePerMillion,
     },
     maxOutputTokens: 1_000,
-    channels: [
-      { ...plainChannel('openai'), ...channel },
-      { ...plainChannel('gemini'), ...channel, dialect: 'gemini' },
-    ],
+    channels: [{ ...plainChannel(relaying), ...channel }],
     ...model,
   });
+  // Of the dialect that is spoken to us, unless the test says otherwise: a relay.
+  let relaying: DialectName = 'openai';
   const quota = [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] as const;
-  const gateway = createGateway({
+  const gateway = gatewayOver(table, {
     keys: memoryKeyStore({
       pepper: 'test',
       allowWeakKeys: true,
@@ -91,11 +94,14 @@ export function testGateway({ upstream, channel, model }: TestSetup = {}): TestG
     get records() {
       return usage.records;
     },
-    call: (asked) => callGateway(gateway, asked),
+    call: (asked) => {
+      relaying = asked.path.startsWith('/v1beta') ? 'gemini' : 'openai';
+      return callGateway(gateway, asked);
+    },
   };
 }
 
-function plainChannel(dialect: 'openai' | 'gemini'): Channel {
+function plainChannel(dialect: DialectName): Channel {
   return {
     id: dialect,
     dialect,

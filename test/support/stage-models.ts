@@ -63,13 +63,13 @@ export function stageModels(
     ...chat,
     protocols: ['chat', 'native'],
     groups: ['chat', 'native'],
-    channels: [openai, gemini],
+    channels: [openai, { ...gemini, priority: 1 }],
   } as const;
 
   return [
     { ...chat, id: 'chat-1', channels: [{ ...openai, upstreamModel: 'gpt-4o-mini' }] },
     { ...both, id: 'both-1', aliases: ['both-latest'] },
-    { ...both, id: 'vendor/name:free' },
+    { ...both, id: 'vendor/name:free', channels: [gemini] },
     { ...native, id: 'native-1', contextTokens: 1_048_576, displayName: 'Native One' },
     { ...images, id: 'image-1', maxCandidates: 4 },
     { ...images, id: 'image-48mb', price: { per: 'image', rows: [{ nanos: imagePrices.low }] } },
@@ -80,13 +80,14 @@ export function stageModels(
       id: 'dear-1',
       channels: [openai, gemini].map((channel) => ({ ...channel, maxPriceNanos: 1n })),
     },
-    ...faultNames.map(
-      (id): Model => ({
-        ...both,
-        id,
-        protocols: ['chat', 'images', 'native'],
+    ...faultNames.flatMap((fault): readonly Model[] => [
+      { ...both, id: fault, protocols: ['chat', 'images'], groups: everyone, channels: [openai] },
+      {
+        ...native,
+        id: `gemini/${fault}`,
         groups: everyone,
-      }),
-    ),
+        channels: [{ ...gemini, upstreamModel: fault }],
+      },
+    ]),
   ];
 }

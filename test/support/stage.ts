@@ -8,6 +8,7 @@ import type { GatewayEvent } from '../../src/events.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
 import type { GatewayOptions } from '../../src/options.ts';
+import type { Model } from '../../src/ports/catalog.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
@@ -58,8 +59,14 @@ const callers: Readonly<Record<CallerName, Parameters<typeof issueKey>[0]>> = {
   poor: { id: 'poor-key', group: 'image', limitNanos: 1n },
 };
 
+/** The models of a stage, served by this upstream. */
+export type StageModels = (upstream: FakeUpstream, credential: string) => readonly Model[];
+
 /** Sets the stage; `options` go before its own. */
-export async function stage(options: Partial<GatewayOptions> = {}): Promise<Stage> {
+export async function stage(
+  options: Partial<GatewayOptions> = {},
+  models: StageModels = stageModels,
+): Promise<Stage> {
   const upstream = await startFakeUpstream({ apiKey: upstreamSecret });
   const keys = memoryKeyStore();
   const quota = memoryQuotaStore();
@@ -76,7 +83,7 @@ export async function stage(options: Partial<GatewayOptions> = {}): Promise<Stag
   const gateway = createGateway({
     keys,
     quota,
-    catalog: staticCatalog(stageModels(upstream, upstreamSecret)),
+    catalog: staticCatalog(models(upstream, upstreamSecret)),
     usage: log.sink,
     onEvent: (event) => events.push(event),
     ids: countedIds(),
@@ -111,8 +118,11 @@ export async function stage(options: Partial<GatewayOptions> = {}): Promise<Stag
 }
 
 /** Sets the stage on bare `node:http`. */
-export async function nodeStage(options: Partial<GatewayOptions> = {}): Promise<NodeStage> {
-  const set = await stage(options);
+export async function nodeStage(
+  options: Partial<GatewayOptions> = {},
+  models: StageModels = stageModels,
+): Promise<NodeStage> {
+  const set = await stage(options, models);
   const server = createServer(nodeAdapter(set.gateway));
   const origin = await listening(server);
   return {

@@ -2,7 +2,7 @@
 import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
-import { collect, post } from './helpers.ts';
+import { collect, decodePng, post } from './helpers.ts';
 
 let upstream: FakeUpstream;
 let google: GoogleGenAI;
@@ -63,6 +63,7 @@ describe('as Google', () => {
       ...ask,
       contents: [
         { role: 'user', parts: [{ text: 'Weather?' }] },
+        reply.candidates?.[0]?.content ?? {},
         { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: {} } }] },
       ],
       config,
@@ -97,6 +98,30 @@ describe('as Google', () => {
     });
 
     expect(JSON.parse(reply.text ?? '')).toEqual({ score: 1 });
+  });
+
+  it('draws a picture of the ratio asked for, as large as the model’s name says', async () => {
+    const config = { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } };
+    const drawn = await google.models.generateContent({ ...ask, config });
+    const large = { ...ask, model: 'gemini-image-2mb', config };
+    const padded = await google.models.generateContent(large);
+
+    const dataIn = (reply: typeof drawn): string =>
+      reply.candidates?.[0]?.content?.parts?.[0]?.inlineData?.data ?? '';
+    expect(decodePng(dataIn(drawn))).toEqual({ width: 1344, height: 768 });
+    expect(dataIn(padded)).toHaveLength(2 * 1024 * 1024);
+    expect(padded).toMatchObject({ modelVersion: 'gemini-image-2mb', usageMetadata: {} });
+  });
+
+  it('thinks aloud where it was asked to, in a part of its own', async () => {
+    const config = { thinkingConfig: { includeThoughts: true } };
+    const whole = await google.models.generateContent({ ...ask, config });
+    const events = await collect(await google.models.generateContentStream({ ...ask, config }));
+
+    const partsOf = (reply: typeof whole) => reply.candidates?.[0]?.content?.parts ?? [];
+    const thoughts = events.flatMap(partsOf).filter(({ thought }) => thought === true);
+    expect(partsOf(whole)).toMatchObject([{ thought: true }, { text: whole.text }]);
+    expect(thoughts.map(({ text }) => text).join('')).toBe(partsOf(whole)[0]?.text);
   });
 
   it('counts tokens and pages through its models', async () => {

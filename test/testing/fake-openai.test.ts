@@ -1,6 +1,7 @@
 /** The fake OpenAI is held to what the real SDK makes of it, pointed straight at it. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { member } from '../../src/json.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { collect, hello, post, weatherTool } from './helpers.ts';
 
@@ -114,13 +115,49 @@ describe('as OpenAI', () => {
   });
 
   it('answers a tool result with text', async () => {
-    const reply = await openai.chat.completions.create({
-      model: 'm',
-      messages: [...hello, { role: 'tool', tool_call_id: 'call_1', content: '57' }],
-      tools: [weatherTool],
-    });
+    const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+      openai.chat.completions.create({ model: 'm', messages, tools: [weatherTool] });
+    const called = (await ask(hello)).choices[0]?.message;
+    const id = called?.tool_calls?.[0]?.id ?? '';
+
+    const reply = await ask([
+      ...hello,
+      called ?? { role: 'assistant' },
+      { role: 'tool', tool_call_id: id, content: '57' },
+    ]);
 
     expect(reply.choices[0]?.message.content).toContain('57°F');
+  });
+
+  it('calls the same tools two at once in as many rounds as an agent’s name says', async () => {
+    const messages = [...hello];
+    const rounds: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      const stream = openai.chat.completions.stream({
+        model: 'any-agent-3',
+        messages,
+        tools: [weatherTool, { ...weatherTool, function: { name: 'get_time' } }, weatherTool],
+      });
+      const said = (await stream.finalChatCompletion()).choices[0]?.message;
+      const calls = said?.tool_calls ?? [];
+      rounds.push(calls.length);
+      messages.push(said ?? { role: 'assistant' });
+      for (const { id } of calls) messages.push({ role: 'tool', tool_call_id: id, content: '' });
+    }
+
+    expect(rounds).toEqual([2, 2, 2, 0]);
+  });
+
+  it('thinks aloud as DeepSeek, before it answers', async () => {
+    const ask = { model: 'deepseek-x', messages: hello };
+    const whole = await openai.chat.completions.create(ask);
+    const chunks = await collect(await openai.chat.completions.create({ ...ask, stream: true }));
+
+    const thought = chunks
+      .map(({ choices }) => member(choices[0]?.delta, 'reasoning_content') ?? '')
+      .join('');
+    expect(member(whole.choices[0]?.message, 'reasoning_content')).toBe('The user greets me.');
+    expect(thought).toBe('The user greets me.');
   });
 
   it('keeps to a JSON schema, recursive ones included', async () => {

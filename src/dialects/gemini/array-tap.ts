@@ -5,8 +5,8 @@ import { asBuffer } from '../../bytes/decode.ts';
 import { elementCutter } from '../../bytes/json-elements.ts';
 import { joined, noBytes } from '../../bytes/sse.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
 import { lastValueOf } from '../last-value.ts';
+import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { geminiUsage } from './usage.ts';
 

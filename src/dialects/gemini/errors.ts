@@ -4,8 +4,9 @@
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { FailureReport } from '../dialect.ts';
+import { failureStatus } from '../failure-status.ts';
 import { durationMs, retryAfterMs } from '../retry-after.ts';
+import type { FailureReport } from '../tap.ts';
 
 /** The RPC name of each of our codes; Google's SDKs drop the message of an error without one. */
 const rpcNames: Readonly<Record<ErrorCode, string>> = {
@@ -50,8 +51,13 @@ export function geminiErrorText(error: GatewayError): string {
         };
   const code = statusOf[error.code];
   return JSON.stringify({
-    error: { code, message: error.message, status: rpcNames[error.code], ...retry },
+    error: { code, message: namedMessage(error), status: rpcNames[error.code], ...retry },
   });
+}
+
+/** Google's form has no place for the member that is complained of but the message. */
+function namedMessage({ message, param }: GatewayError): string {
+  return param === undefined || message.includes(param) ? message : `\`${param}\`: ${message}`;
 }
 
 /**
@@ -75,9 +81,8 @@ function failureIn(document: JsonValue | undefined, fallback: number): FailureRe
   const details = items(member(error, 'details'));
   const reason = details.map((detail) => text(member(detail, 'reason'))).find(Boolean);
   const rpcName = text(member(error, 'status'));
-  const numeric = Number(member(error, 'code'));
   return {
-    status: numeric >= 400 && numeric < 600 ? numeric : fallback,
+    status: failureStatus(member(error, 'code')) ?? fallback,
     message: text(error) ?? text(member(error, 'message')),
     code: reason ?? rpcName,
     param: undefined,

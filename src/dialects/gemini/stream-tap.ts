@@ -5,9 +5,10 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
 import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
-import { type JsonValue, parseJson } from '../../json.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
+import { items, type JsonValue, member, parseJson } from '../../json.ts';
+import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { endsWithText, lastValueOf } from '../last-value.ts';
+import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { tokenCount } from '../token-count.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiUsage } from './usage.ts';
@@ -22,12 +23,17 @@ const paragraphSeparator = Buffer.from('\u2029');
 const lf = Buffer.from('\n');
 const crlf = Buffer.from('\r\n');
 
-/** A fresh one for each reply. */
-export function geminiStreamTap(): StreamTap {
+/**
+ * A fresh one for each reply. `candidates`: where the caller asked for several, each event is
+ * parsed, for one that ends says nothing of the others.
+ */
+export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = tokenCount();
+  const ends = candidateEnds();
   let failure: FailureReport | undefined;
   let finished = false;
+  let blocked = false;
   let saidSomething = false;
   /** The last block that held figures: they are read only when somebody asks. */
   let figures: Uint8Array | undefined;
@@ -48,7 +54,9 @@ export function geminiStreamTap(): StreamTap {
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
     const bytes = asBuffer(block);
-    finished ||= endsWithText(bytes, finishName) || endsWithText(bytes, blockName);
+    blocked ||= endsWithText(bytes, blockName);
+    if (candidates > 1) noteEnds(block, ends);
+    finished = candidates > 1 ? ends.allEnded() : finished || endsWithText(bytes, finishName);
     saidSomething ||= bytes.includes(partsName);
     if (lastValueOf(bytes, usageName) !== undefined) figures = block;
     const passed = bytes.includes(errorName) || !isGoogleFramed(bytes) ? reframe(block) : block;
@@ -68,7 +76,7 @@ export function geminiStreamTap(): StreamTap {
     end: () => last(cutter.rest()),
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => finished || !saidSomething,
+    complete: () => finished || blocked || !saidSomething,
     failure: () => failure,
     usage: () => (figures === undefined ? undefined : geminiUsage(documentsIn(figures))),
     countedTokens: () => counted.tokens(),
@@ -79,6 +87,19 @@ export function geminiStreamTap(): StreamTap {
       return [Buffer.from(`data: ${text}\r\n\r\n`), Buffer.from(text)];
     },
   };
+}
+
+/** A candidate begins with its first part; Google leaves the index 0 out. */
+function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
+  for (const document of documentsIn(block)) {
+    for (const candidate of items(member(document, 'candidates'))) {
+      const index = member(candidate, 'index');
+      const reason = member(candidate, 'finishReason');
+      const isLast = typeof reason === 'string' && reason !== '';
+      const hasParts = items(member(member(candidate, 'content'), 'parts')).length > 0;
+      if (isLast || hasParts) ends.note(typeof index === 'number' ? index : 0, isLast);
+    }
+  }
 }
 
 function documentsIn(block: Uint8Array): readonly JsonValue[] {

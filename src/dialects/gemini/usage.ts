@@ -3,7 +3,8 @@ import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { figure, hasAny, usageOf } from '../usage-figures.ts';
 
-const names: readonly string[] = [
+/** A reply that gives none of these says nothing of what it used. */
+export const geminiFigureNames: readonly string[] = [
   'promptTokenCount',
   'toolUsePromptTokenCount',
   'candidatesTokenCount',
@@ -26,7 +27,7 @@ export function geminiUsage(reply: JsonValue): Usage | undefined {
  * one with nothing but `trafficType` until the last event: that says nothing, which is not zero.
  */
 export function geminiFigures(usage: JsonValue | undefined): Usage | undefined {
-  return hasAny(usage, names) ? readFigures(usage) : undefined;
+  return hasAny(usage, geminiFigureNames) ? readFigures(usage) : undefined;
 }
 
 function readFigures(usage: JsonValue | undefined): Usage | undefined {

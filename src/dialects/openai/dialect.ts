@@ -1,63 +1,21 @@
 /**
- * OpenAI's wire format: chat completions and images, as OpenAI and the many compatible servers
- * speak it.
+ * OpenAI's wire format as its upstreams speak it: OpenAI's own, and the many compatible servers.
  */
-import type { MemberEdit } from '../../bytes/splice.ts';
-import type { Call } from '../../call.ts';
-import type { Channel } from '../../ports/catalog.ts';
 import type { Dialect } from '../dialect.ts';
-import { documentTap } from '../document-tap.ts';
-import { editInside } from '../edit-inside.ts';
-import { openaiErrorText, openaiFailure, openaiInBandFailure } from './errors.ts';
-import { openaiStreamTap } from './stream-tap.ts';
-import { openaiFigures, openaiUsage } from './usage.ts';
+import { openaiCapabilities } from './capabilities.ts';
+import { openaiClient } from './client/codec.ts';
+import { openaiFailure, openaiInBandFailure } from './errors.ts';
 
 /** The row of `table.ts`. */
 export const openai: Dialect = {
   name: 'openai',
-  errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
-  path: (call) => (call.operation === 'images' ? '/images/generations' : '/chat/completions'),
+  capabilities: openaiCapabilities,
+  path: ({ operation }) => (operation === 'images' ? '/images/generations' : '/chat/completions'),
   credential: (secret) => ({ authorization: `Bearer ${secret}` }),
-  edits: (call, upstreamModel, channel) => [
-    ...modelEdit(call, upstreamModel),
-    ...(call.operation === 'images' ? imageEdits(call, channel) : usageEdit(call, channel)),
-  ],
-  tap: (call) =>
-    call.framing === 'sse'
-      ? openaiStreamTap(!call.wantsUsage)
-      : documentTap({
-          usageMember: 'usage',
-          readUsage: openaiFigures,
-          inBandFailure: openaiInBandFailure,
-          isImages: call.operation === 'images',
-        }),
-  readUsage: openaiUsage,
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,
+  content: openaiClient,
+  // Relayed as they are: the image protocol is OpenAI's.
+  images: undefined,
+  tokenCounter: undefined,
 };
-
-function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
-  return call.modelId === upstreamModel
-    ? []
-    : [{ name: 'model', value: JSON.stringify(upstreamModel) }];
-}
-
-/** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */
-function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
-  if (call.framing !== 'sse' || call.wantsUsage) return [];
-  if (channel.capabilities?.includeUsage === false) return [];
-  const inside = editInside(call, 'stream_options', { name: 'include_usage', value: 'true' });
-  return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
-}
-
-/**
- * Base64 always: asked for where a server must be asked, left out where it refuses the word (WIRE
- * §3).
- */
-function imageEdits(call: Call, channel: Channel): readonly MemberEdit[] {
-  if (channel.capabilities?.imageBase64 === 'response_format') {
-    return [{ name: 'response_format', value: '"b64_json"' }];
-  }
-  const asked = call.members.some(({ name }) => name === 'response_format');
-  return asked ? [{ name: 'response_format', value: undefined }] : [];
-}

@@ -7,8 +7,9 @@ import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import type { HeaderMap } from '../../http.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { FailureReport } from '../dialect.ts';
+import { failureStatus } from '../failure-status.ts';
 import { retryAfterMs } from '../retry-after.ts';
+import type { FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
 const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: string | null }>> =
@@ -91,24 +92,24 @@ function failureIn(document: JsonValue | undefined, fallback: number): FailureRe
   const source = isJsonObject(error) ? error : document;
   const type = text(member(source, 'type'));
   const code = text(member(source, 'code')) ?? type;
-  const numbers = [member(source, 'code'), member(source, 'status')].map(Number);
   const message =
     text(error) ??
     text(member(source, 'message')) ??
     text(member(document, 'message')) ??
     text(member(document, 'detail'));
   return {
-    status: numbers.find(isFailureStatus) ?? statusOfWord(code) ?? statusOfWord(type) ?? fallback,
+    status:
+      failureStatus(member(source, 'code')) ??
+      failureStatus(member(source, 'status')) ??
+      statusOfWord(code) ??
+      statusOfWord(type) ??
+      fallback,
     message,
     code,
     param: text(member(source, 'param')),
     retryAfterMs: undefined,
     accountFault: code !== undefined && accountCodes.test(code),
   };
-}
-
-function isFailureStatus(status: number): boolean {
-  return status >= 400 && status < 600;
 }
 
 function statusOfWord(word: string | undefined): number | undefined {

@@ -7,7 +7,8 @@ import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../byt
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../dialect.ts';
+import { candidateEnds } from '../candidate-ends.ts';
+import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { tokenCount } from '../token-count.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { openaiUsage } from './usage.ts';
@@ -20,10 +21,14 @@ import { openaiUsage } from './usage.ts';
 const marks =
   /error"|event: ?error|\{\s*"(?:message|detail)"|usage"\s*:\s*\{|finish_reason"\s*:\s*"|\[DONE\]/;
 
-/** `stripUsage`: the caller did not ask for the usage frame, so it must not see one. */
-export function openaiStreamTap(stripUsage: boolean): StreamTap {
+/**
+ * `stripUsage`: the caller did not ask for the usage frame, so it must not see one. `candidates`:
+ * where it asked for several, each event is parsed, for one that ends says nothing of the others.
+ */
+export function openaiStreamTap(stripUsage: boolean, candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = tokenCount();
+  const ends = candidateEnds();
   let usage: Usage | undefined;
   let failure: FailureReport | undefined;
   let done = false;
@@ -36,7 +41,10 @@ export function openaiStreamTap(stripUsage: boolean): StreamTap {
     done = isDone(event);
     if (document === undefined) return true;
     const choices = items(member(document, 'choices'));
-    finished ||= choices.some(hasFinished);
+    if (candidates > 1) {
+      for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
+    }
+    finished = candidates > 1 ? ends.allEnded() : finished || choices.some(hasFinished);
     usage = openaiUsage(document) ?? usage;
     const isUsageFrame = choices.length === 0 && isJsonObject(member(document, 'usage'));
     return !(stripUsage && isUsageFrame);
@@ -52,7 +60,8 @@ export function openaiStreamTap(stripUsage: boolean): StreamTap {
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
-    const passed = marks.test(asBuffer(block).toString('latin1')) ? inspect(block) : block;
+    const looksInside = candidates > 1 || marks.test(asBuffer(block).toString('latin1'));
+    const passed = looksInside ? inspect(block) : block;
     counted.add(asBuffer(passed));
     return passed;
   };
@@ -90,6 +99,12 @@ function documentOf({ data, loose }: SseEvent): JsonValue | undefined {
 
 function isDone({ data }: SseEvent): boolean {
   return data?.trim() === '[DONE]';
+}
+
+/** A vendor that leaves it out has one. */
+function indexOf(choice: JsonValue): number {
+  const index = member(choice, 'index');
+  return typeof index === 'number' ? index : 0;
 }
 
 function hasFinished(choice: JsonValue): boolean {

@@ -3,7 +3,8 @@ import { items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { figure, hasAny, usageOf } from '../usage-figures.ts';
 
-const names: readonly string[] = [
+/** A reply that gives none of these says nothing of what it used. */
+export const openaiFigureNames: readonly string[] = [
   'prompt_tokens',
   'completion_tokens',
   'input_tokens',
@@ -22,7 +23,7 @@ export function openaiUsage(reply: JsonValue): Usage | undefined {
  * needs.
  */
 export function openaiFigures(usage: JsonValue | undefined, images: number): Usage | undefined {
-  if (!hasAny(usage, names)) {
+  if (!hasAny(usage, openaiFigureNames)) {
     const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
     return images === 0 ? undefined : { ...none, images };
   }

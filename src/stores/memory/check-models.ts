@@ -2,16 +2,11 @@
  * What a list of models must be before a gateway serves it; each refusal names the model and the
  * cure.
  */
+import { dialects, serves } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { Channel, DialectName, Model, ProtocolName } from '../../ports/catalog.ts';
+import type { Channel, Model } from '../../ports/catalog.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { cureOf, modelSchema } from './model-schema.ts';
-
-/** The protocols that a channel of each dialect can serve. */
-const servedBy: Readonly<Record<DialectName, readonly ProtocolName[]>> = {
-  openai: ['chat', 'images'],
-  gemini: ['native'],
-};
 
 /** @throws ConfigurationError at the first model that can't be served as it is */
 export function checkModels(models: readonly Model[]): void {
@@ -54,12 +49,11 @@ function checkNames(model: Model, names: Set<string>): void {
 }
 
 function checkDialect(model: Model, { id, dialect }: Channel): void {
-  const served = servedBy[dialect];
-  if (model.protocols.some((protocol) => served.includes(protocol))) return;
+  if (model.protocols.some((protocol) => serves(dialects[dialect], protocol))) return;
   refuse(
     model,
-    `channel "${id}" of the dialect ${dialect} serves ${served.join(' and ')}, and the model ` +
-      `offers ${model.protocols.join(' and ')}. Change one of the two, or take the channel out.`,
+    `channel "${id}" of the dialect ${dialect} can't serve ${model.protocols.join(' or ')}, ` +
+      'which is all that the model offers. Change one of the two, or take the channel out.',
   );
 }
 

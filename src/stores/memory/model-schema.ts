@@ -5,8 +5,9 @@
 import { z } from 'zod';
 import { isJsonObject } from '../../json.ts';
 import type { ImagePrice, TokenPrice } from '../../money.ts';
-import type { Capabilities, Channel, Model, Timeouts } from '../../ports/catalog.ts';
-import { flag, nanos, type Path, positive, text, wait } from '../../ports/set-up.ts';
+import { type Channel, dialectNames, type Model, type Timeouts } from '../../ports/catalog.ts';
+import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
+import { capabilitiesSchema } from './capabilities-schema.ts';
 
 /** A schema for each member of a type, so that none is forgotten. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
@@ -103,7 +104,7 @@ const headers = z.record(
 const channel = z.strictObject(
   {
     id: name,
-    dialect: z.enum(['openai', 'gemini'], "must be 'openai' or 'gemini'"),
+    dialect: z.enum(dialectNames, oneOf(dialectNames)),
     baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
     credential,
     upstreamModel: name.optional(),
@@ -112,17 +113,7 @@ const channel = z.strictObject(
       .number('must be a number of 0 or above; 0 takes no calls')
       .nonnegative('must be 0 or above; 0 takes no calls'),
     maxPriceNanos: nanos.optional(),
-    capabilities: z
-      .strictObject(
-        {
-          includeUsage: flag.optional(),
-          imageBase64: z
-            .enum(['unasked', 'response_format'], "must be 'unasked' or 'response_format'")
-            .optional(),
-        } satisfies Members<Capabilities>,
-        'must be an object',
-      )
-      .optional(),
+    capabilities: capabilitiesSchema,
     headers: headers.optional(),
     hideErrors: flag.optional(),
     timeouts,
@@ -148,6 +139,7 @@ export const modelSchema: z.ZodType = z.strictObject(
     contextTokens: positive.optional(),
     mediaPartTokens: positive.optional(),
     maxCandidates: positive.optional(),
+    strict: flag.optional(),
     createdAtSeconds: positive.optional(),
     displayName: name.optional(),
     description: z.string('must be text').optional(),

@@ -3,13 +3,19 @@
  * ways.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { agentOf } from './agent.ts';
+import { bigImageBytes } from './big-base64.ts';
 import { type Voice, withFault } from './faults.ts';
 import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
+import { bigImageScript, imagePart, wantsImage } from './gemini-images.ts';
+import { unknownName } from './gemini-members.ts';
+import { callSeal, refusedConversation, roundsMade } from './gemini-rules.ts';
 import { counted, type World } from './provider.ts';
 import {
   blockedRatings,
   geminiAfterToolPieces,
   geminiPieces,
+  geminiThoughtPieces,
   geminiTokens,
   thoughtSignature,
 } from './recordings.ts';
@@ -36,11 +42,13 @@ export function contentScript(
   framing: Framing,
   world: World,
 ): Script {
-  const refusal = refuseContents(body);
+  const refusal = refuseContents(body, model);
   if (refusal !== undefined) return refusal;
 
   const head = { modelVersion: model, responseId: counted('resp', world) };
-  const turn = turnFor(body);
+  const bigBytes = bigImageBytes(model);
+  if (bigBytes !== undefined && wantsImage(body)) return bigImageScript(bigBytes, head);
+  const turn = turnFor(body, model, world);
   const plain = framing === 'whole' ? [wholeReply(turn, body)] : streamedReplies(turn, body);
   const say = (replies: readonly JsonObject[]): Script =>
     framed(
@@ -59,65 +67,117 @@ export function contentScript(
 }
 
 /** Google's refusal of a body it can't read contents from, or undefined. */
-export function refuseContents(body: JsonValue | undefined): Script | undefined {
+export function refuseContents(
+  body: JsonValue | undefined,
+  model: string,
+  kind: 'request' | 'count' = 'request',
+): Script | undefined {
   const refuse = (message: string): Script => geminiError(400, 'INVALID_ARGUMENT', message);
   if (!isJsonObject(body)) return refuse('Invalid JSON payload received. Unexpected token.');
-  if (member(body, 'messages') !== undefined) {
-    return refuse('Invalid JSON payload received. Unknown name "messages": Cannot find field.');
+  // Of a model that only a test knows, a test may want to see go up what it likes.
+  const isStrict = model.startsWith('gemini') || member(body, 'messages') !== undefined;
+  const unknown = isStrict ? unknownName(body, kind) : undefined;
+  if (unknown !== undefined) return refuse(unknown);
+  const request = member(body, 'generateContentRequest') ?? body;
+  if (items(member(request, 'contents')).length === 0) {
+    return refuse('* GenerateContentRequest.contents: contents is not specified\n');
   }
-  if (items(member(body, 'contents')).length > 0) return undefined;
-  return refuse('* GenerateContentRequest.contents: contents is not specified\n');
+  const refused = refusedConversation(request, model);
+  return refused === undefined ? undefined : refuse(refused);
 }
 
-function turnFor(body: JsonValue | undefined): Turn {
-  const lastParts = items(member(items(member(body, 'contents')).at(-1), 'parts'));
-  if (lastParts.some((part) => member(part, 'functionResponse') !== undefined)) {
-    return { parts: texts(geminiAfterToolPieces), tokens: geminiTokens.afterTool };
+function turnFor(body: JsonValue | undefined, model: string, world: World): Turn {
+  const agent = agentOf(model);
+  const before = thoughts(body);
+  const made = roundsMade(body);
+  if (made >= agent.rounds) {
+    const parts = [...before, ...texts(geminiAfterToolPieces)];
+    return { parts, tokens: geminiTokens.afterTool };
   }
-  const declaration = chosenFunction(body);
-  if (declaration !== undefined) return functionTurn(declaration);
+  const declarations = chosenFunctions(body).slice(0, agent.callsAtOnce ?? 1);
+  if (declarations.length > 0) {
+    const turn = functionTurn(declarations, model, world);
+    return { ...turn, parts: [...before, ...turn.parts] };
+  }
+  if (wantsImage(body)) return { parts: [imagePart(body)], tokens: geminiTokens.image };
 
   const config = member(body, 'generationConfig');
   if (member(config, 'responseMimeType') === 'application/json') {
     const schema = member(config, 'responseJsonSchema') ?? member(config, 'responseSchema');
     const text = JSON.stringify(sampleOf(schema ?? { type: 'object' }));
-    return { parts: texts([text]), tokens: geminiTokens.structured };
+    return { parts: [...before, ...texts([text])], tokens: geminiTokens.structured };
   }
-  return { parts: texts(geminiPieces), tokens: geminiTokens.text };
+  return { parts: [...before, ...texts(geminiPieces)], tokens: geminiTokens.text };
+}
+
+/** Shown only to those who ask. */
+function thoughts(body: JsonValue | undefined): readonly JsonObject[] {
+  const thinking = member(member(body, 'generationConfig'), 'thinkingConfig');
+  if (member(thinking, 'includeThoughts') !== true) return [];
+  return geminiThoughtPieces.map((text) => ({ text, thought: true }));
 }
 
 function texts(pieces: readonly string[]): readonly JsonObject[] {
   return pieces.map((text) => ({ text }));
 }
 
-/** The first function the request allows; none where its mode is NONE. */
-function chosenFunction(body: JsonValue | undefined): JsonValue | undefined {
+/** The functions the request allows; none where its mode is NONE. */
+function chosenFunctions(body: JsonValue | undefined): readonly JsonValue[] {
   const calling = member(member(body, 'toolConfig'), 'functionCallingConfig');
-  if (member(calling, 'mode') === 'NONE') return undefined;
+  if (member(calling, 'mode') === 'NONE') return [];
   const declared = items(member(body, 'tools'))
     .flatMap((tool) => items(member(tool, 'functionDeclarations')))
     .filter((declaration) => typeof member(declaration, 'name') === 'string');
-  const allowed = items(member(calling, 'allowedFunctionNames'))[0];
-  return declared.find((declaration) => member(declaration, 'name') === allowed) ?? declared[0];
+  const allowed = items(member(calling, 'allowedFunctionNames'));
+  const chosen = declared.filter((declaration) =>
+    allowed.some((name) => name === member(declaration, 'name')),
+  );
+  return chosen.length > 0 ? chosen : declared;
 }
 
-function functionTurn(declaration: JsonValue): Turn {
-  const schema = member(declaration, 'parametersJsonSchema') ?? member(declaration, 'parameters');
-  const args = sampleOf(schema ?? { type: 'object' });
-  const functionCall = { name: member(declaration, 'name') ?? '', args };
+/**
+ * The calls, of which the first is signed. The agents among Gemini 3 give their calls ids; all
+ * others leave it to names and order.
+ */
+function functionTurn(declarations: readonly JsonValue[], model: string, world: World): Turn {
+  const { isSealed } = agentOf(model);
+  const hasIds = isSealed && model.includes('gemini-3');
+  const parts = declarations.map((declaration, index): JsonObject => {
+    const schema = member(declaration, 'parametersJsonSchema') ?? member(declaration, 'parameters');
+    const args = sampleOf(schema ?? { type: 'object' });
+    const call = { name: member(declaration, 'name') ?? '', args };
+    const functionCall = hasIds ? { id: counted('call', world), ...call } : call;
+    if (index > 0) return { functionCall };
+    return { functionCall, thoughtSignature: isSealed ? callSeal(call) : thoughtSignature };
+  });
   return {
-    parts: [{ functionCall, thoughtSignature }],
+    parts,
     tokens: geminiTokens.functionCall,
     finishMessage: 'Model generated function call(s).',
   };
 }
 
+/** Whole answers have the pieces of one text in one part. */
 function wholeReply(turn: Turn, body: JsonValue | undefined): JsonObject {
-  const text = turn.parts.map((part) => member(part, 'text') ?? '').join('');
-  const parts = text === '' ? turn.parts : [{ text }];
   const { finishMessage } = turn;
   const end = { finishReason: 'STOP', ...(finishMessage === undefined ? {} : { finishMessage }) };
+  const parts = joinedTexts(turn.parts);
   return { candidates: candidates(parts, body, end), usageMetadata: usage(turn.tokens, 1) };
+}
+
+function joinedTexts(parts: readonly JsonObject[]): readonly JsonObject[] {
+  const joined: JsonObject[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    const isMore = isText(part) && isText(last) && member(part, 'thought') === last?.thought;
+    if (isMore) joined.splice(-1, 1, { ...last, text: `${last?.text}${member(part, 'text')}` });
+    else joined.push(part);
+  }
+  return joined;
+}
+
+function isText(part: JsonObject | undefined): boolean {
+  return typeof member(part, 'text') === 'string';
 }
 
 /**

@@ -61,7 +61,7 @@ function callModel({ path, query, body }: Asked, colon: number, world: World): S
     case 'streamGenerateContent':
       return contentScript(model, body, query.get('alt') === 'sse' ? 'sse' : 'array', world);
     case 'countTokens':
-      return refuseContents(body) ?? json(200, tokenCount);
+      return refuseContents(body, model, 'count') ?? json(200, tokenCount);
     default:
       return unknownModel(model, action);
   }

@@ -1,9 +1,17 @@
 /** `POST /v1/chat/completions` as OpenAI answers it: one turn, spoken whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { agentOf } from './agent.ts';
 import { type Voice, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
+import { refusedConversation, roundsMade } from './openai-rules.ts';
 import { counted, type World } from './provider.ts';
-import { chatAfterToolPieces, chatMarks, chatPieces, chatTokens } from './recordings.ts';
+import {
+  chatAfterToolPieces,
+  chatMarks,
+  chatPieces,
+  chatTokens,
+  reasoningPieces,
+} from './recordings.ts';
 import { sampleOf } from './schema-sample.ts';
 import { json, type Script, sse } from './scripts.ts';
 
@@ -43,6 +51,10 @@ function refuseMessages(body: JsonValue | undefined): Script | undefined {
     const message = "Missing required parameter: 'messages'.";
     return openaiError(400, message, { param: 'messages', code: 'missing_required_parameter' });
   }
+  // Of a model that only a test knows, a test may want to see go up what it likes.
+  const isStrict = /^(?:gpt|deepseek)|-agent-/.test(String(member(body, 'model')));
+  const refused = isStrict ? refusedConversation(body) : undefined;
+  if (refused !== undefined) return openaiError(400, refused.message, { param: refused.param });
   if (messages.length > 0) return undefined;
   return openaiError(
     400,
@@ -62,12 +74,21 @@ function choiceCount(body: JsonValue | undefined): number {
 }
 
 function turnFor(body: JsonValue | undefined, world: World): Turn {
+  const turn = plainTurn(body, world);
+  return String(member(body, 'model')).startsWith('deepseek') ? withThoughts(turn) : turn;
+}
+
+function plainTurn(body: JsonValue | undefined, world: World): Turn {
+  const agent = agentOf(String(member(body, 'model')));
   const role = member(items(member(body, 'messages')).at(-1), 'role');
-  if (role === 'tool' || role === 'function') {
+  const hasResult = role === 'tool' || role === 'function';
+  if (hasResult && roundsMade(body) >= agent.rounds) {
     return textTurn(chatAfterToolPieces, chatTokens.afterTool);
   }
-  const tool = chosenTool(body);
-  if (tool !== undefined) return toolTurn(tool, counted('call_', world));
+  const tools = chosenTools(body).slice(0, agent.callsAtOnce ?? 1);
+  if (tools.length > 0) {
+    return toolTurn(tools.map((tool) => ({ tool, id: counted('call_', world) })));
+  }
 
   const format = member(body, 'response_format');
   if (member(format, 'type') === 'json_schema') {
@@ -80,15 +101,28 @@ function turnFor(body: JsonValue | undefined, world: World): Turn {
   return textTurn(chatPieces, chatTokens.text);
 }
 
-/** The function the request forces, or the first it offers; none where it forbids them. */
-function chosenTool(body: JsonValue | undefined): JsonValue | undefined {
+/** As DeepSeek thinks aloud, before it says anything. */
+function withThoughts(turn: Turn): Turn {
+  const [first = {}, ...rest] = turn.deltas;
+  const thoughts = reasoningPieces.map((reasoning_content) => ({ reasoning_content }));
+  return {
+    ...turn,
+    deltas: [{ role: 'assistant', content: null }, ...thoughts, first, ...rest],
+    message: { ...turn.message, reasoning_content: reasoningPieces.join('') },
+  };
+}
+
+/** The function the request forces, or all it offers; none where it forbids them. */
+function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {
   const choice = member(body, 'tool_choice');
-  if (choice === 'none') return undefined;
+  if (choice === 'none') return [];
   const functions = items(member(body, 'tools'))
-    .map((tool) => member(tool, 'function'))
+    .map((tool) => member(tool, 'function') ?? null)
     .filter((tool) => typeof member(tool, 'name') === 'string');
   const forced = member(member(choice, 'function'), 'name');
-  return functions.find((tool) => member(tool, 'name') === forced) ?? functions[0];
+  const chosen = functions.filter((tool) => member(tool, 'name') === forced);
+  if (chosen.length > 0) return chosen;
+  return member(body, 'parallel_tool_calls') === false ? functions.slice(0, 1) : functions;
 }
 
 function textTurn(pieces: readonly string[], tokens: Turn['tokens']): Turn {
@@ -104,25 +138,34 @@ function textTurn(pieces: readonly string[], tokens: Turn['tokens']): Turn {
   };
 }
 
-function toolTurn(tool: JsonValue, id: string): Turn {
-  const name = member(tool, 'name') ?? '';
-  const written = JSON.stringify(sampleOf(member(tool, 'parameters') ?? { type: 'object' }));
-  const call = (text: string): JsonObject => ({
-    id,
+interface Called {
+  readonly tool: JsonValue;
+  readonly id: string;
+}
+
+/** A call's arguments come in pieces, one call after the other. */
+function toolTurn(calls: readonly Called[]): Turn {
+  const written = calls.map(({ tool }) =>
+    JSON.stringify(sampleOf(member(tool, 'parameters') ?? { type: 'object' })),
+  );
+  const call = (index: number, text: string): JsonObject => ({
+    id: calls[index]?.id ?? '',
     type: 'function',
-    function: { name, arguments: text },
+    function: { name: member(calls[index]?.tool, 'name') ?? '', arguments: text },
   });
+  const deltas = written.flatMap((text, index) => [
+    { tool_calls: [{ index, ...call(index, '') }] },
+    ...fragments(text).map((piece) => ({
+      tool_calls: [{ index, function: { arguments: piece } }],
+    })),
+  ]);
+  const [first, ...rest] = deltas;
   return {
-    deltas: [
-      { role: 'assistant', content: null, tool_calls: [{ index: 0, ...call('') }], refusal: null },
-      ...fragments(written).map((text) => ({
-        tool_calls: [{ index: 0, function: { arguments: text } }],
-      })),
-    ],
+    deltas: [{ role: 'assistant', content: null, ...first, refusal: null }, ...rest],
     message: {
       role: 'assistant',
       content: null,
-      tool_calls: [call(written)],
+      tool_calls: written.map((text, index) => call(index, text)),
       refusal: null,
       annotations: [],
     },

@@ -1,5 +1,6 @@
 /** `POST /v1/images/generations` as OpenAI answers it, with pictures that decode. */
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import { bigBase64, bigImageBytes } from './big-base64.ts';
 import { type Voice, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import { gradientPng } from './png.ts';
@@ -8,7 +9,6 @@ import { imageTokens } from './recordings.ts';
 import { json, type Script } from './scripts.ts';
 
 const largestSide = 1024;
-const mebibyte = 1024 * 1024;
 
 /** Where a picture answered as a URL can be fetched from this server. */
 export const picturePath = '/files/images/';
@@ -23,8 +23,8 @@ export function imagesScript(body: JsonValue | undefined, world: World, origin: 
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
-  const megabytes = /^image-(\d{1,4})mb$/.exec(model)?.[1];
-  if (megabytes !== undefined) return bigImages(Number(megabytes), body, world);
+  const bigBytes = bigImageBytes(model);
+  if (bigBytes !== undefined) return bigImages(bigBytes, body, world);
 
   const voice: Voice = {
     error: openaiFailure,
@@ -97,30 +97,22 @@ function base64(model: string, body: JsonValue | undefined, world: World): Scrip
   });
 }
 
-function bigImages(megabytes: number, body: JsonValue | undefined, world: World): Script {
+function bigImages(base64Bytes: number, body: JsonValue | undefined, world: World): Script {
   return {
     headers: { 'content-type': 'application/json' },
-    chunks: bigReply(megabytes * mebibyte, body, world.createdAtSeconds),
+    chunks: bigReply(base64Bytes, body, world.createdAtSeconds),
   };
 }
 
-/** A picture that decodes, followed by zeros up to the size asked for: decoders stop at its end. */
 function* bigReply(
   base64Bytes: number,
   body: JsonValue | undefined,
   created: number,
 ): Generator<string | Uint8Array> {
-  const picture = gradientPng(64, 64);
-  const padded = Buffer.concat([picture, Buffer.alloc((3 - (picture.length % 3)) % 3)]);
-  const start = padded.toString('base64').slice(0, base64Bytes);
-  const zeros = Buffer.alloc(65_536, 'A');
-
   yield `{"created":${created},"data":[`;
   for (let image = 0; image < imageCount(body); image++) {
-    yield `${image === 0 ? '' : ','}{"b64_json":"${start}`;
-    for (let left = base64Bytes - start.length; left > 0; left -= zeros.length) {
-      yield zeros.subarray(0, left);
-    }
+    yield `${image === 0 ? '' : ','}{"b64_json":"`;
+    yield* bigBase64(base64Bytes);
     yield '"}';
   }
   yield `],"usage":${JSON.stringify(usage(body))}}`;

@@ -40,6 +40,9 @@ export const chatTokens = {
   structured: [83, 32],
 } as const;
 
+/** A thought as compatible servers stream it in `reasoning_content`. */
+export const reasoningPieces: readonly string[] = ['The user', ' greets', ' me', '.'];
+
 /** The members that stand beside every chat answer. */
 export const chatMarks: JsonObject = {
   service_tier: 'default',
@@ -78,7 +81,14 @@ export const geminiTokens = {
   afterTool: [91, 12, 0],
   functionCall: [49, 15, 48],
   structured: [21, 32, 0],
+  image: [7, 1290, 0],
 } as const;
+
+/** A thought as Google shows it where it was asked to. */
+export const geminiThoughtPieces: readonly string[] = [
+  '**Greeting the user**\n\n',
+  'A friendly answer will do.\n',
+];
 
 /** Google's sealed thoughts: a caller has to send them back byte for byte. */
 export const thoughtSignature: string =

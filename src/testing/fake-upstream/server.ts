@@ -1,9 +1,10 @@
 /**
- * A real HTTP server that behaves like OpenAI and like Google, playing recorded traffic, or scripts
- * queued by a test. It listens on 127.0.0.1 only and holds no process open.
+ * A real HTTP server that behaves like OpenAI, like Google and like Anthropic, playing recorded
+ * traffic, or scripts queued by a test. It listens on 127.0.0.1 only and holds no process open.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { anthropic } from './anthropic.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { type Exchange, openExchange, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
@@ -34,6 +35,8 @@ export interface FakeUpstream {
   readonly openaiBaseUrl: string;
   /** For a channel of the gemini dialect: `http://127.0.0.1:1234/v1beta`. */
   readonly geminiBaseUrl: string;
+  /** For a channel of the anthropic dialect: `http://127.0.0.1:1234/v1`. */
+  readonly anthropicBaseUrl: string;
   /** Every call since the start or the last reset, in order of arrival. */
   readonly calls: readonly RecordedCall[];
   /** Hands out each call once, oldest first; waits for one that has not come yet. */
@@ -53,8 +56,8 @@ export interface FakeUpstream {
   close(): Promise<void>;
 }
 
-// Google first: OpenAI owns every path, to refuse what nobody knows. A new provider is a new row.
-const providers: readonly Provider[] = [gemini, openai];
+// OpenAI last: it owns every path, to refuse what nobody knows. A new provider is a new row.
+const providers: readonly Provider[] = [gemini, anthropic, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
@@ -87,6 +90,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     origin,
     openaiBaseUrl: `${origin}/v1`,
     geminiBaseUrl: `${origin}/v1beta`,
+    anthropicBaseUrl: `${origin}/v1`,
     calls: log.calls,
     nextCall: log.next,
     enqueue: (...added) => {

@@ -1,0 +1,147 @@
+/**
+ * The common form of a reply: a row of events, the same for a whole reply and for a stream, in the
+ * order in which the model produced it.
+ */
+import type { JsonObject } from '../json.ts';
+import type { Usage } from '../money.ts';
+import type { Opaque } from './opaque.ts';
+
+/**
+ * A piece of a reply. `choice` is the candidate's index from 0. A reader gives exactly one `finish`
+ * a choice, behind all its content, and `usage` with all that is known so far: the last counts.
+ */
+export type ContentEvent =
+  /** First, where the upstream says who it is. */
+  | { readonly type: 'start'; readonly id: string | undefined; readonly model: string | undefined }
+  /** A piece of visible text; an empty one only carries its opaque data. */
+  | TextEvent<'text'>
+  /** A piece of thought; an empty one only carries the signature of the thoughts before it. */
+  | TextEvent<'reasoning'>
+  /** A piece of the model's own refusal. */
+  | TextEvent<'refusal'>
+  | ToolCallBegin
+  /** More of the arguments' JSON text. */
+  | {
+      readonly type: 'tool_arguments';
+      readonly choice: number;
+      readonly call: number;
+      readonly text: string;
+    }
+  /** The call is whole. */
+  | { readonly type: 'tool_end'; readonly choice: number; readonly call: number }
+  /** An image or a sound the model made. */
+  | {
+      readonly type: 'media';
+      readonly choice: number;
+      readonly mimeType: string;
+      /** Base64. */
+      readonly data: string;
+      readonly opaque?: Opaque | undefined;
+    }
+  | {
+      readonly type: 'logprobs';
+      readonly choice: number;
+      readonly tokens: readonly TokenLogprob[];
+    }
+  /** Where the text found what it says. */
+  | {
+      readonly type: 'citations';
+      readonly choice: number;
+      readonly citations: readonly Citation[];
+    }
+  /** What a provider alone says, for a caller who knows that provider: ratings, server tools. */
+  | {
+      readonly type: 'own';
+      readonly choice: number;
+      readonly provider: string;
+      readonly name: string;
+      readonly value: JsonObject | readonly JsonObject[];
+    }
+  | {
+      readonly type: 'finish';
+      readonly choice: number;
+      readonly reason: FinishReason;
+      /** The upstream's own word, where ours does not say it all. */
+      readonly native?: string | undefined;
+      /** The upstream's explanation. */
+      readonly message?: string | undefined;
+    }
+  | { readonly type: 'usage'; readonly usage: ReplyUsage }
+  /** The prompt was blocked: a definite answer without candidates, not a fault. */
+  | {
+      readonly type: 'blocked';
+      /** The provider's own word: `SAFETY`, `PROHIBITED_CONTENT`. */
+      readonly reason: string;
+      readonly message: string | undefined;
+    }
+  /**
+   * The upstream answered, and billed, what no caller could use: told as a failure.
+   * `upstream_unusable_output`, `upstream_empty_response`.
+   */
+  | { readonly type: 'unusable'; readonly reason: string };
+
+/** A piece of text of one kind. */
+export interface TextEvent<Kind extends string> {
+  readonly type: Kind;
+  readonly choice: number;
+  readonly text: string;
+  readonly opaque?: Opaque | undefined;
+}
+
+/** A call begins. */
+export interface ToolCallBegin {
+  readonly type: 'tool_begin';
+  readonly choice: number;
+  /** Which call of its choice: from 0, without holes, over the whole choice. */
+  readonly call: number;
+  /** Never empty; made up where the upstream gives none. */
+  readonly id: string;
+  readonly name: string;
+  /** The JSON text of the arguments so far: all of it, or nothing yet. */
+  readonly arguments: string;
+  readonly opaque?: Opaque | undefined;
+}
+
+/**
+ * Why a choice ended. `other` is an end without a name that all share: it has output, and its word
+ * stands in `native`.
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
+
+/** How probable a token was, and what else could have stood there. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly top: readonly { readonly token: string; readonly logprob: number }[];
+}
+
+/** A source; offsets count UTF-16 units of the choice's visible text, end exclusive. */
+export interface Citation {
+  readonly url: string;
+  readonly title: string | undefined;
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+}
+
+/** The figures of a reply; undefined is what the upstream did not say. */
+export interface ReplyUsage {
+  /** The cached ones among them. */
+  readonly inputTokens: number;
+  /** The reasoning ones among them. */
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number | undefined;
+  readonly cacheWriteTokens: number | undefined;
+  readonly reasoningTokens: number | undefined;
+  readonly audioInputTokens: number | undefined;
+  readonly audioOutputTokens: number | undefined;
+}
+
+/** The figures as a charge reads them. */
+export function chargeableUsage(usage: ReplyUsage): Usage {
+  return {
+    inputTokens: usage.inputTokens,
+    cachedInputTokens: usage.cachedInputTokens ?? 0,
+    outputTokens: usage.outputTokens,
+    images: 0,
+  };
+}

@@ -1,0 +1,35 @@
+/** Makes one schema of several. */
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { namesOf, propertiesOf } from './members.ts';
+
+/** One schema in place of several that hold at once. Where two differ, the last counts. */
+export function mergedSchema(parts: readonly JsonObject[]): JsonObject {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  const merged = Object.fromEntries(parts.flatMap((part) => Object.entries(part)));
+  const properties = [...joinedProperties(parts)].map(([name, schemas]): [string, JsonValue] => {
+    const [schema = {}, ...others] = schemas;
+    return [name, others.length === 0 ? schema : { allOf: schemas }];
+  });
+  const required = [...new Set(parts.flatMap((part) => namesOf(part, 'required')))];
+  return {
+    ...merged,
+    ...(properties.length > 0 ? { properties: Object.fromEntries(properties) } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+/** What several schemas say of each property, each saying once. */
+export function joinedProperties(
+  parts: readonly JsonObject[],
+): ReadonlyMap<string, readonly JsonObject[]> {
+  const found = new Map<string, Set<JsonObject>>();
+  for (const part of parts) {
+    for (const [name, schema] of propertiesOf(part)) {
+      const known = found.get(name);
+      if (known === undefined) found.set(name, new Set([schema]));
+      else known.add(schema);
+    }
+  }
+  return new Map([...found].map(([name, schemas]) => [name, [...schemas]]));
+}

@@ -1,0 +1,144 @@
+/**
+ * Between JSON Schema and the subset of OpenAPI 3.0 that Gemini's older `parameters` and
+ * `responseSchema` take (TRANSLATION §6.6).
+ */
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { newFlattening, newSchemaRoom, type SchemaRoom, type Trail } from './flatten.ts';
+import { inSubset } from './subset.ts';
+import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
+
+/** A schema in Google's subset. */
+export interface OpenApiSchema {
+  readonly schema: JsonObject;
+  /** Something had to be left out, cut, or said in a description. */
+  readonly changed: boolean;
+}
+
+/**
+ * The schema in Google's subset. Unknown keywords are left out, never refused: callers' tools are
+ * full of them. References are put in place; one that leads back to itself becomes an object.
+ *
+ * @param room shared by the schemas of one request
+ */
+export function toOpenApiSchema(
+  schema: JsonObject,
+  room: SchemaRoom = newSchemaRoom(),
+): OpenApiSchema {
+  const flattening = newFlattening(schema, room);
+  let changed = false;
+  const write = (inner: JsonObject, trail: Trail): Changed<Trail> => {
+    const flat = flattening.flat(inner, trail);
+    const written = inSubset(flat.schema);
+    if (!flat.isWhole || !written.isWhole) changed = true;
+    return { schema: written.schema, context: flat.trail };
+  };
+  const fill = (inner: JsonObject): JsonObject => {
+    if (!isEmpty(member(inner, 'items'))) return inner;
+    changed = true;
+    return { ...inner, items: { type: 'STRING' } };
+  };
+  const converted = mapSchema(mapSchemaIn(schema, { references: [], depth: 0 }, write), fill);
+  return { schema: converted, changed };
+}
+
+/** Google demands to know what an array holds. */
+function isEmpty(value: JsonValue | undefined): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** The schema as JSON Schema, whatever its spelling and case. */
+export function fromOpenApiSchema(schema: JsonObject): JsonObject {
+  return mapSchema(schema, (inner) => {
+    const entries = Object.entries(inner).flatMap(([name, value]) => entryOf(spelled(name), value));
+    const { nullable, ...plain } = Object.fromEntries(entries);
+    return nullable === true ? orNull(withNumbers(plain)) : withNumbers(plain);
+  });
+}
+
+/** Members whose value may well be null; elsewhere protobuf's null is nothing said. */
+const data: ReadonlySet<string> = new Set(['default', 'const']);
+
+function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][] {
+  if (value === null && !data.has(name)) return [];
+  switch (name) {
+    case 'example':
+    case 'propertyOrdering':
+      return [];
+    case 'type':
+      return typeEntry(value);
+    case 'format':
+      return value === 'enum' ? [] : [[name, value]];
+    case '$ref':
+      return [[name, typeof value === 'string' ? value.replace(/^#\/defs\//, '#/$defs/') : value]];
+    default:
+      return [[name, numeric.has(name) ? asNumber(value) : value]];
+  }
+}
+
+/** Google takes both spellings everywhere, and its `$defs` lose their `$`. */
+function spelled(name: string): string {
+  if (name === 'defs' || name === 'ref') return `$${name}`;
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** In the order of protobuf's numbers, which it takes in place of the names. */
+const typeNumbers: readonly string[] = [
+  'unspecified',
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'array',
+  'object',
+  'null',
+];
+
+function typeEntry(value: JsonValue): readonly [string, JsonValue][] {
+  if (Array.isArray(value)) return [['type', items(value).map(lowerCased)]];
+  const said = typeof value === 'number' ? (typeNumbers[value] ?? value) : value;
+  const type = lowerCased(said);
+  return type === 'unspecified' ? [] : [['type', type]];
+}
+
+function lowerCased(value: JsonValue): JsonValue {
+  return typeof value === 'string' ? value.toLowerCase().replace(/^type_/, '') : value;
+}
+
+/** Google writes int64 as text. */
+const numeric: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+]);
+
+function asNumber(value: JsonValue): JsonValue {
+  const isNumber = typeof value === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value);
+  return isNumber ? Number(value) : value;
+}
+
+/** Google's enums are text even where the type is a number. */
+function withNumbers(schema: JsonObject): JsonObject {
+  const type = member(schema, 'type');
+  const values = member(schema, 'enum');
+  if ((type !== 'integer' && type !== 'number') || values === undefined) return schema;
+  return { ...schema, enum: items(values).map(asNumber) };
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  const { $ref: reference, ...rest } = schema;
+  const nullType: JsonObject = { type: 'null' };
+  if (reference !== undefined) return { ...rest, anyOf: [{ $ref: reference }, nullType] };
+  const { type, enum: values, anyOf: alternatives } = schema;
+  const anyOf = alternatives === undefined ? [] : items(alternatives);
+  return {
+    ...schema,
+    ...(typeof type === 'string' && type !== 'null' ? { type: [type, 'null'] } : {}),
+    ...(values === undefined ? {} : { enum: [...new Set([...items(values), null])] }),
+    ...(anyOf.length === 0 ? {} : { anyOf: [...anyOf, nullType] }),
+  };
+}

@@ -1,0 +1,85 @@
+/** Which properties an object may have, wherever in a schema they are said. */
+import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import { namesOf, propertiesOf, referredTo, schemasOf } from './members.ts';
+import { joinedProperties, mergedSchema } from './merge.ts';
+
+/**
+ * How much more may be looked at. A tool's alternatives are few and flat; a hostile schema's
+ * multiply without end, and so do tools with such schemas.
+ */
+export interface ShapeRoom {
+  /** Each counts as often as it is joined with others. */
+  properties: number;
+}
+
+/** Room for all tools of one request. */
+export function newShapeRoom(): ShapeRoom {
+  return { properties: 300_000 };
+}
+
+/** How much text may be compared to find alternatives that are the same. */
+const mostCompared = 100_000;
+
+/**
+ * `properties` and `required` of a schema, with those of its reference, its `allOf` and its
+ * alternatives. Of the alternatives, only what all of them require is required.
+ */
+export function objectShape(root: JsonObject, room: ShapeRoom): JsonObject {
+  let compared = 0;
+
+  const shapeOf = (schema: JsonObject, trail: readonly string[]): JsonObject => {
+    const properties = [...propertiesOf(schema)];
+    room.properties -= 1 + properties.length;
+    if (room.properties < 0) return {};
+    const { $ref: reference } = schema;
+    const isNew = typeof reference === 'string' && !trail.includes(reference);
+    const target = isNew ? referredTo(root, reference) : undefined;
+    const inside = isNew ? [...trail, reference] : trail;
+    const inner = (part: JsonObject): JsonObject => {
+      const found = shapeOf(part, inside);
+      room.properties -= Object.keys(member(found, 'properties') ?? {}).length;
+      return found;
+    };
+    const all = [...(target === undefined ? [] : [target]), ...schemasOf(schema, 'allOf')];
+    const any = [...schemasOf(schema, 'anyOf'), ...schemasOf(schema, 'oneOf')];
+    const own = shape(properties, namesOf(schema, 'required'));
+    const shapes = [...all.map(inner), eitherShape(any.map(inner), distinct), own];
+    return mergedSchema(shapes.filter(saysSomething));
+  };
+
+  const distinct = (schemas: readonly JsonObject[]): readonly JsonObject[] => {
+    if (schemas.length < 2 || compared > mostCompared) return schemas;
+    const byText = new Map(schemas.map((schema) => [JSON.stringify(schema), schema]));
+    for (const text of byText.keys()) compared += text.length;
+    return [...byText.values()];
+  };
+
+  return shapeOf(root, []);
+}
+
+function saysSomething({ properties, required }: JsonObject): boolean {
+  return properties !== undefined || required !== undefined;
+}
+
+function eitherShape(
+  shapes: readonly JsonObject[],
+  distinct: (schemas: readonly JsonObject[]) => readonly JsonObject[],
+): JsonObject {
+  const properties = [...joinedProperties(shapes)].map(([name, schemas]): [string, JsonValue] => {
+    const [only = {}, ...others] = distinct(schemas);
+    return [name, others.length === 0 ? only : { anyOf: [only, ...others] }];
+  });
+  const [first, ...rest] = shapes.map((shape) => new Set(namesOf(shape, 'required')));
+  const required = [...(first ?? [])].filter((name) => rest.every((names) => names.has(name)));
+  return shape(properties, required);
+}
+
+function shape(
+  properties: readonly (readonly [string, JsonValue])[],
+  required: readonly string[],
+): JsonObject {
+  return {
+    ...(properties.length > 0 ? { properties: Object.fromEntries(properties) } : {}),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}

@@ -1,0 +1,170 @@
+/** Writes one schema in the words of Google's OpenAPI subset (TRANSLATION §6.6, rules 3 to 5). */
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { withNotes } from './describe.ts';
+import { namesOf, propertiesOf, schemasOf } from './members.ts';
+
+/** A schema of the subset whose inner schemas are still to be written. */
+export interface Written {
+  readonly schema: JsonObject;
+  /** False where something had to be left out. */
+  readonly isWhole: boolean;
+}
+
+/** @param schema without references, `allOf`, `oneOf`, `const` and lists of types */
+export function inSubset(schema: JsonObject): Written {
+  const type = typeName(schema);
+  const members = Object.entries(schema).flatMap(([name, value]): [string, JsonValue][] => {
+    const written = scalars.get(name)?.(value, type);
+    return written === undefined ? [] : [[name, written]];
+  });
+  const values = enumOf(schema, type);
+  const alternatives = schemasOf(schema, 'anyOf');
+  const plain = {
+    ...(type === undefined ? {} : { type }),
+    ...Object.fromEntries(members),
+    ...(values.length > 0 ? { enum: values } : {}),
+    ...(alternatives.length > 0 ? { anyOf: alternatives } : {}),
+    ...(type === 'OBJECT' ? objectMembers(schema) : {}),
+    ...(type === 'ARRAY' ? { items: itemsOf(schema) } : {}),
+  };
+  return { schema: withNotes(plain, notesOf(schema, values)), isWhole: isWhole(schema, plain) };
+}
+
+const types: ReadonlyMap<string, string> = new Map(
+  ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'].map((type) => [
+    type.toLowerCase(),
+    type,
+  ]),
+);
+
+function typeName(schema: JsonObject): string | undefined {
+  const type = member(schema, 'type');
+  if (typeof type === 'string') return types.get(type.toLowerCase());
+  const said = (name: string): boolean => member(schema, name) !== undefined;
+  if (said('properties') || isJsonObject(member(schema, 'additionalProperties'))) return 'OBJECT';
+  if (said('items') || said('prefixItems')) return 'ARRAY';
+  const values = items(member(schema, 'enum'));
+  if (values.length > 0) return typeOfAll(values);
+  return said('pattern') || said('minLength') || said('maxLength') ? 'STRING' : undefined;
+}
+
+function typeOfAll(values: readonly JsonValue[]): string | undefined {
+  if (values.every((value) => typeof value === 'string')) return 'STRING';
+  if (values.every((value) => typeof value === 'boolean')) return 'BOOLEAN';
+  if (values.every((value) => Number.isInteger(value))) return 'INTEGER';
+  return values.every((value) => typeof value === 'number') ? 'NUMBER' : undefined;
+}
+
+type Scalar = (value: JsonValue, type: string | undefined) => JsonValue | undefined;
+
+const text: Scalar = (value) => (typeof value === 'string' ? value : undefined);
+
+/** Of schemas of these types only: Google refuses what does not belong to the type. */
+function of(owners: readonly string[], read: Scalar): Scalar {
+  return (value, type) => (owners.includes(type ?? '') ? read(value, type) : undefined);
+}
+
+/** Google writes int64 as text. */
+const count: Scalar = (value) => {
+  if (typeof value === 'string' && /^\d{1,18}$/.test(value)) return value;
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : undefined;
+};
+
+const number: Scalar = (value) => (typeof value === 'number' ? value : undefined);
+
+const formats: ReadonlyMap<string, readonly string[]> = new Map([
+  ['STRING', ['enum', 'date-time']],
+  ['NUMBER', ['float', 'double']],
+  ['INTEGER', ['int32', 'int64']],
+]);
+
+const format: Scalar = (value, type) =>
+  typeof value === 'string' && formats.get(type ?? '')?.includes(value) ? value : undefined;
+
+const scalars: ReadonlyMap<string, Scalar> = new Map([
+  ['title', text],
+  ['description', text],
+  ['nullable', (value) => (value === true ? true : undefined)],
+  ['format', format],
+  ['pattern', of(['STRING'], text)],
+  ['minLength', of(['STRING'], count)],
+  ['maxLength', of(['STRING'], count)],
+  ['minimum', of(['NUMBER', 'INTEGER'], number)],
+  ['maximum', of(['NUMBER', 'INTEGER'], number)],
+  ['minItems', of(['ARRAY'], count)],
+  ['maxItems', of(['ARRAY'], count)],
+  ['minProperties', of(['OBJECT'], count)],
+  ['maxProperties', of(['OBJECT'], count)],
+]);
+
+/** Google knows enums of text only, and no empty text in them. */
+function enumOf(schema: JsonObject, type: string | undefined): readonly string[] {
+  const values = namesOf(schema, 'enum').filter((value) => value !== '');
+  return type === 'STRING' ? [...new Set(values)] : [];
+}
+
+function objectMembers(schema: JsonObject): JsonObject {
+  const properties = propertiesOf(schema);
+  if (properties.size === 0) return {};
+  const required = [...new Set(namesOf(schema, 'required'))].filter((name) => properties.has(name));
+  const order = namesOf(schema, 'propertyOrdering').filter((name) => properties.has(name));
+  return {
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 ? { required } : {}),
+    propertyOrdering: order.length > 0 ? order : [...properties.keys()],
+  };
+}
+
+/** A tuple's elements may be any of its schemas. */
+function itemsOf(schema: JsonObject): JsonObject {
+  const one = member(schema, 'items');
+  if (isJsonObject(one)) return one;
+  const tuple = [...schemasOf(schema, 'prefixItems'), ...schemasOf(schema, 'items')];
+  const [only = {}, ...others] = tuple;
+  return others.length === 0 ? only : { anyOf: tuple };
+}
+
+function notesOf(schema: JsonObject, written: readonly string[]): readonly string[] {
+  const values = items(member(schema, 'enum'));
+  const isLost = values.length > 0 && written.length === 0;
+  return [
+    ...(isLost ? [`one of: ${values.map((value) => JSON.stringify(value)).join(', ')}`] : []),
+    ...bound(schema, 'exclusiveMinimum', 'greater than'),
+    ...bound(schema, 'exclusiveMaximum', 'less than'),
+  ];
+}
+
+function bound(schema: JsonObject, name: string, words: string): readonly string[] {
+  const value = member(schema, name);
+  return typeof value === 'number' ? [`${words} ${value}`] : [];
+}
+
+/** What demands nothing of a value and tells the model nothing. */
+const silent: ReadonlySet<string> = new Set([
+  '$schema',
+  '$id',
+  '$anchor',
+  '$comment',
+  '$defs',
+  'definitions',
+  'strict',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
+
+function isWhole(schema: JsonObject, written: JsonObject): boolean {
+  return Object.entries(schema).every(([name, value]) => {
+    if (silent.has(name) || name.startsWith('x-') || saysNothing(name, value)) return true;
+    const kept = member(written, name);
+    return Array.isArray(value) ? items(kept).length === value.length : kept !== undefined;
+  });
+}
+
+function saysNothing(name: string, value: JsonValue): boolean {
+  if (name === 'additionalProperties') return value === true;
+  if (value === false) return name !== 'default' && name !== 'items' && name !== 'not';
+  const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;
+  if (name === 'properties') return isEmpty;
+  return Array.isArray(value) && value.length === 0;
+}

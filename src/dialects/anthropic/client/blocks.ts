@@ -1,0 +1,257 @@
+/**
+ * Turns Anthropic's content blocks into events, one block at a time: the same for a whole reply and
+ * for a stream (TRANSLATION §5.2, §7.3).
+ */
+import { madeUpCallId } from '../../../canonical/call-ids.ts';
+import type { FunctionNames } from '../../../canonical/function-names.ts';
+import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../../json.ts';
+
+/** What of the request its reply is read with. */
+export interface Reading {
+  readonly names: FunctionNames;
+  /** The tool whose input is the answer's text. */
+  readonly answerTool: string | undefined;
+  readonly ids: () => string;
+}
+
+/** Reads the blocks of one reply. Blocks it does not know are kept for the end. */
+export interface BlockReader {
+  /** A block that is there at once. */
+  whole(block: JsonValue): readonly ContentEvent[];
+  open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
+  delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
+  close(index: number): readonly ContentEvent[];
+  /** Closes what is still open, and gives what only its own provider's callers understand. */
+  rest(): readonly ContentEvent[];
+  /** How many calls there were. */
+  calls(): number;
+}
+
+type OpenBlock =
+  | { readonly kind: 'text'; readonly start: number; readonly citations: Citation[] }
+  | { readonly kind: 'thinking'; signature: string }
+  | { readonly kind: 'call'; readonly call: number; readonly input: string; hasArguments: boolean }
+  | { readonly kind: 'answer'; readonly input: string; hasArguments: boolean }
+  | { readonly kind: 'own'; readonly value: Map<string, JsonValue>; json: string };
+
+/** What most events of a stream say. */
+export const nothing: readonly ContentEvent[] = Object.freeze([]);
+const choice = 0;
+
+/** A fresh one for each reply. */
+export function blockReader(reading: Reading): BlockReader {
+  const blocks = new Map<number, OpenBlock>();
+  const own: JsonObject[] = [];
+  const usedIds = new Set<string>();
+  let visible = 0;
+  let calls = 0;
+
+  const text = (piece: string): readonly ContentEvent[] => {
+    visible += piece.length;
+    return piece === '' ? nothing : [{ type: 'text', choice, text: piece }];
+  };
+
+  const begin = (block: JsonValue | undefined, json: string): ContentEvent => {
+    const said = word(block, 'id');
+    const id = said === '' || usedIds.has(said) ? madeUpCallId(reading.ids) : said;
+    usedIds.add(id);
+    const name = reading.names.caller(word(block, 'name'));
+    calls += 1;
+    return { type: 'tool_begin', choice, call: calls - 1, id, name, arguments: json };
+  };
+
+  const open = (index: number, block: JsonValue | undefined): readonly ContentEvent[] => {
+    const left = blocks.has(index) ? close(index) : nothing;
+    const { opened, events } = opening(block);
+    blocks.set(index, opened);
+    return left.length === 0 ? events : [...left, ...events];
+  };
+
+  const opening = (
+    block: JsonValue | undefined,
+  ): { readonly opened: OpenBlock; readonly events: readonly ContentEvent[] } => {
+    switch (member(block, 'type')) {
+      case 'text': {
+        const citations = items(member(block, 'citations')).flatMap(readCitation);
+        const opened: OpenBlock = { kind: 'text', start: visible, citations };
+        return { opened, events: text(word(block, 'text')) };
+      }
+      case 'thinking': {
+        const opened: OpenBlock = { kind: 'thinking', signature: word(block, 'signature') };
+        return { opened, events: thought(word(block, 'thinking')) };
+      }
+      case 'redacted_thinking': {
+        const data = word(block, 'data');
+        return { opened: { kind: 'thinking', signature: '' }, events: hidden(data) };
+      }
+      case 'tool_use': {
+        const input = inputText(block);
+        if (isAnswer(block)) {
+          return { opened: { kind: 'answer', input, hasArguments: false }, events: nothing };
+        }
+        const event = begin(block, '');
+        const opened: OpenBlock = { kind: 'call', call: calls - 1, input, hasArguments: false };
+        return { opened, events: [event] };
+      }
+      default: {
+        const value = new Map(isJsonObject(block) ? Object.entries(block) : []);
+        return { opened: { kind: 'own', value, json: '' }, events: nothing };
+      }
+    }
+  };
+
+  const isAnswer = (block: JsonValue | undefined): boolean =>
+    reading.answerTool !== undefined && word(block, 'name') === reading.answerTool;
+
+  const delta = (index: number, change: JsonValue | undefined): readonly ContentEvent[] => {
+    const block = blocks.get(index);
+    if (block?.kind === 'own') return grow(block, change);
+    switch (member(change, 'type')) {
+      case 'text_delta':
+        return text(word(change, 'text'));
+      case 'thinking_delta':
+        return thought(word(change, 'thinking'));
+      case 'signature_delta':
+        if (block?.kind === 'thinking') block.signature = word(change, 'signature');
+        return nothing;
+      case 'input_json_delta':
+        return block === undefined ? nothing : addInput(block, word(change, 'partial_json'));
+      case 'citations_delta':
+        if (block?.kind === 'text') {
+          block.citations.push(...readCitation(member(change, 'citation')));
+        }
+        return nothing;
+      default:
+        return nothing;
+    }
+  };
+
+  const addInput = (block: OpenBlock, piece: string): readonly ContentEvent[] => {
+    if (piece === '' || (block.kind !== 'call' && block.kind !== 'answer')) return nothing;
+    block.hasArguments = true;
+    if (block.kind === 'answer') return text(piece);
+    return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
+  };
+
+  const close = (index: number): readonly ContentEvent[] => {
+    const block = blocks.get(index);
+    blocks.delete(index);
+    switch (block?.kind) {
+      case undefined:
+        return nothing;
+      case 'text':
+        return cited(block.citations, block.start, visible);
+      case 'thinking':
+        return signed(block.signature);
+      case 'answer':
+        return block.hasArguments ? nothing : text(block.input);
+      case 'call': {
+        const events = block.hasArguments ? nothing : addInput(block, block.input);
+        return [...events, { type: 'tool_end', choice, call: block.call }];
+      }
+      case 'own':
+        own.push(withInput(block.value, block.json));
+        return nothing;
+    }
+  };
+
+  const whole = (block: JsonValue): readonly ContentEvent[] => {
+    if (member(block, 'type') === 'tool_use' && !isAnswer(block)) {
+      const event = begin(block, inputText(block));
+      return [event, { type: 'tool_end', choice, call: calls - 1 }];
+    }
+    const opened = open(wholeIndex, block);
+    return [...opened, ...close(wholeIndex)];
+  };
+
+  return {
+    whole,
+    open,
+    delta,
+    close,
+    rest: () => {
+      const left = [...blocks.keys()].flatMap((index) => close(index));
+      if (own.length === 0) return left;
+      return [...left, { type: 'own', choice, provider: 'anthropic', name: 'blocks', value: own }];
+    },
+    calls: () => calls,
+  };
+}
+
+/** No stream counts so: a whole block is opened and closed in one go. */
+const wholeIndex = -1;
+
+function thought(text: string): readonly ContentEvent[] {
+  return text === '' ? nothing : [{ type: 'reasoning', choice, text }];
+}
+
+function signed(data: string): readonly ContentEvent[] {
+  if (data === '') return nothing;
+  const opaque = { provider: 'anthropic', kind: 'signature', data } as const;
+  return [{ type: 'reasoning', choice, text: '', opaque }];
+}
+
+function hidden(data: string): readonly ContentEvent[] {
+  if (data === '') return nothing;
+  const opaque = { provider: 'anthropic', kind: 'encrypted', data } as const;
+  return [{ type: 'reasoning', choice, text: '', opaque }];
+}
+
+function cited(
+  citations: readonly Citation[],
+  start: number,
+  end: number,
+): readonly ContentEvent[] {
+  if (citations.length === 0) return nothing;
+  const placed = citations.map((citation) => ({ ...citation, start, end }));
+  return [{ type: 'citations', choice, citations: placed }];
+}
+
+/** Places in the caller's own documents have no address, and no counterpart elsewhere. */
+function readCitation(citation: JsonValue | undefined): readonly Citation[] {
+  const url = word(citation, 'url');
+  if (url === '') return [];
+  const title = word(citation, 'title');
+  return [{ url, title: title === '' ? undefined : title, start: undefined, end: undefined }];
+}
+
+function inputText(block: JsonValue | undefined): string {
+  return JSON.stringify(member(block, 'input') ?? {});
+}
+
+/** Blocks that are not ours to show grow all the same: by their input, and by text of any name. */
+function grow(
+  block: Extract<OpenBlock, { kind: 'own' }>,
+  change: JsonValue | undefined,
+): readonly ContentEvent[] {
+  if (member(change, 'type') === 'input_json_delta') block.json += word(change, 'partial_json');
+  else addDelta(block.value, change);
+  return nothing;
+}
+
+function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined): void {
+  for (const [name, piece] of isJsonObject(change) ? Object.entries(change) : []) {
+    if (name === 'type' || typeof piece !== 'string') continue;
+    const before = value.get(name);
+    value.set(name, typeof before === 'string' ? before + piece : piece);
+  }
+}
+
+function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObject {
+  const members = Object.fromEntries(value);
+  const input = json === '' ? undefined : parseJson(json);
+  return input === undefined ? members : { ...members, input };
+}
+
+function word(holder: JsonValue | undefined, name: string): string {
+  const value = member(holder, name);
+  return typeof value === 'string' ? value : '';
+}

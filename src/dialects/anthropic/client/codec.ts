@@ -1,0 +1,39 @@
+/** Anthropic's Messages API toward the upstream: requests, answers, and the count of tokens. */
+import { jsonText } from '../../../canonical/raw-json.ts';
+import { type JsonValue, member } from '../../../json.ts';
+import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
+import { figure } from '../../usage-figures.ts';
+import { readReply } from './read-reply.ts';
+import { readStream } from './read-stream.ts';
+import { writeRequest } from './write-request.ts';
+
+/** Writes requests to Anthropic and reads its answers. */
+export const anthropicClient: ContentClientCodec = {
+  begin: (request, target) => {
+    const { members, dropped, names, answerTool } = writeRequest(request, target);
+    const reading = { names, answerTool, ids: target.ids };
+    return {
+      body: jsonText(members),
+      dropped,
+      readReply: (reply) => readReply(reply, reading),
+      readStream: () => readStream(reading),
+    };
+  },
+};
+
+/** `POST /v1/messages/count_tokens`, which takes what counts of a request and nothing else. */
+export const anthropicTokenCounter: TokenCounter = {
+  body: (request, target) => {
+    const { members, dropped } = writeRequest(request, target);
+    const { model, messages, system, tools, tool_choice, thinking } = members;
+    const counted = { model, messages, system, tools, tool_choice, thinking };
+    return { text: jsonText(counted), dropped };
+  },
+  read: readCount,
+};
+
+function readCount(reply: JsonValue): number | undefined {
+  const isSaid = typeof member(reply, 'input_tokens') === 'number';
+  const tokens = isSaid ? figure(reply, 'input_tokens') : Number.NaN;
+  return Number.isNaN(tokens) ? undefined : tokens;
+}

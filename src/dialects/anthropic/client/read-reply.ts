@@ -1,0 +1,41 @@
+/** Reads a whole answer of Anthropic's Messages API (TRANSLATION §5.2). */
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { items, type JsonValue, member } from '../../../json.ts';
+import { anthropicReplyUsage } from '../reply-usage.ts';
+import { blockReader, type Reading } from './blocks.ts';
+import { finishEvent, readStop } from './finish.ts';
+
+/** The events of the answer. */
+export function readReply(reply: JsonValue, reading: Reading): readonly ContentEvent[] {
+  const content = member(reply, 'content');
+  const stop = readStop(reply);
+  const usage = usageEvents(member(reply, 'usage'));
+  if (!Array.isArray(content) && stop.reason === undefined) {
+    return [...usage, { type: 'unusable', reason: 'upstream_empty_response' }];
+  }
+  const blocks = blockReader(reading);
+  const shown = items(content).flatMap((block) => blocks.whole(block));
+  return [
+    startEvent(reply),
+    ...shown,
+    ...blocks.rest(),
+    finishEvent(stop, blocks.calls()),
+    ...usage,
+  ];
+}
+
+/** Who answers, from a whole reply or from the `message` of a `message_start`. */
+export function startEvent(message: JsonValue | undefined): ContentEvent {
+  return { type: 'start', id: name(message, 'id'), model: name(message, 'model') };
+}
+
+/** The figures as an event, or none where they are absent or absurd. */
+export function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
+  const figures = anthropicReplyUsage(usage);
+  return figures === undefined ? [] : [{ type: 'usage', usage: figures }];
+}
+
+function name(holder: JsonValue | undefined, of: string): string | undefined {
+  const value = member(holder, of);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,84 @@
+/** Reads a streamed answer of Anthropic's Messages API, event by event (TRANSLATION §7.3). */
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { ContentStreamReader } from '../../codec.ts';
+import { mergedUsage } from '../reply-usage.ts';
+import { blockReader, nothing, type Reading } from './blocks.ts';
+import { finishEvent, readStop, type Stop } from './finish.ts';
+import { startEvent, usageEvents } from './read-reply.ts';
+
+/** A fresh one for each reply. Events of a kind it does not know say nothing. */
+export function readStream(reading: Reading): ContentStreamReader {
+  const blocks = blockReader(reading);
+  let usage: JsonObject = {};
+  let stop: Stop = { reason: undefined, explanation: undefined };
+  let started = false;
+  let stopped = false;
+
+  const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
+    if (more === undefined || more === null) return nothing;
+    usage = mergedUsage(usage, figuresIn(more));
+    return usageEvents(usage);
+  };
+
+  /** Proxies have been seen to splice two streams: only the first says who it is. */
+  const start = (message: JsonValue | undefined): readonly ContentEvent[] => {
+    const counted = count(member(message, 'usage'));
+    if (started) return counted;
+    started = true;
+    return [startEvent(message), ...counted];
+  };
+
+  const change = (document: JsonValue): readonly ContentEvent[] => {
+    const said = readStop(member(document, 'delta'));
+    stop = {
+      reason: said.reason ?? stop.reason,
+      explanation: said.explanation ?? stop.explanation,
+    };
+    return count(member(document, 'usage'));
+  };
+
+  return {
+    read: (document) => {
+      if (stopped) return nothing;
+      switch (member(document, 'type')) {
+        case 'content_block_delta':
+          return blocks.delta(indexOf(document), member(document, 'delta'));
+        case 'content_block_start':
+          return blocks.open(indexOf(document), member(document, 'content_block'));
+        case 'content_block_stop':
+          return blocks.close(indexOf(document));
+        case 'message_start':
+          return start(member(document, 'message'));
+        case 'message_delta':
+          return change(document);
+        case 'message_stop':
+          stopped = true;
+          return nothing;
+        default:
+          return nothing;
+      }
+    },
+    end: () => [...blocks.rest(), finishEvent(stop, blocks.calls())],
+    complete: () => stopped || stop.reason !== undefined,
+  };
+}
+
+const figureNames: readonly string[] = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens_details',
+  'iterations',
+];
+
+/** What is read of the figures, so that merging an event costs the same whatever else came. */
+function figuresIn(usage: JsonValue): JsonValue {
+  return Object.fromEntries(figureNames.map((name) => [name, member(usage, name) ?? null]));
+}
+
+function indexOf(document: JsonValue): number {
+  const index = member(document, 'index');
+  return typeof index === 'number' ? index : 0;
+}

@@ -1,0 +1,131 @@
+/** Writes the parts of a turn as Anthropic's content blocks, in their order (TRANSLATION §2). */
+import { argumentsObject } from '../../../canonical/arguments.ts';
+import type { Opaque } from '../../../canonical/opaque.ts';
+import { rawJson } from '../../../canonical/raw-json.ts';
+import type {
+  MediaPart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import { writeMedia } from './write-media.ts';
+import { joined, type PartTarget, textBlock, type WrittenBlocks } from './written.ts';
+
+/**
+ * The blocks of a user's turn, results of tools first: the API wants them before all else in the
+ * message that follows the calls.
+ */
+export function writeUserParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
+  const results = parts.filter((part) => part.kind === 'tool_result');
+  const others = parts.filter((part) => part.kind !== 'tool_result');
+  const media = results.flatMap((result) => mediaBeside(result, target));
+  return joined([
+    ...results.map((result) => writeResult(result, target)),
+    ...media.map((part) => writeMedia(part, target.capabilities)),
+    ...others.map((part) => writePart(part, target)),
+  ]);
+}
+
+/**
+ * The blocks of an assistant's turn.
+ *
+ * @throws GatewayError `not_portable` for what an assistant can't say at Anthropic: images
+ */
+export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
+  return joined(
+    parts.map((part) => {
+      if (part.kind !== 'media') return writePart(part, target);
+      const sentence =
+        "This model takes no media in an assistant's message; send it as the user's.";
+      throw new GatewayError('not_portable', sentence, { param: part.at });
+    }),
+  );
+}
+
+/** The text of an instruction; it may hold nothing else. */
+export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
+  return joined(
+    parts.map((part) => {
+      if (part.kind === 'text') return writeText(part);
+      const sentence = 'A system message takes text only; send this part in a user message.';
+      throw new GatewayError('not_portable', sentence, { param: part.at });
+    }),
+  );
+}
+
+function writePart(part: Part, target: PartTarget): WrittenBlocks {
+  switch (part.kind) {
+    case 'text':
+      return writeText(part);
+    case 'reasoning':
+      return writeReasoning(part);
+    case 'media':
+      return writeMedia(part, target.capabilities);
+    case 'tool_call':
+      return writeCall(part, target);
+    case 'tool_result':
+      return writeResult(part, target);
+  }
+}
+
+function writeText({ text, cacheControl, at }: TextPart): WrittenBlocks {
+  const block = textBlock(text, cacheControl);
+  if (block !== undefined) return { blocks: [block], dropped: [] };
+  return { blocks: [], dropped: text === '' ? [] : [at] };
+}
+
+/** Anthropic takes back only thoughts that it has signed, those without text too. */
+function writeReasoning({ text, opaque, at }: ReasoningPart): WrittenBlocks {
+  if (!isAnthropic(opaque)) return { blocks: [], dropped: [at] };
+  if (opaque.kind === 'encrypted') {
+    return { blocks: [{ type: 'redacted_thinking', data: opaque.data }], dropped: [] };
+  }
+  return { blocks: [{ type: 'thinking', thinking: text, signature: opaque.data }], dropped: [] };
+}
+
+function isAnthropic(opaque: Opaque | undefined): opaque is Opaque {
+  return opaque?.provider === 'anthropic' && opaque.data !== '';
+}
+
+function writeCall(part: ToolCallPart, { names }: PartTarget): WrittenBlocks {
+  const { json, isReplaced } = argumentsObject(part.arguments);
+  const block = {
+    type: 'tool_use',
+    id: part.id,
+    name: names.upstream(part.name),
+    input: rawJson(json),
+    cache_control: part.cacheControl,
+  };
+  return { blocks: [block], dropped: isReplaced ? [part.at] : [] };
+}
+
+function writeResult(part: ToolResultPart, { capabilities }: PartTarget): WrittenBlocks {
+  const content = joined(
+    part.content.map((one) => {
+      if (one.kind === 'text') return writeText(one);
+      return capabilities.resultMedia ? writeMedia(one, capabilities) : attachedNote;
+    }),
+  );
+  const block = {
+    type: 'tool_result',
+    tool_use_id: part.callId,
+    content: content.blocks.length === 0 ? undefined : content.blocks,
+    is_error: part.isError ? true : undefined,
+    cache_control: part.cacheControl,
+  };
+  return { blocks: [block], dropped: content.dropped };
+}
+
+const attachedNote: WrittenBlocks = {
+  blocks: [{ type: 'text', text: '[see attached image]' }],
+  dropped: [],
+};
+
+/** What a result can't hold at this upstream follows behind all results. */
+function mediaBeside(part: ToolResultPart, { capabilities }: PartTarget): readonly MediaPart[] {
+  if (capabilities.resultMedia) return [];
+  return part.content.filter((one) => one.kind === 'media');
+}

@@ -1,0 +1,97 @@
+/** Writes images and documents as Anthropic's blocks (TRANSLATION §2, §4, §6.2). */
+import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
+import type { MediaPart } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import type { Block, WrittenBlocks } from './written.ts';
+
+/** The only pictures that Anthropic takes as data. */
+const imageTypes: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/png',
+  'image/gif',
+  'image/webp',
+]);
+
+/** Documents that are text, whatever their type is called. */
+const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
+
+/**
+ * @throws GatewayError `not_portable` for sound, film, files that lie elsewhere, and formats that
+ *   Anthropic does not read
+ */
+export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
+  const mimeType = mimeTypeOf(part);
+  const kind = mediaKindOf(mimeType);
+  if (!capabilities.mediaInput.includes(kind)) {
+    throw refusal(part, `This model takes no ${kind} input; leave the part out.`);
+  }
+  const block = kind === 'image' ? image(part, mimeType) : document(part, mimeType);
+  if (part.source.type === 'url' && !capabilities.mediaUrls) {
+    throw refusal(part, 'This model fetches no addresses; send the data itself in Base64.');
+  }
+  const isDetailed = part.detail !== undefined && part.detail !== 'auto';
+  return {
+    blocks: [{ ...block, cache_control: part.cacheControl }],
+    // Only chat completions have a wish for the detail.
+    dropped: isDetailed ? [`${part.at}.image_url.detail`] : [],
+  };
+}
+
+/** An address that tells nothing was most likely put where callers put pictures. */
+function mimeTypeOf({ mimeType, source, fileName }: MediaPart): string | undefined {
+  const named = mimeType ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
+  if (source.type !== 'url') return named === 'image/jpg' ? 'image/jpeg' : named;
+  return named ?? mimeTypeOfName(source.url) ?? 'image/*';
+}
+
+function image(part: MediaPart, mimeType: string | undefined): Block {
+  const { source } = part;
+  if (source.type === 'url') return { type: 'image', source: { type: 'url', url: httpUrl(part) } };
+  if (source.type === 'file' || !imageTypes.has(mimeType ?? '')) {
+    throw refusal(part, 'This model takes images as JPEG, PNG, GIF or WebP; send one of these.');
+  }
+  const data = { type: 'base64', media_type: mimeType, data: source.data };
+  return { type: 'image', source: data };
+}
+
+function document(part: MediaPart, mimeType: string | undefined): Block {
+  const { source, fileName } = part;
+  const isPdf = mimeType === 'application/pdf';
+  if (isPdf && source.type === 'url') {
+    return { type: 'document', source: { type: 'url', url: httpUrl(part) }, title: fileName };
+  }
+  if (isPdf && source.type === 'base64') {
+    const data = { type: 'base64', media_type: mimeType, data: source.data };
+    return { type: 'document', source: data, title: fileName };
+  }
+  if (source.type === 'base64' && mimeType !== undefined && textual.test(mimeType)) {
+    const text = { type: 'text', media_type: 'text/plain', data: plainText(part, source.data) };
+    return { type: 'document', source: text, title: fileName };
+  }
+  throw refusal(
+    part,
+    'This model takes documents as PDF, or as text in Base64; send one of these.',
+  );
+}
+
+function plainText(part: MediaPart, data: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
+  } catch (cause) {
+    throw new GatewayError('not_portable', 'This text is not UTF-8; send it as UTF-8.', {
+      param: part.at,
+      cause,
+    });
+  }
+}
+
+function httpUrl(part: MediaPart): string {
+  const url = part.source.type === 'url' ? part.source.url : '';
+  if (/^https?:\/\//i.test(url)) return url;
+  throw refusal(part, 'This model fetches only http and https addresses; send the data itself.');
+}
+
+function refusal(part: MediaPart, sentence: string): GatewayError {
+  return new GatewayError('not_portable', sentence, { param: part.at });
+}

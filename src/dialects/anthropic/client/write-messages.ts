@@ -1,0 +1,151 @@
+/**
+ * Lays the turns out as Anthropic wants them: roles that alternate, results right behind their
+ * calls, instructions only where they are allowed (TRANSLATION §2, §6.1, §6.5).
+ */
+import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
+import { pairedTurns } from '../../../canonical/tool-results.ts';
+import { GatewayError } from '../../../errors.ts';
+import { withUniqueCallIds } from './call-ids.ts';
+import { withWholeThoughts } from './echoed-thoughts.ts';
+import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
+import type { Block, Message, PartTarget } from './written.ts';
+
+/** A conversation in Anthropic's words. */
+export interface WrittenConversation {
+  readonly system: readonly Block[];
+  readonly messages: readonly Message[];
+  readonly dropped: readonly string[];
+}
+
+/**
+ * @throws GatewayError `not_portable` where nothing is left to send, or the conversation ends with
+ *   the assistant and the model does not go on from there
+ */
+export function writeConversation(
+  request: ContentRequest,
+  target: PartTarget,
+): WrittenConversation {
+  const paired = pairedTurns(request.turns);
+  const turns = withWholeThoughts(withUniqueCallIds(paired.turns));
+  const head = writeSystemParts(request.system);
+  const layout = newLayout(target.capabilities.midSystem, head.blocks);
+  const dropped: string[] = [...paired.dropped, ...head.dropped];
+  for (const { role, parts } of turns) {
+    const written = writers[role](parts, target);
+    for (const at of written.dropped) dropped.push(at);
+    layout.add(role, written.blocks);
+  }
+
+  const { system, messages, movedSystem } = layout.end();
+  if (movedSystem) dropped.push(request.names.system);
+  const begun = turns.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts);
+  const whole =
+    messages.at(-1)?.role === 'assistant'
+      ? writePrefill(messages, begun, target)
+      : { messages, dropped: [] };
+  if (whole.messages.length === 0) throw emptiness(request);
+  return { system, messages: whole.messages, dropped: [...dropped, ...whole.dropped] };
+}
+
+const writers = {
+  system: writeSystemParts,
+  user: writeUserParts,
+  assistant: writeAssistantParts,
+} as const;
+
+/** The roles in a row as the API takes them. */
+interface Layout {
+  add(role: Turn['role'], blocks: readonly Block[]): void;
+  end(): {
+    readonly system: readonly Block[];
+    readonly messages: readonly Message[];
+    /** An instruction had to become the user's turn. */
+    readonly movedSystem: boolean;
+  };
+}
+
+/**
+ * An instruction in the middle must stand right behind a user's message, and before an assistant's
+ * or at the end; it waits for the next such place. Where no user speaks after it, it is what the
+ * model is to answer, and becomes the user's turn.
+ */
+function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout {
+  const system: Block[] = [...head];
+  const messages: { role: Message['role']; content: Block[] }[] = [];
+  let waiting: Block[] = [];
+
+  const push = (role: Message['role'], blocks: readonly Block[]): void => {
+    const last = messages.at(-1);
+    // A call with a hundred thousand arguments would overflow the stack.
+    if (last?.role === role) for (const block of blocks) last.content.push(block);
+    else messages.push({ role, content: [...blocks] });
+  };
+  const settle = (): void => {
+    if (waiting.length === 0) return;
+    if (midSystem === 'lift') for (const block of waiting) system.push(block);
+    else if (messages.at(-1)?.role === 'user') push('system', waiting);
+    else return;
+    waiting = [];
+  };
+
+  return {
+    add: (role, blocks) => {
+      if (blocks.length === 0) return;
+      if (role === 'system') {
+        for (const block of blocks) waiting.push(block);
+        return;
+      }
+      if (role === 'assistant') settle();
+      push(role, blocks);
+    },
+    end: () => {
+      if (waiting.length === 0 && messages.length === 0) waiting = system.splice(-1);
+      const movedSystem = messages.at(-1)?.role !== 'user' && waiting.length > 0;
+      if (movedSystem) push('user', waiting);
+      else settle();
+      return { system, messages, movedSystem };
+    },
+  };
+}
+
+/**
+ * The messages with an assistant's at the end, from which the model is to go on. It may not end in
+ * white space, nor think: thoughts and a beginning exclude each other.
+ */
+function writePrefill(
+  messages: readonly Message[],
+  begun: readonly Part[],
+  { capabilities }: PartTarget,
+): Pick<WrittenConversation, 'messages' | 'dropped'> {
+  const lastText = begun.findLast((part) => part.kind === 'text' && part.text.trim() !== '');
+  if (!capabilities.prefill) {
+    const sentence =
+      "This model does not go on from an assistant's message; end with a user message.";
+    const at = begun.at(-1)?.at;
+    throw new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
+  }
+  const blocks = messages.at(-1)?.content ?? [];
+  const spoken = blocks.filter((block) => !isThought(block));
+  const thoughts = begun.filter(({ kind, opaque }) => kind === 'reasoning' && opaque !== undefined);
+  const lost = thoughts.slice(thoughts.length - (blocks.length - spoken.length));
+  const last = spoken.at(-1);
+  const text = last?.type === 'text' && typeof last.text === 'string' ? last.text : '';
+  const isCut = text !== text.trimEnd();
+  const content = isCut ? [...spoken.slice(0, -1), { ...last, text: text.trimEnd() }] : spoken;
+  const others = messages.slice(0, -1);
+  return {
+    messages: content.length === 0 ? others : [...others, { role: 'assistant', content }],
+    dropped: [...lost, ...(isCut && lastText !== undefined ? [lastText] : [])].map(({ at }) => at),
+  };
+}
+
+/** Whether the block is a thought, open or hidden. */
+export function isThought({ type }: Block): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
+function emptiness(request: ContentRequest): GatewayError {
+  const at = request.turns.flatMap(({ parts }) => parts).at(0)?.at;
+  const sentence = 'No message holds any text that this model takes; send one that is not blank.';
+  return new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
+}

@@ -1,0 +1,88 @@
+/** Writes the settings of the generation: sampling, stops, and who asks (TRANSLATION §2). */
+import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import type { Block } from './written.ts';
+
+/** Members of the body, and the fields that were left out, cut or replaced. */
+export interface WrittenSettings {
+  readonly members: Block;
+  readonly changed: readonly RequestField[];
+}
+
+/** What the settings are held against. */
+export interface SettingsScene {
+  readonly capabilities: ResolvedCapabilities;
+  /** Thinking excludes most of the sampling parameters. */
+  readonly isThinking: boolean;
+}
+
+/** Writes what the model takes of them. */
+export function writeSettings(request: ContentRequest, scene: SettingsScene): WrittenSettings {
+  const temperature = temperatureOf(request, scene);
+  const topP = topPOf(request, scene, temperature !== undefined);
+  const topK = scene.capabilities.topK && !scene.isThinking ? request.topK : undefined;
+  const sayable = request.stop.filter((text) => text.trim() !== '');
+  const stop = sayable.slice(0, scene.capabilities.stopLimit);
+  const tier = tiers.get(request.serviceTier ?? '');
+  const isChanged: Partial<Record<RequestField, boolean>> = {
+    temperature: temperature !== request.temperature,
+    topP: topP !== request.topP,
+    topK: topK !== request.topK,
+    stop: stop.length !== request.stop.length,
+    serviceTier: request.serviceTier !== undefined && tier === undefined,
+    seed: request.seed !== undefined,
+    logprobs: request.logprobs !== undefined,
+    presencePenalty: (request.presencePenalty ?? 0) !== 0,
+    frequencyPenalty: (request.frequencyPenalty ?? 0) !== 0,
+  };
+  return {
+    members: {
+      temperature,
+      top_p: topP,
+      top_k: topK,
+      stop_sequences: stop.length === 0 ? undefined : stop,
+      metadata: request.endUserId === undefined ? undefined : { user_id: request.endUserId },
+      service_tier: tier,
+    },
+    changed: fields.filter((field) => isChanged[field] === true),
+  };
+}
+
+/** OpenAI's words for the two tiers that Anthropic has, and Anthropic's own. */
+const tiers: ReadonlyMap<string, string> = new Map([
+  ['auto', 'auto'],
+  ['default', 'standard_only'],
+  ['standard_only', 'standard_only'],
+]);
+
+const fields: readonly RequestField[] = [
+  'temperature',
+  'topP',
+  'topK',
+  'stop',
+  'serviceTier',
+  'seed',
+  'logprobs',
+  'presencePenalty',
+  'frequencyPenalty',
+];
+
+/** Anthropic's scale ends at 1, which is all that it takes while it thinks. */
+function temperatureOf(
+  { temperature }: ContentRequest,
+  { capabilities, isThinking }: SettingsScene,
+): number | undefined {
+  if (temperature === undefined || capabilities.sampling === 'none') return undefined;
+  const bounded = Math.min(1, Math.max(0, temperature));
+  return isThinking && bounded !== 1 ? undefined : bounded;
+}
+
+function topPOf(
+  { topP }: ContentRequest,
+  { capabilities, isThinking }: SettingsScene,
+  hasTemperature: boolean,
+): number | undefined {
+  if (topP === undefined || capabilities.sampling === 'none') return undefined;
+  if (capabilities.sampling === 'one' && hasTemperature) return undefined;
+  return isThinking && topP < 0.95 ? undefined : topP;
+}

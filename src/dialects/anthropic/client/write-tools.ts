@@ -1,0 +1,162 @@
+/** Declares the tools, and says which of them the model may or must call (TRANSLATION §6.3). */
+import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
+import type {
+  BuiltInTool,
+  ContentRequest,
+  FunctionTool,
+  Tool,
+  ToolCallPart,
+} from '../../../canonical/request.ts';
+import { newShapeRoom, type ShapeRoom } from '../../../canonical/schema/shape.ts';
+import { closedSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { GatewayError } from '../../../errors.ts';
+import { isJsonObject } from '../../../json.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import type { Block, PartTarget } from './written.ts';
+
+/** What is said of tools. */
+export interface WrittenTools {
+  readonly tools: readonly Block[];
+  readonly choice: Block | undefined;
+  /** The model must call one. */
+  readonly isForced: boolean;
+  readonly dropped: readonly string[];
+}
+
+/** The names of all functions that the request speaks of, as Anthropic takes them. */
+export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames {
+  const declared = tools.filter((tool) => tool.kind === 'function').map(({ name }) => name);
+  const rule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 };
+  return functionNames([...declared, ...calledIn(turns)], rule);
+}
+
+/**
+ * @param answer the tool that stands for the answer, where the form is asked for in that way
+ * @throws GatewayError `not_portable` for tools of another provider, `invalid_request` for a choice
+ *   among tools that are not there
+ */
+export function writeTools(
+  request: ContentRequest,
+  target: PartTarget,
+  answer: Block | undefined,
+): WrittenTools {
+  if (answer !== undefined) {
+    const choice = { type: 'tool', name: answer.name, disable_parallel_tool_use: true };
+    return { tools: [answer], choice, isForced: true, dropped: [] };
+  }
+  const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
+  const offered = chosen(kept, request);
+  const room = newShapeRoom();
+  const tools = offered.map((tool) => writeTool(tool, target, room));
+  const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
+  const dropped = [
+    ...request.tools.filter(isLeftOut).map(({ at }) => at),
+    ...offered.filter((tool) => isLoosened(tool, target.capabilities, room)).map(({ at }) => at),
+  ];
+  if (tools.length === 0) return { ...onlyRemembered(request, target), dropped };
+  return { tools, ...writeChoice(request, target, dropped) };
+}
+
+function isOffered(tool: Tool, { dropBuiltInTools }: ResolvedCapabilities): boolean {
+  return tool.kind === 'function' || tool.provider === 'anthropic' || !dropBuiltInTools;
+}
+
+/** Anthropic can't choose among several, so that only those are declared. */
+function chosen(tools: readonly Tool[], { toolChoice, names }: ContentRequest): readonly Tool[] {
+  const wanted = toolChoice?.names ?? [];
+  if (wanted.length === 0) {
+    if (toolChoice?.mode !== 'required' || tools.length > 0) return tools;
+    throw badChoice('asks for a call where there are no tools; declare one.', names.toolChoice);
+  }
+  const known = new Set(tools.map(({ name }) => name));
+  const missing = wanted.find((name) => !known.has(name));
+  if (missing !== undefined) {
+    throw badChoice('names a function that is not declared; declare it.', names.toolChoice);
+  }
+  // One that is named alone is said in the choice itself, and the declarations stay in the cache.
+  const isNamed = toolChoice?.mode === 'required' && wanted.length === 1;
+  const isWanted = new Set(wanted);
+  return isNamed ? tools : tools.filter(({ name }) => isWanted.has(name));
+}
+
+function badChoice(what: string, param: string): GatewayError {
+  return new GatewayError('invalid_request', `The choice of tools ${what}`, { param });
+}
+
+function writeTool(tool: Tool, target: PartTarget, room: ShapeRoom): Block {
+  return tool.kind === 'function' ? writeFunction(tool, target, room) : writeBuiltIn(tool);
+}
+
+function writeFunction(
+  tool: FunctionTool,
+  { capabilities, names }: PartTarget,
+  room: ShapeRoom,
+): Block {
+  const open = objectSchema(tool.parameters, room);
+  const isStrict = tool.strict === true && capabilities.strictTools;
+  return {
+    name: names.upstream(tool.name),
+    description: tool.description,
+    input_schema: isStrict ? closedSchema(open).schema : open,
+    strict: isStrict ? true : undefined,
+    cache_control: tool.cacheControl,
+  };
+}
+
+function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
+  if (provider === 'anthropic' && isJsonObject(value)) return value;
+  const sentence = 'This model does not have the tools of another provider; leave the tool out.';
+  throw new GatewayError('not_portable', sentence, { param: at });
+}
+
+/** A caller's word that the arguments fit exactly, where the upstream gives it only in part. */
+function isLoosened(tool: Tool, { strictTools }: ResolvedCapabilities, room: ShapeRoom): boolean {
+  if (tool.kind !== 'function' || tool.strict !== true) return false;
+  return !strictTools || closedSchema(objectSchema(tool.parameters, room)).changed;
+}
+
+function writeChoice(
+  { toolChoice, parallelToolCalls, names }: ContentRequest,
+  target: PartTarget,
+  dropped: readonly string[],
+): Pick<WrittenTools, 'choice' | 'isForced' | 'dropped'> {
+  if (toolChoice?.mode === 'none') return { choice: { type: 'none' }, isForced: false, dropped };
+  const isSingle = parallelToolCalls === false;
+  const canSay = target.capabilities.parallelToolCalls;
+  const single = isSingle && canSay ? { disable_parallel_tool_use: true } : {};
+  const left = isSingle && !canSay ? [...dropped, names.parallelToolCalls] : dropped;
+  if (toolChoice?.mode !== 'required') {
+    const isSaid = toolChoice !== undefined || (isSingle && canSay);
+    return {
+      choice: isSaid ? { type: 'auto', ...single } : undefined,
+      isForced: false,
+      dropped: left,
+    };
+  }
+  const [name, ...others] = toolChoice.names;
+  const choice =
+    name === undefined || others.length > 0
+      ? { type: 'any', ...single }
+      : { type: 'tool', name: target.names.upstream(name), ...single };
+  return { choice, isForced: true, dropped: left };
+}
+
+/** Calls in the history demand declarations, although none of them may be called again. */
+function onlyRemembered(
+  { turns }: ContentRequest,
+  { names }: PartTarget,
+): Omit<WrittenTools, 'dropped'> {
+  const called = [...new Set(calledIn(turns))];
+  const tools = called.map((name) => ({
+    name: names.upstream(name),
+    input_schema: objectSchema(undefined),
+  }));
+  return { tools, choice: called.length === 0 ? undefined : { type: 'none' }, isForced: false };
+}
+
+function calledIn(turns: ContentRequest['turns']): readonly string[] {
+  return turns
+    .flatMap(({ parts }) => parts)
+    .filter((part): part is ToolCallPart => part.kind === 'tool_call')
+    .map(({ name }) => name);
+}

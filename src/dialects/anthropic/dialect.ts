@@ -1,0 +1,23 @@
+/** Anthropic's wire format as its upstreams speak it: the Messages API. */
+import type { Dialect } from '../dialect.ts';
+import { anthropicCapabilities } from './capabilities.ts';
+import { anthropicClient, anthropicTokenCounter } from './client/codec.ts';
+import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
+
+/**
+ * The version every request names. Newer ones refuse sampling parameters that are at their default.
+ */
+const version = '2023-06-01';
+
+/** The row of `table.ts`. */
+export const anthropic: Dialect = {
+  name: 'anthropic',
+  capabilities: anthropicCapabilities,
+  path: ({ operation }) => (operation === 'count_tokens' ? '/messages/count_tokens' : '/messages'),
+  credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
+  readFailure: anthropicFailure,
+  inBandFailure: anthropicInBandFailure,
+  content: anthropicClient,
+  images: undefined,
+  tokenCounter: anthropicTokenCounter,
+};

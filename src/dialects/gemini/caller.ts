@@ -1,0 +1,64 @@
+/** Google's native wire format as its SDKs speak it to us: relayed to Gemini upstreams. */
+import { asBuffer, utf8Text } from '../../bytes/decode.ts';
+import { findMember } from '../../bytes/members.ts';
+import type { MemberEdit } from '../../bytes/splice.ts';
+import type { Call } from '../../call.ts';
+import type { CallerDialect } from '../dialect.ts';
+import { documentTap } from '../document-tap.ts';
+import { editInside } from '../edit-inside.ts';
+import { geminiArrayTap } from './array-tap.ts';
+import { geminiErrorText, geminiInBandFailure } from './errors.ts';
+import { placeholderSignature } from './placeholder-signature.ts';
+import { resourceName } from './resource.ts';
+import { geminiServer, geminiTokenCountText } from './server/codec.ts';
+import { geminiStreamTap } from './stream-tap.ts';
+import { geminiFigures, geminiUsage } from './usage.ts';
+
+/** The row of `table.ts`. */
+export const geminiCaller: CallerDialect = {
+  name: 'gemini',
+  errors: { body: (error) => Buffer.from(geminiErrorText(error)) },
+  edits: (call, upstreamModel) => [
+    ...(call.modelId === upstreamModel ? [] : modelEdits(call, resourceName(upstreamModel))),
+    ...withoutForeignSignatures(call),
+  ],
+  tap: (call) => {
+    if (call.framing === 'sse') return geminiStreamTap(call.demand.candidates);
+    if (call.framing === 'json_array') return geminiArrayTap();
+    return documentTap({
+      usageMember: 'usageMetadata',
+      readUsage: geminiFigures,
+      inBandFailure: geminiInBandFailure,
+      isImages: false,
+    });
+  },
+  readUsage: geminiUsage,
+  content: geminiServer,
+  readImageRequest: undefined,
+  tokenCountText: geminiTokenCountText,
+};
+
+/** The path decides; a body that names the model must name the same one upstream. */
+function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
+  const edit = { name: 'model', value: JSON.stringify(resource) };
+  const named = findMember(call.members, 'model') !== undefined;
+  // `countTokens` may wrap the request that is to be counted, its model included.
+  const wrapped = editInside(call, 'generateContentRequest', edit);
+  return [...(named ? [edit] : []), ...(wrapped === undefined ? [] : [wrapped])];
+}
+
+/**
+ * An earlier answer may have come from another provider: its signatures travelled in our envelope,
+ * which Google would refuse. It gets what it takes in place of a signature it never made.
+ */
+function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
+  const contents = findMember(members, 'contents');
+  if (contents === undefined || !asBuffer(body).includes(envelopeBeginning)) return [];
+  const text = utf8Text(body, contents.value.start, contents.value.end);
+  const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
+  return [{ name: 'contents', value }];
+}
+
+/** How the Base64 of every envelope begins (`canonical/opaque.ts`). */
+const envelopeBeginning = '"Z3cxO';
+const envelope = /("thought(?:Signature|_signature)"\s*:\s*)"Z3cxO[^"]*"/g;

@@ -1,0 +1,121 @@
+/**
+ * Google's models. Each generation asks for thinking in another way, and the older ones can't have
+ * a schema beside tools.
+ */
+import type { Capabilities } from '../../ports/catalog.ts';
+import type { CapabilityTable } from '../capabilities.ts';
+
+const budget = {
+  flash: { min: 0, max: 24_576 },
+  pro: { min: 128, max: 32_768 },
+  lite: { min: 512, max: 24_576, off: true },
+} as const;
+
+const olderGemini: Capabilities = {
+  signatures: false,
+  jsonWithTools: false,
+  resultMedia: false,
+  builtInWithFunctions: false,
+};
+
+/** Newest first; a name that no row knows counts as the newest. */
+export const geminiCapabilities: CapabilityTable = {
+  newest: {
+    includeUsage: true,
+    imageBase64: 'unasked',
+    maxTokensField: 'max_completion_tokens',
+    reasoning: 'level',
+    efforts: ['minimal', 'low', 'medium', 'high'],
+    thinkingBudget: undefined,
+    reasoningHistory: false,
+    structuredOutput: 'schema',
+    jsonWithTools: true,
+    strictTools: true,
+    allowedTools: true,
+    parallelToolCalls: false,
+    toolEffortNone: false,
+    callIds: true,
+    signatures: true,
+    sampling: 'any',
+    topK: true,
+    penalties: false,
+    seed: true,
+    logprobs: true,
+    maxCandidates: 1,
+    streamedCandidates: false,
+    stopLimit: 5,
+    systemInstruction: true,
+    midSystem: 'lift',
+    prefill: true,
+    mediaUrls: true,
+    resultMedia: true,
+    mediaInput: ['image', 'audio', 'video', 'document'],
+    mediaOutput: false,
+    assistantParts: true,
+    builtInWithFunctions: true,
+    dropBuiltInTools: false,
+  },
+  older: [
+    {
+      models: /gemini-3-pro/,
+      flags: { efforts: ['low', 'high'] },
+    },
+    {
+      models: /gemini-3\.1-pro|gemini-3\.[78]-flash(?!-lite)/,
+      flags: { efforts: ['low', 'medium', 'high'] },
+    },
+    {
+      models: /gemini-2\.5-pro/,
+      flags: { ...olderGemini, reasoning: 'budget', thinkingBudget: budget.pro, maxCandidates: 8 },
+    },
+    {
+      models: /gemini-2\.5-flash-lite/,
+      flags: { ...olderGemini, reasoning: 'budget', thinkingBudget: budget.lite, maxCandidates: 8 },
+    },
+    {
+      models: /gemini-2\.5/,
+      flags: {
+        ...olderGemini,
+        reasoning: 'budget',
+        thinkingBudget: budget.flash,
+        maxCandidates: 8,
+      },
+    },
+    {
+      models: /gemini-2\.0/,
+      flags: {
+        ...olderGemini,
+        reasoning: 'none',
+        efforts: [],
+        maxCandidates: 8,
+        penalties: true,
+        strictTools: false,
+        mediaUrls: false,
+      },
+    },
+    {
+      models: /gemma/,
+      flags: {
+        ...olderGemini,
+        reasoning: 'none',
+        efforts: [],
+        structuredOutput: 'subset',
+        strictTools: false,
+        systemInstruction: false,
+        mediaUrls: false,
+      },
+    },
+    {
+      models: /gemini-1/,
+      flags: {
+        ...olderGemini,
+        reasoning: 'none',
+        efforts: [],
+        structuredOutput: 'subset',
+        strictTools: false,
+        mediaUrls: false,
+        maxCandidates: 8,
+      },
+    },
+  ],
+};

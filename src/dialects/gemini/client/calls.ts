@@ -1,0 +1,98 @@
+/**
+ * Reads the calls of one candidate: whole ones, and those that Vertex streams in pieces, which are
+ * held until they are complete (TRANSLATION §6.4, §7.2).
+ */
+
+import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { type PartialArguments, partialArguments } from './partial-args.ts';
+
+/** The calls of a candidate, told one by one as they are complete. */
+export interface CallReader {
+  /** Takes a `functionCall` and the signature on its part. */
+  read(call: JsonObject, opaque: Opaque | undefined): void;
+  /** Tells a call that is still held. */
+  close(): void;
+  count(): number;
+}
+
+/** Where calls go, and what all candidates of a reply share. */
+export interface CallSurroundings {
+  readonly choice: number;
+  readonly say: (event: ContentEvent) => void;
+  /** The upstream's id if no call of the reply has it yet, else a fresh one. */
+  readonly callId: (upstreamId: string | undefined) => string;
+  /** The name as the caller knows it. */
+  readonly callerName: (upstreamName: string) => string;
+}
+
+interface HeldCall {
+  readonly name: string;
+  readonly id: string | undefined;
+  readonly opaque: Opaque | undefined;
+  readonly partial: PartialArguments;
+}
+
+/** A fresh one for each candidate. */
+export function callReader(surroundings: CallSurroundings): CallReader {
+  let count = 0;
+  let held: HeldCall | undefined;
+
+  const tell = (call: Omit<HeldCall, 'partial'>, json: string): void => {
+    const { choice, say, callId, callerName } = surroundings;
+    say({
+      type: 'tool_begin',
+      choice,
+      call: count,
+      id: callId(call.id),
+      name: callerName(call.name),
+      arguments: json,
+      ...(call.opaque === undefined ? {} : { opaque: call.opaque }),
+    });
+    say({ type: 'tool_end', choice, call: count });
+    count += 1;
+  };
+
+  const close = (): void => {
+    if (held === undefined) return;
+    const call = held;
+    held = undefined;
+    tell(call, call.partial.json());
+  };
+
+  /** A call without a name goes on with the one before, and so does a repeat of its id. */
+  const goesOn = (name: string | undefined, id: string | undefined): boolean =>
+    held !== undefined && (name === undefined || (id !== undefined && id === held.id));
+
+  return {
+    read: (call, opaque) => {
+      const name = nonEmpty(member(call, 'name'));
+      const id = nonEmpty(member(call, 'id'));
+      if (!goesOn(name, id)) {
+        close();
+        // The end mark of a call that was whole already.
+        if (name === undefined) return;
+        if (!isPartial(call)) return tell({ name, id, opaque }, argumentsOf(call));
+        const args = member(call, 'args');
+        held = { name, id, opaque, partial: partialArguments(isJsonObject(args) ? args : {}) };
+      }
+      held?.partial.add(member(call, 'partialArgs'));
+      if (member(call, 'willContinue') !== true) close();
+    },
+    close,
+    count: () => count,
+  };
+}
+
+function isPartial(call: JsonObject): boolean {
+  return member(call, 'willContinue') === true || member(call, 'partialArgs') !== undefined;
+}
+
+function argumentsOf(call: JsonObject): string {
+  return JSON.stringify(member(call, 'args') ?? {});
+}
+
+function nonEmpty(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,99 @@
+/**
+ * Reads one candidate of a reply, whole or event by event: its parts, and what only the end can
+ * tell (TRANSLATION §5.1, §7.2).
+ */
+import type { ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { CallSurroundings } from './calls.ts';
+import { type CandidateEnding, endingOf } from './ending.ts';
+import { weightierFinish } from './finish-words.ts';
+import { citationsIn } from './grounding.ts';
+import { partReader } from './read-part.ts';
+
+/** One candidate while it comes. */
+export interface CandidateReader {
+  read(candidate: JsonValue): void;
+  /** Tells what was held back, but not the finish. */
+  close(): void;
+  /** How it ended. */
+  ending(blockReason: string | undefined): CandidateEnding;
+  /** Whether a finish reason came. */
+  isFinished(): boolean;
+}
+
+/** A fresh one for each candidate. */
+export function candidateReader(surroundings: CallSurroundings): CandidateReader {
+  const { choice, say } = surroundings;
+  const parts = partReader(surroundings);
+  let word: string | undefined;
+  let message: string | undefined;
+  let grounding: Map<string, JsonValue> | undefined;
+  let ratings: readonly JsonObject[] = [];
+
+  return {
+    read: (candidate) => {
+      for (const part of items(member(member(candidate, 'content'), 'parts'))) parts.read(part);
+      const tokens = logprobsIn(member(candidate, 'logprobsResult'));
+      if (tokens.length > 0) say({ type: 'logprobs', choice, tokens });
+      const finish = nonEmpty(member(candidate, 'finishReason'));
+      if (finish !== undefined) word = weightierFinish(word, finish);
+      message = nonEmpty(member(candidate, 'finishMessage')) ?? message;
+      const found = member(candidate, 'groundingMetadata');
+      if (isJsonObject(found)) {
+        grounding ??= new Map();
+        for (const [name, value] of Object.entries(found)) grounding.set(name, value);
+      }
+      const rated = blockedRatings(member(candidate, 'safetyRatings'));
+      if (rated.length > 0) ratings = rated;
+    },
+    close: () => {
+      parts.close();
+      if (grounding !== undefined) {
+        const metadata = Object.fromEntries(grounding);
+        const citations = citationsIn(metadata, parts.visibleText());
+        if (citations.length > 0) say({ type: 'citations', choice, citations });
+        say(own(choice, 'grounding_metadata', metadata));
+      }
+      if (ratings.length > 0) say(own(choice, 'safety_ratings', ratings));
+    },
+    ending: (blockReason) => {
+      const hasOutput = parts.hasOutput();
+      return endingOf({ word, message, blockReason, hasOutput, hasCalls: parts.hasCalls() });
+    },
+    isFinished: () => word !== undefined,
+  };
+}
+
+function nonEmpty(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The alternatives may be fewer than the chosen tokens, or missing. */
+function logprobsIn(result: JsonValue | undefined): readonly TokenLogprob[] {
+  const tops = items(member(result, 'topCandidates'));
+  return items(member(result, 'chosenCandidates')).flatMap((chosen, index) =>
+    tokenOf(chosen).map((token) => ({
+      ...token,
+      top: items(member(tops[index], 'candidates')).flatMap(tokenOf),
+    })),
+  );
+}
+
+function tokenOf(candidate: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
+  const token = member(candidate, 'token');
+  const logprob = member(candidate, 'logProbability');
+  return typeof token === 'string' && typeof logprob === 'number' ? [{ token, logprob }] : [];
+}
+
+function blockedRatings(ratings: JsonValue | undefined): readonly JsonObject[] {
+  const all = items(ratings).filter(isJsonObject);
+  return all.some((rating) => member(rating, 'blocked') === true) ? all : [];
+}
+
+function own(
+  choice: number,
+  name: string,
+  value: JsonObject | readonly JsonObject[],
+): ContentEvent {
+  return { type: 'own', choice, provider: 'gemini', name, value };
+}

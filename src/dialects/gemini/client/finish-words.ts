@@ -1,0 +1,57 @@
+/** What Gemini's finish reasons mean, and which of several counts (TRANSLATION §6.13). */
+import type { FinishReason } from '../../../canonical/reply.ts';
+
+/** What a finish reason stands for; `unusable` where the call the model wanted is missing. */
+export interface FinishMeaning {
+  readonly reason: Exclude<FinishReason, 'tool_calls'> | 'unusable';
+  /** Whether the common word says all that Gemini's said. */
+  readonly isWhole: boolean;
+}
+
+const stop: FinishMeaning = { reason: 'stop', isWhole: true };
+const other: FinishMeaning = { reason: 'other', isWhole: false };
+const filtered: FinishMeaning = { reason: 'content_filter', isWhole: false };
+const unusable: FinishMeaning = { reason: 'unusable', isWhole: false };
+
+const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
+  ['STOP', stop],
+  ['MAX_TOKENS', { reason: 'length', isWhole: true }],
+  ['CONTINUATION', { reason: 'length', isWhole: false }],
+  ['SAFETY', { reason: 'content_filter', isWhole: true }],
+  ['BLOCKLIST', filtered],
+  ['PROHIBITED_CONTENT', filtered],
+  ['SPII', filtered],
+  ['RECITATION', filtered],
+  ['IMAGE_SAFETY', filtered],
+  ['IMAGE_PROHIBITED_CONTENT', filtered],
+  ['IMAGE_RECITATION', filtered],
+  ['MODEL_ARMOR', filtered],
+  ['MALFORMED_FUNCTION_CALL', unusable],
+  ['MALFORMED_RESPONSE', unusable],
+  ['UNEXPECTED_TOOL_CALL', unusable],
+  ['TOO_MANY_TOOL_CALLS', unusable],
+  ['MISSING_THOUGHT_SIGNATURE', unusable],
+]);
+
+/** The meaning of a word; one that nobody knows yet is an end of another kind. */
+export function finishMeaning(word: string): FinishMeaning {
+  return meanings.get(word) ?? other;
+}
+
+const weights: Readonly<Record<FinishMeaning['reason'], number>> = {
+  stop: 0,
+  other: 0,
+  length: 1,
+  content_filter: 2,
+  unusable: 3,
+};
+
+/**
+ * The word that counts when a stream has said several: Google may put STOP on every event, and the
+ * last of equal weight tells most.
+ */
+export function weightierFinish(before: string | undefined, after: string): string {
+  if (before === undefined) return after;
+  const weight = (word: string): number => weights[finishMeaning(word).reason];
+  return weight(after) >= weight(before) ? after : before;
+}

@@ -1,0 +1,116 @@
+/**
+ * Puts a call's arguments together from the pieces that Vertex streams by JSON path, `$.a.b[0].c`
+ * (TRANSLATION §7.2).
+ */
+import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+
+/** The arguments of one call while they come. */
+export interface PartialArguments {
+  /** Takes the `partialArgs` of one event. */
+  add(pieces: JsonValue | undefined): void;
+  /** All that has come, as JSON text of an object. */
+  json(): string;
+}
+
+/** Maps in place of objects: a path may name `__proto__`. */
+type Node = Leaf | Map<string, Node> | Node[];
+
+interface Leaf {
+  readonly value: JsonValue;
+  /** More of this string is to come. */
+  readonly isOpen: boolean;
+}
+
+type Path = readonly (string | number)[];
+
+/** Deeper than any tool's schema; what goes deeper is no argument but an attack on the stack. */
+const maxDepth = 100;
+const maxPathLength = 4_096;
+
+/** A fresh one for each call, begun with the `args` that came whole. */
+export function partialArguments(start: JsonObject): PartialArguments {
+  const root = new Map<string, Node>();
+  for (const [name, value] of Object.entries(start)) root.set(name, { value, isOpen: false });
+
+  return {
+    add: (pieces) => {
+      for (const piece of items(pieces)) {
+        const path = pathOf(member(piece, 'jsonPath'));
+        if (path !== undefined) place(root, path, piece);
+      }
+    },
+    json: () => text(root),
+  };
+}
+
+const steps = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/g;
+const wholePath = /^\$(?:\.[^.[\]]+|\[\d+\]|\['[^']*'\]|\["[^"]*"\])+$/;
+
+function pathOf(written: JsonValue | undefined): Path | undefined {
+  if (typeof written !== 'string' || written.length > maxPathLength) return undefined;
+  if (!wholePath.test(written)) return undefined;
+  const path = [...written.matchAll(steps)].map(([, bare, index, single, double]) =>
+    index === undefined ? (bare ?? single ?? double ?? '') : Number(index),
+  );
+  return typeof path[0] === 'number' || path.length > maxDepth ? undefined : path;
+}
+
+function place(root: Map<string, Node>, path: Path, piece: JsonValue): void {
+  let holder: Node = root;
+  for (const [depth, key] of path.slice(0, -1).entries()) {
+    const next: Node | undefined = child(holder, key);
+    holder = isHolder(next) ? next : put(holder, key, emptyFor(path[depth + 1]));
+  }
+  const last = path.at(-1) ?? '';
+  const leaf = leafOf(piece, child(holder, last));
+  if (leaf !== undefined) put(holder, last, leaf);
+}
+
+function isHolder(node: Node | undefined): node is Map<string, Node> | Node[] {
+  return node instanceof Map || Array.isArray(node);
+}
+
+function emptyFor(key: string | number | undefined): Node {
+  return typeof key === 'number' ? [] : new Map<string, Node>();
+}
+
+function child(holder: Node, key: string | number): Node | undefined {
+  if (holder instanceof Map) return holder.get(String(key));
+  return Array.isArray(holder) ? holder[Number(key)] : undefined;
+}
+
+/** Lists grow one by one, whatever index a piece claims: a gap could be a billion wide. */
+function put(holder: Node, key: string | number, node: Node): Node {
+  if (holder instanceof Map) holder.set(String(key), node);
+  if (Array.isArray(holder)) {
+    const index = Number(key);
+    holder[index < holder.length ? index : holder.length] = node;
+  }
+  return node;
+}
+
+function leafOf(piece: JsonValue, before: Node | undefined): Node | undefined {
+  const isOpen = member(piece, 'willContinue') === true;
+  const string = member(piece, 'stringValue');
+  if (typeof string === 'string') {
+    return { value: openText(before) + string, isOpen };
+  }
+  const value = member(piece, 'numberValue') ?? member(piece, 'boolValue');
+  if (typeof value === 'number' || typeof value === 'boolean') return { value, isOpen };
+  if (member(piece, 'nullValue') !== undefined) return { value: null, isOpen };
+  // A piece without a value ends what stands there already.
+  return before ?? (isOpen ? undefined : { value: null, isOpen });
+}
+
+function openText(node: Node | undefined): string {
+  if (node === undefined || isHolder(node) || !node.isOpen) return '';
+  return typeof node.value === 'string' ? node.value : '';
+}
+
+function text(node: Node): string {
+  if (node instanceof Map) {
+    const members = [...node].map(([name, value]) => `${JSON.stringify(name)}:${text(value)}`);
+    return `{${members.join(',')}}`;
+  }
+  return Array.isArray(node) ? `[${node.map(text).join(',')}]` : JSON.stringify(node.value);
+}

@@ -1,0 +1,132 @@
+/**
+ * Reads the parts of one candidate in their order: text, thoughts, calls, media, and the code that
+ * Google ran (TRANSLATION §5.1).
+ */
+import type { Opaque } from '../../../canonical/opaque.ts';
+import { isJsonObject, type JsonValue, member } from '../../../json.ts';
+import { type CallSurroundings, callReader } from './calls.ts';
+
+/** The parts of a candidate, told one by one. */
+export interface PartReader {
+  read(part: JsonValue): void;
+  /** Tells a call that is still held. */
+  close(): void;
+  /** All visible text so far. */
+  visibleText(): string;
+  hasCalls(): boolean;
+  /** Whether there was anything but thoughts. */
+  hasOutput(): boolean;
+}
+
+const maxVisible = 16 * 1024 * 1024;
+
+/** A fresh one for each candidate. */
+export function partReader(surroundings: CallSurroundings): PartReader {
+  const { choice, say } = surroundings;
+  const calls = callReader(surroundings);
+  let visible = '';
+  let lastCharacter = '';
+  let hasMedia = false;
+
+  const tellText = (text: string, opaque: Opaque | undefined): void => {
+    // Only sources are looked up in it; an answer is never as long as this.
+    if (visible.length < maxVisible) visible += text;
+    lastCharacter = text.at(-1) ?? lastCharacter;
+    say({ type: 'text', choice, text, ...carried(opaque) });
+  };
+
+  const tellMedia = ({ mimeType, data }: Media, opaque: Opaque | undefined): void => {
+    hasMedia = true;
+    say({ type: 'media', choice, mimeType, data, ...carried(opaque) });
+  };
+
+  return {
+    read: (part) => {
+      const opaque = opaqueOf(part);
+      const call = member(part, 'functionCall');
+      if (isJsonObject(call)) return calls.read(call, opaque);
+      const isThought = member(part, 'thought') === true;
+      const media = mediaIn(part);
+      // A picture among the thoughts is a draft of the one to come.
+      if (media !== undefined && !isThought) return tellMedia(media, opaque);
+      const code = fencedCode(part);
+      if (code !== undefined) return tellText(onNewLine(lastCharacter, code), undefined);
+      const text = textIn(part);
+      if (text === undefined || (text === '' && opaque === undefined)) return;
+      if (!isThought) return tellText(text, opaque);
+      say({ type: 'reasoning', choice, text, ...carried(opaque) });
+    },
+    close: calls.close,
+    visibleText: () => visible,
+    hasCalls: () => calls.count() > 0,
+    hasOutput: () => visible !== '' || hasMedia || calls.count() > 0,
+  };
+}
+
+function carried(opaque: Opaque | undefined): { readonly opaque?: Opaque } {
+  return opaque === undefined ? {} : { opaque };
+}
+
+function opaqueOf(part: JsonValue): Opaque | undefined {
+  const data = member(part, 'thoughtSignature');
+  if (typeof data !== 'string' || data === '') return undefined;
+  return { provider: 'gemini', kind: 'signature', data };
+}
+
+interface Media {
+  readonly mimeType: string;
+  readonly data: string;
+}
+
+function mediaIn(part: JsonValue): Media | undefined {
+  const inline = member(part, 'inlineData');
+  const data = member(inline, 'data');
+  const mimeType = member(inline, 'mimeType');
+  if (typeof data !== 'string' || data === '') return undefined;
+  return {
+    mimeType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream',
+    data: plainBase64(data),
+  };
+}
+
+/** Some recordings hold the Base64 of URLs, which no other dialect takes. */
+function plainBase64(data: string): string {
+  return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
+}
+
+/**
+ * The text of a part; empty where it is there for its signature only. A part of another kind has
+ * none, and its signature vouches for nothing that is shown.
+ */
+function textIn(part: JsonValue): string | undefined {
+  const text = member(part, 'text');
+  if (typeof text === 'string') return text;
+  return isJsonObject(part) && Object.keys(part).every(isMark) ? '' : undefined;
+}
+
+function isMark(name: string): boolean {
+  return name === 'thought' || name === 'thoughtSignature';
+}
+
+/** What the provider ran, or what came of it, as a block of Markdown. */
+function fencedCode(part: JsonValue): string | undefined {
+  const run = member(part, 'executableCode');
+  const code = member(run, 'code');
+  const language = member(run, 'language');
+  if (typeof code === 'string') {
+    return fenced(code, typeof language === 'string' ? language.toLowerCase() : '');
+  }
+  const output = member(member(part, 'codeExecutionResult'), 'output');
+  return typeof output === 'string' ? fenced(output, '') : undefined;
+}
+
+function fenced(content: string, language: string): string {
+  let longest = 2;
+  for (const [run] of content.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${content.endsWith('\n') ? content : `${content}\n`}${fence}\n`;
+}
+
+function onNewLine(lastCharacter: string, block: string): string {
+  return lastCharacter === '' || lastCharacter === '\n' ? block : `\n${block}`;
+}

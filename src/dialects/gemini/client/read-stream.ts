@@ -1,0 +1,170 @@
+/**
+ * Reads a Gemini reply event by event. The finish is held back to the end: Google may put STOP on
+ * every event, and sends calls before the event that finishes (TRANSLATION §7.2).
+ */
+import { madeUpCallId } from '../../../canonical/call-ids.ts';
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { ContentStreamReader } from '../../codec.ts';
+import { geminiBlockedUsage, geminiReplyUsage, mergedUsage } from '../reply-usage.ts';
+import type { CallSurroundings } from './calls.ts';
+import { type CandidateReader, candidateReader } from './candidate.ts';
+import type { CandidateEnding } from './ending.ts';
+
+/** What reading a reply needs of its request. */
+export interface ReadingContext {
+  readonly ids: () => string;
+  readonly callerName: (upstreamName: string) => string;
+}
+
+/** A fresh one for each reply. */
+export function readStream({ ids, callerName }: ReadingContext): ContentStreamReader {
+  const candidates = new Map<number, CandidateReader>();
+  const callId = uniqueIds(ids);
+  let events: ContentEvent[] = [];
+  let hasStarted = false;
+  let blockReason: string | undefined;
+  let usage: JsonObject | undefined;
+
+  const say = (event: ContentEvent): void => {
+    events.push(event);
+  };
+
+  const taken = (): readonly ContentEvent[] => {
+    const all = events;
+    events = [];
+    return all;
+  };
+
+  const readStart = (document: JsonValue): void => {
+    const id = text(member(document, 'responseId'));
+    const model = text(member(document, 'modelVersion'));
+    if (!hasStarted && (id ?? model) !== undefined) say({ type: 'start', id, model });
+    hasStarted = true;
+  };
+
+  const readBlock = (document: JsonValue): void => {
+    const feedback = member(document, 'promptFeedback');
+    const reason = text(member(feedback, 'blockReason'));
+    if (reason === undefined || blockReason !== undefined) return;
+    blockReason = reason;
+    const message = text(member(feedback, 'blockReasonMessage'));
+    if (candidates.size === 0) say({ type: 'blocked', reason, message });
+  };
+
+  const isBlocked = (): boolean => blockReason !== undefined && candidates.size === 0;
+
+  const readCandidates = (document: JsonValue): void => {
+    for (const [position, candidate] of items(member(document, 'candidates')).entries()) {
+      const choice = choiceOf(candidate, position);
+      if (choice >= maxCandidates) return;
+      const known = candidates.get(choice);
+      const surroundings: CallSurroundings = { choice, say, callId, callerName };
+      const reader = known ?? candidateReader(surroundings);
+      if (known === undefined) candidates.set(choice, reader);
+      reader.read(candidate);
+    }
+  };
+
+  const readUsage = (document: JsonValue): void => {
+    const said = member(document, 'usageMetadata');
+    if (isJsonObject(said)) usage = mergedUsage(usage, figuresIn(said));
+    if (said !== undefined) sayUsage();
+  };
+
+  const sayUsage = (): void => {
+    const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
+    const figures = read(usage);
+    if (figures !== undefined) say({ type: 'usage', usage: figures });
+  };
+
+  return {
+    read: (document) => {
+      readStart(document);
+      if (!isBlocked()) readCandidates(document);
+      readBlock(document);
+      readUsage(document);
+      return taken();
+    },
+    end: () => {
+      if (!isBlocked()) sayEndings(candidates, blockReason, say);
+      sayUsage();
+      return taken();
+    },
+    complete: () => {
+      const all = [...candidates.values()];
+      return isBlocked() || (all.length > 0 && all.every((one) => one.isFinished()));
+    },
+  };
+}
+
+const figureNames: readonly string[] = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+  'cachedContentTokenCount',
+  'promptTokensDetails',
+  'candidatesTokensDetails',
+];
+
+/** What is read of the figures, so that merging an event costs the same whatever else came. */
+function figuresIn(usage: JsonObject): JsonObject {
+  return Object.fromEntries(figureNames.map((name) => [name, member(usage, name) ?? null]));
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Far above what Google gives; more would only cost every later event its time. */
+const maxCandidates = 128;
+
+/** The index, which Google leaves out for 0; a silly one counts as absent. */
+function choiceOf(candidate: JsonValue, position: number): number {
+  const index = member(candidate, 'index');
+  const isSane = typeof index === 'number' && Number.isInteger(index) && index >= 0;
+  return isSane && index < maxCandidates ? index : position;
+}
+
+/** Ids that no two calls of a reply share. */
+function uniqueIds(ids: () => string): (upstreamId: string | undefined) => string {
+  const used = new Set<string>();
+  return (upstreamId) => {
+    const id = upstreamId === undefined || used.has(upstreamId) ? madeUpCallId(ids) : upstreamId;
+    used.add(id);
+    return id;
+  };
+}
+
+/** A finish for every choice, or one word for a reply of which no choice can be used. */
+function sayEndings(
+  candidates: ReadonlyMap<number, CandidateReader>,
+  blockReason: string | undefined,
+  say: (event: ContentEvent) => void,
+): void {
+  const endings: [number, CandidateEnding][] = [];
+  for (const [choice, reader] of [...candidates].sort(([one], [two]) => one - two)) {
+    reader.close();
+    endings.push([choice, reader.ending(blockReason)]);
+  }
+  if (endings.every(([, { unusable }]) => unusable !== undefined)) {
+    const reason = endings[0]?.[1].unusable ?? 'upstream_empty_response';
+    say({ type: 'unusable', reason });
+    return;
+  }
+  for (const [choice, ending] of endings) say(finishOf(choice, ending));
+}
+
+function finishOf(choice: number, ending: CandidateEnding): ContentEvent {
+  const { unusable, reason, native, message } = ending;
+  return {
+    type: 'finish',
+    choice,
+    // Beside choices that can be used, one that can't only ends in its own way.
+    reason: unusable === undefined ? reason : 'other',
+    ...(native === undefined ? {} : { native }),
+    ...(message === undefined ? {} : { message }),
+  };
+}

@@ -1,0 +1,107 @@
+/** How hard Gemini is to think: by level from Gemini 3 on, by budget before (TRANSLATION §6.9). */
+import type { Reasoning } from '../../../canonical/request.ts';
+import { isJsonObject, type JsonValue, member } from '../../../json.ts';
+import type { ReasoningEffort, ThinkingBudget } from '../../../ports/catalog.ts';
+import { nearestEffort } from '../../nearest-effort.ts';
+import type { Members, Writing } from './writing.ts';
+
+/**
+ * The `thinkingConfig`, or undefined where the model is to decide.
+ *
+ * @param own what the caller wrote in Google's words, which count before the common ones
+ */
+export function thinkingConfig(writing: Writing, own: JsonValue | undefined): Members | undefined {
+  const inOwnWords = isJsonObject(own) ? own : {};
+  const asked: Members = { ...askedFor(writing), ...inOwnWords };
+  if (Object.keys(asked).length === 0) return undefined;
+  const { thinkingLevel, thinkingBudget, ...rest } = asked;
+  // Google refuses both together.
+  const isByBudget =
+    thinkingLevel === undefined || member(inOwnWords, 'thinkingBudget') !== undefined;
+  return isByBudget ? { ...rest, thinkingBudget } : { ...rest, thinkingLevel };
+}
+
+function askedFor({ request, capabilities, drop }: Writing): Members {
+  const { reasoning } = request;
+  if (reasoning === undefined) return {};
+  const isOff = reasoning.effort === 'none' || reasoning.budgetTokens === 0;
+  if (capabilities.reasoning === 'none') {
+    if (!isOff) drop(request.names.reasoning);
+    return {};
+  }
+  const measure =
+    capabilities.reasoning === 'budget'
+      ? budgetFor(reasoning, capabilities.thinkingBudget)
+      : levelFor(reasoning, capabilities.efforts);
+  if (measure.isReplaced) drop(request.names.reasoning);
+  const isAsked = reasoning.effort !== undefined || reasoning.budgetTokens !== undefined;
+  const includeThoughts = isOff ? false : (reasoning.includeThoughts ?? (isAsked || undefined));
+  return {
+    ...measure.members,
+    ...(includeThoughts === undefined ? {} : { includeThoughts }),
+  };
+}
+
+interface Measure {
+  readonly members: Members;
+  /** Whether the model is told something else than the caller asked for. */
+  readonly isReplaced: boolean;
+}
+
+const silence: Measure = { members: {}, isReplaced: false };
+
+function levelFor(reasoning: Reasoning, efforts: readonly ReasoningEffort[]): Measure {
+  const wanted = reasoning.effort ?? effortOf(reasoning.budgetTokens);
+  const levels = efforts.filter((effort) => ['minimal', 'low', 'medium', 'high'].includes(effort));
+  const level = wanted === undefined ? undefined : nearestEffort(wanted, levels);
+  if (level === undefined) return silence;
+  return {
+    members: { thinkingLevel: level.toUpperCase() },
+    isReplaced: reasoning.effort !== level,
+  };
+}
+
+function effortOf(budget: number | undefined): ReasoningEffort | undefined {
+  if (budget === undefined || budget < 0) return undefined;
+  if (budget === 0) return 'none';
+  if (budget <= 1_024) return 'low';
+  return budget <= 8_192 ? 'medium' : 'high';
+}
+
+/** As Google's own compatible endpoint maps them; without a range, that of Gemini 2.5 Flash. */
+function budgetFor(
+  { effort, budgetTokens }: Reasoning,
+  range: ThinkingBudget = { min: 0, max: 24_576 },
+): Measure {
+  const canBeOff = range.min === 0 || range.off === true;
+  const wanted = budgetTokens ?? budgetOf(effort, { ...range, off: canBeOff });
+  if (wanted === undefined) return silence;
+  if (wanted === -1 || (wanted === 0 && canBeOff)) {
+    return { members: { thinkingBudget: wanted }, isReplaced: false };
+  }
+  const thinkingBudget = Math.min(Math.max(wanted, range.min), range.max);
+  return { members: { thinkingBudget }, isReplaced: thinkingBudget !== wanted };
+}
+
+function budgetOf(
+  effort: ReasoningEffort | undefined,
+  { min, max, off }: ThinkingBudget,
+): number | undefined {
+  switch (effort) {
+    case undefined:
+      return undefined;
+    case 'none':
+      return 0;
+    case 'minimal':
+      return off === true ? 512 : min;
+    case 'low':
+      return 1_024;
+    case 'medium':
+      return 8_192;
+    case 'high':
+      return Math.min(24_576, max);
+    case 'xhigh':
+    case 'max':
+      return max;
+  }
+}

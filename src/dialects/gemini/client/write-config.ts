@@ -1,0 +1,118 @@
+/** Writes `generationConfig`: bounds, sampling, and what the answer may be (TRANSLATION §1). */
+import type { JsonObject } from '../../../json.ts';
+import { thinkingConfig } from './thinking.ts';
+import { type Members, notPortable, unlessEmpty, type Writing } from './writing.ts';
+
+/**
+ * @param format the members that hold the answer to its form
+ * @param own what the caller wrote in Google's words, which counts before the common ones
+ * @throws GatewayError `not_portable` for more answers than the model gives, or media it can't make
+ */
+export function writeConfig(
+  writing: Writing,
+  format: Members,
+  own: JsonObject,
+): Members | undefined {
+  const { request } = writing;
+  const { thinkingConfig: ownThinking, ...ownConfig } = own;
+  return unlessEmpty({
+    ...sampling(writing),
+    maxOutputTokens: request.maxOutputTokens,
+    stopSequences: stopSequences(writing),
+    candidateCount: candidateCount(writing),
+    seed: seed(writing),
+    presencePenalty: penalty(writing, 'presencePenalty'),
+    frequencyPenalty: penalty(writing, 'frequencyPenalty'),
+    ...logprobs(writing),
+    ...format,
+    responseModalities: modalities(writing),
+    ...ownConfig,
+    thinkingConfig: thinkingConfig(writing, ownThinking),
+  });
+}
+
+function sampling({ request, capabilities, drop }: Writing): Members {
+  const { temperature, topP, topK, names } = request;
+  const takesTemperature = capabilities.sampling !== 'none';
+  const takesTopP =
+    capabilities.sampling === 'any' || (takesTemperature && temperature === undefined);
+  if (temperature !== undefined && !takesTemperature) drop(names.temperature);
+  if (topP !== undefined && !takesTopP) drop(names.topP);
+  if (topK !== undefined && !capabilities.topK) drop(names.topK);
+  const clamped = temperature === undefined ? undefined : Math.min(Math.max(temperature, 0), 2);
+  if (clamped !== temperature) drop(names.temperature);
+  return {
+    temperature: takesTemperature ? clamped : undefined,
+    topP: takesTopP ? topP : undefined,
+    topK: capabilities.topK ? topK : undefined,
+  };
+}
+
+/** Empty ones could not stop anything. */
+function stopSequences({ request, capabilities, drop }: Writing): readonly string[] | undefined {
+  const wanted = request.stop.filter((text) => text !== '');
+  const kept = wanted.slice(0, capabilities.stopLimit);
+  if (kept.length < wanted.length) drop(request.names.stop);
+  return kept.length === 0 ? undefined : kept;
+}
+
+function candidateCount({ request, capabilities }: Writing): number | undefined {
+  const { candidates, streamed, names } = request;
+  if (candidates <= 1) return undefined;
+  if (candidates > capabilities.maxCandidates) {
+    throw notPortable(
+      names.candidates,
+      `The model gives at most ${capabilities.maxCandidates} answers to one request.`,
+    );
+  }
+  if (streamed && !capabilities.streamedCandidates) {
+    throw notPortable(names.candidates, 'The model streams one answer only. Ask for one.');
+  }
+  return candidates;
+}
+
+/** Google's seed has 32 bits; a larger one keeps its lower ones, and so stays a seed. */
+function seed({ request, capabilities, drop }: Writing): number | undefined {
+  if (request.seed === undefined) return undefined;
+  const fitting = request.seed | 0;
+  if (!capabilities.seed || fitting !== request.seed) drop(request.names.seed);
+  return capabilities.seed ? fitting : undefined;
+}
+
+/** Many models refuse even a 0, which is what they do anyway. */
+function penalty(
+  { request, capabilities, drop }: Writing,
+  name: 'presencePenalty' | 'frequencyPenalty',
+): number | undefined {
+  const value = request[name];
+  if (value === undefined || value === 0) return undefined;
+  if (!capabilities.penalties) drop(request.names[name]);
+  return capabilities.penalties ? value : undefined;
+}
+
+const maxTopLogprobs = 20;
+
+function logprobs({ request, capabilities, drop }: Writing): Members {
+  if (request.logprobs === undefined) return {};
+  if (!capabilities.logprobs) {
+    drop(request.names.logprobs);
+    return {};
+  }
+  const top = request.logprobs.top ?? 0;
+  if (top > maxTopLogprobs) drop(request.names.logprobs);
+  return {
+    responseLogprobs: true,
+    logprobs: top > 0 ? Math.min(top, maxTopLogprobs) : undefined,
+  };
+}
+
+function modalities({ request, capabilities }: Writing): readonly string[] | undefined {
+  const wanted = request.modalities ?? [];
+  if (wanted.every((modality) => modality === 'text')) return undefined;
+  if (!capabilities.mediaOutput) {
+    throw notPortable(request.names.modalities, 'The model answers with text only. Ask for text.');
+  }
+  // The models that speak refuse to be asked for text beside it.
+  if (wanted.includes('audio')) return ['AUDIO'];
+  return wanted.map((modality) => modality.toUpperCase());
+}

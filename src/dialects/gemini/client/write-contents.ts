@@ -1,0 +1,126 @@
+/** Writes the conversation: the system instruction and the turns (TRANSLATION §6.1, §6.5). */
+import type { Part, TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
+import { pairedTurns } from '../../../canonical/tool-results.ts';
+import { writeMedia } from './write-media.ts';
+import { signatureOf, writeCall, writeFirstCall, writeResults } from './write-results.ts';
+import { type Members, notPortable, type Writing } from './writing.ts';
+
+/** The two members of a request that hold the conversation. */
+export interface WrittenConversation {
+  readonly systemInstruction: Members | undefined;
+  readonly contents: readonly Content[];
+}
+
+type Content = { readonly role: 'user' | 'model'; readonly parts: readonly Members[] };
+
+/** @param instructions what the gateway itself has to tell the model, behind the caller's words */
+export function writeConversation(
+  writing: Writing,
+  instructions: readonly string[],
+): WrittenConversation {
+  checkPrefill(writing);
+  const { turns, dropped } = pairedTurns(writing.request.turns);
+  for (const name of dropped) writing.drop(name);
+  const lifted = turns.filter((turn) => isLifted(writing, turn));
+  const system = [
+    ...writing.request.system.map(({ text }) => text),
+    ...lifted.flatMap(({ parts }) => parts.filter(isText).map(({ text }) => text)),
+    ...instructions,
+  ].filter((text) => text !== '');
+  const contents = turns
+    .filter((turn) => !isLifted(writing, turn))
+    .map((turn): Content => contentOf(writing, turn))
+    .filter(({ parts }) => parts.length > 0);
+  return placed(
+    writing,
+    system.map((text): Members => ({ text })),
+    contents,
+  );
+}
+
+/** Gemini needs a turn of the user, and Gemma has no place for a system instruction. */
+function placed(
+  { capabilities }: Writing,
+  system: readonly Members[],
+  contents: readonly Content[],
+): WrittenConversation {
+  const kept = capabilities.systemInstruction ? system : [];
+  const moved = capabilities.systemInstruction ? [] : system;
+  if (contents.length === 0 && kept.length > 0) {
+    const asked: Content = { role: 'user', parts: kept.slice(-1) };
+    return { systemInstruction: instructionOf(kept.slice(0, -1)), contents: [asked] };
+  }
+  return { systemInstruction: instructionOf(kept), contents: prepended(moved, contents) };
+}
+
+function instructionOf(parts: readonly Members[]): Members | undefined {
+  return parts.length === 0 ? undefined : { parts };
+}
+
+function prepended(parts: readonly Members[], contents: readonly Content[]): readonly Content[] {
+  if (parts.length === 0) return contents;
+  const [head, ...rest] = contents;
+  // The results of calls must stand alone, but never stand first.
+  if (head?.role !== 'user') return [{ role: 'user', parts }, ...contents];
+  return [{ role: 'user', parts: [...parts, ...head.parts] }, ...rest];
+}
+
+function checkPrefill({ capabilities, request }: Writing): void {
+  const last = request.turns.at(-1);
+  if (capabilities.prefill || last?.role !== 'assistant') return;
+  throw notPortable(
+    last.parts[0]?.at ?? 'messages',
+    'The model does not go on from a message of its own. End with a message of the user.',
+  );
+}
+
+function isLifted({ capabilities }: Writing, { role, parts }: Turn): boolean {
+  return role === 'system' && capabilities.midSystem === 'lift' && parts.every(isText);
+}
+
+function isText(part: Part): part is TextPart {
+  return part.kind === 'text';
+}
+
+function contentOf(writing: Writing, turn: Turn): Content {
+  const role = turn.role === 'assistant' ? 'model' : 'user';
+  const firstCall = turn.parts.find(({ kind }) => kind === 'tool_call');
+  const results = turn.parts.filter((part): part is ToolResultPart => part.kind === 'tool_result');
+  const parts = [
+    ...writeResults(writing, results),
+    ...turn.parts
+      .filter((part) => !isBlank(part))
+      .flatMap((part) => writePart(writing, part, { isFirstCall: part === firstCall })),
+  ];
+  // An empty message is a message, but an empty part beside others says nothing.
+  return { role, parts: parts.length === 0 && turn.parts.some(isBlank) ? [{ text: '' }] : parts };
+}
+
+function isBlank(part: Part): boolean {
+  return part.kind === 'text' && part.text === '' && signatureOf(part.opaque) === undefined;
+}
+
+function writePart(
+  writing: Writing,
+  part: Part,
+  { isFirstCall }: { readonly isFirstCall: boolean },
+): readonly Members[] {
+  const thoughtSignature = signatureOf(part.opaque);
+  switch (part.kind) {
+    case 'text':
+      return [{ text: part.text, thoughtSignature }];
+    case 'reasoning':
+      if (thoughtSignature !== undefined) {
+        return [{ text: part.text, thought: true, thoughtSignature }];
+      }
+      // Thoughts of another model would be taken for Gemini's own.
+      writing.drop(part.at);
+      return [];
+    case 'media':
+      return [{ ...writeMedia(writing, part), thoughtSignature }];
+    case 'tool_call':
+      return [isFirstCall ? writeFirstCall(writing, part) : writeCall(writing, part)];
+    case 'tool_result':
+      return [];
+  }
+}

@@ -1,0 +1,75 @@
+/** Writes what form the answer must have; where Gemini has no mode for it, as words (§6.7). */
+import type { OutputFormat } from '../../../canonical/request.ts';
+import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
+import { tidySchema } from '../../../canonical/schema/tidy.ts';
+import type { JsonObject } from '../../../json.ts';
+import type { Members, Writing } from './writing.ts';
+
+/** The members of `generationConfig`, and what has to be said in the system instruction. */
+export interface WrittenFormat {
+  readonly config: Members;
+  readonly instructions: readonly string[];
+}
+
+const jsonType = 'application/json';
+
+/** The caller's format as far as the model can be held to it. */
+export function writeFormat(writing: Writing): WrittenFormat {
+  const { request, capabilities, drop } = writing;
+  const { format } = request;
+  if (format === undefined) return { config: {}, instructions: [] };
+  const { structuredOutput } = capabilities;
+  const isFree = capabilities.jsonWithTools || request.tools.length === 0;
+  const canHold = isFree && structuredOutput !== 'none';
+  const isPlain = structuredOutput === 'json' && format.type !== 'json';
+  if (canHold && !isPlain) return { config: modeFor(writing, format), instructions: [] };
+  drop(request.names.format);
+  const holdsJson = canHold && format.type === 'json_schema';
+  return {
+    config: holdsJson ? { responseMimeType: jsonType } : {},
+    instructions: [instructionFor(format)],
+  };
+}
+
+function modeFor(writing: Writing, format: OutputFormat): Members {
+  switch (format.type) {
+    case 'json':
+      return { responseMimeType: jsonType };
+    case 'enum':
+      return {
+        responseMimeType: 'text/x.enum',
+        responseSchema: { type: 'STRING', enum: format.values },
+      };
+    case 'json_schema':
+      return { responseMimeType: jsonType, ...schemaMember(writing, described(format)) };
+  }
+}
+
+function schemaMember({ request, capabilities, drop }: Writing, schema: JsonObject): Members {
+  if (capabilities.structuredOutput === 'schema') {
+    return { responseJsonSchema: tidySchema(schema, { titles: 'keep' }) };
+  }
+  const converted = toOpenApiSchema(schema);
+  if (converted.changed) drop(request.names.format);
+  return { responseSchema: converted.schema };
+}
+
+/** Gemini has no other place for what the caller says of the whole. */
+function described(format: OutputFormat & { readonly type: 'json_schema' }): JsonObject {
+  const { description, schema } = format;
+  return description === undefined ? schema : { description, ...schema };
+}
+
+const byTheSchema =
+  'Answer only with JSON, without Markdown fences, that matches this JSON Schema: ';
+
+function instructionFor(format: OutputFormat): string {
+  switch (format.type) {
+    case 'json':
+      return 'Answer with one JSON object only, without Markdown fences.';
+    case 'enum':
+      return `Answer with exactly one of these values only: ${JSON.stringify(format.values)}`;
+    case 'json_schema':
+      return `${byTheSchema}${JSON.stringify(described(format))}`;
+  }
+}

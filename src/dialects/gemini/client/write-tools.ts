@@ -1,0 +1,119 @@
+/** Writes the tools and which of them the model may or must call (TRANSLATION §6.3, §6.6). */
+import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
+import { newSchemaRoom, type SchemaRoom } from '../../../canonical/schema/flatten.ts';
+import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
+import { tidySchema } from '../../../canonical/schema/tidy.ts';
+import { GatewayError } from '../../../errors.ts';
+import { type Members, notPortable, type Writing } from './writing.ts';
+
+/** The members of a request that concern tools. */
+export interface WrittenTools {
+  readonly tools: readonly Members[] | undefined;
+  readonly toolConfig: Members | undefined;
+}
+
+/**
+ * All functions in one entry, and each of Google's own tools in one of its own.
+ *
+ * @throws GatewayError `not_portable` for another provider's tool, or a mixture the model refuses
+ */
+export function writeTools(writing: Writing): WrittenTools {
+  const { request, capabilities, drop } = writing;
+  const functions = request.tools.filter((tool): tool is FunctionTool => tool.kind === 'function');
+  const builtIn = builtInTools(writing);
+  const [ownTool] = builtIn;
+  if (functions.length > 0 && ownTool !== undefined && !capabilities.builtInWithFunctions) {
+    throw notPortable(
+      ownTool.at,
+      'The model takes its own tools or functions, not both. Send one kind only.',
+    );
+  }
+  if (request.parallelToolCalls === false) drop(request.names.parallelToolCalls);
+  const choice = chosen(writing, functions);
+  const room = newSchemaRoom();
+  const declarations = choice.functions.map((tool) => declarationOf(writing, tool, room));
+  const entries: readonly Members[] = [
+    ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
+    ...builtIn.map((tool): Members => ({ [tool.name]: tool.value })),
+  ];
+  return { tools: entries.length === 0 ? undefined : entries, toolConfig: choice.toolConfig };
+}
+
+function builtInTools({ request, capabilities, drop }: Writing): readonly BuiltInTool[] {
+  const tools = request.tools.filter((tool): tool is BuiltInTool => tool.kind === 'built_in');
+  for (const { provider, at } of tools) {
+    if (provider === 'gemini') continue;
+    if (!capabilities.dropBuiltInTools) {
+      throw notPortable(at, 'The model has no such tool. Leave it out, or send a function.');
+    }
+    drop(at);
+  }
+  return tools.filter(({ provider }) => provider === 'gemini');
+}
+
+function declarationOf(writing: Writing, tool: FunctionTool, room: SchemaRoom): Members {
+  return {
+    name: writing.names.upstream(tool.name),
+    description: tool.description,
+    ...parametersOf(writing, tool, room),
+  };
+}
+
+function parametersOf(
+  { capabilities, drop }: Writing,
+  { parameters }: FunctionTool,
+  room: SchemaRoom,
+): Members {
+  if (parameters === undefined) return {};
+  if (capabilities.structuredOutput === 'schema') {
+    // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL where a tool's schema has titles.
+    return { parametersJsonSchema: tidySchema(parameters, { titles: 'strip' }) };
+  }
+  const { schema, changed } = toOpenApiSchema(parameters, room);
+  if (changed) drop('tools.schema');
+  return { parameters: schema };
+}
+
+interface Chosen {
+  readonly functions: readonly FunctionTool[];
+  readonly toolConfig: Members | undefined;
+}
+
+/** Names beside AUTO are an error at Google: VALIDATED takes them, or the others are left out. */
+function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
+  const { request, capabilities, names, drop } = writing;
+  const choice = request.toolChoice;
+  if (functions.length === 0) {
+    if (choice?.mode === 'required') drop(request.names.toolChoice);
+    return { functions, toolConfig: undefined };
+  }
+  const allowed = choice?.names ?? [];
+  const isDeclared = isIn(functions.map(({ name }) => name));
+  if (!allowed.every((name) => isDeclared({ name }))) {
+    const sentence = 'The choice of tools names a function that is not declared. Declare it.';
+    throw new GatewayError('invalid_request', sentence, { param: request.names.toolChoice });
+  }
+  const toolConfig = (mode: string, only: readonly string[] = []): Members => ({
+    functionCallingConfig: {
+      mode,
+      allowedFunctionNames: only.length === 0 ? undefined : only.map(names.upstream),
+    },
+  });
+  if (choice?.mode === 'none') return { functions, toolConfig: toolConfig('NONE') };
+  if (choice?.mode === 'required') return { functions, toolConfig: toolConfig('ANY', allowed) };
+  if (capabilities.strictTools && (allowed.length > 0 || functions.some(isStrict))) {
+    return { functions, toolConfig: toolConfig('VALIDATED', allowed) };
+  }
+  for (const tool of functions.filter(isStrict)) drop(`${tool.at}.strict`);
+  const left = allowed.length === 0 ? functions : functions.filter(isIn(allowed));
+  return { functions: left, toolConfig: choice === undefined ? undefined : toolConfig('AUTO') };
+}
+
+function isStrict({ strict }: FunctionTool): boolean {
+  return strict === true;
+}
+
+function isIn(names: readonly string[]): (tool: Pick<FunctionTool, 'name'>) => boolean {
+  const known = new Set(names);
+  return ({ name }) => known.has(name);
+}

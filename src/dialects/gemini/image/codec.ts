@@ -1,0 +1,12 @@
+/** The images protocol served by Google's image models. */
+import type { ImageClientCodec } from '../../image-codec.ts';
+import { writeGeminiImages } from './request.ts';
+import { geminiImageTap } from './tap.ts';
+
+/** `generateContent` with an image in its answer. */
+export const geminiImages: ImageClientCodec = {
+  begin: (request, { upstreamModel }) => {
+    const { text, dropped } = writeGeminiImages(request, upstreamModel);
+    return { body: text, dropped, tap: ({ createdSeconds }) => geminiImageTap(createdSeconds) };
+  },
+};

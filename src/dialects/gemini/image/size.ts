@@ -1,0 +1,71 @@
+/** Google's image models take an aspect ratio and a class of size where OpenAI's take pixels. */
+import { GatewayError } from '../../../errors.ts';
+
+/** What `generationConfig.imageConfig` says. */
+export interface ImageConfig {
+  readonly aspectRatio: string;
+  readonly imageSize?: string;
+}
+
+/** A size in Google's words. */
+export interface GeminiSize {
+  /** Undefined where the model is to choose. */
+  readonly config: ImageConfig | undefined;
+  /** The image will have just the pixels that were asked for. */
+  readonly isExact: boolean;
+}
+
+/** The ratios that every image model takes since Gemini 2.5. */
+const ratios: readonly (readonly [width: number, height: number])[] = [
+  [1, 1],
+  [2, 3],
+  [3, 2],
+  [3, 4],
+  [4, 3],
+  [4, 5],
+  [5, 4],
+  [9, 16],
+  [16, 9],
+  [21, 9],
+];
+
+/**
+ * Google's own images miss their nominal ratio by up to 2.8 % (16:9 is 1344 × 768), and OpenAI's
+ * 1792x1024 misses 16:9 by 1.6 %. No two ratios are nearer to each other than 6 %.
+ */
+const tolerance = 0.03;
+
+/** Classes of size by the longest side, in pixels; what is larger is the last one. */
+const classes: readonly (readonly [name: string, side: number])[] = [
+  ['1K', 1024],
+  ['2K', 2048],
+  ['4K', 4096],
+];
+
+/** Models with one class of size, which refuse `imageSize`: Gemini 2, 2.5, and the lite ones. */
+const fixedSize = /gemini-[12]\.|flash-lite/;
+
+/** @throws GatewayError `not_portable` where no ratio of Google's comes near the size */
+export function geminiSize(size: string | undefined, upstreamModel: string): GeminiSize {
+  if (size === undefined || size === 'auto') return { config: undefined, isExact: true };
+  const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number);
+  const ratio = ratios.find(([x, y]) => Math.abs((width * y) / (height * x) - 1) <= tolerance);
+  if (ratio === undefined) throw unmappable();
+
+  const aspectRatio = ratio.join(':');
+  const longest = Math.max(width, height);
+  const [name, side] = classes.find(([, most]) => longest <= most) ?? ['4K', 4096];
+  const isSquare = width === height && width === side;
+  return fixedSize.test(upstreamModel)
+    ? { config: { aspectRatio }, isExact: isSquare && side === 1024 }
+    : { config: { aspectRatio, imageSize: name }, isExact: isSquare };
+}
+
+function unmappable(): GatewayError {
+  return new GatewayError(
+    'not_portable',
+    'This model makes no images of that `size`. Send auto, or WIDTHxHEIGHT in one of the ratios ' +
+      `${ratios.map((ratio) => ratio.join(':')).join(', ')}.`,
+    { param: 'size' },
+  );
+}

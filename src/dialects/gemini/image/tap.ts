@@ -1,0 +1,85 @@
+/**
+ * Turns an answer of Google's image models into the document of the images protocol as it streams
+ * past: the Base64 goes from one JSON string into the other and is neither held nor parsed.
+ */
+import { joined, noBytes } from '../../../bytes/sse.ts';
+import { parseJson } from '../../../json.ts';
+import type { Usage } from '../../../money.ts';
+import { imageReply } from '../../openai/image-reply.ts';
+import type { FailureReport, StreamTap } from '../../tap.ts';
+import { geminiInBandFailure } from '../errors.ts';
+import { geminiFigures } from '../usage.ts';
+import { readImageAnswer } from './document.ts';
+import { isWithheld, noImage, unreadableError, whyNoImage } from './no-image.ts';
+
+/** What Gemini 2.5 counts for an image, and the newer models about as much. */
+const tokensPerImage = 1290;
+
+/** A fresh one for each reply. */
+export function geminiImageTap(createdSeconds: number): StreamTap {
+  const reply = imageReply(createdSeconds);
+  let out: Uint8Array[] = [];
+  let images = 0;
+  let fault: FailureReport | undefined;
+  let figures: string | undefined;
+  let isBlocked = false;
+  let isHeldBack = false;
+  let ended = false;
+
+  const answer = readImageAnswer({
+    imageBegins: () => out.push(reply.imageBegins()),
+    imagePiece: (bytes) => out.push(bytes),
+    imageEnds: () => {
+      out.push(reply.imageEnds());
+      images += 1;
+    },
+    wasNoImage: () => {
+      fault ??= noImage;
+    },
+    finishReason: (reason) => {
+      isHeldBack ||= isWithheld(reason);
+    },
+    blockReason: () => {
+      isBlocked = true;
+    },
+    usage: (json) => {
+      figures = json;
+    },
+    error: (json) => {
+      fault ??= errorIn(json);
+    },
+  });
+
+  const usage = (): Usage | undefined => {
+    const read = figures === undefined ? undefined : geminiFigures(parseJson(figures));
+    return read && { ...read, images };
+  };
+  const complete = (): boolean => answer.isWhole() && images > 0 && fault === undefined;
+  /** Only the end shows that no image will come. */
+  const isEmpty = (): boolean => ended && answer.isWhole() && images === 0;
+
+  return {
+    write: (chunk) => {
+      answer.write(chunk);
+      const passed = fault === undefined ? joined(out) : noBytes;
+      out = [];
+      return passed;
+    },
+    end: () => {
+      const isFirst = !ended;
+      ended = true;
+      return isFirst && complete() ? reply.end(usage()) : noBytes;
+    },
+    finished: () => false,
+    complete,
+    failure: () => fault ?? (isEmpty() ? whyNoImage({ isBlocked, isHeldBack }) : undefined),
+    usage,
+    countedTokens: () => images * tokensPerImage,
+    breakOff: () => undefined,
+  };
+}
+
+function errorIn(json: string | undefined): FailureReport | undefined {
+  const error = json === undefined ? undefined : parseJson(json);
+  return error === undefined ? unreadableError : geminiInBandFailure({ error });
+}

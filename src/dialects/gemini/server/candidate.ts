@@ -1,0 +1,126 @@
+/**
+ * One candidate of a reply in the making: takes the events of a choice and gives them as JSON,
+ * piece by piece on a stream, all at once in a whole reply.
+ */
+import { argumentsObject } from '../../../canonical/arguments.ts';
+import type { ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
+import { type Ending, finishMembers } from './finish.ts';
+import { type LogprobList, logprobList } from './logprobs.ts';
+import { functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
+
+/** An event of one choice. */
+export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
+
+/** What has come of one choice. */
+export interface Candidate {
+  readonly index: number;
+  add(event: ChoiceEvent): void;
+  /** Whether there is something to write; probabilities wait for the part behind them. */
+  hasParts(): boolean;
+  /** What came since the last piece. */
+  piece(): string;
+  /**
+   * A piece of visible text alone, the short way of nearly every event; undefined where something
+   * waits to go with it.
+   */
+  textPiece(text: string): string | undefined;
+  /** The rest, with the finish. */
+  last(): string;
+}
+
+interface State {
+  readonly parts: PartList;
+  readonly calls: Map<number, { readonly begin: ToolCallBegin; text: string }>;
+  readonly logprobs: LogprobList;
+  /** Members of Google's own, as JSON text. */
+  readonly members: Map<string, string>;
+  readonly ending: Ending;
+  readonly drop: (name: string) => void;
+}
+
+/** @param drop takes note of what Google's form has no place for, in the words of the chat API */
+export function candidate(index: number, drop: (name: string) => void): Candidate {
+  const parts = partList();
+  const logprobs = logprobList();
+  const members = new Map<string, string>();
+  const ending: Ending = { reason: undefined, message: undefined, refusal: '' };
+  const state: State = { parts, calls: new Map(), logprobs, members, ending, drop };
+  let wasWritten = false;
+
+  /** Empties what has been gathered. */
+  const taken = (fallback: string): string => {
+    const list = parts.take() || fallback;
+    wasWritten ||= list !== '';
+    const own = [...members].map(([name, value]) => `,${JSON.stringify(name)}:${value}`).join('');
+    members.clear();
+    return `${content(list)}"index":${index}${own}${logprobs.take()}`;
+  };
+
+  return {
+    index,
+    add: (event) => addEvent(event, state),
+    hasParts: () => !parts.isEmpty(),
+    piece: () => `{${taken('')}}`,
+    textPiece: (text) => {
+      if (!parts.isEmpty() || !logprobs.isEmpty() || members.size > 0) return undefined;
+      wasWritten = true;
+      return `{${content(textPart(text, 'visible', undefined))}"index":${index}}`;
+    },
+    last: () => {
+      for (const call of [...state.calls.keys()]) endCall(call, state);
+      const { text, isBlocked } = finishMembers(ending);
+      // A blocked answer has no content; clients index `parts[0]` of every other.
+      const fallback = isBlocked && !wasWritten ? '' : textPart('', 'visible', undefined);
+      return `{${taken(fallback)}${text}${logprobs.average()}}`;
+    },
+  };
+}
+
+function addEvent(event: ChoiceEvent, state: State): void {
+  switch (event.type) {
+    case 'text':
+      return state.parts.addText(event.text, 'visible', event.opaque);
+    case 'reasoning':
+      return state.parts.addText(event.text, 'thought', event.opaque);
+    case 'refusal':
+      state.ending.refusal += event.text;
+      return state.parts.addText(event.text, 'visible', event.opaque);
+    case 'tool_begin':
+      state.calls.set(event.call, { begin: event, text: event.arguments });
+      return;
+    case 'tool_arguments': {
+      const call = state.calls.get(event.call);
+      if (call !== undefined) call.text += event.text;
+      return;
+    }
+    case 'tool_end':
+      return endCall(event.call, state);
+    case 'media':
+      return state.parts.add(inlineData(event.mimeType, event.data), event.opaque);
+    case 'logprobs':
+      return state.logprobs.add(event.tokens);
+    case 'citations':
+      // Google's grounding says more than an address; one made from it would be invented.
+      return state.drop('annotations');
+    case 'own':
+      if (event.provider !== 'gemini') return state.drop(event.name);
+      state.members.set(event.name, JSON.stringify(event.value));
+      return;
+    case 'finish':
+      state.ending.reason = event.reason;
+      state.ending.message = event.message;
+  }
+}
+
+function endCall(number: number, { calls, parts, drop }: State): void {
+  const call = calls.get(number);
+  if (call === undefined) return;
+  calls.delete(number);
+  const { json, isReplaced } = argumentsObject(call.text);
+  if (isReplaced) drop('tool_calls.arguments');
+  parts.add(functionCall(call.begin, json), call.begin.opaque);
+}
+
+function content(parts: string): string {
+  return parts === '' ? '' : `"content":{"role":"model","parts":[${parts}]},`;
+}

@@ -1,0 +1,78 @@
+/** Gathers the events of a reply: its candidates, and what stands beside them. */
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ReplyHead } from '../../codec.ts';
+import { type Candidate, candidate } from './candidate.ts';
+import { promptFeedback } from './finish.ts';
+import { usageMetadata } from './usage-metadata.ts';
+
+/** What a whole reply and a stream have in common. */
+export interface GatheredReply {
+  add(event: ContentEvent): void;
+  /** The candidate of this index, begun where it is new. */
+  candidate(index: number): Candidate;
+  /** In the order of their first event. */
+  candidates(): Iterable<Candidate>;
+  /** `promptFeedback` in place of all candidates, where the prompt was blocked. */
+  prompt(): string | undefined;
+  /** The figures so far, with the comma in front. */
+  usage(): string;
+  /** What closes a document: version and id, with the comma in front and the brace behind. */
+  tail(): string;
+  dropped(): readonly string[];
+}
+
+/** A fresh one for each reply. */
+export function gatheredReply(head: ReplyHead): GatheredReply {
+  const candidates = new Map<number, Candidate>();
+  const dropped = new Set<string>();
+  const drop = (name: string): void => void dropped.add(name);
+  let tail = tailOf(head.modelId, head.fallbackId);
+  let usage = '';
+  let prompt: string | undefined;
+
+  const candidateOf = (index: number): Candidate => {
+    const known = candidates.get(index);
+    if (known !== undefined) return known;
+    const fresh = candidate(index, drop);
+    candidates.set(index, fresh);
+    return fresh;
+  };
+
+  const add = (event: ContentEvent): void => {
+    switch (event.type) {
+      case 'start':
+        tail = tailOf(event.model ?? head.modelId, event.id ?? head.fallbackId);
+        return;
+      case 'usage':
+        usage = usageMetadata(event.usage);
+        return;
+      case 'blocked':
+        prompt = promptFeedback(event.reason, event.message);
+        return;
+      case 'unusable':
+        // Whoever runs the call tells it as a failure.
+        return;
+      default:
+        candidateOf(event.choice).add(event);
+    }
+  };
+
+  return {
+    add,
+    candidate: candidateOf,
+    candidates: () => candidates.values(),
+    prompt: () => prompt,
+    usage: () => usage,
+    tail: () => tail,
+    dropped: () => [...dropped],
+  };
+}
+
+/** The candidates in the order of their index. */
+export function byIndex(candidates: Iterable<Candidate>): readonly Candidate[] {
+  return [...candidates].sort((one, other) => one.index - other.index);
+}
+
+function tailOf(model: string, id: string): string {
+  return `,"modelVersion":${JSON.stringify(model)},"responseId":${JSON.stringify(id)}}`;
+}

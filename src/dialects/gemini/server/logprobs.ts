@@ -1,0 +1,48 @@
+/** The probabilities of tokens as Google writes them. */
+import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
+import type { TokenLogprob } from '../../../canonical/reply.ts';
+
+/** The tokens that wait to be written, and the average of all that came. */
+export interface LogprobList {
+  add(tokens: readonly TokenLogprob[]): void;
+  isEmpty(): boolean;
+  /** The `logprobsResult` member with its comma in front, or nothing for no tokens. */
+  take(): string;
+  /** The `avgLogprobs` member with its comma in front, or nothing where no token ever came. */
+  average(): string;
+}
+
+/** A fresh one for each candidate. */
+export function logprobList(): LogprobList {
+  let waiting: TokenLogprob[] = [];
+  let sum = 0;
+  let count = 0;
+  return {
+    add: (tokens) => {
+      for (const token of tokens) {
+        waiting.push(token);
+        sum += token.logprob;
+      }
+      count += tokens.length;
+    },
+    isEmpty: () => waiting.length === 0,
+    take: () => {
+      const tokens = waiting;
+      waiting = [];
+      return tokens.length === 0 ? '' : `,"logprobsResult":${jsonText(resultOf(tokens))}`;
+    },
+    average: () => (count === 0 ? '' : `,"avgLogprobs":${JSON.stringify(sum / count)}`),
+  };
+}
+
+function resultOf(tokens: readonly TokenLogprob[]): JsonNode {
+  const hasTop = tokens.some(({ top }) => top.length > 0);
+  return {
+    chosenCandidates: tokens.map(row),
+    topCandidates: hasTop ? tokens.map(({ top }) => ({ candidates: top.map(row) })) : undefined,
+  };
+}
+
+function row({ token, logprob }: { readonly token: string; readonly logprob: number }): JsonNode {
+  return { token, logProbability: logprob };
+}

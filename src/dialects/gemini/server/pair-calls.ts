@@ -1,0 +1,199 @@
+/**
+ * Finds the call that each result answers. Google's histories may have no ids: then the name tells,
+ * and after it the position, within one step (TRANSLATION §6.4).
+ */
+import { derivedCallId } from '../../../canonical/call-ids.ts';
+import type { Opaque } from '../../../canonical/opaque.ts';
+import type {
+  MediaPart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  Turn,
+} from '../../../canonical/request.ts';
+import { resultText } from '../../../canonical/tool-results.ts';
+import type { Drop } from './spelling.ts';
+
+/** A call whose id may be missing. */
+export interface CallDraft {
+  readonly kind: 'tool_call';
+  readonly at: string;
+  readonly sentId: string | undefined;
+  readonly name: string;
+  readonly arguments: string;
+  /** Of the content and of the part in it, from 0: the ground of an id that stays the same. */
+  readonly place: readonly [number, number];
+  readonly opaque?: Opaque | undefined;
+}
+
+/** A result that does not know its call yet. */
+export interface ResultDraft {
+  readonly kind: 'tool_result';
+  readonly at: string;
+  readonly sentId: string | undefined;
+  readonly sentName: string | undefined;
+  readonly content: readonly (TextPart | MediaPart)[];
+  readonly isError: boolean;
+  readonly opaque?: Opaque | undefined;
+}
+
+/** A part as far as it can be read by itself. */
+export type DraftPart = TextPart | ReasoningPart | MediaPart | CallDraft | ResultDraft;
+
+/** A turn before its calls and results are paired. */
+export interface DraftTurn {
+  readonly role: 'user' | 'assistant';
+  readonly parts: readonly DraftPart[];
+}
+
+/** Calls that were made in one go, and the results that followed. */
+interface Step {
+  readonly calls: readonly CallDraft[];
+  readonly results: readonly ResultDraft[];
+}
+
+/** The turns with an id on every call and every result. A result without a call becomes text. */
+export function pairCalls(drafts: readonly DraftTurn[], drop: Drop): readonly Turn[] {
+  const steps = stepsOf(drafts);
+  const ids = idsOf(steps.flatMap(({ calls }) => calls));
+  const answered = answeredCalls(steps);
+  return drafts.map(({ role, parts }) => ({
+    role,
+    parts: parts.flatMap((part): readonly Part[] => {
+      if (part.kind === 'tool_call') return [withId(part, ids)];
+      if (part.kind !== 'tool_result') return [part];
+      const call = answered.get(part);
+      if (call !== undefined) return [withCall(part, withId(call, ids))];
+      drop(part.at);
+      return leftOver(part);
+    }),
+  }));
+}
+
+/** A step begins with the first call behind anything the user's side said. */
+function stepsOf(drafts: readonly DraftTurn[]): readonly Step[] {
+  const steps: { calls: CallDraft[]; results: ResultDraft[] }[] = [];
+  let userSpoke = true;
+  for (const { role, parts } of drafts) {
+    for (const part of parts) {
+      if (part.kind === 'tool_result') {
+        if (steps.length === 0) steps.push({ calls: [], results: [] });
+        steps.at(-1)?.results.push(part);
+      }
+      if (part.kind !== 'tool_call') continue;
+      if (userSpoke) steps.push({ calls: [], results: [] });
+      userSpoke = false;
+      steps.at(-1)?.calls.push(part);
+    }
+    userSpoke ||= role === 'user';
+  }
+  return steps;
+}
+
+/** The caller's id, but for one that an earlier call has already. */
+function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
+  const ids = new Map<CallDraft, string>();
+  const taken = new Set<string>();
+  for (const call of calls) {
+    const isFree = call.sentId !== undefined && !taken.has(call.sentId);
+    const id = isFree && call.sentId ? call.sentId : derivedCallId(...call.place);
+    taken.add(id);
+    ids.set(call, id);
+  }
+  return ids;
+}
+
+/** Rule by rule over a whole step, so that a vague result never takes the call of a named one. */
+function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft> {
+  const answered = new Map<ResultDraft, CallDraft>();
+  const lastOfId = new Map<string, CallDraft>();
+  for (const { calls, results } of steps) {
+    const open = new Set(calls);
+    const pair = (call: CallDraft | undefined, result: ResultDraft): void => {
+      if (call === undefined) return;
+      open.delete(call);
+      answered.set(result, call);
+    };
+    for (const call of calls) if (call.sentId !== undefined) lastOfId.set(call.sentId, call);
+    const ofId = firstOpen(calls, open, ({ sentId }) => sentId);
+    const ofName = firstOpen(calls, open, ({ name }) => name);
+    const ofAny = firstOpen(calls, open, () => '');
+    for (const result of results) {
+      const { sentId } = result;
+      // A second result of one call stays with it, and the call of an older step is found as well.
+      if (sentId !== undefined) pair(ofId(sentId) ?? lastOfId.get(sentId), result);
+    }
+    for (const result of results) {
+      const { sentName } = result;
+      if (sentName !== undefined && !answered.has(result)) pair(ofName(sentName), result);
+    }
+    for (const result of results) if (!answered.has(result)) pair(ofAny(''), result);
+  }
+  return answered;
+}
+
+/** Finds the first open call of a key. Each call is passed over once: a body may hold very many. */
+function firstOpen(
+  calls: readonly CallDraft[],
+  open: ReadonlySet<CallDraft>,
+  keyOf: (call: CallDraft) => string | undefined,
+): (key: string) => CallDraft | undefined {
+  const rows = rowsOf(calls, keyOf);
+  const passed = new Map<string, number>();
+  return (key) => {
+    const row = rows.get(key) ?? [];
+    let next = passed.get(key) ?? 0;
+    while (next < row.length && !isOpen(row[next], open)) next++;
+    passed.set(key, next);
+    return row[next];
+  };
+}
+
+function rowsOf(
+  calls: readonly CallDraft[],
+  keyOf: (call: CallDraft) => string | undefined,
+): ReadonlyMap<string, readonly CallDraft[]> {
+  const rows = new Map<string, CallDraft[]>();
+  for (const call of calls) {
+    const key = keyOf(call);
+    if (key === undefined) continue;
+    const row = rows.get(key);
+    if (row === undefined) rows.set(key, [call]);
+    else row.push(call);
+  }
+  return rows;
+}
+
+function isOpen(call: CallDraft | undefined, open: ReadonlySet<CallDraft>): boolean {
+  return call !== undefined && open.has(call);
+}
+
+function withId(call: CallDraft, ids: ReadonlyMap<CallDraft, string>): ToolCallPart {
+  return {
+    kind: 'tool_call',
+    at: call.at,
+    id: ids.get(call) ?? derivedCallId(...call.place),
+    name: call.name,
+    arguments: call.arguments,
+    opaque: call.opaque,
+  };
+}
+
+function withCall(result: ResultDraft, call: ToolCallPart): Part {
+  return {
+    kind: 'tool_result',
+    at: result.at,
+    callId: call.id,
+    name: call.name,
+    content: result.content,
+    isError: result.isError,
+    opaque: result.opaque,
+  };
+}
+
+function leftOver({ at, sentName, content }: ResultDraft): readonly Part[] {
+  const text = `[tool result ${sentName ?? 'unknown'}]: ${resultText(content)}`;
+  const media = content.filter(({ kind }) => kind === 'media');
+  return [{ kind: 'text', at, text }, ...media];
+}

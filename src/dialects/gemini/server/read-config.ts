@@ -1,0 +1,189 @@
+/** Reads `generationConfig`: how the answer is to be made. */
+import type {
+  ContentRequest,
+  Modality,
+  ProviderMember,
+  Reasoning,
+} from '../../../canonical/request.ts';
+import type { JsonObject, JsonValue } from '../../../json.ts';
+import type { ReasoningEffort } from '../../../ports/catalog.ts';
+import { readFormat } from './read-format.ts';
+import {
+  type Drop,
+  dropOthers,
+  enumWord,
+  field,
+  flagField,
+  integerField,
+  listField,
+  numberField,
+  objectField,
+  otherFields,
+  refuse,
+} from './spelling.ts';
+
+/** What the configuration says of a request. */
+export interface ReadConfig {
+  readonly settings: Pick<
+    ContentRequest,
+    | 'format'
+    | 'maxOutputTokens'
+    | 'temperature'
+    | 'topP'
+    | 'topK'
+    | 'presencePenalty'
+    | 'frequencyPenalty'
+    | 'seed'
+    | 'stop'
+    | 'candidates'
+    | 'logprobs'
+    | 'reasoning'
+    | 'modalities'
+  >;
+  readonly own: readonly ProviderMember[];
+  /** How the caller asked for the answer's form. */
+  readonly formatName: string;
+}
+
+const at = 'generationConfig';
+const read: readonly string[] = [
+  'maxOutputTokens',
+  'temperature',
+  'topP',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
+  'stopSequences',
+  'candidateCount',
+  'responseLogprobs',
+  'logprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseFormat',
+  'responseModalities',
+  'thinkingConfig',
+];
+/** Known members that say nothing to another provider. */
+const ofGoogle: readonly string[] = [
+  'speechConfig',
+  'mediaResolution',
+  'imageConfig',
+  'audioTranscriptionConfig',
+  'audioTimestamp',
+  'enableAffectiveDialog',
+  'enableEnhancedCivicAnswers',
+  'modelConfig',
+  'modelSelectionConfig',
+  'routingConfig',
+  'translationConfig',
+];
+const modalities: Readonly<Record<string, Modality>> = {
+  TEXT: 'text',
+  IMAGE: 'image',
+  AUDIO: 'audio',
+};
+const efforts: Readonly<Record<string, ReasoningEffort>> = {
+  NONE: 'none',
+  MINIMAL: 'minimal',
+  LOW: 'low',
+  MEDIUM: 'medium',
+  HIGH: 'high',
+  XHIGH: 'xhigh',
+  MAX: 'max',
+};
+
+/** @throws GatewayError `invalid_request` that names the member */
+export function readConfig(body: JsonValue, drop: Drop): ReadConfig {
+  const config = objectField(body, at, '');
+  const { format, name, own } = readFormat(config, drop);
+  dropOthers(config, [...read, ...ofGoogle], { at, drop });
+  return {
+    settings: {
+      format,
+      maxOutputTokens: positive(config, 'maxOutputTokens'),
+      temperature: numberField(config, 'temperature', at),
+      topP: numberField(config, 'topP', at),
+      topK: integerField(config, 'topK', at),
+      presencePenalty: numberField(config, 'presencePenalty', at),
+      frequencyPenalty: numberField(config, 'frequencyPenalty', at),
+      seed: integerField(config, 'seed', at),
+      stop: readStop(config),
+      candidates: positive(config, 'candidateCount') ?? 1,
+      logprobs: readLogprobs(config, drop),
+      reasoning: readReasoning(config, drop),
+      modalities: readModalities(config),
+    },
+    own: [...own, ...ownMembers(config), ...ownModalities(config)],
+    formatName: name,
+  };
+}
+
+function positive(config: JsonObject | undefined, name: string): number | undefined {
+  const number = integerField(config, name, at);
+  return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0');
+}
+
+/** Google takes one sequence without a list round it too. Empty ones would stop everything. */
+function readStop(config: JsonObject | undefined): readonly string[] {
+  const sent = field(config, 'stopSequences');
+  const all = typeof sent === 'string' ? [sent] : listField(config, 'stopSequences', at);
+  return all.flatMap((one, index) => {
+    if (typeof one !== 'string') return refuse(`${at}.stopSequences[${index}]`, 'must be a string');
+    return one === '' ? [] : [one];
+  });
+}
+
+function readLogprobs(config: JsonObject | undefined, drop: Drop): ContentRequest['logprobs'] {
+  const top = integerField(config, 'logprobs', at);
+  if (flagField(config, 'responseLogprobs', at) === true) return { top };
+  if (top !== undefined) drop(`${at}.logprobs`);
+  return undefined;
+}
+
+function readReasoning(config: JsonObject | undefined, drop: Drop): Reasoning | undefined {
+  const path = `${at}.thinkingConfig`;
+  const thinking = objectField(config, 'thinkingConfig', at);
+  dropOthers(thinking, ['thinkingLevel', 'thinkingBudget', 'includeThoughts'], { at: path, drop });
+  const level = enumWord(field(thinking, 'thinkingLevel'), 'THINKING_LEVEL');
+  const effort = level === undefined ? undefined : efforts[level];
+  if (level !== undefined && effort === undefined) {
+    return refuse(`${path}.thinkingLevel`, 'must be MINIMAL, LOW, MEDIUM or HIGH');
+  }
+  const budgetTokens = integerField(thinking, 'thinkingBudget', path);
+  const includeThoughts = flagField(thinking, 'includeThoughts', path);
+  const isSaid = [effort, budgetTokens, includeThoughts].some((value) => value !== undefined);
+  return isSaid ? { effort, budgetTokens, includeThoughts } : undefined;
+}
+
+function readModalities(config: JsonObject | undefined): readonly Modality[] | undefined {
+  const wanted = modalityWords(config).flatMap((word) => modalities[word] ?? []);
+  return wanted.length > 0 ? wanted : undefined;
+}
+
+/** A kind of answer that the common form has no word for: without it the request is another. */
+function ownModalities(config: JsonObject | undefined): readonly ProviderMember[] {
+  const unknown = modalityWords(config).filter((word) => modalities[word] === undefined);
+  if (unknown.length === 0) return [];
+  const name = 'responseModalities';
+  return [{ provider: 'gemini', name, value: unknown, at: `${at}.${name}`, vital: true }];
+}
+
+function modalityWords(config: JsonObject | undefined): readonly string[] {
+  return listField(config, 'responseModalities', at).flatMap(
+    (value) => enumWord(value, 'MODALITY') ?? [],
+  );
+}
+
+function ownMembers(config: JsonObject | undefined): readonly ProviderMember[] {
+  return otherFields(config, read)
+    .filter(({ name }) => ofGoogle.includes(name))
+    .map(({ name, written, value }) => ({
+      provider: 'gemini',
+      name,
+      value,
+      at: `${at}.${written}`,
+      vital: false,
+    }));
+}

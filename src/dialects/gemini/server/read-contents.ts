@@ -1,0 +1,84 @@
+/** Reads the conversation and the system instruction of a native request. */
+import type { TextPart, Turn } from '../../../canonical/request.ts';
+import { isJsonObject, items, type JsonValue } from '../../../json.ts';
+import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
+import { readPart } from './read-part.ts';
+import { type Drop, dropOthers, field, listField, refuse, textField } from './spelling.ts';
+
+/** @throws GatewayError `invalid_request` that names the member */
+export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
+  const contents = listField(body, 'contents', '');
+  const drafts = contents.flatMap((content, index) => readContent(content, index, drop));
+  if (drafts.length === 0) {
+    refuse('contents', 'holds nothing. Send [{"role":"user","parts":[{"text":"…"}]}]');
+  }
+  return pairCalls(drafts, drop);
+}
+
+/**
+ * Reads `systemInstruction`: a content, its parts alone, one part, or text. Its role says nothing.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function readSystem(body: JsonValue, drop: Drop): readonly TextPart[] {
+  const sent = field(body, 'systemInstruction');
+  if (sent === undefined) return [];
+  const at = 'systemInstruction';
+  if (typeof sent === 'string') return sent === '' ? [] : [{ kind: 'text', at, text: sent }];
+  return partsOf(sent, at).flatMap(({ value, path }) => systemPart(value, path, drop));
+}
+
+function systemPart(value: JsonValue, at: string, drop: Drop): readonly TextPart[] {
+  if (typeof value === 'string') return [{ kind: 'text', at, text: value }];
+  const part = readPart(value, { at, place: [0, 0], drop });
+  if (part?.kind === 'text') return part.text === '' ? [] : [part];
+  if (part !== undefined) drop(at);
+  return [];
+}
+
+function partsOf(
+  sent: JsonValue,
+  at: string,
+): readonly { readonly value: JsonValue; readonly path: string }[] {
+  if (Array.isArray(sent)) {
+    return items(sent).map((value, index) => ({ value, path: `${at}[${index}]` }));
+  }
+  if (!isJsonObject(sent)) return refuse(at, 'must be a content with `parts`, or a string');
+  if (field(sent, 'text') !== undefined) return [{ value: sent, path: at }];
+  return listField(sent, 'parts', at).map((value, index) => ({
+    value,
+    path: `${at}.parts[${index}]`,
+  }));
+}
+
+/** One content is several turns where its parts belong to both sides. */
+function readContent(content: JsonValue, index: number, drop: Drop): readonly DraftTurn[] {
+  const at = `contents[${index}]`;
+  if (!isJsonObject(content)) return refuse(at, 'must be an object with `parts`');
+  dropOthers(content, ['role', 'parts'], { at, drop });
+  const role = roleOf(content, at);
+  const turns: { role: DraftTurn['role']; parts: DraftPart[] }[] = [];
+  for (const [number, value] of listField(content, 'parts', at).entries()) {
+    const path = `${at}.parts[${number}]`;
+    const part = readPart(value, { at: path, place: [index, number], drop });
+    if (part === undefined) continue;
+    const side = sideOf(part, role);
+    const last = turns.at(-1);
+    if (last?.role === side) last.parts.push(part);
+    else turns.push({ role: side, parts: [part] });
+  }
+  return turns;
+}
+
+function roleOf(content: JsonValue, at: string): DraftTurn['role'] {
+  const role = textField(content, 'role', at) ?? '';
+  if (role === 'model') return 'assistant';
+  // `function` holds results alone, which are the user's side wherever they stand.
+  if (role === 'user' || role === 'function' || role === '') return 'user';
+  return refuse(`${at}.role`, 'must be "user" or "model"');
+}
+
+function sideOf({ kind }: DraftPart, role: DraftTurn['role']): DraftTurn['role'] {
+  if (kind === 'tool_result') return 'user';
+  return kind === 'tool_call' || kind === 'reasoning' ? 'assistant' : role;
+}

@@ -1,0 +1,135 @@
+/** Reads one part of a content. What it is depends on its members, never on the content's role. */
+import { type Opaque, unsealed } from '../../../canonical/opaque.ts';
+import { isJsonObject, type JsonValue } from '../../../json.ts';
+import type { CallDraft, DraftPart } from './pair-calls.ts';
+import { detailOf, readFileData, readInlineData } from './read-media.ts';
+import { readResult } from './read-result.ts';
+import {
+  type Drop,
+  dropOthers,
+  enumWord,
+  type Field,
+  field,
+  fieldsOf,
+  objectField,
+  refuse,
+  saysSomething,
+  textField,
+} from './spelling.ts';
+
+/** Where a part stands. */
+export interface PartPlace {
+  readonly at: string;
+  /** The index of its content, and its own, from 0. */
+  readonly place: readonly [number, number];
+  readonly drop: Drop;
+}
+
+type ReadKind = (value: JsonValue, place: PartPlace) => DraftPart;
+
+const kinds: Readonly<Record<string, ReadKind>> = {
+  text: readText,
+  inlineData: readInlineData,
+  fileData: readFileData,
+  functionCall: readCall,
+  functionResponse: readResult,
+  executableCode: readCode,
+  codeExecutionResult: readCodeResult,
+};
+const besides: readonly string[] = ['thought', 'thoughtSignature', 'mediaResolution'];
+
+/**
+ * The part, or undefined where it means something to Google alone, which is noted.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefined {
+  const { at, drop } = place;
+  if (!isJsonObject(part)) return refuse(at, 'must be an object, such as {"text":"…"}');
+  const fields = fieldsOf(part);
+  const others = fields.filter(({ name }) => !isKind(name) && !besides.includes(name));
+  for (const { written, value } of others) if (saysSomething(value)) drop(`${at}.${written}`);
+  const kind = kindAmong(fields, at);
+  const isThought = field(part, 'thought') === true;
+  const opaque = opaqueIn(part, at);
+  if (kind === undefined) {
+    if (opaque === undefined && others.length === 0) drop(at);
+    if (opaque === undefined || others.length > 0) return undefined;
+    return { kind: isThought ? 'reasoning' : 'text', at, text: '', opaque };
+  }
+  const read = { ...(kinds[kind.name] ?? readText)(kind.value, place), opaque };
+  if (read.kind === 'media') return isThought ? dropped(place) : withDetail(read, part, place);
+  if (isThought && read.kind === 'text') return { ...read, kind: 'reasoning' };
+  return read;
+}
+
+/** An empty text beside something else is how some clients write a field that is not set. */
+function kindAmong(fields: readonly Field[], at: string): Field | undefined {
+  const all = fields.filter(({ name }) => isKind(name));
+  const set = all.length > 1 ? all.filter(({ value }) => value !== '') : all;
+  if (set.length > 1) refuse(at, 'holds more than one kind of content. Send a part for each');
+  return set[0] ?? all[0];
+}
+
+function isKind(name: string): boolean {
+  return Object.hasOwn(kinds, name);
+}
+
+/** Google's clients echo signatures blindly: other providers' come back in its place. */
+function opaqueIn(part: JsonValue, at: string): Opaque | undefined {
+  const data = textField(part, 'thoughtSignature', at);
+  if (data === undefined || data === '') return undefined;
+  return unsealed(data) ?? { provider: 'gemini', kind: 'signature', data };
+}
+
+function dropped({ at, drop }: PartPlace): undefined {
+  drop(at);
+}
+
+function withDetail(read: DraftPart, part: JsonValue, { at, drop }: PartPlace): DraftPart {
+  const resolution = field(part, 'mediaResolution');
+  const detail = detailOf(resolution);
+  if (detail === undefined && saysSomething(resolution)) drop(`${at}.mediaResolution`);
+  return read.kind === 'media' ? { ...read, detail } : read;
+}
+
+function readText(value: JsonValue, { at }: PartPlace): DraftPart {
+  if (typeof value !== 'string') return refuse(`${at}.text`, 'must be a string');
+  return { kind: 'text', at, text: value };
+}
+
+function readCall(value: JsonValue, { at, place, drop }: PartPlace): CallDraft {
+  const path = `${at}.functionCall`;
+  const name = textField(value, 'name', path);
+  if (name === undefined || name === '') {
+    return refuse(`${path}.name`, 'must be the name of a function');
+  }
+  dropOthers(value, ['id', 'name', 'args'], { at: path, drop });
+  return {
+    kind: 'tool_call',
+    at,
+    sentId: textField(value, 'id', path) || undefined,
+    name,
+    arguments: JSON.stringify(objectField(value, 'args', path) ?? {}),
+    place,
+  };
+}
+
+function readCode(value: JsonValue, { at }: PartPlace): DraftPart {
+  const language = enumWord(field(value, 'language'), 'LANGUAGE')?.toLowerCase() ?? '';
+  const code = textField(value, 'code', `${at}.executableCode`) ?? '';
+  return { kind: 'text', at, text: fenced(language, code) };
+}
+
+function readCodeResult(value: JsonValue, { at }: PartPlace): DraftPart {
+  const outcome = enumWord(field(value, 'outcome'), 'OUTCOME')?.toLowerCase() ?? 'ok';
+  const output = textField(value, 'output', `${at}.codeExecutionResult`) ?? '';
+  return { kind: 'text', at, text: fenced(outcome === 'ok' ? '' : outcome, output) };
+}
+
+/** The fence is longer than any inside; line ends set it off, for texts are joined without any. */
+function fenced(label: string, text: string): string {
+  const runs = text.match(/`{3,}/g) ?? [];
+  const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), 3));
+  return `\n${fence}${label}\n${text.replace(/\n$/, '')}\n${fence}\n`;
+}

@@ -1,0 +1,100 @@
+/** Reads a native request into the common form (TRANSLATION §3, WIRE §4.1). */
+import type { ContentRequest, ProviderMember, RequestField } from '../../../canonical/request.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
+import type { AskedReply } from '../../codec.ts';
+import { readConfig } from './read-config.ts';
+import { readContents, readSystem } from './read-contents.ts';
+import { readTools } from './read-tools.ts';
+import { type Drop, dropOthers, enumWord, field, otherFields } from './spelling.ts';
+
+const read: readonly string[] = [
+  'model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'serviceTier',
+];
+/** Members for Google alone; true where the request means something else without them. */
+const ofGoogle: Readonly<Record<string, boolean>> = {
+  cachedContent: true,
+  continuationToken: true,
+  safetySettings: false,
+  labels: false,
+  modelArmorConfig: false,
+};
+const names: Readonly<Record<RequestField, string>> = {
+  toolChoice: 'toolConfig.functionCallingConfig',
+  parallelToolCalls: 'toolConfig',
+  format: 'generationConfig.responseMimeType',
+  maxOutputTokens: 'generationConfig.maxOutputTokens',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  presencePenalty: 'generationConfig.presencePenalty',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  candidates: 'generationConfig.candidateCount',
+  logprobs: 'generationConfig.responseLogprobs',
+  reasoning: 'generationConfig.thinkingConfig',
+  modalities: 'generationConfig.responseModalities',
+  endUserId: 'labels',
+  serviceTier: 'serviceTier',
+  tools: 'tools',
+  system: 'systemInstruction',
+};
+const serviceTiers: Readonly<Record<string, string>> = {
+  STANDARD: 'default',
+  DEFAULT: 'default',
+  FLEX: 'flex',
+  PRIORITY: 'priority',
+};
+
+/** @throws GatewayError `invalid_request` that names the member */
+export function readRequest(sent: JsonObject, { streamed }: AskedReply): ContentRequest {
+  const body = unwrapped(sent);
+  const dropped = new Set<string>();
+  const drop: Drop = (at) => void dropped.add(at);
+  const turns = readContents(body, drop);
+  const system = readSystem(body, drop);
+  const { settings, own, formatName } = readConfig(body, drop);
+  const tools = readTools(body, drop);
+  const serviceTier = readServiceTier(body, drop);
+  dropOthers(body, [...read, ...Object.keys(ofGoogle)], { at: '', drop });
+  return {
+    ...settings,
+    ...tools,
+    system,
+    turns,
+    parallelToolCalls: undefined,
+    endUserId: undefined,
+    serviceTier,
+    streamed,
+    own: [...ownMembers(body), ...own],
+    names: { ...names, format: formatName },
+    dropped: [...dropped],
+  };
+}
+
+/** `countTokens` may hold the request it is about. */
+function unwrapped(sent: JsonObject): JsonObject {
+  const inner = field(sent, 'generateContentRequest');
+  return isJsonObject(inner) && field(sent, 'contents') === undefined ? inner : sent;
+}
+
+/** OpenAI's word for the tier. */
+function readServiceTier(body: JsonValue, drop: Drop): string | undefined {
+  const word = enumWord(field(body, 'serviceTier'), 'SERVICE_TIER');
+  const tier = word === undefined ? undefined : serviceTiers[word];
+  if (word !== undefined && tier === undefined) drop('serviceTier');
+  return tier;
+}
+
+function ownMembers(body: JsonObject): readonly ProviderMember[] {
+  return otherFields(body, read).flatMap(({ name, written, value }) => {
+    const vital = Object.hasOwn(ofGoogle, name) ? ofGoogle[name] : undefined;
+    return vital === undefined ? [] : [{ provider: 'gemini', name, value, at: written, vital }];
+  });
+}

@@ -1,0 +1,107 @@
+/** Reads `tools` and `toolConfig`: functions from any entry, and what Google runs itself. */
+import type {
+  BuiltInTool,
+  ContentRequest,
+  FunctionTool,
+  Tool,
+  ToolChoice,
+} from '../../../canonical/request.ts';
+import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue } from '../../../json.ts';
+import {
+  type Drop,
+  dropOthers,
+  enumWord,
+  field,
+  fieldsOf,
+  listField,
+  objectField,
+  refuse,
+  saysSomething,
+  textField,
+} from './spelling.ts';
+
+const configAt = 'toolConfig.functionCallingConfig';
+
+/** @throws GatewayError `invalid_request` that names the member */
+export function readTools(
+  body: JsonValue,
+  drop: Drop,
+): Pick<ContentRequest, 'tools' | 'toolChoice'> {
+  const config = objectField(body, 'toolConfig', '');
+  dropOthers(config, ['functionCallingConfig'], { at: 'toolConfig', drop });
+  const calling = objectField(config, 'functionCallingConfig', 'toolConfig');
+  dropOthers(calling, ['mode', 'allowedFunctionNames'], { at: configAt, drop });
+  const mode = enumWord(field(calling, 'mode'), 'MODE');
+  const tools = listField(body, 'tools', '').flatMap((entry, index) =>
+    readEntry(entry, `tools[${index}]`, drop),
+  );
+  return {
+    tools: mode === 'VALIDATED' ? tools.map(held) : tools,
+    toolChoice: readChoice(mode, calling, drop),
+  };
+}
+
+/** VALIDATED holds every function's arguments to its schema. */
+function held(tool: Tool): Tool {
+  return tool.kind === 'function' ? { ...tool, strict: true } : tool;
+}
+
+function readChoice(
+  mode: string | undefined,
+  calling: JsonObject | undefined,
+  drop: Drop,
+): ToolChoice | undefined {
+  const names = listField(calling, 'allowedFunctionNames', configAt).filter(
+    (name) => typeof name === 'string',
+  );
+  if (mode === 'AUTO' || mode === 'VALIDATED') return { mode: 'auto', names };
+  if (mode === 'NONE') return { mode: 'none', names: [] };
+  if (mode === 'ANY') return { mode: 'required', names };
+  if (mode !== undefined) refuse(`${configAt}.mode`, 'must be AUTO, ANY, NONE or VALIDATED');
+  if (names.length > 0) drop(`${configAt}.allowedFunctionNames`);
+  return undefined;
+}
+
+function readEntry(entry: JsonValue, at: string, drop: Drop): readonly Tool[] {
+  if (!isJsonObject(entry)) return refuse(at, 'must be an object with `functionDeclarations`');
+  return fieldsOf(entry).flatMap(({ name, value }): readonly Tool[] => {
+    const path = `${at}.${name}`;
+    if (name !== 'functionDeclarations') return builtIn(name, value, path);
+    return listField(entry, name, at).map((one, index) => readFunction(one, path, index, drop));
+  });
+}
+
+/** An empty object switches a tool on; an empty list holds none. */
+function builtIn(name: string, value: JsonValue, at: string): readonly BuiltInTool[] {
+  const isOff = value === false || (Array.isArray(value) && items(value).length === 0);
+  return isOff ? [] : [{ kind: 'built_in', provider: 'gemini', name, value, at }];
+}
+
+function readFunction(value: JsonValue, list: string, index: number, drop: Drop): FunctionTool {
+  const at = `${list}[${index}]`;
+  const name = textField(value, 'name', at);
+  if (name === undefined || name === '') {
+    return refuse(`${at}.name`, 'must be the name of a function');
+  }
+  const known = ['name', 'description', 'parameters', 'parametersJsonSchema'];
+  dropOthers(value, known, { at, drop });
+  return {
+    kind: 'function',
+    name,
+    description: textField(value, 'description', at),
+    parameters: readParameters(value, at, drop),
+    strict: undefined,
+    at,
+  };
+}
+
+function readParameters(value: JsonValue, at: string, drop: Drop): JsonObject | undefined {
+  const schema = objectField(value, 'parametersJsonSchema', at);
+  const openApi = objectField(value, 'parameters', at);
+  if (saysSomething(schema)) {
+    if (saysSomething(openApi)) drop(`${at}.parameters`);
+    return schema;
+  }
+  return saysSomething(openApi) ? fromOpenApiSchema(openApi) : undefined;
+}

@@ -1,0 +1,133 @@
+/**
+ * Reads members the way Google's JSON parsers do: camelCase or snake_case, null for nothing,
+ * numbers as strings, enums in any case and with or without their prefix.
+ */
+import { GatewayError } from '../../../errors.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+
+/** Takes note of a member that has no place in the common form, by its path. */
+export type Drop = (at: string) => void;
+
+/** A member that is there. */
+export interface Field {
+  /** In camelCase. */
+  readonly name: string;
+  /** As the caller wrote it. */
+  readonly written: string;
+  readonly value: JsonValue;
+}
+
+/** The member of this camelCase name in either spelling. Null is nothing. */
+export function field(value: unknown, name: string): JsonValue | undefined {
+  return member(value, name) ?? member(value, snakeCase(name)) ?? undefined;
+}
+
+/** Every member that is not null, under its camelCase name. */
+export function fieldsOf(value: JsonObject): readonly Field[] {
+  const fields: Field[] = [];
+  for (const [written, one] of Object.entries(value)) {
+    if (one !== null) fields.push({ name: camelCase(written), written, value: one });
+  }
+  return fields;
+}
+
+/** The members that say something and are not among the known names. */
+export function otherFields(value: unknown, known: readonly string[]): readonly Field[] {
+  if (!isJsonObject(value)) return [];
+  return fieldsOf(value).filter((one) => !known.includes(one.name) && saysSomething(one.value));
+}
+
+/** Notes every member that says something and is not known. */
+export function dropOthers(
+  value: unknown,
+  known: readonly string[],
+  { at, drop }: { readonly at: string; readonly drop: Drop },
+): void {
+  for (const { written } of otherFields(value, known)) drop(within(at, written));
+}
+
+/** Whether a member differs from one that was left out: Google's clients send empty ones. */
+export function saysSomething(value: JsonValue | undefined): value is JsonValue {
+  if (value === undefined || value === null || value === false || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** @throws GatewayError `invalid_request` where it is there and no object */
+export function objectField(value: unknown, name: string, at: string): JsonObject | undefined {
+  const found = field(value, name);
+  if (found === undefined || isJsonObject(found)) return found;
+  return refuse(within(at, name), 'must be an object');
+}
+
+/**
+ * A list; one element by itself counts as a list of one.
+ *
+ * @throws GatewayError `invalid_request` where it is neither a list nor an object
+ */
+export function listField(value: unknown, name: string, at: string): readonly JsonValue[] {
+  const found = field(value, name);
+  if (found === undefined) return [];
+  if (isJsonObject(found)) return [found];
+  return Array.isArray(found) ? items(found) : refuse(within(at, name), 'must be a list');
+}
+
+/** @throws GatewayError `invalid_request` where it is there and no text */
+export function textField(value: unknown, name: string, at: string): string | undefined {
+  const found = field(value, name);
+  if (found === undefined || typeof found === 'string') return found;
+  return refuse(within(at, name), 'must be a string');
+}
+
+/**
+ * A number, or a string that holds one.
+ *
+ * @throws GatewayError `invalid_request` where it is there and is neither
+ */
+export function numberField(value: unknown, name: string, at: string): number | undefined {
+  const found = field(value, name);
+  if (found === undefined) return undefined;
+  const isText = typeof found === 'string' && found.trim() !== '';
+  const number = typeof found === 'number' || isText ? Number(found) : Number.NaN;
+  return Number.isFinite(number) ? number : refuse(within(at, name), 'must be a number');
+}
+
+/** @throws GatewayError `invalid_request` where it is there and no whole number */
+export function integerField(value: unknown, name: string, at: string): number | undefined {
+  const number = numberField(value, name, at);
+  if (number === undefined || Number.isSafeInteger(number)) return number;
+  return refuse(within(at, name), 'must be a whole number');
+}
+
+/** @throws GatewayError `invalid_request` where it is there and neither true nor false */
+export function flagField(value: unknown, name: string, at: string): boolean | undefined {
+  const found = field(value, name);
+  if (found === undefined || typeof found === 'boolean') return found;
+  return refuse(within(at, name), 'must be true or false');
+}
+
+/** An enum's value in upper case, without its prefix; undefined for none and for `…UNSPECIFIED`. */
+export function enumWord(value: JsonValue | undefined, prefix: string): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const upper = value.trim().toUpperCase();
+  const word = upper.startsWith(`${prefix}_`) ? upper.slice(prefix.length + 1) : upper;
+  return word === '' || word === 'UNSPECIFIED' || word.endsWith('_UNSPECIFIED') ? undefined : word;
+}
+
+/** Refuses the member at this path: what it must be, or what is wrong with it. */
+export function refuse(at: string, wrong: string): never {
+  throw new GatewayError('invalid_request', `\`${at}\` ${wrong}.`, { param: at });
+}
+
+/** The path of a member; the whole body's path is empty. */
+function within(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function camelCase(name: string): string {
+  if (!name.includes('_')) return name;
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,25 @@
+/** The figures of a reply in Google's terms (TRANSLATION §6.15). */
+import type { ReplyUsage } from '../../../canonical/reply.ts';
+
+/**
+ * The `usageMetadata` member with its comma in front. Thoughts are no part of the candidates here,
+ * so that the total is the sum of prompt, candidates and thoughts. Google leaves the zeros of the
+ * finer figures out.
+ */
+export function usageMetadata(usage: ReplyUsage): string {
+  const thoughts = Math.min(usage.reasoningTokens ?? 0, usage.outputTokens);
+  const figures = {
+    promptTokenCount: usage.inputTokens,
+    candidatesTokenCount: usage.outputTokens - thoughts,
+    totalTokenCount: usage.inputTokens + usage.outputTokens,
+    thoughtsTokenCount: thoughts || undefined,
+    cachedContentTokenCount: usage.cachedInputTokens || undefined,
+    promptTokensDetails: soundTokens(usage.audioInputTokens),
+    candidatesTokensDetails: soundTokens(usage.audioOutputTokens),
+  };
+  return `,"usageMetadata":${JSON.stringify(figures)}`;
+}
+
+function soundTokens(tokenCount: number | undefined): readonly object[] | undefined {
+  return tokenCount ? [{ modality: 'AUDIO', tokenCount }] : undefined;
+}

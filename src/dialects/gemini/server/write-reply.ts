@@ -1,0 +1,13 @@
+/** Writes a whole reply as Google's `GenerateContentResponse` (TRANSLATION §5.3, WIRE §4.2). */
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ReplyHead, WrittenReply } from '../../codec.ts';
+import { byIndex, gatheredReply } from './gathered-reply.ts';
+
+/** The reply as JSON text. A blocked prompt has no candidates; all others have their finish. */
+export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
+  const reply = gatheredReply(head);
+  for (const event of events) reply.add(event);
+  const candidates = byIndex(reply.candidates()).map((one) => one.last());
+  const said = reply.prompt() ?? `"candidates":[${candidates.join(',')}]`;
+  return { text: `{${said}${reply.usage()}${reply.tail()}`, dropped: reply.dropped() };
+}

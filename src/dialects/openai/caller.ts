@@ -1,0 +1,61 @@
+/** OpenAI's wire format as its SDKs speak it to us: relayed to OpenAI-shaped upstreams. */
+import type { MemberEdit } from '../../bytes/splice.ts';
+import type { Call } from '../../call.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import type { CallerDialect } from '../dialect.ts';
+import { documentTap } from '../document-tap.ts';
+import { editInside } from '../edit-inside.ts';
+import { openaiErrorText, openaiInBandFailure } from './errors.ts';
+import { readImageRequest } from './image-request.ts';
+import { openaiServer } from './server/codec.ts';
+import { openaiStreamTap } from './stream-tap.ts';
+import { openaiFigures, openaiUsage } from './usage.ts';
+
+/** The row of `table.ts`. */
+export const openaiCaller: CallerDialect = {
+  name: 'openai',
+  errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
+  edits: (call, upstreamModel, channel) => [
+    ...modelEdit(call, upstreamModel),
+    ...(call.operation === 'images' ? imageEdits(call, channel) : usageEdit(call, channel)),
+  ],
+  tap: (call) =>
+    call.framing === 'sse'
+      ? openaiStreamTap(!call.wantsUsage, call.demand.candidates)
+      : documentTap({
+          usageMember: 'usage',
+          readUsage: openaiFigures,
+          inBandFailure: openaiInBandFailure,
+          isImages: call.operation === 'images',
+        }),
+  readUsage: openaiUsage,
+  content: openaiServer,
+  readImageRequest,
+  tokenCountText: undefined,
+};
+
+function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
+  return call.modelId === upstreamModel
+    ? []
+    : [{ name: 'model', value: JSON.stringify(upstreamModel) }];
+}
+
+/** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */
+function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (call.framing !== 'sse' || call.wantsUsage) return [];
+  if (channel.capabilities?.includeUsage === false) return [];
+  const inside = editInside(call, 'stream_options', { name: 'include_usage', value: 'true' });
+  return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
+}
+
+/**
+ * Base64 always: asked for where a server must be asked, left out where it refuses the word (WIRE
+ * §3).
+ */
+function imageEdits(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (channel.capabilities?.imageBase64 === 'response_format') {
+    return [{ name: 'response_format', value: '"b64_json"' }];
+  }
+  const asked = call.members.some(({ name }) => name === 'response_format');
+  return asked ? [{ name: 'response_format', value: undefined }] : [];
+}

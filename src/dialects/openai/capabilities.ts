@@ -1,0 +1,93 @@
+/**
+ * OpenAI's models. Those that reason take neither sampling parameters nor penalties; compatible
+ * servers differ in flags of their channels, for which `vendors.ts` has the presets.
+ */
+import type { CapabilityTable } from '../capabilities.ts';
+
+/** Newest first; a name that no row knows counts as the newest. */
+export const openaiCapabilities: CapabilityTable = {
+  newest: {
+    includeUsage: true,
+    imageBase64: 'unasked',
+    maxTokensField: 'max_completion_tokens',
+    reasoning: 'effort',
+    efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
+    thinkingBudget: undefined,
+    reasoningHistory: false,
+    structuredOutput: 'schema',
+    jsonWithTools: true,
+    strictTools: true,
+    allowedTools: true,
+    parallelToolCalls: true,
+    toolEffortNone: false,
+    callIds: true,
+    signatures: false,
+    sampling: 'any',
+    topK: false,
+    penalties: true,
+    seed: true,
+    logprobs: true,
+    maxCandidates: 128,
+    streamedCandidates: true,
+    stopLimit: 4,
+    systemInstruction: true,
+    midSystem: 'inline',
+    prefill: true,
+    mediaUrls: true,
+    resultMedia: false,
+    mediaInput: ['image', 'audio', 'document'],
+    mediaOutput: false,
+    assistantParts: false,
+    builtInWithFunctions: false,
+    dropBuiltInTools: false,
+  },
+  older: [
+    {
+      models: /^gpt-(?:5\.[6-9]|[6-9])/,
+      flags: {
+        sampling: 'none',
+        penalties: false,
+        logprobs: false,
+        toolEffortNone: true,
+      },
+    },
+    {
+      models: /^gpt-5\.[2-5]/,
+      flags: { sampling: 'none', penalties: false, logprobs: false },
+    },
+    {
+      // It answers 400 to `minimal` (openai-agents-python#2089).
+      models: /^gpt-5\.1/,
+      flags: {
+        sampling: 'none',
+        penalties: false,
+        logprobs: false,
+        efforts: ['none', 'low', 'medium', 'high'],
+      },
+    },
+    {
+      // It knows no `none`, which came with 5.1.
+      models: /^gpt-5(?!-chat)/,
+      flags: {
+        sampling: 'none',
+        penalties: false,
+        logprobs: false,
+        efforts: ['minimal', 'low', 'medium', 'high'],
+      },
+    },
+    {
+      models: /^o\d/,
+      flags: {
+        sampling: 'none',
+        penalties: false,
+        logprobs: false,
+        efforts: ['low', 'medium', 'high'],
+        stopLimit: 0,
+      },
+    },
+    {
+      models: /^(?:gpt-4|gpt-3|chatgpt|gpt-5-chat)/,
+      flags: { reasoning: 'none', efforts: [] },
+    },
+  ],
+};

@@ -1,0 +1,13 @@
+/** The ids of calls as OpenAI takes them: it refuses those of more than 40 characters. */
+import { createHash } from 'node:crypto';
+import { portableCallId } from '../../../canonical/call-ids.ts';
+
+const maxLength = 40;
+
+/** The same id for the same call, whether it stands on the call or on its result. */
+export function upstreamCallId(id: string): string {
+  const portable = portableCallId(id);
+  if (portable.length <= maxLength) return portable;
+  const hash = createHash('sha256').update(id).digest('hex').slice(0, 12);
+  return `${portable.slice(0, maxLength - hash.length - 1)}_${hash}`;
+}

@@ -1,0 +1,57 @@
+/** Reads what a message, or one delta of it, holds beside calls: thoughts, text, refusal, media. */
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { items, type JsonValue, member } from '../../../json.ts';
+import { audioEvents, imageEvents } from './read-extras.ts';
+import { reasoningReader } from './read-reasoning.ts';
+import { words } from './words.ts';
+
+/** Reads the messages of one choice. */
+export interface MessageReader {
+  read(message: JsonValue): readonly ContentEvent[];
+  /** All that the model has said of its refusal; empty where it did not refuse. */
+  refusal(): string;
+}
+
+/** For one choice. */
+export function messageReader(choice: number, audioMimeType: string): MessageReader {
+  const reasoning = reasoningReader(choice);
+  let refusal = '';
+  return {
+    read: (message) => {
+      const events: ContentEvent[] = [...reasoning.read(message)];
+      addContent(events, member(message, 'content'), choice);
+      const refused = words(member(message, 'refusal'));
+      if (refused !== '') events.push({ type: 'refusal', choice, text: refused });
+      refusal += refused;
+      for (const image of items(member(message, 'images'))) {
+        events.push(...imageEvents(image, choice));
+      }
+      const audio = member(message, 'audio');
+      if (audio) events.push(...audioEvents(audio, { choice, mimeType: audioMimeType }));
+      return events;
+    },
+    refusal: () => refusal,
+  };
+}
+
+/** Text, or a list of parts as Mistral gives it: thoughts, text and images in their order. */
+function addContent(events: ContentEvent[], content: JsonValue | undefined, choice: number): void {
+  if (typeof content === 'string') {
+    if (content !== '') events.push({ type: 'text', choice, text: content });
+    return;
+  }
+  for (const part of items(content)) {
+    const thoughts = thoughtsIn(member(part, 'thinking'));
+    if (thoughts !== '') events.push({ type: 'reasoning', choice, text: thoughts });
+    const text = words(part) || words(member(part, 'text'));
+    if (text !== '') events.push({ type: 'text', choice, text });
+    events.push(...imageEvents(part, choice));
+  }
+}
+
+function thoughtsIn(thinking: JsonValue | undefined): string {
+  if (typeof thinking === 'string') return thinking;
+  return items(thinking)
+    .map((part) => words(member(part, 'text')))
+    .join('');
+}

@@ -1,0 +1,102 @@
+/** Reads an OpenAI-shaped reply, streamed or whole, as events (TRANSLATION §5.3, §7.4). */
+import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
+import { items, type JsonValue, member } from '../../../json.ts';
+import type { ContentStreamReader } from '../../codec.ts';
+import { openaiReplyUsage } from '../reply-usage.ts';
+import type { Ending } from './finish-reason.ts';
+import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
+import { words } from './words.ts';
+
+/** The events of a whole reply. */
+export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
+  const reader = documentReader(context);
+  return [...reader.read(reply, (choice, node) => choice.whole(node)), ...reader.end()];
+}
+
+/** A reader of one stream. */
+export function readStream(context: ReadContext): ContentStreamReader {
+  const { read, end, complete } = documentReader(context);
+  return { read: (chunk) => read(chunk, (choice, node) => choice.piece(node)), end, complete };
+}
+
+type ReadNode = (choice: ChoiceReader, node: JsonValue) => readonly ContentEvent[];
+
+interface DocumentReader extends Omit<ContentStreamReader, 'read'> {
+  read(document: JsonValue, readNode: ReadNode): readonly ContentEvent[];
+}
+
+function documentReader(context: ReadContext): DocumentReader {
+  const choices = new Map<number, ChoiceReader>();
+  let hasBegun = false;
+  let isDone = false;
+  const choiceAt = (index: number): ChoiceReader => {
+    const known = choices.get(index) ?? choiceReader(index, context);
+    choices.set(index, known);
+    return known;
+  };
+  return {
+    read: (document, readNode) => {
+      isDone ||= document === '[DONE]';
+      const events: ContentEvent[] = hasBegun ? [] : startEvents(document);
+      items(member(document, 'choices')).forEach((node, position) => {
+        const index = indexOf(node, position);
+        if (index >= maxChoices) return;
+        for (const event of readNode(choiceAt(index), node)) events.push(event);
+      });
+      const usage = usageIn(document);
+      if (usage !== undefined) events.push({ type: 'usage', usage });
+      hasBegun ||= events.length > 0;
+      return events;
+    },
+    end: () => endEvents([...choices].toSorted(([one], [other]) => one - other)),
+    complete: () =>
+      isDone || (choices.size > 0 && [...choices.values()].every((choice) => choice.finished())),
+  };
+}
+
+/** Azure's first chunk has empty ones, before the stream says who it is. */
+function startEvents(document: JsonValue): ContentEvent[] {
+  const id = words(member(document, 'id')) || undefined;
+  const model = words(member(document, 'model')) || undefined;
+  return id === undefined && model === undefined ? [] : [{ type: 'start', id, model }];
+}
+
+/**
+ * Far above what any model gives to one request: a larger index is a mistake, and choices beyond
+ * would only cost every later event its time.
+ */
+const maxChoices = 1024;
+
+function indexOf(node: JsonValue, position: number): number {
+  const index = member(node, 'index');
+  const isSane = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0;
+  return isSane && index < maxChoices ? index : position;
+}
+
+/** Groq has had its own place for figures, Moonshot gives them inside the last choice. */
+function usageIn(document: JsonValue): ReplyUsage | undefined {
+  return (
+    openaiReplyUsage(member(document, 'usage')) ??
+    openaiReplyUsage(member(member(document, 'x_groq'), 'usage')) ??
+    openaiReplyUsage(member(items(member(document, 'choices')).at(-1), 'usage'))
+  );
+}
+
+/** The upstream failed only where no choice at all is of use. */
+function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): readonly ContentEvent[] {
+  const ends = choices.map(([choice, reader]) => ({ choice, ...reader.end() }));
+  if (ends.every(({ ending }) => 'unusable' in ending)) {
+    const reason = ends.map(({ ending }) => unusableReason(ending))[0];
+    return [{ type: 'unusable', reason: reason ?? 'upstream_empty_response' }];
+  }
+  return ends.flatMap(({ choice, events, ending }): ContentEvent[] => [
+    ...events,
+    'unusable' in ending
+      ? { type: 'finish', choice, reason: 'other' }
+      : { type: 'finish', choice, ...ending },
+  ]);
+}
+
+function unusableReason(ending: Ending): string | undefined {
+  return 'unusable' in ending ? ending.unusable : undefined;
+}

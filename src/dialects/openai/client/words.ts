@@ -1,0 +1,7 @@
+/** Reads text that may be anything. */
+import type { JsonValue } from '../../../json.ts';
+
+/** The text, or an empty one for what is no text. */
+export function words(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,75 @@
+/** A turn of the model in the history: its text, its calls, and its thoughts where they are due. */
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import type { MediaPart, Part, ToolCallPart, Turn } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { upstreamCallId } from './call-id.ts';
+import { type Messages, textNode } from './message.ts';
+import type { Members } from './piece.ts';
+import { reasoningDetails, signatureMember } from './write-details.ts';
+import { mediaNode } from './write-media.ts';
+import type { ToolContext } from './write-tools.ts';
+
+/** The one message of the turn, or none where nothing of it can be said. */
+export function assistantMessages({ parts }: Turn, context: ToolContext): Messages {
+  const { flags } = context;
+  const calls = parts.filter((part) => part.kind === 'tool_call');
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const thoughts = parts.flatMap((part) => (part.kind === 'reasoning' ? [part.text] : [])).join('');
+  const details = reasoningDetails(parts, flags);
+  const images = imageNodes(parts, flags);
+  const sendsThoughts = flags.reasoningHistory && thoughts !== '';
+  const members: Members = {
+    role: 'assistant',
+    content: texts.length === 0 && calls.length > 0 ? null : contentOf(texts, flags),
+    reasoning_content: sendsThoughts ? thoughts : undefined,
+    reasoning_details: details.length === 0 ? undefined : details,
+    images: images.length === 0 ? undefined : images,
+    tool_calls: calls.length === 0 ? undefined : calls.map((call) => callNode(call, context)),
+  };
+  const isEmpty = [texts, calls, details, images].every(({ length }) => length === 0);
+  return {
+    // Mistral refuses an assistant's message that says nothing.
+    messages: isEmpty && !sendsThoughts ? [] : [members],
+    dropped: sendsThoughts || details.length > 0 ? [] : thoughtsIn(parts),
+  };
+}
+
+function contentOf(texts: readonly string[], { assistantParts }: ResolvedCapabilities): JsonNode {
+  return assistantParts && texts.length > 1 ? texts.map(textNode) : texts.join('');
+}
+
+function callNode(
+  { id, name, arguments: text, opaque }: ToolCallPart,
+  context: ToolContext,
+): JsonNode {
+  return {
+    id: upstreamCallId(id),
+    type: 'function',
+    function: { name: context.names.upstream(name), arguments: text },
+    extra_content: signatureMember(opaque, context.flags),
+  };
+}
+
+/** OpenRouter's form; elsewhere what the model drew can't be shown to it again. */
+function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readonly JsonNode[] {
+  return parts.flatMap((part) => {
+    if (part.kind === 'tool_result') throw refusal(part.at, 'a result of a function');
+    if (part.kind !== 'media') return [];
+    if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
+    return [mediaNode(part, flags)];
+  });
+}
+
+function isImage({ mimeType }: MediaPart): boolean {
+  return mimeType?.startsWith('image/') ?? false;
+}
+
+function refusal(at: string, what: string): GatewayError {
+  const message = `This model takes no ${what} in a turn of its own; send it in a user's turn.`;
+  return new GatewayError('not_portable', message, { param: at });
+}
+
+function thoughtsIn(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? [part.at] : []));
+}

@@ -1,0 +1,94 @@
+/** The form of the answer: `response_format`, or a hint where the upstream has none for it. */
+import { functionNames } from '../../../canonical/function-names.ts';
+import type { ContentRequest, OutputFormat } from '../../../canonical/request.ts';
+import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
+import { member } from '../../../json.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { nothing, type Piece } from './piece.ts';
+
+/** A piece of the body, and what has to be said in the system message beside it. */
+export interface FormatPiece extends Piece {
+  readonly hints: readonly string[];
+}
+
+/** OpenAI's rule for the names of schemas and functions. */
+export const nameRule: { readonly pattern: RegExp; readonly maxLength: number } = {
+  pattern: /^[a-zA-Z0-9_-]{1,64}$/,
+  maxLength: 64,
+};
+
+/** The member `response_format` (TRANSLATION §6.7). */
+export function formatPiece(request: ContentRequest, flags: ResolvedCapabilities): FormatPiece {
+  const { format } = request;
+  if (format === undefined) return { ...nothing, hints: [] };
+  if (format.type === 'enum') return hinted(request, enumHint(format.values));
+  if (!takesJson(request, flags)) return hinted(request, hintOf(format));
+  if (format.type === 'json') return jsonPiece(request);
+  if (flags.structuredOutput === 'json') {
+    return { ...hinted(request, hintOf(format)), members: jsonObject };
+  }
+  return canSay(format) ? schemaPiece(request, format) : hinted(request, hintOf(format));
+}
+
+type SchemaFormat = Extract<OutputFormat, { type: 'json_schema' }>;
+
+const jsonObject = { response_format: { type: 'json_object' } } as const;
+
+const jsonHint = 'Answer with JSON and nothing else.';
+
+function takesJson({ tools }: ContentRequest, flags: ResolvedCapabilities): boolean {
+  return flags.structuredOutput !== 'none' && (flags.jsonWithTools || tools.length === 0);
+}
+
+function hinted({ names }: ContentRequest, hint: string): FormatPiece {
+  return { members: {}, dropped: [names.format], hints: [hint] };
+}
+
+function hintOf(format: Exclude<OutputFormat, { type: 'enum' }>): string {
+  if (format.type === 'json') return jsonHint;
+  return `${jsonHint} It must match this JSON Schema: ${JSON.stringify(format.schema)}`;
+}
+
+/** A schema would change the reply from bare text to JSON. */
+function enumHint(values: readonly string[]): string {
+  return `Answer with exactly one of these values, without quotes: ${JSON.stringify(values)}`;
+}
+
+/** OpenAI refuses this mode unless the word stands in a message. */
+function jsonPiece(request: ContentRequest): FormatPiece {
+  return { members: jsonObject, dropped: [], hints: saysJson(request) ? [] : [jsonHint] };
+}
+
+function saysJson({ system, turns }: ContentRequest): boolean {
+  const says = (text: string) => /json/i.test(text);
+  return (
+    system.some(({ text }) => says(text)) ||
+    turns.some(({ parts }) => parts.some((part) => part.kind === 'text' && says(part.text)))
+  );
+}
+
+/** The root of a schema must be an object at OpenAI; Gemini's callers ask for lists too. */
+function canSay({ schema }: SchemaFormat): boolean {
+  const type = member(schema, 'type');
+  return type === 'object' || (type === undefined && member(schema, '$ref') !== undefined);
+}
+
+function schemaPiece({ names }: ContentRequest, format: SchemaFormat): FormatPiece {
+  const strict = format.strict === true && isStrictSchema(format.schema);
+  const name = format.name ?? 'response';
+  return {
+    members: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: functionNames([name], nameRule).upstream(name),
+          description: format.description,
+          schema: format.schema,
+          strict,
+        },
+      },
+    },
+    dropped: format.strict === true && !strict ? [names.format] : [],
+    hints: [],
+  };
+}

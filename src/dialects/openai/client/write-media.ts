@@ -1,0 +1,75 @@
+/** An image, a sound or a document as a part of a message (TRANSLATION §6.2). */
+import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import type { MediaPart } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+
+/**
+ * The part.
+ *
+ * @throws GatewayError `not_portable` where the upstream has no form for it: a film, a file at
+ *   another provider, a sound that is neither WAV nor MP3
+ */
+export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
+  const { source } = part;
+  if (source.type === 'file') {
+    throw refusal(part, 'A file that lies at another provider can not be read; send its bytes.');
+  }
+  if (source.type === 'url') return remoteImage(part, source.url, flags);
+  const kind = mediaKindOf(part.mimeType);
+  if (kind === 'video' || !flags.mediaInput.includes(kind)) {
+    throw refusal(part, 'This model can not read this kind of media; leave the part out.');
+  }
+  if (kind === 'image') return imageNode(part, dataUrl(part.mimeType, source.data));
+  if (kind === 'audio') return audioNode(part, source.data);
+  const fileData = dataUrl(part.mimeType, source.data);
+  return { type: 'file', file: { filename: nameOf(part), file_data: fileData } };
+}
+
+const videoSite = /^https?:\/\/(?:[\w-]+\.)*(?:youtube\.com|youtu\.be)(?:[/:?#]|$)/i;
+
+function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities): JsonNode {
+  if (!/^https?:\/\//i.test(url) || videoSite.test(url)) {
+    throw refusal(part, 'This address can not be read by this model; send the bytes.');
+  }
+  const mimeType = part.mimeType ?? mimeTypeOfName(url);
+  // An address that says nothing of its kind is taken for an image, as OpenAI's callers mean it.
+  if (mimeType !== undefined && mediaKindOf(mimeType) !== 'image') {
+    throw refusal(part, 'This model reads only images by their address; send the bytes.');
+  }
+  if (!flags.mediaUrls || !flags.mediaInput.includes('image')) {
+    throw refusal(part, 'This model reads no images by their address; send the bytes.');
+  }
+  return imageNode(part, url);
+}
+
+function imageNode({ detail }: MediaPart, url: string): JsonNode {
+  const isKnown = detail === 'low' || detail === 'high' || detail === 'auto';
+  return { type: 'image_url', image_url: { url, detail: isKnown ? detail : undefined } };
+}
+
+function audioNode(part: MediaPart, data: string): JsonNode {
+  const subtype = part.mimeType?.split('/')[1]?.split(';')[0] ?? '';
+  const format = /^(?:x-|vnd\.)?wave?$/.test(subtype) ? 'wav' : mp3Of(subtype);
+  if (format === undefined) {
+    throw refusal(part, 'This model hears only WAV and MP3; send the sound in one of them.');
+  }
+  return { type: 'input_audio', input_audio: { data, format } };
+}
+
+function mp3Of(subtype: string): 'mp3' | undefined {
+  return /^(?:x-)?(?:mpeg|mp3|mpeg3|mpga)$/.test(subtype) ? 'mp3' : undefined;
+}
+
+/** OpenAI takes no file without a name, and judges it by the ending. */
+function nameOf({ fileName, mimeType }: MediaPart): string {
+  if (fileName !== undefined && fileName !== '') return fileName;
+  const subtype = /^[a-z]+\/([a-z0-9]+)/.exec(mimeType ?? '')?.[1];
+  if (subtype === undefined) return 'document';
+  return `document.${subtype === 'plain' ? 'txt' : subtype}`;
+}
+
+function refusal({ at }: MediaPart, message: string): GatewayError {
+  return new GatewayError('not_portable', message, { param: at });
+}

@@ -1,0 +1,131 @@
+/** The conversation as OpenAI's messages, in the caller's order (TRANSLATION §3, §6.1, §6.5). */
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import { contentOf, type Messages, textNode } from './message.ts';
+import type { Members } from './piece.ts';
+import { assistantMessages } from './write-assistant.ts';
+import { mediaNode } from './write-media.ts';
+import { toolMessages } from './write-results.ts';
+import type { ToolContext } from './write-tools.ts';
+
+/** Every message. The hints stand at the end of the system message. */
+export function messagesOf(
+  request: ContentRequest,
+  hints: readonly string[],
+  context: ToolContext,
+): Messages {
+  refusePrefill(request, context);
+  const { flags } = context;
+  const isLifted = ({ role }: Turn) => role === 'system' && flags.midSystem === 'lift';
+  const lifted = request.turns.filter(isLifted).flatMap(({ parts }) => parts.filter(isText));
+  const system = [...request.system, ...lifted].map(({ text }) => text).concat(hints);
+  const turns = request.turns.filter((turn) => !isLifted(turn));
+  const parts = runsOf(turns).map((run) => runMessages(run, context));
+  const messages = parts.flatMap((part) => part.messages);
+  return {
+    messages: flags.systemInstruction ? headed(system, messages) : prefixed(system, messages),
+    dropped: [...parts.flatMap(({ dropped }) => dropped), ...cacheMarks(request)],
+  };
+}
+
+function refusePrefill({ turns }: ContentRequest, { flags }: ToolContext): void {
+  const last = turns.at(-1);
+  if (flags.prefill || last?.role !== 'assistant') return;
+  const message = "This model does not go on from an assistant's turn; end with the user's.";
+  const param = last.parts[0]?.at;
+  throw new GatewayError('not_portable', message, param === undefined ? {} : { param });
+}
+
+function isText(part: Part): part is TextPart {
+  return part.kind === 'text';
+}
+
+/**
+ * Turns of one speaker that follow one another belong together: Google's SDKs keep every piece of a
+ * stream as a turn, and the results of its calls must all stand right behind one message. An
+ * instruction is a run by itself.
+ */
+function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
+  const runs: Turn[][] = [];
+  for (const turn of turns) {
+    const last = runs.at(-1);
+    if (turn.role !== 'system' && last?.[0]?.role === turn.role) last.push(turn);
+    else runs.push([turn]);
+  }
+  return runs;
+}
+
+function runMessages(run: readonly Turn[], context: ToolContext): Messages {
+  const [first] = run;
+  if (first?.role === 'assistant') {
+    return assistantMessages({ ...first, parts: run.flatMap(({ parts }) => parts) }, context);
+  }
+  if (first?.role === 'system') {
+    return { messages: textMessage('system', first.parts.filter(isText)), dropped: [] };
+  }
+  const results = run.flatMap(({ parts }) => parts.filter((part) => part.kind === 'tool_result'));
+  return {
+    messages: [
+      ...toolMessages(results, context.flags),
+      ...run.flatMap((turn) => userMessage(turn, context)),
+    ],
+    dropped: run.flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? [part.at] : [])),
+    ),
+  };
+}
+
+function textMessage(role: string, parts: readonly { readonly text: string }[]): Members[] {
+  const texts = parts.map(({ text }) => text);
+  if (texts.length === 0) return [];
+  return [{ role, content: contentOf(texts.map(textNode), texts) }];
+}
+
+function userMessage({ parts }: Turn, { flags }: ToolContext): Members[] {
+  const nodes: JsonNode[] = [];
+  const texts: string[] = [];
+  for (const part of parts) {
+    if (part.kind === 'tool_call') throw misplaced(part.at);
+    if (part.kind === 'media') nodes.push(mediaNode(part, flags));
+    if (part.kind !== 'text') continue;
+    texts.push(part.text);
+    nodes.push(textNode(part.text));
+  }
+  if (nodes.length > 0) return [{ role: 'user', content: contentOf(nodes, texts) }];
+  return parts.length === 0 ? [{ role: 'user', content: '' }] : [];
+}
+
+function misplaced(at: string): GatewayError {
+  const message = "A call of a function stands in a user's turn; only the model makes calls.";
+  return new GatewayError('not_portable', message, { param: at });
+}
+
+function headed(system: readonly string[], messages: readonly Members[]): readonly Members[] {
+  const parts = system.map((text) => ({ text }));
+  return [...textMessage('system', parts), ...messages];
+}
+
+/** For models without a system message it is the beginning of what the user says. */
+function prefixed(system: readonly string[], messages: readonly Members[]): readonly Members[] {
+  if (system.length === 0) return messages;
+  const [first, ...others] = messages;
+  const head = system.map(textNode);
+  if (first?.role !== 'user') {
+    return [{ role: 'user', content: contentOf(head, system) }, ...messages];
+  }
+  const { content } = first;
+  const rest = typeof content === 'string' ? [textNode(content)] : listOf(content);
+  return [{ role: 'user', content: [...head, ...rest] }, ...others];
+}
+
+function listOf(content: JsonNode): readonly JsonNode[] {
+  return Array.isArray(content) ? content : [];
+}
+
+/** Only Anthropic's own door takes these marks. */
+function cacheMarks({ system, turns }: ContentRequest): readonly string[] {
+  return [...system, ...turns.flatMap(({ parts }) => parts)]
+    .filter(({ cacheControl }) => cacheControl !== undefined)
+    .map(({ at }) => `${at}.cache_control`);
+}

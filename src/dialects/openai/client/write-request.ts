@@ -1,0 +1,65 @@
+/** A request of the common form as the body of a chat completion (TRANSLATION §3). */
+import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
+import type { ContentRequest, ProviderMember } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { UpstreamTarget } from '../../codec.ts';
+import { lost, type Piece, together, written } from './piece.ts';
+import { formatPiece, nameRule } from './write-format.ts';
+import { messagesOf } from './write-messages.ts';
+import { reasoningPiece } from './write-reasoning.ts';
+import { samplingPiece } from './write-sampling.ts';
+import { toolsPiece } from './write-tools.ts';
+
+/** A body, what is not in it, and what its functions are called upstream. */
+export interface WrittenRequest {
+  readonly body: string;
+  readonly dropped: readonly string[];
+  readonly names: FunctionNames;
+}
+
+/**
+ * Writes the request.
+ *
+ * @throws GatewayError `not_portable` for what can't be said and can't be left out
+ */
+export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
+  const flags = target.capabilities;
+  const names = functionNames(namesIn(request), nameRule);
+  const context = { flags, names };
+  const format = formatPiece(request, flags);
+  const { messages, dropped } = messagesOf(request, format.hints, context);
+  const whole = together([
+    { members: {}, dropped: request.dropped },
+    together(request.own.map(ownPiece)),
+    { members: { model: target.upstreamModel, messages }, dropped },
+    streamPiece(request, target),
+    toolsPiece(request, context),
+    format,
+    samplingPiece(request, flags),
+    reasoningPiece(request, flags),
+  ]);
+  return { body: jsonText(whole.members), dropped: whole.dropped, names };
+}
+
+/** Names in the history count too: a call is renamed wherever it stands. */
+function namesIn({ tools, turns }: ContentRequest): readonly string[] {
+  const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
+  const called = turns.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : [])),
+  );
+  return [...new Set([...declared, ...called])];
+}
+
+function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {
+  if (provider === 'openai') return written({ [name]: value });
+  if (!vital) return lost(at);
+  const message = 'This model has nothing of the kind; leave the member out.';
+  throw new GatewayError('not_portable', message, { param: at });
+}
+
+function streamPiece({ streamed }: ContentRequest, { capabilities }: UpstreamTarget): Piece {
+  if (!streamed) return written({});
+  const usage = capabilities.includeUsage ? { stream_options: { include_usage: true } } : {};
+  return written({ stream: true, ...usage });
+}

@@ -1,0 +1,44 @@
+/** What the caller's functions gave back, as tool messages (TRANSLATION §6.5). */
+
+import { mediaKindOf } from '../../../canonical/media.ts';
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import type { MediaPart, ToolResultPart } from '../../../canonical/request.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { upstreamCallId } from './call-id.ts';
+import type { Members } from './piece.ts';
+import { mediaNode } from './write-media.ts';
+
+/** One message a result; images, which OpenAI takes there in no form, follow in a message. */
+export function toolMessages(
+  results: readonly ToolResultPart[],
+  flags: ResolvedCapabilities,
+): readonly Members[] {
+  const messages = results.map((result) => toolMessage(result, flags));
+  if (flags.resultMedia) return messages;
+  const media = results.flatMap(({ content }) => content.filter((part) => part.kind === 'media'));
+  if (media.length === 0) return messages;
+  return [...messages, { role: 'user', content: media.map((part) => mediaNode(part, flags)) }];
+}
+
+function toolMessage({ callId, content }: ToolResultPart, flags: ResolvedCapabilities): Members {
+  const holdsMedia = flags.resultMedia && content.some(({ kind }) => kind === 'media');
+  return {
+    role: 'tool',
+    tool_call_id: upstreamCallId(callId),
+    content: holdsMedia ? partNodes(content, flags) : textOf(content),
+  };
+}
+
+function partNodes(content: ToolResultPart['content'], flags: ResolvedCapabilities): JsonNode {
+  return content.map((part) =>
+    part.kind === 'text' ? { type: 'text', text: part.text } : mediaNode(part, flags),
+  );
+}
+
+function textOf(content: ToolResultPart['content']): string {
+  return content.map((part) => (part.kind === 'text' ? part.text : mark(part))).join('');
+}
+
+function mark({ mimeType }: MediaPart): string {
+  return mediaKindOf(mimeType) === 'document' ? '[see attached file]' : '[see attached image]';
+}

@@ -1,0 +1,158 @@
+/** The caller's functions, and which of them the model may or must call (TRANSLATION §6.3). */
+import type { FunctionNames } from '../../../canonical/function-names.ts';
+import type { JsonNode } from '../../../canonical/raw-json.ts';
+import type {
+  BuiltInTool,
+  ContentRequest,
+  FunctionTool,
+  ToolChoice,
+} from '../../../canonical/request.ts';
+import { newShapeRoom } from '../../../canonical/schema/shape.ts';
+import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { GatewayError } from '../../../errors.ts';
+import { isJsonObject, type JsonObject } from '../../../json.ts';
+import type { ResolvedCapabilities } from '../../capabilities.ts';
+import { lost, nothing, type Piece, together, written } from './piece.ts';
+
+/** What the writers of one request share. */
+export interface ToolContext {
+  readonly flags: ResolvedCapabilities;
+  readonly names: FunctionNames;
+}
+
+/** Everything in a body that concerns tools, but for the calls in the history. */
+export function toolsPiece(request: ContentRequest, context: ToolContext): Piece {
+  const { tools, dropped } = toolList(request, context);
+  const choice = choicePiece(request, context);
+  // OpenAI refuses both members below where there are no tools, and they mean nothing there.
+  if (tools.length === 0) return { members: {}, dropped };
+  return together([
+    { members: { tools: allowed(tools, request, context) }, dropped },
+    choice,
+    parallelPiece(request, context),
+  ]);
+}
+
+interface NamedTool {
+  readonly name: string | undefined;
+  readonly node: JsonNode;
+}
+
+function toolList(
+  { tools }: ContentRequest,
+  context: ToolContext,
+): { readonly tools: readonly NamedTool[]; readonly dropped: readonly string[] } {
+  const room = newShapeRoom();
+  const kept: NamedTool[] = [];
+  const dropped: string[] = [];
+  for (const tool of tools) {
+    if (tool.kind === 'function') {
+      const parameters = objectSchema(tool.parameters, room);
+      const strict = isStrict(tool, parameters, context);
+      if (tool.strict === true && !strict) dropped.push(tool.at);
+      if (tool.cacheControl !== undefined) dropped.push(`${tool.at}.cache_control`);
+      kept.push({ name: tool.name, node: functionNode({ tool, parameters, strict }, context) });
+    } else if (tool.provider === 'openai' && isJsonObject(tool.value)) {
+      kept.push({ name: undefined, node: tool.value });
+    } else {
+      refuseUnlessDropped(tool, context);
+      dropped.push(tool.at);
+    }
+  }
+  return { tools: kept, dropped };
+}
+
+/** A model that is silently denied a search invents what it would have found. */
+function refuseUnlessDropped({ at }: BuiltInTool, { flags }: ToolContext): void {
+  if (flags.dropBuiltInTools) return;
+  const message = 'This model has no such built-in tool; leave it out, or declare a function.';
+  throw new GatewayError('not_portable', message, { param: at });
+}
+
+function isStrict(
+  { strict }: FunctionTool,
+  parameters: JsonObject,
+  { flags }: ToolContext,
+): boolean {
+  return strict === true && flags.strictTools && isStrictSchema(parameters);
+}
+
+interface Declared {
+  readonly tool: FunctionTool;
+  readonly parameters: JsonObject;
+  readonly strict: boolean;
+}
+
+function functionNode(
+  { tool, parameters, strict }: Declared,
+  { flags, names }: ToolContext,
+): JsonNode {
+  return {
+    type: 'function',
+    function: {
+      name: names.upstream(tool.name),
+      description: tool.description,
+      // Mistral and others demand a schema even of a function without parameters, and OpenAI
+      // demands `properties` of every one.
+      parameters: { properties: {}, ...parameters },
+      strict: flags.strictTools ? strict : undefined,
+    },
+  };
+}
+
+/** Where several can't be named in the choice, the others are not shown. */
+function allowed(
+  tools: readonly NamedTool[],
+  { toolChoice }: ContentRequest,
+  { flags }: ToolContext,
+): JsonNode {
+  const mustFilter =
+    toolChoice !== undefined &&
+    isChoiceOfSome(toolChoice) &&
+    !isNamed(toolChoice) &&
+    !flags.allowedTools;
+  const wanted = new Set(toolChoice?.names);
+  const shown = mustFilter
+    ? tools.filter(({ name }) => name !== undefined && wanted.has(name))
+    : tools;
+  return shown.map(({ node }) => node);
+}
+
+function isChoiceOfSome({ mode, names }: ToolChoice): boolean {
+  return mode !== 'none' && names.length > 0;
+}
+
+function isNamed({ mode, names }: ToolChoice): boolean {
+  return mode === 'required' && names.length === 1;
+}
+
+function choicePiece(request: ContentRequest, { flags, names }: ToolContext): Piece {
+  const choice = request.toolChoice;
+  if (choice === undefined) return nothing;
+  if (!isChoiceOfSome(choice)) return written({ tool_choice: choice.mode });
+  refuseUnknownNames(request, choice);
+  const chosen = choice.names.map((name) => functionChoice(names.upstream(name)));
+  if (isNamed(choice)) return written({ tool_choice: chosen[0] });
+  if (!flags.allowedTools) return written({ tool_choice: choice.mode });
+  const allowedTools = { mode: choice.mode, tools: chosen };
+  return written({ tool_choice: { type: 'allowed_tools', allowed_tools: allowedTools } });
+}
+
+function functionChoice(name: string): JsonNode {
+  return { type: 'function', function: { name } };
+}
+
+function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice): void {
+  const declared = new Set(tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : [])));
+  if (choice.names.every((name) => declared.has(name))) return;
+  const message = 'The choice of tools names a function that is not declared; declare it.';
+  throw new GatewayError('invalid_request', message, { param: names.toolChoice });
+}
+
+function parallelPiece(request: ContentRequest, { flags }: ToolContext): Piece {
+  const { parallelToolCalls } = request;
+  if (parallelToolCalls === undefined) return nothing;
+  if (flags.parallelToolCalls) return written({ parallel_tool_calls: parallelToolCalls });
+  // To allow several is what a model does anyway.
+  return parallelToolCalls ? nothing : lost(request.names.parallelToolCalls);
+}

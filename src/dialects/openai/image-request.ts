@@ -1,0 +1,62 @@
+/** Reads an image generation request of the images protocol for another dialect (WIRE §3). */
+import { GatewayError } from '../../errors.ts';
+import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { ImageRequest } from '../image-codec.ts';
+
+/** Members that a request says something with, or that the gateway itself has dealt with. */
+const known: ReadonlySet<string> = new Set([
+  'model',
+  'prompt',
+  'n',
+  'size',
+  'quality',
+  'output_format',
+  'background',
+  'user',
+  // Images are always Base64, and never streamed: the protocol refused everything else.
+  'response_format',
+  'stream',
+]);
+
+/**
+ * Members that no other dialect has a word for are dropped by name; one that is null says nothing.
+ *
+ * @throws GatewayError `invalid_request` that names the member of the wrong type
+ */
+export function readImageRequest(body: JsonObject): ImageRequest {
+  const prompt = text(body, 'prompt');
+  if (prompt === undefined) {
+    throw new GatewayError('invalid_request', '`prompt` is missing. Describe the image.', {
+      param: 'prompt',
+    });
+  }
+  return {
+    prompt,
+    candidates: count(body, 'n') ?? 1,
+    size: text(body, 'size'),
+    quality: text(body, 'quality'),
+    outputFormat: text(body, 'output_format'),
+    background: text(body, 'background'),
+    endUserId: text(body, 'user'),
+    dropped: Object.keys(body).filter((name) => !known.has(name) && said(body, name) !== undefined),
+  };
+}
+
+function text(body: JsonObject, name: string): string | undefined {
+  const value = said(body, name);
+  if (value === undefined || typeof value === 'string') return value;
+  throw new GatewayError('invalid_request', `\`${name}\` must be a string.`, { param: name });
+}
+
+function count(body: JsonObject, name: string): number | undefined {
+  const value = said(body, name);
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new GatewayError('invalid_request', `\`${name}\` must be a whole number from 1.`, {
+    param: name,
+  });
+}
+
+function said(body: JsonObject, name: string): JsonValue | undefined {
+  return member(body, name) ?? undefined;
+}

@@ -1,0 +1,71 @@
+/** The figures of an OpenAI-shaped reply, whichever way its vendor counts reasoning. */
+import type { ReplyUsage } from '../../canonical/reply.ts';
+import { type JsonValue, member } from '../../json.ts';
+import { figure, hasAny } from '../usage-figures.ts';
+import { openaiFigureNames } from './usage.ts';
+
+/** What a `usage` object says, or undefined where it says nothing or something absurd. */
+export function openaiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
+  if (!hasAny(usage, openaiFigureNames)) return undefined;
+  const ofInput = member(usage, 'prompt_tokens_details');
+  const ofOutput = member(usage, 'completion_tokens_details');
+  const cached = said(ofInput, 'cached_tokens');
+  const input = Math.max(inputOf(usage), cached ?? 0);
+  const { output, reasoning } = outputOf(usage, said(ofOutput, 'reasoning_tokens'));
+  if (!Number.isSafeInteger(input + output)) return undefined;
+  return {
+    // Some vendors count cached tokens apart from the prompt's.
+    inputTokens: input,
+    outputTokens: output,
+    cachedInputTokens: cached,
+    cacheWriteTokens: atMost(input, sane(said(ofInput, 'cache_write_tokens'))),
+    reasoningTokens: atMost(output, sane(reasoning)),
+    audioInputTokens: atMost(input, sane(said(ofInput, 'audio_tokens'))),
+    audioOutputTokens: atMost(output, sane(said(ofOutput, 'audio_tokens'))),
+  };
+}
+
+/** Some vendors give both the names of chat and those of the other APIs. */
+function inputOf(usage: JsonValue | undefined): number {
+  const input = Math.max(figure(usage, 'prompt_tokens'), figure(usage, 'input_tokens'));
+  if (hasAny(usage, ['prompt_tokens', 'input_tokens'])) return input;
+  return Math.max(0, figure(usage, 'total_tokens') - completionOf(usage));
+}
+
+/**
+ * `completion_tokens` holds the reasoning at OpenAI. xAI counts it beside, and Google's compatible
+ * endpoint tells of it in the total alone.
+ */
+function outputOf(
+  usage: JsonValue | undefined,
+  reasoning: number | undefined,
+): { readonly output: number; readonly reasoning: number | undefined } {
+  const completion = completionOf(usage);
+  const beyond = figure(usage, 'total_tokens') - inputOf(usage) - completion;
+  if (Number.isNaN(beyond)) return { output: Number.NaN, reasoning };
+  if (beyond <= 0) return { output: completion, reasoning };
+  if (!hasAny(usage, ['completion_tokens', 'output_tokens'])) return { output: beyond, reasoning };
+  if (reasoning === beyond) return { output: completion + reasoning, reasoning };
+  if (reasoning === undefined || reasoning === 0) {
+    return { output: completion + beyond, reasoning: beyond };
+  }
+  return { output: completion, reasoning };
+}
+
+function completionOf(usage: JsonValue | undefined): number {
+  return Math.max(figure(usage, 'completion_tokens'), figure(usage, 'output_tokens'));
+}
+
+function said(holder: JsonValue | undefined, name: string): number | undefined {
+  return hasAny(holder, [name]) ? figure(holder, name) : undefined;
+}
+
+/** What only splits another figure is left unsaid where it is absurd. */
+function sane(count: number | undefined): number | undefined {
+  return count === undefined || Number.isNaN(count) ? undefined : count;
+}
+
+/** A vendor had eleven reasoning tokens in ten. */
+function atMost(whole: number, part: number | undefined): number | undefined {
+  return part === undefined ? undefined : Math.min(whole, part);
+}

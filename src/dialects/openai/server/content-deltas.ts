@@ -1,0 +1,164 @@
+/** Writes what a choice of a chat stream says as the text of `delta` objects. */
+import type { ToolCallBegin } from '../../../canonical/reply.ts';
+import type { ChunkFrame } from './chunk-frame.ts';
+import { openThought } from './open-thought.ts';
+import {
+  annotationPieces,
+  audioPiece,
+  type ChoiceEvent,
+  type EventOf,
+  imagePiece,
+  isSound,
+  ownContent,
+  type Piece,
+  signatureContent,
+} from './words.ts';
+
+/** The content of a choice: all but what stands beside its `delta`. */
+export type DeltaEvent = Exclude<ChoiceEvent, { readonly type: 'finish' | 'logprobs' }>;
+
+/** Writes the deltas of one choice. */
+export interface ContentDeltas {
+  /** JSON text, empty where the event says nothing. */
+  of(event: DeltaEvent): string;
+  hasRefusal(): boolean;
+  hasCalls(): boolean;
+  /** What only the end releases; asked for once. */
+  rest(): readonly string[];
+}
+
+/** For a choice that has said nothing yet. */
+export function contentDeltas(frame: ChunkFrame): ContentDeltas {
+  const said = saidDeltas();
+  const calls = callDeltas();
+  const media = mediaDeltas(frame);
+  return {
+    of: (event) => {
+      switch (event.type) {
+        case 'text':
+        case 'reasoning':
+        case 'refusal':
+          return said.of(event);
+        case 'tool_arguments':
+          return event.text === '' ? '' : calls.more(event.call, event.text);
+        case 'tool_begin':
+          said.dropThought();
+          return calls.begin(event);
+        case 'tool_end':
+          return calls.end(event.call);
+        case 'media':
+          return media.of(event);
+        case 'citations':
+          return JSON.stringify({ annotations: annotationPieces(event.citations) });
+        case 'own':
+          return JSON.stringify({ extra_content: ownContent(event) });
+      }
+    },
+    hasRefusal: said.hasRefusal,
+    hasCalls: calls.any,
+    rest: () => [...calls.unfilled(), ...media.rest()],
+  };
+}
+
+interface SaidDeltas {
+  of(event: EventOf<'text' | 'reasoning' | 'refusal'>): string;
+  dropThought(): void;
+  hasRefusal(): boolean;
+}
+
+function saidDeltas(): SaidDeltas {
+  const thought = openThought();
+  let hasRefusal = false;
+  const ofReasoning = ({ text, opaque }: EventOf<'reasoning'>): string => {
+    thought.add(text);
+    if (opaque !== undefined) {
+      const details = [thought.close(opaque)];
+      return JSON.stringify({ reasoning_content: text || undefined, reasoning_details: details });
+    }
+    return text === '' ? '' : `{"reasoning_content":${JSON.stringify(text)}}`;
+  };
+  return {
+    of: (event) => {
+      if (event.type === 'reasoning') return ofReasoning(event);
+      thought.drop();
+      if (event.type === 'text') return ofText(event);
+      hasRefusal ||= event.text !== '';
+      return event.text === '' ? '' : `{"refusal":${JSON.stringify(event.text)}}`;
+    },
+    dropThought: thought.drop,
+    hasRefusal: () => hasRefusal,
+  };
+}
+
+function ofText({ text, opaque }: EventOf<'text'>): string {
+  const extra = signatureContent(opaque);
+  if (extra !== undefined) {
+    return JSON.stringify({ content: text || undefined, extra_content: extra });
+  }
+  return text === '' ? '' : `{"content":${JSON.stringify(text)}}`;
+}
+
+interface CallDeltas {
+  begin(event: ToolCallBegin): string;
+  more(call: number, text: string): string;
+  end(call: number): string;
+  any(): boolean;
+  /** The deltas of calls that ended without arguments, which callers could not parse. */
+  unfilled(): readonly string[];
+}
+
+function callDeltas(): CallDeltas {
+  const empty = new Set<number>();
+  let hasCalls = false;
+  const more = (call: number, text: string): string => {
+    empty.delete(call);
+    const told = JSON.stringify(text);
+    return `{"tool_calls":[{"index":${call},"function":{"arguments":${told}}}]}`;
+  };
+  return {
+    begin: ({ call, id, name, arguments: told, opaque }) => {
+      hasCalls = true;
+      if (told === '') empty.add(call);
+      const called: Piece = {
+        index: call,
+        id,
+        type: 'function',
+        function: { name, arguments: told },
+        extra_content: signatureContent(opaque),
+      };
+      return JSON.stringify({ tool_calls: [called] });
+    },
+    more,
+    end: (call) => (empty.has(call) ? more(call, '{}') : ''),
+    any: () => hasCalls,
+    unfilled: () => [...empty].map((call) => more(call, '{}')),
+  };
+}
+
+interface MediaDeltas {
+  of(event: EventOf<'media'>): string;
+  rest(): readonly string[];
+}
+
+function mediaDeltas(frame: ChunkFrame): MediaDeltas {
+  let images = 0;
+  let mimeType = '';
+  let held: Uint8Array = new Uint8Array();
+  const audio = (bytes: Buffer): string =>
+    JSON.stringify({ audio: { ...audioPiece(frame, mimeType), data: bytes.toString('base64') } });
+  return {
+    of: (event) => {
+      if (isSound(event.mimeType)) {
+        mimeType = event.mimeType;
+        // Clients put the pieces end to end as text: only the last may end in padding.
+        const bytes = Buffer.concat([held, Buffer.from(event.data, 'base64')]);
+        const whole = bytes.length - (bytes.length % 3);
+        held = bytes.subarray(whole);
+        return whole === 0 ? '' : audio(bytes.subarray(0, whole));
+      }
+      images += 1;
+      return JSON.stringify({ images: [imagePiece(event, images - 1)] });
+    },
+    rest: () => (held.length === 0 ? [] : [audio(Buffer.from(held))]),
+  };
+}

@@ -1,0 +1,30 @@
+/** The thought that no opaque data has closed yet: a signature vouches for the text before it. */
+import type { Opaque } from '../../../canonical/opaque.ts';
+import { type Piece, reasoningDetail } from './words.ts';
+
+/** Gathers the text of a thought until its signature comes. */
+export interface OpenThought {
+  add(text: string): void;
+  /** Something else has come between: what is signed later is another thought. */
+  drop(): void;
+  /** The thought with what closes it, as callers are to send it back. */
+  close(opaque: Opaque): Piece;
+}
+
+/** A thought without any text yet. */
+export function openThought(): OpenThought {
+  let text = '';
+  return {
+    add: (more) => {
+      text += more;
+    },
+    drop: () => {
+      text = '';
+    },
+    close: (opaque) => {
+      const detail = reasoningDetail(opaque, text);
+      text = '';
+      return detail;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * Reads an assistant's message: its thoughts, text and calls, and the signatures that callers carry
+ * for the providers in several forms (TRANSLATION §6.4, §6.9).
+ */
+import { derivedCallId } from '../../../canonical/call-ids.ts';
+import type { Opaque } from '../../../canonical/opaque.ts';
+import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  given,
+  nameIn,
+  neededObject,
+  objectIn,
+  objectsIn,
+  type PlacedObject,
+  textIn,
+} from './read-members.ts';
+import { type ContentPart, readContent, readImage } from './read-parts.ts';
+import { providerOfFormat } from './words.ts';
+
+/** What an assistant said. */
+export interface AssistantMessage {
+  readonly parts: readonly Part[];
+  readonly calls: readonly ToolCallPart[];
+  /** The calls to which the caller gave no id. */
+  readonly unnumbered: readonly ToolCallPart[];
+}
+
+/** `turn` is the message's place among the turns, from which missing ids are derived. */
+export function readAssistant(placed: PlacedObject, turn: number): AssistantMessage {
+  const said: readonly Part[] = [...readReasoning(placed), ...readSaid(placed)];
+  const slots = callSlots(placed);
+  const calls = slots.map((slot, index) =>
+    readCall(slot, derivedCallId(turn, said.length + index)),
+  );
+  const unnumbered = calls.filter((_, index) => sentId(slots[index]?.value) === '');
+  const parts = [...said, ...calls];
+  if (parts.length === 0) parts.push({ kind: 'text', at: `${placed.at}.content`, text: '' });
+  return { parts: withSignature(parts, placed), calls, unnumbered };
+}
+
+/** The id of a call, without the signature that LiteLLM hangs on it. */
+export function bareCallId(id: string): string {
+  return id.split(signatureMark, 1)[0] ?? '';
+}
+
+const signatureMark = '__thought__';
+
+function readReasoning({ value: message, at }: PlacedObject): readonly ReasoningPart[] {
+  const details = items(member(message, 'reasoning_details')).flatMap((detail, index) =>
+    readDetail(detail, `${at}.reasoning_details[${index}]`),
+  );
+  // The plain text repeats what the details say, unless they only hold what is hidden.
+  if (details.some(({ text }) => text !== '')) return details;
+  const name =
+    given(message, 'reasoning_content') === undefined ? 'reasoning' : 'reasoning_content';
+  const text = textIn(message, name, at) ?? '';
+  return text === '' ? details : [{ kind: 'reasoning', at: `${at}.${name}`, text }, ...details];
+}
+
+/** OpenRouter's form, whose `format` names who made it. */
+function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
+  const provider = providerOfFormat(member(detail, 'format'));
+  const data = member(detail, 'data');
+  if (member(detail, 'type') === 'reasoning.encrypted' && typeof data === 'string') {
+    return [{ kind: 'reasoning', at, text: '', opaque: { provider, kind: 'encrypted', data } }];
+  }
+  const said = member(detail, 'text') ?? member(detail, 'summary');
+  const signature = member(detail, 'signature');
+  const isSigned = typeof signature === 'string' && signature !== '';
+  const opaque: Opaque | undefined = isSigned
+    ? { provider, kind: 'signature', data: signature }
+    : undefined;
+  const text = typeof said === 'string' ? said : '';
+  return text === '' && opaque === undefined ? [] : [{ kind: 'reasoning', at, text, opaque }];
+}
+
+function readSaid(placed: PlacedObject): readonly ContentPart[] {
+  const { value: message, at } = placed;
+  const refusal = textIn(message, 'refusal', at) ?? '';
+  const images = objectsIn(message, 'images', at).map((image) => ({
+    ...readImage(image, 'image_url'),
+    opaque: googleSignature(image.value),
+  }));
+  return [
+    // Many callers send an empty content beside calls, which says nothing.
+    ...(member(message, 'content') === '' ? [] : readContent(placed)),
+    ...(refusal === '' ? [] : [{ kind: 'text', at: `${at}.refusal`, text: refusal } as const]),
+    ...images,
+  ];
+}
+
+/** The calls of `tool_calls`, and the one of the older `function_call`. */
+function callSlots({ value: message, at }: PlacedObject): readonly PlacedObject[] {
+  const older = objectIn(message, 'function_call', at);
+  const calls = objectsIn(message, 'tool_calls', at);
+  if (older === undefined) return calls;
+  return [...calls, { at: `${at}.function_call`, value: { function: older } }];
+}
+
+function readCall({ value: call, at }: PlacedObject, derivedId: string): ToolCallPart {
+  const type = member(call, 'type') === 'custom' ? 'custom' : 'function';
+  const called = neededObject(call, type, at);
+  const id = bareCallId(sentId(call));
+  return {
+    kind: 'tool_call',
+    at,
+    id: id === '' ? derivedId : id,
+    name: nameIn(called, 'name', `${at}.${type}`),
+    arguments: argumentsText(member(called, type === 'custom' ? 'input' : 'arguments')),
+    opaque:
+      googleSignature(call) ?? signature(member(called, 'thought_signature')) ?? idSignature(call),
+  };
+}
+
+/** Some callers send the arguments parsed. */
+function argumentsText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function sentId(call: JsonObject | undefined): string {
+  const id = member(call, 'id');
+  return typeof id === 'string' ? id : '';
+}
+
+/** Google's own form: `extra_content.google.thought_signature`. */
+function googleSignature(source: JsonObject): Opaque | undefined {
+  const google = member(member(source, 'extra_content'), 'google');
+  return signature(member(google, 'thought_signature'));
+}
+
+function idSignature(call: JsonObject): Opaque | undefined {
+  const id = sentId(call);
+  const mark = id.indexOf(signatureMark);
+  return mark === -1 ? undefined : signature(id.slice(mark + signatureMark.length));
+}
+
+function signature(data: JsonValue | undefined): Opaque | undefined {
+  const isSignature = typeof data === 'string' && data !== '';
+  return isSignature ? { provider: 'gemini', kind: 'signature', data } : undefined;
+}
+
+/**
+ * Puts a signature that stands on the message where its provider looks for it: on the first call,
+ * else on the last text.
+ */
+function withSignature(
+  parts: readonly Part[],
+  { value: message, at }: PlacedObject,
+): readonly Part[] {
+  const opaque = googleSignature(message) ?? signature(member(message, 'thought_signature'));
+  if (opaque === undefined) return parts;
+  const call = parts.findIndex(({ kind }) => kind === 'tool_call');
+  const place =
+    call !== -1 && parts[call]?.opaque === undefined
+      ? call
+      : parts.findLastIndex(({ kind }) => kind === 'text');
+  if (place !== -1)
+    return parts.map((part, index) => (index === place ? { ...part, opaque } : part));
+  return [{ kind: 'text', at: `${at}.extra_content`, text: '', opaque }, ...parts];
+}

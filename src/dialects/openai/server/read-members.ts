@@ -1,0 +1,97 @@
+/**
+ * Reads the members of a caller's body: null is as good as absent, and a wrong type is refused by
+ * the member's path.
+ */
+import { GatewayError } from '../../../errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+
+/**
+ * Refuses a member of the body.
+ *
+ * @throws GatewayError `invalid_request`, always
+ */
+export function refuse(param: string, sentence: string): never {
+  throw new GatewayError('invalid_request', `\`${param}\` ${sentence}`, { param });
+}
+
+/** What the member holds, or undefined where it is absent or null. */
+export function given(source: JsonValue | undefined, name: string): JsonValue | undefined {
+  return member(source, name) ?? undefined;
+}
+
+/** A string; `at` is the path of `source`, empty for the body itself. */
+export function textIn(source: JsonObject, name: string, at: string): string | undefined {
+  const value = given(source, name);
+  if (value === undefined || typeof value === 'string') return value;
+  return refuse(pathTo(name, at), 'must be a string.');
+}
+
+/** A string that must be there and hold something. */
+export function nameIn(source: JsonObject, name: string, at: string): string {
+  const text = textIn(source, name, at);
+  if (text === undefined || text === '') return refuse(pathTo(name, at), 'must not be empty.');
+  return text;
+}
+
+/** Any number. */
+export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
+  const value = given(source, name);
+  if (value === undefined || typeof value === 'number') return value;
+  return refuse(pathTo(name, at), 'must be a number.');
+}
+
+/** A whole number. */
+export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
+  const value = given(source, name);
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  return refuse(pathTo(name, at), 'must be a whole number.');
+}
+
+/** True or false. */
+export function flagIn(source: JsonObject, name: string, at: string): boolean | undefined {
+  const value = given(source, name);
+  if (value === undefined || typeof value === 'boolean') return value;
+  return refuse(pathTo(name, at), 'must be true or false.');
+}
+
+/** An object. */
+export function objectIn(source: JsonObject, name: string, at: string): JsonObject | undefined {
+  const value = given(source, name);
+  if (value === undefined || isJsonObject(value)) return value;
+  return refuse(pathTo(name, at), 'must be an object.');
+}
+
+/** An object that must be there. */
+export function neededObject(source: JsonObject, name: string, at: string): JsonObject {
+  return objectIn(source, name, at) ?? refuse(pathTo(name, at), 'must be an object.');
+}
+
+/** The objects of an array, each with its path; none where the array is absent. */
+export function objectsIn(source: JsonObject, name: string, at: string): readonly PlacedObject[] {
+  const path = pathTo(name, at);
+  const value = given(source, name);
+  if (value === undefined) return [];
+  if (!isList(value)) return refuse(path, 'must be an array.');
+  return value.map((element, index) => {
+    const place = `${path}[${index}]`;
+    return { at: place, value: isJsonObject(element) ? element : refuse(place, mustBeObject) };
+  });
+}
+
+/** An object of the body, and where it stands: `messages[2]`. */
+export interface PlacedObject {
+  readonly at: string;
+  readonly value: JsonObject;
+}
+
+/** Whether the value is an array; `Array.isArray` alone forgets that it is read-only. */
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+const mustBeObject = 'must be an object.';
+
+function pathTo(name: string, at: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}

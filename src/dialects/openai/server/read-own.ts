@@ -1,0 +1,53 @@
+/**
+ * Reads the members of a chat request that only Google understands, in the places where callers of
+ * its own chat endpoint put them (TRANSLATION §1, §6.12).
+ */
+import type { ProviderMember } from '../../../canonical/request.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { given, objectIn } from './read-members.ts';
+
+/** Google's members under Google's names. */
+export function readOwn(body: JsonObject): readonly ProviderMember[] {
+  const extra = objectIn(body, 'extra_body', '') ?? {};
+  const google = objectIn(extra, 'google', 'extra_body') ?? {};
+  return [
+    ...ownMember(google, 'safety_settings', 'extra_body.google.'),
+    ...ownMember(extra, 'safety_settings', 'extra_body.'),
+    ...ownMember(body, 'safety_settings', ''),
+    ...ownMember(google, 'cached_content', 'extra_body.google.'),
+    ...ownMember(google, 'thinking_config', 'extra_body.google.'),
+    ...readVoice(body),
+  ].filter((own, index, all) => all.findIndex(({ name }) => name === own.name) === index);
+}
+
+function ownMember(source: JsonObject, name: string, at: string): readonly ProviderMember[] {
+  const value = given(source, name);
+  if (value === undefined) return [];
+  return [
+    {
+      provider: 'gemini',
+      name: camelCase(name),
+      value: camelCased(value),
+      at: `${at}${name}`,
+      // Without the cached content the model would not have read what the prompt speaks of.
+      vital: name === 'cached_content',
+    },
+  ];
+}
+
+/** The voices' names do not correspond: this one goes on as it is. */
+function readVoice(body: JsonObject): readonly ProviderMember[] {
+  const voiceName = member(objectIn(body, 'audio', ''), 'voice');
+  if (typeof voiceName !== 'string') return [];
+  const value = { voiceConfig: { prebuiltVoiceConfig: { voiceName } } };
+  return [{ provider: 'gemini', name: 'speechConfig', value, at: 'audio.voice', vital: false }];
+}
+
+function camelCased(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, held]) => [camelCase(name), held]));
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,119 @@
+/**
+ * Reads a chat completion request into the common form; what has no place there is listed by the
+ * caller's own name (TRANSLATION §1, §2; WIRE §2.1).
+ */
+import type {
+  ContentRequest,
+  Modality,
+  Reasoning,
+  RequestField,
+} from '../../../canonical/request.ts';
+import type { JsonObject } from '../../../json.ts';
+import { reasoningEfforts } from '../../../ports/catalog.ts';
+import type { AskedReply } from '../../codec.ts';
+import { readFormat } from './read-format.ts';
+import { flagIn, given, integerIn, isList, numberIn, refuse, textIn } from './read-members.ts';
+import { readMessages } from './read-messages.ts';
+import { readOwn } from './read-own.ts';
+import { readToolChoice, readTools } from './read-tools.ts';
+import { unreadMembers } from './unread-members.ts';
+
+/** @throws GatewayError `invalid_request` that names the member */
+export function readRequest(body: JsonObject, asked: AskedReply): ContentRequest {
+  return {
+    ...readMessages(body),
+    tools: readTools(body),
+    toolChoice: readToolChoice(body),
+    parallelToolCalls: flagIn(body, 'parallel_tool_calls', ''),
+    format: readFormat(body),
+    maxOutputTokens:
+      integerIn(body, 'max_completion_tokens', '') ?? integerIn(body, 'max_tokens', ''),
+    temperature: numberIn(body, 'temperature', ''),
+    topP: numberIn(body, 'top_p', ''),
+    topK: integerIn(body, 'top_k', ''),
+    presencePenalty: numberIn(body, 'presence_penalty', ''),
+    frequencyPenalty: numberIn(body, 'frequency_penalty', ''),
+    seed: integerIn(body, 'seed', ''),
+    stop: readStop(body),
+    candidates: integerIn(body, 'n', '') ?? 1,
+    logprobs: readLogprobs(body),
+    reasoning: readReasoning(body),
+    modalities: readModalities(body),
+    endUserId: textIn(body, 'user', '') ?? textIn(body, 'safety_identifier', ''),
+    serviceTier: textIn(body, 'service_tier', ''),
+    streamed: asked.streamed,
+    own: readOwn(body),
+    names: namesIn(body),
+    dropped: unreadMembers(body),
+  };
+}
+
+function readStop(body: JsonObject): readonly string[] {
+  const stop = given(body, 'stop');
+  const texts = isList(stop) ? stop : [stop ?? ''];
+  return texts.flatMap((text) => {
+    if (typeof text !== 'string') return refuse('stop', 'must be a string or an array of strings.');
+    return text === '' ? [] : [text];
+  });
+}
+
+function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {
+  const top = integerIn(body, 'top_logprobs', '');
+  if (flagIn(body, 'logprobs', '') === true) return { top };
+  if (top === undefined || top === 0) return undefined;
+  return refuse('top_logprobs', 'needs `logprobs` to be true.');
+}
+
+/** Who asks for an effort wants to see the thoughts, as Google's own chat endpoint has it. */
+function readReasoning(body: JsonObject): Reasoning | undefined {
+  const asked = given(body, 'reasoning_effort');
+  if (asked === undefined) return undefined;
+  const effort =
+    reasoningEfforts.find((known) => known === asked) ??
+    refuse('reasoning_effort', `must be one of ${reasoningEfforts.join(', ')}.`);
+  return { effort, budgetTokens: undefined, includeThoughts: effort !== 'none' };
+}
+
+function readModalities(body: JsonObject): readonly Modality[] | undefined {
+  const asked = given(body, 'modalities');
+  if (asked === undefined) return undefined;
+  if (!isList(asked)) return refuse('modalities', 'must be an array.');
+  return asked.map(
+    (word) =>
+      modalities.find((known) => known === word) ??
+      refuse('modalities', `can hold only ${modalities.join(', ')}.`),
+  );
+}
+
+const modalities: readonly Modality[] = ['text', 'image', 'audio'];
+
+/** How this caller called each field, of those that have two names. */
+function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
+  const sent = (name: string, other: string): string =>
+    given(body, name) === undefined && given(body, other) !== undefined ? other : name;
+  return {
+    ...fixedNames,
+    toolChoice: sent('tool_choice', 'function_call'),
+    maxOutputTokens: sent('max_completion_tokens', 'max_tokens'),
+    endUserId: sent('user', 'safety_identifier'),
+    tools: sent('tools', 'functions'),
+  };
+}
+
+const fixedNames = {
+  parallelToolCalls: 'parallel_tool_calls',
+  format: 'response_format',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+  stop: 'stop',
+  candidates: 'n',
+  logprobs: 'logprobs',
+  reasoning: 'reasoning_effort',
+  modalities: 'modalities',
+  serviceTier: 'service_tier',
+  system: 'messages',
+} as const;

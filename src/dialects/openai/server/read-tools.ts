@@ -1,0 +1,105 @@
+/**
+ * Reads what a chat request says about tools: functions, custom tools, the older `functions`, and
+ * the choice among them (TRANSLATION §6.3).
+ */
+import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import { type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  flagIn,
+  given,
+  nameIn,
+  neededObject,
+  objectIn,
+  objectsIn,
+  type PlacedObject,
+  refuse,
+  textIn,
+} from './read-members.ts';
+import { cacheControlOf } from './read-parts.ts';
+
+/** The tools of `tools` and of the older `functions`. */
+export function readTools(body: JsonObject): readonly Tool[] {
+  return [
+    ...objectsIn(body, 'tools', '').map(readTool),
+    ...objectsIn(body, 'functions', '').map(readFunction),
+  ];
+}
+
+/** The choice of `tool_choice`, else of the older `function_call`. */
+export function readToolChoice(body: JsonObject): ToolChoice | undefined {
+  const choice = given(body, 'tool_choice');
+  if (choice !== undefined) return readChoice(choice);
+  const call = given(body, 'function_call');
+  if (call === undefined) return undefined;
+  const mode = modeOf(call);
+  if (mode === 'auto' || mode === 'none') return { mode, names: [] };
+  const name = member(call, 'name');
+  return typeof name === 'string'
+    ? { mode: 'required', names: [name] }
+    : refuse('function_call', 'must be "none", "auto" or an object with the `name` of a function.');
+}
+
+function readTool(placed: PlacedObject): Tool {
+  const { value: tool, at } = placed;
+  const type = textIn(tool, 'type', at);
+  if (type === 'function' || (type === undefined && given(tool, 'function') !== undefined)) {
+    const declared = neededObject(tool, 'function', at);
+    const cacheControl = cacheControlOf(tool) ?? cacheControlOf(declared);
+    return { ...readFunction({ value: declared, at: `${at}.function` }), at, cacheControl };
+  }
+  if (type === undefined) return refuse(at, 'must be a function: send `type` and `function`.');
+  return readOwnTool(placed, type);
+}
+
+function readFunction({ value: declared, at }: PlacedObject): FunctionTool {
+  return {
+    kind: 'function',
+    name: nameIn(declared, 'name', at),
+    description: textIn(declared, 'description', at),
+    parameters: objectIn(declared, 'parameters', at),
+    strict: flagIn(declared, 'strict', at),
+    at,
+    cacheControl: cacheControlOf(declared),
+  };
+}
+
+/** OpenAI's custom tools, and what else its own servers may run. */
+function readOwnTool({ value: tool, at }: PlacedObject, type: string): BuiltInTool {
+  const value = type === 'custom' ? neededObject(tool, 'custom', at) : tool;
+  return { kind: 'built_in', provider: 'openai', name: type, value, at };
+}
+
+function readChoice(choice: JsonValue): ToolChoice {
+  const mode = modeOf(choice);
+  if (mode !== undefined) return { mode, names: [] };
+  const type = member(choice, 'type');
+  if (type === 'function' || type === 'custom') {
+    return { mode: 'required', names: [nameOf(choice, 'tool_choice')] };
+  }
+  if (type === 'allowed_tools') return readAllowed(member(choice, 'allowed_tools'));
+  return refuse(
+    'tool_choice',
+    'must be "none", "auto", "required", or an object that names a function or allowed tools.',
+  );
+}
+
+function readAllowed(allowed: JsonValue | undefined): ToolChoice {
+  const at = 'tool_choice.allowed_tools';
+  const mode = modeOf(member(allowed, 'mode'));
+  if (mode !== 'auto' && mode !== 'required') {
+    return refuse(`${at}.mode`, 'must be "auto" or "required".');
+  }
+  const tools = objectsIn({ tools: member(allowed, 'tools') ?? null }, 'tools', at);
+  if (tools.length === 0) return refuse(`${at}.tools`, 'must name at least one tool.');
+  return { mode, names: tools.map((tool) => nameOf(tool.value, tool.at)) };
+}
+
+function nameOf(choice: JsonValue, at: string): string {
+  const type = member(choice, 'type') === 'custom' ? 'custom' : 'function';
+  const name = member(member(choice, type), 'name');
+  return typeof name === 'string' && name !== '' ? name : refuse(at, `must name a ${type} tool.`);
+}
+
+function modeOf(choice: JsonValue | undefined): ToolChoice['mode'] | undefined {
+  return choice === 'auto' || choice === 'none' || choice === 'required' ? choice : undefined;
+}

@@ -1,0 +1,56 @@
+/** What watches or translates a reply while it passes, and how it tells of a failure. */
+import type { GatewayError } from '../errors.ts';
+import type { Usage } from '../money.ts';
+
+/** One event may be this large, in bytes: an inline image fits, an endless line does not. */
+export const maxEventBytes: number = 32 * 1024 * 1024;
+
+/** What an upstream said of a failure, read without trust. */
+export interface FailureReport {
+  /** The HTTP status, or the one an in-band error names. */
+  readonly status: number;
+  /** The upstream's own words, not yet fit for a caller. */
+  readonly message: string | undefined;
+  /** The upstream's own code, `insufficient_quota`, `API_KEY_INVALID`. */
+  readonly code: string | undefined;
+  /** The member the upstream complains of. */
+  readonly param: string | undefined;
+  /** From a header or from Google's `RetryInfo`. */
+  readonly retryAfterMs: number | undefined;
+  /** Whether the account is to blame (its key, its billing, its region), not the request. */
+  readonly accountFault: boolean;
+  /** A finer name for the failure than its status gives. */
+  readonly reason?: string;
+  /** The upstream made and billed what no caller can use: nobody is asked again. */
+  readonly isBilled?: boolean;
+}
+
+/**
+ * A streamed reply on its way. Relayed, it changes only what ARCHITECTURE B names. It sees the
+ * chunks of one tick joined, works synchronously, and passes whole events on: half an event is of
+ * no use to a caller, and would spoil the error that may have to follow it.
+ */
+export interface StreamTap {
+  /**
+   * What goes on to the caller; may be empty. Throws an `UpstreamError` on an event too large to
+   * hold.
+   */
+  write(chunk: Uint8Array): Uint8Array;
+  /** What is left when the upstream has ended; a second time there is nothing. */
+  end(): Uint8Array;
+  /** Nothing that follows belongs to the reply. */
+  finished(): boolean;
+  /** The reply has come to its own end, by its content and not by the connection's. */
+  complete(): boolean;
+  /** An error the upstream sent in-band; the tap has passed nothing of it on. */
+  failure(): FailureReport | undefined;
+  /** The upstream's figures so far. */
+  usage(): Usage | undefined;
+  /** What was forwarded, in tokens: the ground of a charge without figures. */
+  countedTokens(): number;
+  /**
+   * How an error is said at this point, each piece in a write of its own; undefined where only a
+   * cut can say it.
+   */
+  breakOff(error: GatewayError): readonly Uint8Array[] | undefined;
+}

@@ -1,0 +1,89 @@
+/**
+ * Makes a call ready for a channel: relayed where the upstream speaks the caller's dialect,
+ * translated where it does not.
+ */
+import { asBuffer } from '../bytes/decode.ts';
+import type { Call } from '../call.ts';
+import type { ContentRequest } from '../canonical/request.ts';
+import { capabilitiesOf } from '../dialects/capabilities.ts';
+import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { callerDialects, spokenIn } from '../dialects/table.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../json.ts';
+import type { Settings } from '../options.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
+import type { Exchange, WholeReply } from './exchange.ts';
+import { relayed } from './relayed.ts';
+import { countedUpstream, estimatedCount } from './token-count.ts';
+import { type Translation, translated } from './translated.ts';
+import { translatedImage } from './translated-image.ts';
+
+/** Either what to send, or a reply that needs no upstream. */
+export type Prepared = Exchange | WholeReply;
+
+/** What preparing takes beside the call. */
+export interface PrepareContext {
+  readonly requestId: string;
+  readonly settings: Pick<Settings, 'clock' | 'ids'>;
+}
+
+/**
+ * Prepares one call for any number of channels; its body is parsed and read once, and only if a
+ * channel needs it translated.
+ *
+ * @throws GatewayError (the returned function) `not_portable`, `invalid_request` for what this
+ *   channel can't be told
+ */
+export function preparation(
+  call: Call,
+  model: Model,
+  context: PrepareContext,
+): (channel: Channel, dialect: Dialect) => Prepared {
+  const caller = callerDialects[spokenIn[call.protocol]];
+  const { ids, clock } = context.settings;
+  let read: ContentRequest | undefined;
+  const request = (): ContentRequest => {
+    read ??= caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' });
+    return read;
+  };
+  const head: ReplyHead = {
+    fallbackId: context.requestId,
+    createdSeconds: Math.floor(clock.now() / 1_000),
+    modelId: call.modelId,
+    wantsUsage: call.wantsUsage,
+    framing: call.framing,
+  };
+
+  return (channel, dialect) => {
+    const upstreamModel = channel.upstreamModel ?? model.id;
+    if (dialect.name === caller.name) {
+      return relayed(call, caller, dialect, channel, upstreamModel);
+    }
+    const target: UpstreamTarget = {
+      upstreamModel,
+      capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
+      maxOutputTokens: model.maxOutputTokens,
+      ids,
+    };
+    const strict = model.strict === true;
+    if (caller.readImageRequest !== undefined && dialect.images !== undefined && isImage(call)) {
+      const request = caller.readImageRequest(bodyOf(call));
+      return translatedImage({ request, dialect, codec: dialect.images, target, head, strict });
+    }
+    const way: Translation = { call, request: request(), caller, dialect, target, head, strict };
+    if (call.operation !== 'count_tokens') return translated(way);
+    return dialect.tokenCounter === undefined
+      ? estimatedCount(way)
+      : countedUpstream(way, dialect.tokenCounter);
+  };
+}
+
+function isImage({ operation }: Call): boolean {
+  return operation === 'images';
+}
+
+/** The scan has found it to be one JSON object. */
+function bodyOf({ body }: Call): JsonObject {
+  const parsed = parseJson(asBuffer(body).toString('utf8'));
+  return isJsonObject(parsed) ? parsed : {};
+}

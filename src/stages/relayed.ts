@@ -1,0 +1,53 @@
+/**
+ * A call to an upstream of the caller's own dialect: the caller's bytes with a few members edited,
+ * and the reply byte for byte but for what ARCHITECTURE B names.
+ */
+import { asBuffer } from '../bytes/decode.ts';
+import { spliceMembers } from '../bytes/splice.ts';
+import type { Call } from '../call.ts';
+import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
+import { items, type JsonValue, member, parseJson } from '../json.ts';
+import type { Channel } from '../ports/catalog.ts';
+import { type Exchange, heldRelayBytes, type Judgement, unreadable } from './exchange.ts';
+
+/** The exchange of a call that is relayed. */
+export function relayed(
+  call: Call,
+  caller: CallerDialect,
+  dialect: Dialect,
+  channel: Channel,
+  upstreamModel: string,
+): Exchange {
+  return {
+    upstream: dialect,
+    path: dialect.path(call, upstreamModel),
+    framing: call.framing,
+    body: spliceMembers(call.body, call.members, caller.edits(call, upstreamModel, channel)),
+    notes: {},
+    heldBytes: heldRelayBytes,
+    takesDocumentAsStream: call.framing === 'json_array',
+    tap: () => caller.tap(call),
+    judge: (bytes) => judge(bytes, call, caller, dialect),
+    answerTo: () => undefined,
+  };
+}
+
+/** A held reply: is it whole, is it an error, is it empty? */
+function judge(bytes: Uint8Array, call: Call, caller: CallerDialect, dialect: Dialect): Judgement {
+  const reply = parseJson(asBuffer(bytes).toString('utf8'));
+  if (reply === undefined) return unreadable(bytes);
+  const report = dialect.inBandFailure(reply);
+  if (report !== undefined) return { kind: 'failure', report };
+  if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
+  const reason = call.operation === 'images' ? imageFault(reply) : undefined;
+  if (reason !== undefined) return { kind: 'bad', reason };
+  return { kind: 'whole', bytes, usage: caller.readUsage(reply) };
+}
+
+/** Every image must be Base64: a URL is never fetched and never passed on (ARCHITECTURE N). */
+function imageFault(reply: JsonValue): string | undefined {
+  const images = items(member(reply, 'data'));
+  if (images.length === 0) return 'upstream_empty';
+  const base64 = images.every((image) => typeof member(image, 'b64_json') === 'string');
+  return base64 ? undefined : 'upstream_image_not_base64';
+}

@@ -1,0 +1,110 @@
+/**
+ * Sends a request so that the call ends when we end it: a host's own client may not listen, and
+ * must not keep a call, its hold and its caller waiting for ever.
+ */
+import type { UpstreamError } from '../errors.ts';
+import type {
+  ByteSink,
+  UpstreamBody,
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../ports/upstream-client.ts';
+import { transportError } from '../upstream/transport-error.ts';
+import type { RunningCall } from './running.ts';
+
+/**
+ * The answer's head, and a body that breaks off when the call is aborted.
+ *
+ * @throws UpstreamError with the stage the client tells, or the one we know of
+ */
+export function sendUpstream(
+  client: UpstreamClient,
+  request: Omit<UpstreamRequest, 'onAbort'>,
+  running: RunningCall,
+): Promise<UpstreamResponse> {
+  return new Promise((resolve, reject) => {
+    let aborted: Error | undefined;
+    let abortClient: (reason: Error) => void = () => {};
+    let opened: CuttableBody | undefined;
+
+    running.onAbort((reason) => {
+      aborted = reason;
+      // The client's own word comes first: it knows whether anything had gone out.
+      setImmediate(() => {
+        reject(transportError(reason, 'sent'));
+        opened?.cut(reason);
+      });
+      abortClient(reason);
+    });
+    if (aborted !== undefined) return reject(transportError(aborted, 'connect'));
+
+    const open = ({ status, headers, body }: UpstreamResponse): void => {
+      if (aborted !== undefined) {
+        body.abort();
+        return reject(transportError(aborted, 'body'));
+      }
+      opened = cuttable(body);
+      resolve({ status, headers, body: opened.body });
+    };
+    const onAbort: UpstreamRequest['onAbort'] = (abort) => {
+      abortClient = abort;
+      // A client that asks late, and has nothing to send any more.
+      if (aborted !== undefined) abort(aborted);
+    };
+    Promise.resolve(client.send({ ...request, onAbort }))
+      .then(open)
+      .catch(reject);
+  });
+}
+
+interface CuttableBody {
+  readonly body: UpstreamBody;
+  /** Breaks the body off, unless it has come to its end or has been given up. */
+  cut(reason: Error): void;
+}
+
+/** Spelt out, not spread: the body of a host's own client may be an instance of a class. */
+function cuttable(body: UpstreamBody): CuttableBody {
+  let sink: ByteSink | undefined;
+  let failure: UpstreamError | undefined;
+  let over = false;
+
+  return {
+    body: {
+      takeWhole: (limit) => body.takeWhole(limit),
+      start: (target) => {
+        if (failure !== undefined) return target.fail(failure);
+        sink = target;
+        body.start({
+          write: (chunk) => {
+            if (!over) target.write(chunk);
+          },
+          end: () => {
+            if (over) return;
+            over = true;
+            target.end();
+          },
+          fail: (error) => {
+            if (over) return;
+            over = true;
+            target.fail(error);
+          },
+        });
+      },
+      pause: () => body.pause(),
+      resume: () => body.resume(),
+      abort: () => {
+        over = true;
+        body.abort();
+      },
+    },
+    cut: (reason) => {
+      if (over) return;
+      over = true;
+      failure = transportError(reason, 'body');
+      body.abort();
+      sink?.fail(failure);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * An image call to an upstream of another dialect: the Base64 is lifted from one document into the
+ * other while it streams, and never held whole.
+ */
+import { joined } from '../bytes/sse.ts';
+import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { ImageClientCodec, ImageExchange, ImageRequest } from '../dialects/image-codec.ts';
+import {
+  type Exchange,
+  failureOf,
+  heldRelayBytes,
+  type Judgement,
+  unreadable,
+} from './exchange.ts';
+import { droppedNote } from './notes.ts';
+
+/** An image call between two dialects. */
+export interface ImageTranslation {
+  readonly request: ImageRequest;
+  readonly dialect: Dialect;
+  readonly codec: ImageClientCodec;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  readonly strict: boolean;
+}
+
+/**
+ * The exchange of an image call that is translated.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream has no words for
+ */
+export function translatedImage(translation: ImageTranslation): Exchange {
+  const { request, dialect, codec, target, head, strict } = translation;
+  const exchange = codec.begin(request, target);
+  return {
+    upstream: dialect,
+    path: dialect.path({ operation: 'images', framing: 'json' }, target.upstreamModel),
+    framing: 'json',
+    body: [Buffer.from(exchange.body)],
+    notes: droppedNote(exchange.dropped, strict),
+    heldBytes: heldRelayBytes,
+    takesDocumentAsStream: false,
+    tap: () => exchange.tap(head),
+    judge: (bytes) => judge(bytes, exchange, head),
+    answerTo: () => undefined,
+  };
+}
+
+/** A small reply goes through the same tap, at once. */
+function judge(bytes: Uint8Array, exchange: ImageExchange, head: ReplyHead): Judgement {
+  const tap = exchange.tap(head);
+  const pieces = [tap.write(bytes), tap.end()];
+  const failed = failureOf(tap);
+  if (failed !== undefined) return failed;
+  if (!tap.complete()) return unreadable(bytes);
+  return { kind: 'whole', bytes: joined(pieces), usage: tap.usage() };
+}

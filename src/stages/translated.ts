@@ -1,0 +1,109 @@
+/**
+ * A call to an upstream of another dialect: read into the common form once, written for the
+ * channel, and the reply written back as the caller's own dialect has it.
+ */
+import { asBuffer } from '../bytes/decode.ts';
+import type { Call } from '../call.ts';
+import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
+import type { ContentRequest } from '../canonical/request.ts';
+import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
+import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
+import type { StreamTap } from '../dialects/tap.ts';
+import { translateTap } from '../dialects/translate-tap.ts';
+import { parseJson } from '../json.ts';
+import type { Usage } from '../money.ts';
+import {
+  type Exchange,
+  heldTranslationBytes,
+  type Judgement,
+  unreadable,
+  type WholeReply,
+} from './exchange.ts';
+import { droppedNote } from './notes.ts';
+
+/** A call between two dialects. */
+export interface Translation {
+  readonly call: Call;
+  readonly request: ContentRequest;
+  readonly caller: CallerDialect;
+  readonly dialect: Dialect;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  /** The model's word on members that would be left out: refuse in place of a note. */
+  readonly strict: boolean;
+}
+
+/**
+ * The exchange of a call that is translated.
+ *
+ * @throws GatewayError `not_portable` that names what this upstream has no words for
+ */
+export function translated(translation: Translation): Exchange {
+  const { call, request, caller, dialect, target, head, strict } = translation;
+  const exchange = dialect.content.begin(request, target);
+  const notes = droppedNote(exchange.dropped, strict);
+  // A piecemeal array is Google's own; every upstream streams events.
+  const framing = call.framing === 'json' ? 'json' : 'sse';
+  return {
+    upstream: dialect,
+    path: dialect.path({ operation: call.operation, framing }, target.upstreamModel),
+    framing,
+    body: [Buffer.from(exchange.body)],
+    notes,
+    heldBytes: heldTranslationBytes,
+    takesDocumentAsStream: framing === 'sse',
+    tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
+    judge: (bytes) => judge(bytes, exchange, translation),
+    answerTo: ({ code }) => (code === 'content_filter' ? blocked(caller, head) : undefined),
+  };
+}
+
+function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
+  return translateTap({
+    upstream: dialect,
+    reader: exchange.readStream(),
+    writer: caller.content.writeStream(head),
+    readReply: exchange.readReply,
+  });
+}
+
+function judge(
+  bytes: Uint8Array,
+  exchange: ContentExchange,
+  { caller, dialect, head, strict }: Translation,
+): Judgement {
+  const reply = parseJson(asBuffer(bytes).toString('utf8'));
+  if (reply === undefined) return unreadable(bytes);
+  const report = dialect.inBandFailure(reply);
+  if (report !== undefined) return { kind: 'failure', report };
+  const events = exchange.readReply(reply);
+  const usage = usageIn(events);
+  const unusable = events.find((event) => event.type === 'unusable');
+  if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
+  const { text, dropped } = caller.content.writeReply(events, head);
+  // What a reply has too much of can't be refused any more: it was made and billed.
+  const notes = droppedNote([...exchange.dropped, ...dropped], strict && dropped.length === 0);
+  return { kind: 'whole', bytes: Buffer.from(text), usage, notes };
+}
+
+function usageIn(events: readonly ContentEvent[]): Usage | undefined {
+  const last = events.findLast((event) => event.type === 'usage');
+  if (last !== undefined) return chargeableUsage(last.usage);
+  // Figures that nobody gave for a blocked prompt are zeros (TRANSLATION §6.14).
+  return events.some(({ type }) => type === 'blocked') ? nothing : undefined;
+}
+
+/** A prompt that the provider's filter refused is an answer, not a fault (TRANSLATION §6.14). */
+function blocked({ content }: CallerDialect, head: ReplyHead): WholeReply {
+  const message = 'The prompt was blocked by the content filter of the model’s provider.';
+  const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];
+  const writer = content.writeStream(head);
+  const text =
+    head.framing === 'json'
+      ? content.writeReply(events, head).text
+      : writer.write(events) + writer.end();
+  return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
+}
+
+/** A blocked prompt has cost nothing unless its provider says so. */
+const nothing: Usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, images: 0 };

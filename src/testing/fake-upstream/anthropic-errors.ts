@@ -1,0 +1,62 @@
+/** What Anthropic says when it refuses: its error object and its own sentences. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { requestId } from './anthropic-recordings.ts';
+import { refusedConversation } from './anthropic-rules.ts';
+import { json, type Script, type ScriptHeaders } from './scripts.ts';
+
+/** A refusal in Anthropic's shape. */
+export function anthropicError(
+  status: number,
+  type: string,
+  message: string,
+  headers: ScriptHeaders = {},
+): Script {
+  return json(status, errorDocument(type, message), headers);
+}
+
+/**
+ * Anthropic's own words for a failure that is not the caller's. Where others say 503, it says 529.
+ */
+export function anthropicFailure(status: 429 | 500 | 503): Script {
+  if (status === 429) {
+    return anthropicError(
+      429,
+      'rate_limit_error',
+      "This request would exceed your organization's rate limit of 50 requests per minute.",
+      { 'retry-after': '2', 'anthropic-ratelimit-requests-remaining': '0' },
+    );
+  }
+  if (status === 500) return anthropicError(500, 'api_error', 'Internal server error');
+  return anthropicError(529, 'overloaded_error', 'Overloaded');
+}
+
+/** What stands in a stream that fails half-way, framed. */
+export const anthropicStreamError: string = `event: error\ndata: ${JSON.stringify(
+  errorDocument('overloaded_error', 'Overloaded'),
+)}\n\n`;
+
+/** The refusal of a caller who names no version, or of a body that can't be read, or undefined. */
+export function refuseRequest(
+  headers: IncomingHttpHeaders,
+  body: JsonValue | undefined,
+  required: readonly string[],
+): Script | undefined {
+  const refuse = (message: string): Script => anthropicError(400, 'invalid_request_error', message);
+  if (headers['anthropic-version'] === undefined) {
+    return refuse('anthropic-version: header is required');
+  }
+  if (!isJsonObject(body))
+    return refuse('The request body is not valid JSON: unexpected character');
+  const missing = required.find((name) => member(body, name) === undefined);
+  if (missing !== undefined) return refuse(`${missing}: Field required`);
+  if (items(member(body, 'messages')).length === 0) {
+    return refuse('messages: at least one message is required');
+  }
+  const refused = refusedConversation(body);
+  return refused === undefined ? undefined : refuse(refused);
+}
+
+function errorDocument(type: string, message: string): JsonObject {
+  return { type: 'error', error: { type, message }, request_id: requestId };
+}

@@ -1,0 +1,202 @@
+/** `POST /v1/messages` as Anthropic answers it: one turn, spoken whole or as a stream. */
+import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { agentOf, sealOf } from './agent.ts';
+import { anthropicFailure, anthropicStreamError, refuseRequest } from './anthropic-errors.ts';
+import {
+  claudeAfterToolPieces,
+  claudePieces,
+  claudeSignature,
+  claudeTokens,
+  firstUsageMarks,
+  refusalDetails,
+  thoughtPieces,
+  usageMarks,
+} from './anthropic-recordings.ts';
+import { roundsMade } from './anthropic-rules.ts';
+import { type Voice, withFault } from './faults.ts';
+import { type Asked, counted, type World } from './provider.ts';
+import { sampleOf } from './schema-sample.ts';
+import { json, type Script } from './scripts.ts';
+
+/** A block as it stands in a whole answer, and as a stream begins and fills it. */
+interface Block {
+  readonly whole: JsonObject;
+  readonly start: JsonObject;
+  readonly deltas: readonly JsonObject[];
+}
+
+/** What the model says, and why it stops. */
+interface Turn {
+  readonly blocks: readonly Block[];
+  readonly stopReason: 'end_turn' | 'tool_use' | 'refusal';
+  readonly stopDetails?: JsonObject;
+  readonly tokens: readonly [input: number, output: number];
+}
+
+/** The answer to a request for a message, its model's fault included. */
+export function messageScript({ headers, body }: Asked, world: World): Script {
+  const refusal = refuseRequest(headers, body, ['model', 'max_tokens', 'messages']);
+  if (refusal !== undefined) return refusal;
+
+  const model = String(member(body, 'model'));
+  const head = { model, id: counted('msg_', world), type: 'message', role: 'assistant' };
+  const say = (turn: Turn): Script =>
+    member(body, 'stream') === true ? streamed(turn, head) : whole(turn, head);
+
+  const voice: Voice = {
+    error: anthropicFailure,
+    streamError: anthropicStreamError,
+    blocked: () => say(refusedTurn),
+    empty: () => say({ blocks: [], stopReason: 'end_turn', tokens: [12, 0] }),
+    slowMs: world.slowMs,
+  };
+  return withFault(model, say(turnFor(body, world)), voice);
+}
+
+const refusedTurn: Turn = {
+  blocks: [],
+  stopReason: 'refusal',
+  stopDetails: refusalDetails,
+  tokens: claudeTokens.refused,
+};
+
+function turnFor(body: JsonValue | undefined, world: World): Turn {
+  const agent = agentOf(String(member(body, 'model')));
+  const made = roundsMade(body);
+  const thoughts = isThinking(body) ? [thinkingBlock(agent.isSealed ? made : undefined)] : [];
+  if (made >= agent.rounds) {
+    const before = agent.isSealed ? thoughts : [];
+    return textTurn(claudeAfterToolPieces, claudeTokens.afterTool, before);
+  }
+  const calls = chosenTools(body).map((tool) => toolBlock(tool, counted('toolu_', world)));
+  if (calls.length > 0) {
+    return {
+      blocks: [...thoughts, ...calls],
+      stopReason: 'tool_use',
+      tokens: claudeTokens.toolUse,
+    };
+  }
+  const format = member(member(body, 'output_config'), 'format') ?? member(body, 'output_format');
+  if (member(format, 'type') === 'json_schema') {
+    const written = JSON.stringify(sampleOf(member(format, 'schema')));
+    return textTurn(fragments(written), claudeTokens.structured, thoughts);
+  }
+  const tokens = thoughts.length > 0 ? claudeTokens.thinking : claudeTokens.text;
+  return textTurn(claudePieces, tokens, thoughts);
+}
+
+function isThinking(body: JsonValue | undefined): boolean {
+  const type = member(member(body, 'thinking'), 'type');
+  return type === 'enabled' || type === 'adaptive';
+}
+
+/**
+ * The tool the request forces, or the first two it offers where it allows two at once. Tools that
+ * Anthropic runs itself have no schema and are left alone.
+ */
+function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {
+  const choice = member(body, 'tool_choice');
+  if (member(choice, 'type') === 'none') return [];
+  const tools = items(member(body, 'tools')).filter(
+    (tool) => member(tool, 'input_schema') !== undefined,
+  );
+  const forced = member(choice, 'name');
+  if (forced !== undefined) return tools.filter((tool) => member(tool, 'name') === forced);
+  return tools.slice(0, member(choice, 'disable_parallel_tool_use') === true ? 1 : 2);
+}
+
+function textTurn(
+  pieces: readonly string[],
+  tokens: Turn['tokens'],
+  before: readonly Block[] = [],
+): Turn {
+  const block: Block = {
+    whole: { type: 'text', text: pieces.join('') },
+    start: { type: 'text', text: '' },
+    deltas: pieces.map((text) => ({ type: 'text_delta', text })),
+  };
+  return { blocks: [...before, block], stopReason: 'end_turn', tokens };
+}
+
+/** The recorded thought; an agent's is another one in each round, with a seal of its own. */
+function thinkingBlock(round: number | undefined): Block {
+  const pieces = round === undefined ? thoughtPieces : [...thoughtPieces, ` Round ${round + 1}.`];
+  const signature = round === undefined ? claudeSignature : sealOf(pieces.join(''));
+  return {
+    whole: { type: 'thinking', thinking: pieces.join(''), signature },
+    start: { type: 'thinking', thinking: '', signature: '' },
+    deltas: [
+      ...pieces.map((thinking) => ({ type: 'thinking_delta', thinking })),
+      { type: 'signature_delta', signature },
+    ],
+  };
+}
+
+/** A stream begins a call with an empty object and an empty piece of its JSON. */
+function toolBlock(tool: JsonValue, id: string): Block {
+  const input = sampleOf(member(tool, 'input_schema'));
+  const call = { type: 'tool_use', id, name: member(tool, 'name') ?? '' };
+  return {
+    whole: { ...call, input },
+    start: { ...call, input: {} },
+    deltas: ['', ...fragments(JSON.stringify(input))].map((text) => ({
+      type: 'input_json_delta',
+      partial_json: text,
+    })),
+  };
+}
+
+/** Pieces of a few characters, as a model writes JSON. */
+function fragments(text: string): readonly string[] {
+  return text.match(/.{1,6}/gsu) ?? [];
+}
+
+function whole(turn: Turn, head: JsonObject): Script {
+  const [input, output] = turn.tokens;
+  return json(200, {
+    ...head,
+    content: turn.blocks.map((block) => block.whole),
+    ...endOf(turn),
+    usage: { input_tokens: input, ...firstUsageMarks, output_tokens: output },
+  });
+}
+
+/** The output's tokens are one at first; the last event has them all. */
+function streamed(turn: Turn, head: JsonObject): Script {
+  const [input, output] = turn.tokens;
+  const before = { stop_reason: null, stop_sequence: null };
+  const first = { input_tokens: input, ...firstUsageMarks, output_tokens: 1 };
+  const last = { input_tokens: input, ...usageMarks, output_tokens: output };
+  const [opening, ...rest] = turn.blocks.flatMap(blockEvents);
+  const events: readonly JsonObject[] = [
+    { type: 'message_start', message: { ...head, content: [], ...before, usage: first } },
+    ...(opening === undefined ? [] : [opening]),
+    { type: 'ping' },
+    ...rest,
+    { type: 'message_delta', delta: endOf(turn), usage: last },
+    { type: 'message_stop' },
+  ];
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+    chunks: events.map(
+      (event) => `event: ${String(member(event, 'type'))}\ndata: ${JSON.stringify(event)}\n\n`,
+    ),
+  };
+}
+
+function blockEvents({ start, deltas }: Block, index: number): readonly JsonObject[] {
+  return [
+    { type: 'content_block_start', index, content_block: start },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ];
+}
+
+function endOf({ stopReason, stopDetails }: Turn): JsonObject {
+  return {
+    stop_reason: stopReason,
+    ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+    stop_sequence: null,
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * What Google refuses of a conversation: empty instructions, results that don't fit their calls,
+ * and calls of a Gemini 3 that come back without what it signed them with.
+ */
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import { sealOf } from './agent.ts';
+import { thoughtSignature } from './recordings.ts';
+
+/** Contents of one role in a row. */
+interface Turn {
+  readonly role: 'user' | 'model';
+  readonly parts: readonly JsonValue[];
+}
+
+/** The sentence with which Google refuses the conversation, or undefined. */
+export function refusedConversation(
+  body: JsonValue | undefined,
+  model: string,
+): string | undefined {
+  const turns = turnsOf(body);
+  return (
+    emptyInstruction(body) ??
+    emptyParts(body) ??
+    misplacedCalls(turns) ??
+    (model.includes('gemini-3') ? missingSignature(turns) : undefined)
+  );
+}
+
+/** How many rounds of calls were made since the user last said something. */
+export function roundsMade(body: JsonValue | undefined): number {
+  return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
+}
+
+/** What a Gemini 3 signs a call with. */
+export function callSeal(call: JsonValue): string {
+  return sealOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
+}
+
+function turnsOf(body: JsonValue | undefined): readonly Turn[] {
+  const turns: { role: Turn['role']; parts: JsonValue[] }[] = [];
+  for (const content of items(member(body, 'contents'))) {
+    const role = member(content, 'role') === 'model' ? 'model' : 'user';
+    const parts = items(member(content, 'parts'));
+    const last = turns.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts: [...parts] });
+  }
+  return turns;
+}
+
+/** From the user's last words on; results of functions are no words. */
+function currentTurn(turns: readonly Turn[]): readonly Turn[] {
+  const spoke = turns.findLastIndex(
+    ({ role, parts }) => role === 'user' && parts.some((part) => resultOf(part) === undefined),
+  );
+  return turns.slice(spoke + 1);
+}
+
+function emptyInstruction(body: JsonValue | undefined): string | undefined {
+  const instruction = member(body, 'systemInstruction') ?? member(body, 'system_instruction');
+  if (instruction === undefined) return undefined;
+  const parts = items(member(instruction, 'parts'));
+  const hasText = parts.some((part) => String(member(part, 'text') ?? '') !== '');
+  if (hasText) return undefined;
+  return '* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.\n';
+}
+
+const dataNames: readonly string[] = [
+  'text',
+  'inlineData',
+  'inline_data',
+  'fileData',
+  'file_data',
+  'functionCall',
+  'function_call',
+  'functionResponse',
+  'function_response',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+];
+
+function emptyParts(body: JsonValue | undefined): string | undefined {
+  for (const [index, content] of items(member(body, 'contents')).entries()) {
+    const parts = items(member(content, 'parts'));
+    const at = `* GenerateContentRequest.contents[${index}].parts`;
+    if (parts.length === 0) return `${at}: contents.parts must not be empty.\n`;
+    const bare = parts.findIndex((part) => !dataNames.some((name) => isIn(part, name)));
+    if (bare !== -1) {
+      return `${at}[${bare}].data: required oneof field 'data' must have one initialized field\n`;
+    }
+  }
+  return undefined;
+}
+
+function isIn(part: JsonValue, name: string): boolean {
+  return isJsonObject(part) && Object.hasOwn(part, name);
+}
+
+function misplacedCalls(turns: readonly Turn[]): string | undefined {
+  for (const [index, { role, parts }] of turns.entries()) {
+    const results = parts.map(resultOf).filter((result) => result !== undefined);
+    const before = turns[index - 1];
+    if (role === 'model') {
+      if (callsIn(parts).length > 0 && before === undefined) return misplacedCallTurn;
+      continue;
+    }
+    const calls = callsIn(before?.parts ?? []);
+    if (calls.length === 0 && results.length > 0) return misplacedResults;
+    if (calls.length !== results.length) return wrongNumber;
+    if (!areAnswers(results, calls)) return wrongNames;
+  }
+  const unanswered = turns.at(-1);
+  return unanswered?.role === 'model' && callsIn(unanswered.parts).length > 0
+    ? wrongNumber
+    : undefined;
+}
+
+const misplacedCallTurn =
+  'Please ensure that function call turn comes immediately after a user turn or after a function ' +
+  'response turn.';
+const misplacedResults =
+  'Please ensure that function response turn comes immediately after a function call turn.';
+const wrongNumber =
+  'Please ensure that the number of function response parts is equal to the number of function ' +
+  'call parts of the function call turn.';
+const wrongNames =
+  'Please ensure that the function response parts match the function call parts of the function ' +
+  'call turn by id or by name and order.';
+
+/** By ids in any order where the calls have them, else by names in the order of the calls. */
+function areAnswers(results: readonly JsonValue[], calls: readonly JsonValue[]): boolean {
+  if (calls.every((call) => member(call, 'id') !== undefined)) {
+    const open = new Map(calls.map((call) => [member(call, 'id'), member(call, 'name')]));
+    return results.every((result) => {
+      const id = member(result, 'id');
+      const fits = open.get(id) === member(result, 'name');
+      return open.delete(id) && fits;
+    });
+  }
+  return results.every((result, index) => {
+    const call = calls[index];
+    return (
+      member(result, 'name') === member(call, 'name') && member(result, 'id') === member(call, 'id')
+    );
+  });
+}
+
+/** Of calls made at once only the first is signed. */
+function missingSignature(turns: readonly Turn[]): string | undefined {
+  for (const { parts } of currentTurn(turns)) {
+    const part = parts.find((one) => callOf(one) !== undefined);
+    const call = part === undefined ? undefined : callOf(part);
+    if (part === undefined || call === undefined) continue;
+    const given = member(part, 'thoughtSignature') ?? member(part, 'thought_signature');
+    if (given === undefined || given === '') return unsigned(call);
+    if (!isAccepted(String(given), call)) return 'Corrupted thought signature.';
+  }
+  return undefined;
+}
+
+function unsigned(call: JsonValue): string {
+  return (
+    'Function call is missing a thought_signature in functionCall parts. This is required for ' +
+    'tools to work correctly, and missing thought_signature may lead to degraded model ' +
+    `performance. Additional data, function call \`default_api:${member(call, 'name')}\`. Please ` +
+    'refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.'
+  );
+}
+
+/** What Google takes on calls that it never signed. */
+const standIns: readonly string[] = [
+  'context_engineering_is_the_way_to_go',
+  'skip_thought_signature_validator',
+];
+
+function isAccepted(given: string, call: JsonValue): boolean {
+  if (given === thoughtSignature || given === callSeal(call)) return true;
+  return standIns.some((text) => given === text || given === base64(text));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function callsIn(parts: readonly JsonValue[]): readonly JsonValue[] {
+  return parts.map(callOf).filter((call) => call !== undefined);
+}
+
+function callOf(part: JsonValue): JsonValue | undefined {
+  return member(part, 'functionCall') ?? member(part, 'function_call');
+}
+
+function resultOf(part: JsonValue): JsonValue | undefined {
+  return member(part, 'functionResponse') ?? member(part, 'function_response');
+}

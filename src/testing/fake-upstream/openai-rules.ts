@@ -1,0 +1,142 @@
+/**
+ * What OpenAI refuses of a conversation: results without their calls, calls without their results,
+ * and a choice of tools that is none.
+ */
+import { items, type JsonValue, member } from '../../json.ts';
+
+/** A refusal: the sentence, and the member it is about. */
+export interface ChatRefusal {
+  readonly message: string;
+  readonly param: string;
+}
+
+/** Why OpenAI refuses the conversation, or undefined. */
+export function refusedConversation(body: JsonValue | undefined): ChatRefusal | undefined {
+  const messages = items(member(body, 'messages'));
+  return (
+    wrongRole(messages) ??
+    strayResult(messages) ??
+    unansweredCall(messages) ??
+    wrongChoice(body) ??
+    lonelyOptions(body) ??
+    forgottenThought(messages, String(member(body, 'model')))
+  );
+}
+
+/** How many rounds of calls were made since the user last said something. */
+export function roundsMade(body: JsonValue | undefined): number {
+  return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
+}
+
+function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
+  const spoke = messages.findLastIndex((message) => member(message, 'role') === 'user');
+  return messages.slice(spoke + 1);
+}
+
+const roles: readonly JsonValue[] = [
+  'system',
+  'developer',
+  'assistant',
+  'user',
+  'function',
+  'tool',
+];
+
+function wrongRole(messages: readonly JsonValue[]): ChatRefusal | undefined {
+  const index = messages.findIndex((message) => !roles.includes(member(message, 'role') ?? null));
+  if (index === -1) return undefined;
+  const known = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'";
+  return {
+    message: `Invalid value: '${member(messages[index], 'role')}'. Supported values are: ${known}.`,
+    param: `messages[${index}].role`,
+  };
+}
+
+function strayResult(messages: readonly JsonValue[]): ChatRefusal | undefined {
+  const index = messages.findIndex((message, place) => {
+    if (member(message, 'role') !== 'tool') return false;
+    const id = member(message, 'tool_call_id');
+    return !callIds(callerOf(messages, place)).includes(id ?? null);
+  });
+  if (index === -1) return undefined;
+  return {
+    message:
+      "Invalid parameter: messages with role 'tool' must be a response to a preceeding message " +
+      "with 'tool_calls'.",
+    param: `messages.[${index}].role`,
+  };
+}
+
+/** The message behind which the results at this place stand in a row. */
+function callerOf(messages: readonly JsonValue[], place: number): JsonValue | undefined {
+  return messages.slice(0, place).findLast((message) => member(message, 'role') !== 'tool');
+}
+
+function unansweredCall(messages: readonly JsonValue[]): ChatRefusal | undefined {
+  for (const [index, message] of messages.entries()) {
+    const behind = messages.slice(index + 1);
+    const end = behind.findIndex((one) => member(one, 'role') !== 'tool');
+    const results = end === -1 ? behind : behind.slice(0, end);
+    const answered = results.map((result) => member(result, 'tool_call_id'));
+    const open = callIds(message).filter((id) => !answered.includes(id));
+    if (open.length === 0) continue;
+    return {
+      message:
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to " +
+        "each 'tool_call_id'. The following tool_call_ids did not have response messages: " +
+        open.join(', '),
+      param: `messages.[${index + 1}].role`,
+    };
+  }
+  return undefined;
+}
+
+function callIds(message: JsonValue | undefined): readonly JsonValue[] {
+  return items(member(message, 'tool_calls')).map((call) => member(call, 'id') ?? null);
+}
+
+function hasCalls(message: JsonValue): boolean {
+  return items(member(message, 'tool_calls')).length > 0;
+}
+
+function wrongChoice(body: JsonValue | undefined): ChatRefusal | undefined {
+  const choice = member(body, 'tool_choice');
+  if (choice === undefined || choice === null) return undefined;
+  const param = 'tool_choice';
+  const tools = items(member(body, 'tools'));
+  if (tools.length === 0 && choice !== 'none') {
+    const message =
+      "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.";
+    return { message, param };
+  }
+  if (typeof choice === 'string') {
+    if (['none', 'auto', 'required'].includes(choice)) return undefined;
+    const known = "'none', 'auto', and 'required'";
+    return { message: `Invalid value: '${choice}'. Supported values are: ${known}.`, param };
+  }
+  const name = member(member(choice, 'function'), 'name');
+  const isKnown = tools.some((tool) => member(member(tool, 'function'), 'name') === name);
+  if (name === undefined || isKnown) return undefined;
+  return { message: `Tool choice '${name}' not found in 'tools' parameter.`, param };
+}
+
+function lonelyOptions(body: JsonValue | undefined): ChatRefusal | undefined {
+  if (member(body, 'stream') === true || (member(body, 'stream_options') ?? null) === null) {
+    return undefined;
+  }
+  const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
+  return { message, param: 'stream_options' };
+}
+
+/** DeepSeek wants the thoughts back that led to its calls. */
+function forgottenThought(messages: readonly JsonValue[], model: string): ChatRefusal | undefined {
+  if (!model.startsWith('deepseek')) return undefined;
+  const forgot = currentTurn(messages).some(
+    (message) => hasCalls(message) && (member(message, 'reasoning_content') ?? '') === '',
+  );
+  if (!forgot) return undefined;
+  return {
+    message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    param: 'messages',
+  };
+}

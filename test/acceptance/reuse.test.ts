@@ -1,0 +1,53 @@
+/** FAULTS F45: a stream is over at its own last event, and its upstream's connection serves on. */
+import supertest from 'supertest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { chatBody } from '../support/bodies.ts';
+import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
+
+let stage: NodeStage;
+
+beforeEach(async () => {
+  stage = await nodeStage();
+});
+
+afterEach(() => stage.close());
+
+const delta = { choices: [{ index: 0, delta: { content: 'one' } }] };
+
+describe('F45 an upstream that ends a little after [DONE]', () => {
+  it('is waited for, not by the caller, and its connection serves the next call', async () => {
+    const held = gate();
+    stage.upstream.enqueue(sse([delta, '[DONE]', held.opened]));
+
+    const streamed = await chat({ stream: true });
+    const record = await stage.nextRecord();
+    const first = await stage.upstream.nextCall();
+    held.open();
+    const closed = await first.closed;
+    await chat({});
+    const second = await stage.upstream.nextCall();
+
+    expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(record).toMatchObject({ status: 200, outcome: 'complete' });
+    expect(closed).toBe('ended');
+    expect(second.connectionId).toBe(first.connectionId);
+  });
+
+  it('and never does is given up', async () => {
+    stage.upstream.enqueue({ ...sse([delta, '[DONE]']), ending: 'hang' });
+
+    await chat({ stream: true });
+    const call = await stage.upstream.nextCall();
+
+    expect(await call.closed).toBe('aborted');
+  });
+});
+
+async function chat(change: object): Promise<supertest.Response> {
+  return supertest(stage.origin)
+    .post('/v1/chat/completions')
+    .set(bearer(stage.secrets.chat))
+    .send({ ...chatBody, ...change })
+    .expect(200);
+}

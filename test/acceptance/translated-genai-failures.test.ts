@@ -1,0 +1,111 @@
+/**
+ * How calls end, and fail, for the real `@google/genai` package where the upstream speaks another
+ * dialect.
+ */
+import { ApiError, GoogleGenAI } from '@google/genai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NodeStage } from '../support/stage.ts';
+import { ended, refused } from '../support/translated-replies.ts';
+import { translatedStage } from '../support/translated-stage.ts';
+import { collect } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+let ai: GoogleGenAI;
+
+beforeEach(async () => {
+  stage = await translatedStage();
+  ai = new GoogleGenAI({
+    apiKey: stage.secrets.native,
+    httpOptions: { baseUrl: stage.origin },
+  });
+});
+
+afterEach(() => stage.close());
+
+const contents = 'Hello!';
+
+describe('an end', () => {
+  it.each([
+    ['openai', 'length', 'MAX_TOKENS'],
+    ['openai', 'content_filter', 'SAFETY'],
+    ['anthropic', 'max_tokens', 'MAX_TOKENS'],
+    ['anthropic', 'refusal', 'SAFETY'],
+  ] as const)('at %s that is called %s is %s', async (dialect, told, expected) => {
+    stage.upstream.enqueue(ended(dialect, told));
+
+    const model = `${dialect}/demo-empty`;
+    const reply = await ai.models.generateContent({ model, contents });
+
+    expect(reply.candidates?.[0]?.finishReason).toBe(expected);
+  });
+
+  it.each([
+    'openai/demo-safety',
+    'anthropic/demo-safety',
+  ])('of a prompt that %s blocks is no exception, streamed or not', async (model) => {
+    const whole = await ai.models.generateContent({ model, contents });
+    const chunks = await collect(await ai.models.generateContentStream({ model, contents }));
+
+    expect(whole.candidates?.[0]?.finishReason).toBe('SAFETY');
+    expect(chunks.at(-1)?.candidates?.[0]?.finishReason).toBe('SAFETY');
+    expect(whole.text).toBeUndefined();
+  });
+});
+
+describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
+  it.each([
+    ['demo-429', 429, 'RESOURCE_EXHAUSTED'],
+    ['demo-500', 502, 'UNAVAILABLE'],
+    ['demo-503', 503, 'UNAVAILABLE'],
+    ['demo-html', 502, 'UNAVAILABLE'],
+  ])('%s is an ApiError with %i', async (name, code, status) => {
+    const model = `${dialect}/${name}`;
+    const whole = await failure(ai.models.generateContent({ model, contents }));
+    const streamed = await failure(ai.models.generateContentStream({ model, contents }));
+
+    expect([whole.status, streamed.status]).toEqual([code, code]);
+    expect(JSON.parse(whole.message)).toMatchObject({ error: { code, status } });
+  });
+
+  it('that is the caller’s is a 400 in the provider’s words', async () => {
+    stage.upstream.enqueue(refused(dialect, 'No such tune.'));
+
+    const asked = ai.models.generateContent({ model: `${dialect}/demo-empty`, contents });
+
+    const error = await failure(asked);
+    expect(error.status).toBe(400);
+    expect(JSON.parse(error.message)).toMatchObject({
+      error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining('No such tune.') },
+    });
+  });
+
+  it.each([
+    ['demo-cut', 502, 'The upstream failed to answer this request.'],
+    ['demo-error-event', dialect === 'openai' ? 502 : 503, ''],
+  ])('in mid-stream (%s) is thrown with %i', async (name, status, message) => {
+    const model = `${dialect}/${name}`;
+    const stream = await ai.models.generateContentStream({ model, contents });
+
+    const error = await failure(collect(stream));
+
+    expect(error.status).toBe(status);
+    expect(error.message).toContain(message);
+  });
+
+  it('comes of what has no counterpart where the model is strict', async () => {
+    const model = `${dialect}/strict`;
+    const error = await failure(
+      ai.models.generateContent({ model, contents, config: { topK: 3 } }),
+    );
+
+    expect(error.status).toBe(400);
+    expect(error.message).toContain('topK');
+    expect(stage.upstream.calls).toHaveLength(0);
+  });
+});
+
+async function failure(asked: Promise<unknown>): Promise<ApiError> {
+  const error = await asked.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ApiError)) throw new Error(`no ApiError: ${String(error)}`);
+  return error;
+}

@@ -1,0 +1,342 @@
+/**
+ * The real `@google/genai` package as the caller of models whose upstreams speak other dialects,
+ * and refuse what the real ones refuse.
+ */
+import {
+  type Content,
+  FunctionCallingConfigMode,
+  type FunctionDeclaration,
+  type GenerateContentConfig,
+  type GenerateContentResponse,
+  GoogleGenAI,
+  HarmBlockThreshold,
+  HarmCategory,
+  type Part,
+  ThinkingLevel,
+  Type,
+} from '@google/genai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { items, member } from '../../src/json.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { type NodeStage, vendorKey } from '../support/stage.ts';
+import { beginning } from '../support/translated-replies.ts';
+import { translatedStage } from '../support/translated-stage.ts';
+import { collect } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+let ai: GoogleGenAI;
+
+beforeEach(async () => {
+  stage = await translatedStage();
+  ai = new GoogleGenAI({
+    apiKey: stage.secrets.native,
+    httpOptions: { baseUrl: stage.origin },
+  });
+});
+
+afterEach(() => stage.close());
+
+const contents = 'Hello!';
+const user: Content = { role: 'user', parts: [{ text: contents }] };
+
+const asJsonSchema: FunctionDeclaration[] = [
+  {
+    name: 'get_weather',
+    parametersJsonSchema: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+  { name: 'get_time', description: 'What time it is.' },
+];
+const asSchema: FunctionDeclaration[] = [
+  {
+    name: 'get_weather',
+    parameters: {
+      type: Type.OBJECT,
+      properties: { city: { type: Type.STRING } },
+      required: ['city'],
+    },
+  },
+  { name: 'get_time', parameters: { type: Type.OBJECT, properties: {} } },
+];
+
+type Ask = (model: string, history: Content[], config: GenerateContentConfig) => Promise<Content>;
+
+/** The ways in which the package asks; each gives what the model said, as its callers keep it. */
+const ways: readonly (readonly [string, Ask])[] = [
+  [
+    'generateContent',
+    async (model, history, config) =>
+      saidIn([await ai.models.generateContent({ model, contents: history, config })]),
+  ],
+  [
+    'generateContentStream',
+    async (model, history, config) => {
+      const asked = { model, contents: history, config };
+      return saidIn(await collect(await ai.models.generateContentStream(asked)));
+    },
+  ],
+];
+
+function saidIn(replies: readonly GenerateContentResponse[]): Content {
+  const parts = replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
+  return { role: 'model', parts };
+}
+
+function callsIn({ parts = [] }: Content) {
+  return parts.flatMap(({ functionCall }) => functionCall ?? []);
+}
+
+function textIn({ parts = [] }: Content): string {
+  return parts.map(({ text, thought }) => (thought ? '' : (text ?? ''))).join('');
+}
+
+function thoughtIn({ parts = [] }: Content): string {
+  return parts.map(({ text, thought }) => (thought ? (text ?? '') : '')).join('');
+}
+
+/** With the id of the call or, as many callers have it, by name alone. */
+function resultsOf(said: Content, withIds: boolean): Content {
+  const parts = callsIn(said).map(({ id, name }): Part => {
+    const result = { name: name ?? '', response: { of: name } };
+    return { functionResponse: withIds && id !== undefined ? { id, ...result } : result };
+  });
+  return { role: 'user', parts };
+}
+
+const agents = [
+  'openai/gpt-4.1-agent-2',
+  'openai/deepseek-agent-2',
+  'anthropic/claude-opus-5-agent-2',
+  'anthropic/claude-sonnet-4-5-agent-2',
+];
+const loops = agents.flatMap((model) => [
+  [model, 'parametersJsonSchema', asJsonSchema, true] as const,
+  [model, 'parameters', asSchema, false] as const,
+]);
+
+describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
+  it.each(loops)('over %s, functions told as %s', async (model, _form, declared, withIds) => {
+    const config: GenerateContentConfig = {
+      systemInstruction: 'Be brief.',
+      tools: [{ functionDeclarations: declared }],
+      thinkingConfig: { thinkingBudget: 2048, includeThoughts: true },
+    };
+    const history: Content[] = [user];
+    const rounds: Content[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const said = await ask(model, history, config);
+      rounds.push(said);
+      history.push(said, resultsOf(said, withIds));
+    }
+
+    const both = [
+      { name: 'get_weather', args: { city: 'sample' } },
+      { name: 'get_time', args: {} },
+    ];
+    const ids = rounds.flatMap((said) => callsIn(said).map(({ id }) => id));
+    expect(rounds.map(callsIn)).toMatchObject([both, both, []]);
+    expect(new Set(ids).size).toBe(4);
+    expect(textIn(rounds[2] ?? {})).toContain('57°F');
+    expect(stage.upstream.calls).toHaveLength(3);
+  });
+});
+
+describe('thoughts', () => {
+  it.each(ways)('by %s are shown, and their seal comes back where it was', async (_way, ask) => {
+    const config: GenerateContentConfig = {
+      tools: [{ functionDeclarations: asJsonSchema }],
+      thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
+    };
+    const model = 'anthropic/claude-opus-5-agent-2';
+    const said = await ask(model, [user], config);
+
+    await ask(model, [user, said, resultsOf(said, true)], config);
+
+    const [, second] = stage.upstream.calls;
+    const [, assistant] = items(member(second?.json(), 'messages'));
+    expect(thoughtIn(said)).toBe('This is a straightforward greeting. Round 1.');
+    expect(items(member(assistant, 'content'))[0]).toMatchObject({
+      type: 'thinking',
+      thinking: thoughtIn(said),
+      signature: expect.stringMatching(/^[\w+/]+=*$/),
+    });
+  });
+
+  it.each(ways)('of an OpenAI-shaped server are shown by %s', async (_way, ask) => {
+    const said = await ask('openai/deepseek-agent-2', [user], {});
+
+    expect(thoughtIn(said)).toBe('The user greets me.');
+    expect(textIn(said)).toMatch(/^Hi there!/);
+  });
+});
+
+const foreign = [
+  ['openai/gpt-4.1', 'openai'],
+  ['anthropic/claude-opus-5', 'anthropic'],
+] as const;
+
+describe.each(foreign)('%s', (model, dialect) => {
+  it('gets a system instruction and an image', async () => {
+    const data = Buffer.from('not really a PNG').toString('base64');
+    await ai.models.generateContent({
+      model,
+      contents: [{ text: 'What is this?' }, { inlineData: { mimeType: 'image/png', data } }],
+      config: { systemInstruction: 'Be brief.' },
+    });
+
+    const body = stage.upstream.calls[0]?.json();
+    const turn = items(member(body, 'messages')).at(-1);
+    const image = model.startsWith('openai')
+      ? { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }
+      : { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+    expect(member(turn, 'content')).toMatchObject([{ type: 'text', text: 'What is this?' }, image]);
+    expect(JSON.stringify(member(body, 'system') ?? member(body, 'messages'))).toContain(
+      'Be brief.',
+    );
+  });
+
+  it.each([
+    [
+      'responseJsonSchema',
+      {
+        responseJsonSchema: {
+          type: 'object',
+          properties: { n: { type: 'integer' }, tags: { type: 'array', items: { enum: ['a'] } } },
+          required: ['n', 'tags'],
+        },
+      },
+    ],
+    [
+      'responseSchema',
+      {
+        responseSchema: {
+          type: Type.OBJECT,
+          properties: {
+            n: { type: Type.INTEGER },
+            tags: { type: Type.ARRAY, items: { type: Type.STRING, enum: ['a'] } },
+          },
+          required: ['n', 'tags'],
+        },
+      },
+    ],
+  ])('keeps to a schema told as %s', async (_form, schema) => {
+    const reply = await ai.models.generateContent({
+      model,
+      contents,
+      config: { responseMimeType: 'application/json', ...schema },
+    });
+
+    expect(JSON.parse(reply.text ?? '')).toEqual({ n: 1, tags: ['a'] });
+  });
+
+  it('streams the text it answers whole, with usage and a finish', async () => {
+    const whole = await ai.models.generateContent({ model, contents });
+    const chunks = await collect(await ai.models.generateContentStream({ model, contents }));
+
+    expect(chunks.length).toBeGreaterThan(2);
+    expect(chunks.map(({ text }) => text ?? '').join('')).toBe(whole.text);
+    expect(whole.usageMetadata?.totalTokenCount).toBeGreaterThan(20);
+    expect(chunks.at(-1)?.usageMetadata).toEqual(whole.usageMetadata);
+    expect(chunks.at(-1)?.candidates?.[0]?.finishReason).toBe('STOP');
+    expect(whole.candidates?.[0]?.finishReason).toBe('STOP');
+  });
+
+  it('is made to call one function where the caller demands it', async () => {
+    const reply = await ai.models.generateContent({
+      model,
+      contents,
+      config: {
+        tools: [{ functionDeclarations: asSchema }],
+        toolConfig: {
+          functionCallingConfig: {
+            mode: FunctionCallingConfigMode.ANY,
+            allowedFunctionNames: ['get_time'],
+          },
+        },
+      },
+    });
+
+    expect(reply.functionCalls?.map(({ name }) => name)).toContain('get_time');
+  });
+
+  it('names what it left out in a header', async () => {
+    const config = {
+      topK: 3,
+      safetySettings: [
+        {
+          category: HarmCategory.HARM_CATEGORY_HARASSMENT,
+          threshold: HarmBlockThreshold.BLOCK_ONLY_HIGH,
+        },
+      ],
+    };
+
+    const reply = await ai.models.generateContent({ model, contents, config });
+
+    const told = reply.sdkHttpResponse?.headers?.['x-tollgate-dropped'];
+    expect(told?.split(',').toSorted()).toEqual(['generationConfig.topK', 'safetySettings']);
+  });
+
+  it('has its call ended upstream when the caller leaves in mid-stream', async () => {
+    const never = gate();
+    stage.upstream.enqueue(beginning(dialect, never.opened));
+
+    const aborter = new AbortController();
+    const config = { abortSignal: aborter.signal };
+    const stream = await ai.models.generateContentStream({ model, contents, config });
+    for await (const chunk of stream) {
+      if (chunk.text === 'one') break;
+    }
+    aborter.abort();
+
+    const call = await stage.upstream.nextCall();
+    expect(await call.closed).toBe('aborted');
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+  });
+});
+
+describe('countTokens', () => {
+  it('is Anthropic’s own count', async () => {
+    const count = await ai.models.countTokens({ model: 'anthropic/claude-opus-5', contents });
+
+    expect(count.totalTokens).toBe(14);
+    expect(stage.upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
+  });
+
+  it('is an estimate, and says so, where the upstream counts nothing', async () => {
+    const path = '/v1beta/models/openai/gpt-4.1:countTokens';
+    const count = await ai.models.countTokens({ model: 'openai/gpt-4.1', contents });
+    const plain = await fetch(`${stage.origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...vendorKey(stage.secrets.native) },
+      body: JSON.stringify({ contents: [user] }),
+    });
+
+    expect(count.totalTokens).toBeGreaterThan(0);
+    expect(plain.headers.get('x-tollgate-estimated')).toBe('totalTokens');
+    expect(stage.upstream.calls).toHaveLength(0);
+  });
+});
+
+describe('a loop that changes its model half-way', () => {
+  it.each(ways)('goes on by %s, each provider’s own data only to itself', async (_way, ask) => {
+    const config: GenerateContentConfig = {
+      tools: [{ functionDeclarations: asJsonSchema }],
+      thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
+    };
+    const claude = 'anthropic/claude-opus-5-agent-2';
+    const history: Content[] = [user];
+    for (const model of [claude, 'openai/gpt-4.1-agent-2', claude]) {
+      const said = await ask(model, history, config);
+      history.push(said, resultsOf(said, true));
+    }
+
+    const [, second, third] = stage.upstream.calls.map(({ body }) => body.toString());
+    expect(textIn(history.at(-2) ?? {})).toContain('57°F');
+    expect(second).not.toContain('signature');
+    expect(third).toContain('"type":"thinking"');
+  });
+});

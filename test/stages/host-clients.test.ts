@@ -1,0 +1,157 @@
+/** A host's own upstream client may throw at us or not listen: no call hangs, no process ends. */
+import { describe, expect, it } from 'vitest';
+import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { pass, turns } from './failing.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, begun, headersOf, heldNanos, model, sceneModels } from './scene-models.ts';
+
+/** What `send` of a client does; `close` has nothing to close. */
+function clientOf(send: UpstreamClient['send']): UpstreamClient {
+  return { send, close: async () => {} };
+}
+
+/** Never answers, and throws when it is told to stop. */
+const throwing = clientOf(
+  ({ onAbort }) =>
+    new Promise(() => {
+      onAbort(() => {
+        throw new Error('the abort of a host failed');
+      });
+    }),
+);
+
+describe('a client that throws when its call is ended', () => {
+  it('does not hear of it from the caller that leaves', async () => {
+    const { start, nextRecord, state } = scene({ options: { upstream: throwing } });
+    const calling = start(ask.chat);
+    await turns();
+
+    calling.leave();
+    await calling.answer;
+
+    expect(await nextRecord()).toMatchObject({ status: 499, reason: 'caller_left' });
+    expect(await state()).toEqual(untouched);
+  });
+
+  it('does not keep the leases of other calls from being renewed', async () => {
+    const brief = model({ timeouts: { totalMs: 5_000 } });
+    const { start, clock, state } = scene({
+      models: [brief, ...sceneModels().slice(1)],
+      options: { upstream: throwing, leaseMs: 6_000 },
+    });
+    const calling = start(ask.chat);
+    start(ask.native);
+    await turns();
+
+    await pass(clock, 60_000);
+
+    expect((await calling.answer).status).toBe(504);
+    expect(await state()).toEqual({ held: heldNanos.native, used: 0n, inFlight: 1 });
+  });
+});
+
+describe('a client that does not listen', () => {
+  it('keeps no call past its time, and what it answers then is given up', async () => {
+    const late = gate();
+    const given = gate();
+    const { start, clock, nextRecord, state } = scene({
+      options: {
+        upstream: clientOf(async () => {
+          await late.opened;
+          return response({ abort: given.open });
+        }),
+      },
+    });
+    const calling = start(ask.chat);
+    await turns();
+
+    clock.advance(900_000);
+    const { status } = await calling.answer;
+    late.open();
+    await given.opened;
+
+    expect(status).toBe(504);
+    expect(await nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'total_timeout' });
+    expect(await state()).toEqual(untouched);
+  });
+
+  it('keeps no stream past its time either', async () => {
+    let aborts = 0;
+    const { start, clock, nextRecord } = scene({
+      options: {
+        upstream: clientOf(async () =>
+          response({
+            abort: () => {
+              aborts += 1;
+            },
+          }),
+        ),
+      },
+    });
+    const calling = start(ask.chatStream);
+    await calling.begun;
+
+    clock.advance(900_000);
+    const { text } = await calling.answer;
+
+    expect(text).toMatch(/did not answer in time/);
+    expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
+    expect(aborts).toBe(1);
+  });
+
+  it('is not asked any more once its call has been ended', async () => {
+    const asked = gate();
+    const answered = gate();
+    const { start, upstream, gateway, clock, nextRecord } = scene({
+      store: (quota) => ({
+        reserve: async (input) => {
+          asked.open();
+          await answered.opened;
+          return quota.reserve(input);
+        },
+      }),
+    });
+    const calling = start(ask.chat);
+    await asked.opened;
+
+    const closed = gateway.close({ drainMs: 500 });
+    clock.advance(500);
+    await turns();
+    answered.open();
+    await closed;
+
+    expect((await calling.answer).status).toBe(503);
+    expect(await nextRecord()).toMatchObject({ outcome: 'not_run', reason: 'draining' });
+    expect(upstream.calls).toEqual([]);
+  });
+});
+
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('no such socket');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('no such socket'))],
+])('a client whose close %s does not keep the gateway from closing', async (_how, close) => {
+  const { gateway } = scene({ options: { upstream: { send: throwing.send, close } } });
+
+  await expect(gateway.close()).resolves.toBeUndefined();
+});
+
+/** A stream that begins and never goes on. */
+function response({ abort }: { readonly abort: () => void }): UpstreamResponse {
+  return {
+    status: 200,
+    headers: headersOf('chatStream'),
+    body: {
+      takeWhole: () => undefined,
+      start: (sink) => sink.write(Buffer.from(begun.chatStream)),
+      pause: () => {},
+      resume: () => {},
+      abort,
+    },
+  };
+}

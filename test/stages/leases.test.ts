@@ -1,0 +1,103 @@
+/** The leases of holds while their calls run and end: in order, and never lost in silence. */
+import { expect, it } from 'vitest';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { pass, turns } from './failing.ts';
+import { scene } from './scene.ts';
+import { ask, whole } from './scene-models.ts';
+
+it('a renewal under way never shortens the long lease of an image left pending', async () => {
+  const answered = gate();
+  const landed: number[] = [];
+  const { start, upstream, clock, state } = scene({
+    options: { leaseMs: 30_000 },
+    store: (quota) => ({
+      extend: async (inputs, options) => {
+        const [{ ttlMs = 0 } = {}] = inputs;
+        if (ttlMs === 30_000) await answered.opened;
+        landed.push(ttlMs);
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  const calling = start(ask.image);
+  const up = await upstream.next();
+  await pass(clock, 10_000);
+
+  up.answer(500, { error: { message: 'No.' } });
+  await turns();
+  expect(landed).toEqual([]);
+  answered.open();
+  await calling.answer;
+  await pass(clock, 60_000);
+
+  expect(landed).toEqual([30_000, 900_000]);
+  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+});
+
+it('a hold that the store has lost is told of once, and its call charged at its end', async () => {
+  let asked = 0;
+  const { start, upstream, clock, events, nextRecord, state } = scene({
+    store: () => ({
+      extend: () => {
+        asked += 1;
+        return [{ status: 'gone', as: 'expired' }];
+      },
+    }),
+  });
+  const calling = start(ask.chat);
+  const up = await upstream.next();
+
+  await pass(clock, 60_000);
+  whole('chat')(up);
+  await calling.answer;
+
+  const { requestId } = await nextRecord();
+  expect(events.filter(({ type }) => type === 'hold_lapsed')).toEqual([
+    { type: 'hold_lapsed', requestId, reason: 'expired' },
+  ]);
+  expect(asked).toBe(1);
+  expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+});
+
+it('a hold that its call has just ended is not told of as lost', async () => {
+  const answered = gate();
+  const { start, upstream, clock, eventTypes, nextRecord } = scene({
+    store: () => ({
+      extend: async () => {
+        await answered.opened;
+        return [{ status: 'gone', as: 'expired' }];
+      },
+    }),
+  });
+  const calling = start(ask.chat);
+  const up = await upstream.next();
+  await pass(clock, 10_000);
+
+  whole('chat')(up);
+  await calling.answer;
+  await nextRecord();
+  answered.open();
+  await turns();
+
+  expect(eventTypes()).toEqual(['call_ended']);
+});
+
+it('the shortest lease that is allowed outlives a renewal that has to be tried again', async () => {
+  let asked = 0;
+  const { start, upstream, clock, state } = scene({
+    options: { leaseMs: 5_000 },
+    store: (quota) => ({
+      extend: (inputs, options) => {
+        asked += 1;
+        if (asked % 2 === 1) throw new Error('down');
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  start(ask.chat);
+  await upstream.next();
+
+  await pass(clock, 60_000);
+
+  expect(await state()).toEqual({ held: 211n, used: 0n, inFlight: 1 });
+});

@@ -1,0 +1,57 @@
+/** How an upstream's answer is opened: by its type, and never left half read. */
+import { expect, it } from 'vitest';
+import { UpstreamError } from '../../src/errors.ts';
+import type { Exchange } from '../../src/stages/exchange.ts';
+import { openReply } from '../../src/stages/open-reply.ts';
+import { playedBody } from '../support/played-upstream.ts';
+
+/** A call whose every reply is too large for its tap. */
+const exchange: Exchange = {
+  upstream: { credential: () => ({}), readFailure: () => ({ ...noWords, status: 502 }) },
+  path: '/',
+  framing: 'json',
+  body: [],
+  notes: {},
+  heldBytes: 10,
+  takesDocumentAsStream: false,
+  tap: () => ({
+    write: () => {
+      throw new UpstreamError('body', 'event_too_large');
+    },
+    end: () => new Uint8Array(0),
+    finished: () => false,
+    complete: () => false,
+    failure: () => undefined,
+    usage: () => undefined,
+    countedTokens: () => 0,
+    breakOff: () => undefined,
+  }),
+  judge: () => ({ kind: 'bad', reason: 'never asked' }),
+  answerTo: () => undefined,
+};
+const noWords = {
+  message: undefined,
+  code: undefined,
+  param: undefined,
+  retryAfterMs: undefined,
+  accountFault: false,
+};
+
+it.each([
+  ['a document', 'json', 'application/json', '{"filler":"xxxxxxxxxx"'],
+  ['a stream', 'sse', 'text/event-stream', 'data: {}\n\n'],
+  ['a stream by any spelling', 'sse', 'Text/Event-Stream; charset=UTF-8', 'data: {}\n\n'],
+] as const)('%s that its tap can’t take is given up', async (_what, framing, type, text) => {
+  let aborts = 0;
+  const body = playedBody({ chunks: [text, text] }, () => {
+    aborts += 1;
+  });
+
+  const opening = openReply(
+    { status: 200, headers: { 'content-type': type }, body },
+    { ...exchange, framing },
+  );
+
+  await expect(opening).rejects.toMatchObject({ reason: 'event_too_large' });
+  expect(aborts).toBe(1);
+});

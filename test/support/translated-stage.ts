@@ -1,0 +1,72 @@
+/**
+ * The stage of translated calls: models that callers reach by a protocol their upstream doesn't
+ * speak. A model's id is the dialect and what the upstream calls it, `gemini/gemini-3-agent-2`.
+ */
+import { vendorCapabilities } from '../../src/dialects/vendors.ts';
+import {
+  type Channel,
+  type DialectName,
+  dialectNames,
+  type Model,
+} from '../../src/ports/catalog.ts';
+import { faultNames } from '../../src/testing/fake-upstream/faults.ts';
+import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { type NodeStage, nodeStage } from './stage.ts';
+
+/** What the upstreams call the models, by their dialect. */
+const upstreamModels: Readonly<Record<DialectName, readonly string[]>> = {
+  gemini: ['gemini-3-agent-2', 'gemini-2.5-flash-agent-2', 'gemini-3-pro'],
+  anthropic: ['claude-opus-5-agent-2', 'claude-sonnet-4-5-agent-2', 'claude-opus-5'],
+  openai: ['gpt-4.1-agent-2', 'deepseek-agent-2', 'gpt-4.1'],
+};
+
+/** Everyone who may call by chat or natively. */
+const groups: readonly string[] = ['chat', 'native'];
+
+/** Sets the stage on bare `node:http`. */
+export function translatedStage(): Promise<NodeStage> {
+  return nodeStage({}, translatedModels);
+}
+
+/** The catalog of the stage. */
+function translatedModels(upstream: FakeUpstream, credential: string): readonly Model[] {
+  const baseUrls: Readonly<Record<DialectName, string>> = {
+    openai: upstream.openaiBaseUrl,
+    gemini: upstream.geminiBaseUrl,
+    anthropic: upstream.anthropicBaseUrl,
+  };
+  const model = (dialect: DialectName, upstreamModel: string): Model => {
+    const channel: Channel = {
+      id: `${dialect}-1`,
+      dialect,
+      baseUrl: baseUrls[dialect],
+      credential,
+      upstreamModel,
+      priority: 0,
+      weight: 1,
+      ...(upstreamModel.startsWith('deepseek')
+        ? { capabilities: vendorCapabilities.deepseek }
+        : {}),
+    };
+    return {
+      id: `${dialect}/${upstreamModel}`,
+      vendor: dialect,
+      protocols: ['chat', 'native'],
+      groups,
+      price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 4_000_000n },
+      channels: [channel],
+      maxOutputTokens: 4_096,
+    };
+  };
+  const drawing: Model = {
+    ...model('gemini', 'gemini-3-pro-image'),
+    protocols: ['images'],
+    groups: ['image'],
+    price: { per: 'image', rows: [{ nanos: 1_000_000n }] },
+  };
+  return dialectNames.flatMap((dialect): readonly Model[] => [
+    ...[...upstreamModels[dialect], ...faultNames].map((name) => model(dialect, name)),
+    { ...model(dialect, `${dialect}-newest`), id: `${dialect}/strict`, strict: true },
+    ...(dialect === 'gemini' ? [drawing] : []),
+  ]);
+}

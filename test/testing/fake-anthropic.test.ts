@@ -1,0 +1,327 @@
+/** The fake Anthropic is held to what the real one was recorded to say. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventsIn } from '../../src/bytes/sse.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { fixture } from '../support/fixtures.ts';
+import { post } from './helpers.ts';
+
+let upstream: FakeUpstream;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream();
+});
+
+afterEach(() => upstream.close());
+
+const ask = {
+  model: 'claude-x',
+  max_tokens: 1024,
+  messages: [{ role: 'user', content: 'Hello!' }],
+};
+
+const weatherTool = {
+  name: 'get_weather',
+  input_schema: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+  },
+};
+const timeTool = {
+  name: 'get_time',
+  input_schema: { type: 'object', properties: { zone: { type: 'string', enum: ['utc'] } } },
+};
+const searchTool = { type: 'web_search_20250305', name: 'web_search' };
+
+function send(body: unknown, path = '/v1/messages', headers: Record<string, string> = {}) {
+  return post(upstream, path, body, {
+    headers: {
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      ...headers,
+    },
+  });
+}
+
+async function answer(body: unknown): Promise<JsonValue> {
+  const response = await send(body);
+  expect(response.status).toBe(200);
+  return parseJson(await response.text()) ?? null;
+}
+
+async function streamed(body: object): Promise<readonly JsonValue[]> {
+  const response = await send({ ...body, stream: true });
+  return documentsIn(Buffer.from(await response.arrayBuffer()));
+}
+
+/** The events' documents, each under the name its `type` has. */
+function documentsIn(bytes: Uint8Array): readonly JsonValue[] {
+  return eventsIn(bytes).map(({ name, data = '' }) => {
+    const document = parseJson(data) ?? null;
+    expect(member(document, 'type')).toBe(name);
+    return document;
+  });
+}
+
+/** The whole message that a stream adds up to, put together as its callers do. */
+function assembled(events: readonly JsonValue[]): unknown {
+  const message = member(
+    events.find((event) => member(event, 'type') === 'message_start'),
+    'message',
+  );
+  const end = events.find((event) => member(event, 'type') === 'message_delta');
+  const starts = events.filter((event) => member(event, 'type') === 'content_block_start');
+  return {
+    ...record(message),
+    content: starts.map((start) => blockOf(start, events)),
+    ...record(member(end, 'delta')),
+    usage: { ...record(member(message, 'usage')), ...record(member(end, 'usage')) },
+  };
+}
+
+function blockOf(start: JsonValue, events: readonly JsonValue[]): unknown {
+  const index = member(start, 'index');
+  const deltas = events
+    .filter((event) => member(event, 'type') === 'content_block_delta')
+    .filter((event) => member(event, 'index') === index)
+    .map((event) => member(event, 'delta'));
+  const all = (name: string): string => deltas.map((delta) => member(delta, name) ?? '').join('');
+  const block = record(member(start, 'content_block'));
+  switch (block.type) {
+    case 'text':
+      return { ...block, text: all('text') };
+    case 'thinking':
+      return { ...block, thinking: all('thinking'), signature: all('signature') };
+    default:
+      return { ...block, input: parseJson(all('partial_json')) };
+  }
+}
+
+function record(value: JsonValue | undefined): Readonly<Record<string, JsonValue>> {
+  return isJsonObject(value) ? value : {};
+}
+
+function typesIn(events: readonly JsonValue[]): readonly unknown[] {
+  return events.map((event) => member(event, 'type'));
+}
+
+/** Types in a row count once: how many pieces an answer has is nobody's business. */
+function shapeOf(events: readonly JsonValue[]): readonly string[] {
+  const shapes = events.map((event) => JSON.stringify(keysOf(event)));
+  return shapes.filter((shape, index) => shape !== shapes[index - 1]);
+}
+
+/** The names of all members, however deep, with the type of each event and delta. */
+function keysOf(value: JsonValue | undefined): unknown {
+  if (!isJsonObject(value)) return typeof value;
+  return Object.entries(value)
+    .map(([name, inner]) => [name, name === 'type' ? inner : keysOf(inner)])
+    .toSorted(([a], [b]) => String(a).localeCompare(String(b)));
+}
+
+describe('as Anthropic', () => {
+  it('answers with the model that was asked for and with usage', async () => {
+    const reply = await answer(ask);
+
+    expect(reply).toMatchObject({
+      model: 'claude-x',
+      id: 'msg_000000000001',
+      content: [{ type: 'text', text: expect.stringContaining('How are you doing today?') }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 12, output_tokens: 30 },
+    });
+  });
+
+  it('streams the events of a recorded text, member for member', async () => {
+    const recorded = documentsIn(fixture('anthropic/v-stream-text').response);
+
+    const events = await streamed(ask);
+
+    expect(shapeOf(events)).toEqual(shapeOf(recorded));
+    expect(typesIn(events).slice(0, 3)).toEqual(['message_start', 'content_block_start', 'ping']);
+    expect(typesIn(events).slice(-3)).toEqual([
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
+  });
+
+  it.each([
+    ['a text', {}],
+    ['a thought', { max_tokens: 2048, thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['two calls', { tools: [weatherTool, timeTool] }],
+  ])('streams %s that adds up to the whole answer', async (_name, fields) => {
+    const whole = await answer({ ...ask, ...fields });
+    upstream.reset();
+
+    const events = await streamed({ ...ask, ...fields });
+
+    expect(assembled(events)).toEqual(whole);
+  });
+
+  it('calls the offered tools, two at once, and then answers their results', async () => {
+    const tools = [searchTool, weatherTool, timeTool];
+    const reply = await answer({ ...ask, tools });
+    const calls = items(member(reply, 'content'));
+    const results = calls.map((call) => ({
+      type: 'tool_result',
+      tool_use_id: member(call, 'id'),
+      content: '57°F',
+    }));
+
+    const answered = await answer({
+      ...ask,
+      tools,
+      messages: [
+        ...ask.messages,
+        { role: 'assistant', content: calls },
+        { role: 'user', content: results },
+      ],
+    });
+
+    expect(reply).toMatchObject({ stop_reason: 'tool_use' });
+    expect(calls).toEqual([
+      expect.objectContaining({ type: 'tool_use', name: 'get_weather', input: { city: 'sample' } }),
+      expect.objectContaining({ type: 'tool_use', name: 'get_time', input: { zone: 'utc' } }),
+    ]);
+    expect(new Set(calls.map((call) => member(call, 'id'))).size).toBe(2);
+    expect(answered).toMatchObject({
+      content: [{ text: 'It is 57°F and foggy right now.' }],
+      stop_reason: 'end_turn',
+    });
+  });
+
+  it.each([
+    [{ type: 'none' }, []],
+    [{ type: 'tool', name: 'get_time' }, ['get_time']],
+    [{ type: 'any', disable_parallel_tool_use: true }, ['get_weather']],
+    [{ type: 'auto' }, ['get_weather', 'get_time']],
+  ])('keeps to the tool choice %j', async (choice, names) => {
+    const reply = await answer({ ...ask, tools: [weatherTool, timeTool], tool_choice: choice });
+
+    const calls = items(member(reply, 'content')).map((block) => member(block, 'name'));
+    expect(calls.filter((name) => name !== undefined)).toEqual(names);
+  });
+
+  it('keeps to an output schema', async () => {
+    const schema = {
+      type: 'object',
+      properties: { score: { type: 'integer' } },
+      additionalProperties: false,
+    };
+
+    const reply = await answer({
+      ...ask,
+      output_config: { format: { type: 'json_schema', schema } },
+    });
+
+    expect(member(items(member(reply, 'content'))[0], 'text')).toBe('{"score":1}');
+  });
+
+  it('counts tokens without a bound for the answer', async () => {
+    const { max_tokens: _, ...counted } = ask;
+
+    const reply = await send(counted, '/v1/messages/count_tokens');
+
+    expect(await reply.json()).toEqual({ input_tokens: 14 });
+  });
+
+  it('refuses in the shape of a recorded refusal', async () => {
+    const recorded = parseJson(
+      Buffer.from(fixture('anthropic/err-effort.1').response).toString('utf8'),
+    );
+    const { max_tokens: _, ...unbounded } = ask;
+
+    const reply = await send(unbounded);
+    const document = parseJson(await reply.text());
+
+    expect(reply.status).toBe(400);
+    expect(keysOf(document)).toEqual(keysOf(recorded));
+    expect(document).toMatchObject({ error: { message: 'max_tokens: Field required' } });
+    expect(reply.headers.get('request-id')).toBe(member(document, 'request_id'));
+  });
+
+  it('refuses a missing version, rubbish, empty messages, and paths it does not know', async () => {
+    const versionless = await post(upstream, '/v1/messages', ask);
+    const rubbish = await send('rubbish');
+    const empty = await send({ ...ask, messages: [] });
+    const path = await send(ask, '/v1/messages/batches');
+    const method = await fetch(`${upstream.anthropicBaseUrl}/messages`);
+
+    const statuses = [versionless, rubbish, empty, path, method].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 400, 404, 405]);
+    expect(await path.json()).toMatchObject({ error: { type: 'not_found_error' } });
+    expect(await versionless.json()).toMatchObject({
+      error: { type: 'invalid_request_error', message: 'anthropic-version: header is required' },
+    });
+  });
+
+  it('lets in who brings the key in its own header', async () => {
+    const locked = await startFakeUpstream({ apiKey: 'sk-ant-right' });
+    const knock = (headers: Record<string, string>): Promise<Response> =>
+      post(locked, '/v1/messages', ask, {
+        headers: { 'anthropic-version': '2023-06-01', ...headers },
+      });
+
+    const right = await knock({ 'x-api-key': 'sk-ant-right' });
+    const wrong = await knock({ 'x-api-key': 'sk-ant-wrong' });
+    const none = await knock({ authorization: 'Bearer sk-ant-right' });
+    await locked.close();
+
+    expect([right.status, wrong.status, none.status]).toEqual([200, 401, 401]);
+    expect(await wrong.json()).toMatchObject({
+      error: { type: 'authentication_error', message: 'invalid x-api-key' },
+    });
+  });
+});
+
+describe('faults by model name, as Anthropic', () => {
+  it.each([
+    ['demo-503', 529, 'overloaded_error'],
+    ['demo-500', 500, 'api_error'],
+    ['demo-429', 429, 'rate_limit_error'],
+  ])('%s answers %i', async (model, status, type) => {
+    const whole = await send({ ...ask, model });
+    const stream = await send({ ...ask, model, stream: true });
+
+    expect([whole.status, stream.status]).toEqual([status, status]);
+    expect(await whole.json()).toMatchObject({ type: 'error', error: { type } });
+  });
+
+  it('demo-429 says when to retry', async () => {
+    const reply = await send({ ...ask, model: 'demo-429' });
+
+    expect(reply.headers.get('retry-after')).toBe('2');
+  });
+
+  it('demo-safety refuses as it was recorded, streamed or not', async () => {
+    const recorded = parseJson(
+      Buffer.from(fixture('anthropic/v-refusal').response).toString('utf8'),
+    );
+
+    const reply = await answer({ ...ask, model: 'demo-safety' });
+    upstream.reset();
+    const events = await streamed({ ...ask, model: 'demo-safety' });
+
+    expect(reply).toMatchObject({ content: [], stop_reason: 'refusal' });
+    expect(member(member(reply, 'stop_details'), 'explanation')).toBe(
+      member(member(recorded, 'stop_details'), 'explanation'),
+    );
+    expect(assembled(events)).toEqual(reply);
+  });
+
+  it('demo-empty says nothing at all', async () => {
+    const reply = await answer({ ...ask, model: 'demo-empty' });
+
+    expect(reply).toMatchObject({ content: [], stop_reason: 'end_turn' });
+  });
+
+  it('demo-error-event puts an error into the stream', async () => {
+    const events = await streamed({ ...ask, model: 'demo-error-event' });
+
+    expect(typesIn(events)).toContain('content_block_delta');
+    expect(typesIn(events)).not.toContain('message_stop');
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { type: 'overloaded_error' } });
+  });
+});

@@ -1,0 +1,302 @@
+/** What the fakes refuse of a conversation, as the real providers do, each in its own shape. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { post } from './helpers.ts';
+
+let upstream: FakeUpstream;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream();
+});
+
+afterEach(() => upstream.close());
+
+/** What came of a request: the sentence of a refusal, or nothing. */
+async function refusal(path: string, body: unknown): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const response = await post(upstream, path, body, { headers });
+  if (response.status === 200) return undefined;
+  expect(response.status).toBe(400);
+  return JSON.parse(await response.text());
+}
+
+describe('as Google', () => {
+  const model = 'gemini-3-pro';
+  const ask = { role: 'user', parts: [{ text: 'Hi' }] };
+  const signed = 'skip_thought_signature_validator';
+  const call = (name: string, extra = {}, signature: string | undefined = signed) => ({
+    functionCall: { name, args: {}, ...extra },
+    thoughtSignature: signature,
+  });
+  const bare = (name: string, extra = {}) => ({ functionCall: { name, args: {}, ...extra } });
+  const result = (name: string, extra = {}) => ({
+    functionResponse: { name, response: {}, ...extra },
+  });
+  const talk = (said: readonly unknown[], given: readonly unknown[]) => ({
+    contents: [ask, { role: 'model', parts: said }, { role: 'user', parts: given }],
+  });
+  const send = (body: unknown, name = model) =>
+    refusal(`/v1beta/models/${name}:generateContent`, body);
+
+  it.each([
+    ['a top member', { contents: [ask], tool_choice: 'auto' }, '"tool_choice": Cannot'],
+    [
+      'a member of the configuration',
+      { contents: [ask], generationConfig: { stop: [] } },
+      `Unknown name "stop" at 'generation_config'`,
+    ],
+    [
+      'a member of a part',
+      { contents: [{ parts: [{ text: 'a', type: 'text' }] }] },
+      `"type" at 'contents[0].parts[0]'`,
+    ],
+    [
+      'a keyword of a schema',
+      {
+        contents: [ask],
+        tools: [
+          {
+            functionDeclarations: [
+              { name: 'f', parameters: { properties: { a: { $ref: '#' } }, type: 'OBJECT' } },
+            ],
+          },
+        ],
+      },
+      `"$ref" at 'tools[0].function_declarations[0].parameters.properties[a].value'`,
+    ],
+  ])('refuses %s that it does not know', async (_name, body, message) => {
+    expect(await send(body)).toMatchObject({
+      error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringContaining(message) },
+    });
+  });
+
+  it.each([
+    [{ contents: [ask], system_instruction: { parts: [{ text: 'Be brief.' }] } }],
+    [{ contents: [ask], generationConfig: { maxOutputTokens: 1, thinking_config: {} } }],
+    [talk([call('a'), bare('b')], [result('a'), result('b')])],
+    [
+      talk(
+        [call('a', { id: '1' }), bare('a', { id: '2' })],
+        [result('a', { id: '2' }), result('a', { id: '1' })],
+      ),
+    ],
+  ])('takes what is well-formed: %j', async (body) => {
+    expect(await send(body)).toBeUndefined();
+  });
+
+  it.each([
+    ['an empty instruction', { contents: [ask], systemInstruction: { parts: [] } }, 'system_inst'],
+    ['an empty content', { contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts: '],
+    ['an empty part', { contents: [{ parts: [{}] }] }, "oneof field 'data'"],
+    [
+      'a call that nobody asked for',
+      { contents: [{ role: 'model', parts: [call('a')] }] },
+      'user turn',
+    ],
+    ['a result without a call', talk([{ text: 'a' }], [result('a')]), 'after a function call turn'],
+    ['too few results', talk([call('a'), bare('b')], [result('a')]), 'number of function response'],
+    ['a result too many', talk([call('a')], [result('a'), result('a')]), 'number of function'],
+    ['calls at the end', { contents: [ask, { role: 'model', parts: [call('a')] }] }, 'number of'],
+    ['results in another order', talk([call('a'), bare('b')], [result('b'), result('a')]), 'match'],
+    ['another id', talk([call('a', { id: '1' })], [result('a', { id: '2' })]), 'match'],
+    ['a result without its id', talk([call('a', { id: '1' })], [result('a')]), 'match'],
+    ['an unsigned call', talk([bare('a')], [result('a')]), 'missing a thought_signature'],
+    ['another’s seal', talk([call('a', {}, 'c2VhbA==')], [result('a')]), 'Corrupted thought'],
+  ])('refuses %s', async (_name, body, message) => {
+    expect(await send(body)).toMatchObject({
+      error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining(message) },
+    });
+  });
+
+  it('wants signatures back in the current turn only, and from Gemini 3 only', async () => {
+    const old = talk([bare('a')], [result('a')]);
+    const later = { contents: [...old.contents, { role: 'model', parts: [{ text: 'b' }] }, ask] };
+
+    expect(await send(old, 'gemini-2.5-flash')).toBeUndefined();
+    expect(await send(later)).toBeUndefined();
+  });
+
+  it('counts the tokens of what it would take', async () => {
+    const count = (body: unknown) => refusal(`/v1beta/models/${model}:countTokens`, body);
+
+    expect(await count({ generateContentRequest: { model, contents: [ask] } })).toBeUndefined();
+    expect(await count({ contents: [ask], generationConfig: {} })).toMatchObject({
+      error: { message: expect.stringContaining('"generationConfig"') },
+    });
+  });
+
+  it('has an agent’s seal back on the very call that it sealed', async () => {
+    const agent = 'gemini-3-agent-1';
+    const tools = [{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }];
+    const reply = await post(upstream, `/v1beta/models/${agent}:generateContent`, {
+      contents: [ask],
+      tools,
+    });
+    const [said] = JSON.parse(await reply.text()).candidates;
+    const [first, second] = said.content.parts;
+    const given = [first, second].map(({ functionCall: { name, id } }) => result(name, { id }));
+    const seal = first.thoughtSignature;
+
+    const unchanged = await send(talk([first, second], given), agent);
+    const moved = [{ functionCall: second.functionCall, thoughtSignature: seal }, first];
+    const misplaced = await send(talk(moved, given), agent);
+
+    expect(second.thoughtSignature).toBeUndefined();
+    expect(unchanged).toBeUndefined();
+    expect(misplaced).toMatchObject({ error: { message: 'Corrupted thought signature.' } });
+  });
+});
+
+describe('as Anthropic', () => {
+  const text = (words: string) => ({ type: 'text', text: words });
+  const call = (id: string) => ({ type: 'tool_use', id, name: 'a', input: {} });
+  const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'b' });
+  const ask = { role: 'user', content: 'Hi' };
+  const talk = (said: readonly unknown[], given: readonly unknown[]) => [
+    ask,
+    { role: 'assistant', content: said },
+    { role: 'user', content: given },
+  ];
+  const send = (fields: object) =>
+    refusal('/v1/messages', { model: 'claude', max_tokens: 2048, messages: [ask], ...fields });
+  const object = { type: 'object', properties: {} };
+  const enabled = { type: 'enabled', budget_tokens: 1024 };
+
+  it.each([
+    [{ system: [text('Be brief.')] }],
+    [{ messages: [ask, ask, { role: 'assistant', content: 'Well' }] }],
+    [{ messages: [ask, { role: 'system', content: 'Be brief.' }] }],
+    [{ messages: talk([text('a'), call('1'), call('2')], [result('2'), result('1'), text('b')]) }],
+  ])('takes what is well-formed: %j', async (fields) => {
+    expect(await send(fields)).toBeUndefined();
+  });
+
+  it.each([
+    ['no bound', { max_tokens: undefined }, 'max_tokens: Field required'],
+    ['a member it does not know', { seed: 1 }, 'seed: Extra inputs are not permitted'],
+    ['another role', { messages: [{ role: 'tool', content: 'a' }] }, 'messages.0.role: Input'],
+    ['the assistant first', { messages: [{ role: 'assistant', content: 'a' }] }, 'first message'],
+    [
+      'an instruction before the user',
+      { messages: [ask, { role: 'system', content: 'a' }, ask] },
+      'messages.1.role',
+    ],
+    ['an empty instruction', { system: [text('')] }, 'system: text content blocks'],
+    ['an empty text', { messages: [{ role: 'user', content: [text('')] }] }, 'non-whitespace'],
+    ['a blank text', { messages: [{ role: 'user', content: ' ' }] }, 'non-whitespace'],
+    [
+      'an empty text in a result',
+      { messages: talk([call('1')], [{ ...result('1'), content: [text('')] }]) },
+      'non-whitespace',
+    ],
+    ['an empty message', { messages: [{ role: 'user', content: [] }] }, 'non-empty content'],
+    [
+      'a beginning with a space behind',
+      { messages: [ask, { role: 'assistant', content: 'a ' }] },
+      'trailing',
+    ],
+    [
+      'a call without its result',
+      { messages: talk([call('1')], [text('a')]) },
+      'messages.1: `tool_use` ids',
+    ],
+    [
+      'text before a result',
+      { messages: talk([call('1')], [text('a'), result('1')]) },
+      '`tool_use` ids',
+    ],
+    ['a call at the end', { messages: talk([call('1')], []).slice(0, 2) }, '`tool_use` ids'],
+    [
+      'a result without its call',
+      { messages: talk([text('a')], [result('1')]) },
+      'unexpected `tool_use_id`',
+    ],
+    [
+      'an id twice',
+      { messages: talk([call('1'), call('1')], [result('1')]) },
+      'ids must be unique',
+    ],
+    ['an id of other letters', { messages: talk([call('a.b')], [result('a.b')]) }, 'match pattern'],
+    [
+      'a thought that was changed',
+      {
+        messages: talk(
+          [{ type: 'thinking', thinking: 'a', signature: 'b' }, call('1')],
+          [result('1')],
+        ),
+      },
+      'messages.1.content.0: Invalid `signature`',
+    ],
+    ['too small a budget', { thinking: { ...enabled, budget_tokens: 1 } }, 'budget_tokens: Input'],
+    [
+      'a budget as large as the bound',
+      { thinking: enabled, max_tokens: 1024 },
+      '`max_tokens` must',
+    ],
+    [
+      'calls without the thought before them',
+      { thinking: enabled, messages: talk([call('1')], [result('1')]) },
+      'Expected `thinking`',
+    ],
+    [
+      'a schema with an open object',
+      { output_config: { format: { type: 'json_schema', schema: object } } },
+      'additionalProperties',
+    ],
+  ])('refuses %s', async (_name, fields, message) => {
+    expect(await send(fields)).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: expect.stringContaining(message) },
+    });
+  });
+});
+
+describe('as OpenAI', () => {
+  const ask = { role: 'user', content: 'Hi' };
+  const calls = (...ids: readonly string[]) => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: ids.map((id) => ({
+      id,
+      type: 'function',
+      function: { name: 'a', arguments: '{}' },
+    })),
+  });
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'b' });
+  const tools = [{ type: 'function', function: { name: 'a' } }];
+  const send = (fields: object) =>
+    refusal('/v1/chat/completions', { model: 'gpt', messages: [ask], ...fields });
+
+  it.each([
+    [{ messages: [ask, calls('1', '2'), result('2'), result('1'), ask] }],
+    [{ tools, tool_choice: { type: 'function', function: { name: 'a' } } }],
+    [{ tools, tool_choice: 'required', stream: true, stream_options: { include_usage: true } }],
+  ])('takes what is well-formed: %j', async (fields) => {
+    expect(await send(fields)).toBeUndefined();
+  });
+
+  it.each([
+    ['another role', { messages: [{ role: 'model', content: 'a' }] }, "Invalid value: 'model'"],
+    ['a result without a call', { messages: [ask, result('1')] }, "with role 'tool' must be"],
+    ['a result of another call', { messages: [ask, calls('1'), result('2')] }, "role 'tool'"],
+    ['a result too late', { messages: [ask, calls('1'), ask, result('1')] }, "role 'tool'"],
+    ['a call without its result', { messages: [ask, calls('1', '2'), result('1')] }, 'messages: 2'],
+    ['a choice that is none', { tools, tool_choice: 'any' }, "Invalid value: 'any'"],
+    ['a choice of no tools', { tool_choice: 'auto' }, "only allowed when 'tools'"],
+    [
+      'the choice of another tool',
+      { tools, tool_choice: { type: 'function', function: { name: 'b' } } },
+      "'b' not found",
+    ],
+    ['options of a stream without one', { stream_options: {} }, "'stream_options' parameter"],
+    [
+      'a forgotten thought, as DeepSeek',
+      { model: 'deepseek-x', messages: [ask, calls('1'), result('1')] },
+      '`reasoning_content`',
+    ],
+  ])('refuses %s', async (_name, fields, message) => {
+    expect(await send(fields)).toMatchObject({
+      error: { type: 'invalid_request_error', message: expect.stringContaining(message) },
+    });
+  });
+});

@@ -1,0 +1,244 @@
+/** Every recorded answer of Anthropic is read to the end, whatever is done to it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ContentEvent } from '../../src/canonical/reply.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
+import { fixtures } from '../support/fixtures.ts';
+import {
+  begun,
+  changed,
+  documentsOf,
+  folded,
+  json,
+  opened,
+  streamEvents,
+} from './anthropic-scene.ts';
+
+const answers = fixtures('anthropic').filter(({ status }) => status === 200);
+const wholes = answers.filter(({ streamed }) => !streamed);
+const streams = answers.filter(({ streamed }) => streamed);
+
+describe('a recorded answer', () => {
+  it.each(wholes.map((one) => [one.name, one] as const))('%s gives all it holds', (_, recorded) => {
+    const reply = json(recorded);
+
+    const events = begun().readReply(reply);
+
+    expect(folded(events)).toMatchObject(expected(items(member(reply, 'content')), reply));
+    expectOrder(events);
+  });
+
+  it.each(streams.map((one) => [one.name, one] as const))('%s gives all it holds', (_, one) => {
+    const documents = documentsOf(one.response);
+
+    const events = streamEvents(documents);
+
+    expect(folded(events)).toMatchObject(assembled(documents));
+    expectOrder(events);
+  });
+});
+
+describe('a whole answer', () => {
+  it('reads the same as the stream of it, however its text is cut', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...wholes), fc.integer({ min: 1, max: 9 }), (one, size) => {
+        const reply = json(one);
+
+        const events = streamEvents(asStream(reply, size));
+
+        expect(folded(events)).toEqual(folded(begun().readReply(reply)));
+      }),
+      { seed: 3, numRuns: 60 },
+    );
+  });
+});
+
+describe('an answer of odd types', () => {
+  const documents = streams.flatMap(({ response }) => documentsOf(response));
+
+  it('is read without a throw, and ends once', () => {
+    const odd = fc.oneof(
+      fc.constantFrom(...wholes.map(json)).chain(mutated),
+      fc.jsonValue().map((value) => parseJson(JSON.stringify(value)) ?? null),
+    );
+
+    fc.assert(
+      fc.property(odd, (reply) => {
+        const events = begun().readReply(reply);
+        const ends = events.filter(({ type }) => type === 'finish' || type === 'unusable');
+        expect(ends).toHaveLength(1);
+      }),
+      { seed: 1, numRuns: 400 },
+    );
+  });
+
+  it('is read from a stream without a throw, and ends once', () => {
+    const row = fc.array(fc.constantFrom(...documents).chain(mutated), { maxLength: 30 });
+
+    fc.assert(
+      fc.property(row, (mixed) => {
+        expect(folded(streamEvents(mixed)).finish).toHaveLength(1);
+      }),
+      { seed: 2, numRuns: 400 },
+    );
+  });
+});
+
+/** What the blocks hold, put together by other means than the reader's. */
+function expected(blocks: readonly JsonValue[], message: JsonValue): object {
+  const of = (type: string): readonly JsonValue[] =>
+    blocks.filter((block) => member(block, 'type') === type);
+  const known = ['text', 'thinking', 'redacted_thinking', 'tool_use'];
+  const usage = member(message, 'usage');
+  const isCompacted = of('compaction').length > 0;
+  return {
+    id: member(message, 'id'),
+    text: of('text')
+      .map((block) => member(block, 'text'))
+      .join(''),
+    thoughts: of('thinking')
+      .map((block) => member(block, 'thinking'))
+      .join(''),
+    calls: of('tool_use').map((block) => ({
+      id: member(block, 'id'),
+      name: member(block, 'name'),
+      json: JSON.stringify(member(block, 'input')),
+    })),
+    own: blocks.filter((block) => !known.includes(String(member(block, 'type')))),
+    usage: isCompacted
+      ? {}
+      : {
+          inputTokens:
+            number(usage, 'input_tokens') +
+            number(usage, 'cache_read_input_tokens') +
+            number(usage, 'cache_creation_input_tokens'),
+          outputTokens: number(usage, 'output_tokens'),
+        },
+  };
+}
+
+/** The message a stream builds up, as Anthropic's own SDK does it. */
+function assembled(documents: readonly JsonValue[]): object {
+  const of = (type: string): readonly JsonValue[] =>
+    documents.filter((document) => member(document, 'type') === type);
+  const message = member(of('message_start')[0] ?? null, 'message');
+  const blocks = of('content_block_start').map((start): JsonValue => {
+    const index = member(start, 'index');
+    const deltas = of('content_block_delta')
+      .filter((delta) => member(delta, 'index') === index)
+      .map((delta) => member(delta, 'delta'));
+    const grown = (name: string): string =>
+      deltas.map((delta) => member(delta, name) ?? '').join('');
+    const block = member(start, 'content_block');
+    const type = member(block, 'type') ?? null;
+    const input = parseJson(grown('partial_json')) ?? member(block, 'input') ?? {};
+    switch (type) {
+      case 'text':
+        return { type, text: grown('text') };
+      case 'thinking':
+        return { type, thinking: grown('thinking') };
+      case 'tool_use':
+        return { ...(isJsonObject(block) ? block : {}), input };
+      default:
+        return grown('partial_json') === ''
+          ? (block ?? null)
+          : { ...(isJsonObject(block) ? block : {}), input };
+    }
+  });
+  const usage = [message, ...of('message_delta')].map((one) => member(one, 'usage'));
+  const merged = Object.assign({}, ...usage.filter(isJsonObject));
+  const whole = { ...(isJsonObject(message) ? message : {}), usage: merged };
+  const known = expected(blocks, whole);
+  return JSON.stringify(documents).includes('input_json_delta')
+    ? { ...known, calls: expect.anything() }
+    : known;
+}
+
+function expectOrder(events: readonly ContentEvent[]): void {
+  const types = events.map(({ type }) => type);
+  const finish = types.indexOf('finish');
+  expect(types.filter((type) => type === 'finish')).toHaveLength(1);
+  expect(types.slice(finish + 1).filter((type) => type !== 'usage')).toEqual([]);
+}
+
+/** The events in which Anthropic would have sent the message, its text in pieces of a size. */
+function asStream(message: JsonValue, size: number): readonly JsonValue[] {
+  const cut = (value: JsonValue | undefined): readonly string[] =>
+    String(value ?? '').match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
+  const blocks = items(member(message, 'content')).flatMap((block, index): JsonValue[] => {
+    const stop = { type: 'content_block_stop', index };
+    const deltas = (type: string, name: string, value: JsonValue | undefined): JsonValue[] =>
+      cut(value).map((piece) => changed(index, { type, [name]: piece }));
+    const said = isJsonObject(block) ? block : {};
+    switch (member(block, 'type')) {
+      case 'text':
+        return [
+          opened(index, { ...said, text: '' }),
+          ...deltas('text_delta', 'text', member(block, 'text')),
+          stop,
+        ];
+      case 'thinking':
+        return [
+          opened(index, { type: 'thinking', thinking: '', signature: '' }),
+          ...deltas('thinking_delta', 'thinking', member(block, 'thinking')),
+          changed(index, {
+            type: 'signature_delta',
+            signature: member(block, 'signature') ?? '',
+          }),
+          stop,
+        ];
+      case 'tool_use':
+        return [
+          opened(index, { ...said, input: {} }),
+          ...deltas('input_json_delta', 'partial_json', JSON.stringify(member(block, 'input'))),
+          stop,
+        ];
+      default:
+        return [opened(index, block), stop];
+    }
+  });
+  const stop = {
+    stop_reason: member(message, 'stop_reason') ?? null,
+    stop_details: member(message, 'stop_details') ?? null,
+  };
+  const usage = member(message, 'usage') ?? null;
+  return [
+    { type: 'message_start', message: { id: member(message, 'id') ?? null, usage } },
+    { type: 'ping' },
+    ...blocks,
+    { type: 'message_delta', delta: stop, usage },
+    { type: 'message_stop' },
+  ];
+}
+
+/** The document with something else in one place. */
+function mutated(document: JsonValue): fc.Arbitrary<JsonValue> {
+  const paths = leaves(document, []);
+  const odd = fc.constantFrom<JsonValue>(null, 0, -1, 1e300, '', 'x', true, [], {}, [[]], [null]);
+  return fc
+    .tuple(fc.constantFrom(...paths), odd)
+    .map(([path, value]) => replaced(document, path, value));
+}
+
+type Path = readonly (string | number)[];
+
+function leaves(value: JsonValue, path: Path): readonly Path[] {
+  if (Array.isArray(value)) {
+    return [path, ...items(value).flatMap((one, index) => leaves(one, [...path, index]))];
+  }
+  if (!isJsonObject(value)) return [path];
+  return [path, ...Object.entries(value).flatMap(([name, one]) => leaves(one, [...path, name]))];
+}
+
+function replaced(document: JsonValue, [step, ...rest]: Path, value: JsonValue): JsonValue {
+  if (step === undefined) return value;
+  if (typeof step === 'number') {
+    return items(document).map((one, index) => (index === step ? replaced(one, rest, value) : one));
+  }
+  const inner = replaced(member(document, step) ?? null, rest, value);
+  return { ...(isJsonObject(document) ? document : {}), [step]: inner };
+}
+
+function number(holder: JsonValue | undefined, name: string): number {
+  return Number(member(holder, name) ?? 0);
+}

@@ -1,0 +1,143 @@
+/** What Anthropic says of failures, what it consumed, and how it counts tokens. */
+import { describe, expect, it } from 'vitest';
+import { anthropicTokenCounter } from '../../src/dialects/anthropic/client/codec.ts';
+import { anthropicFailure, anthropicInBandFailure } from '../../src/dialects/anthropic/errors.ts';
+import { anthropicUsage } from '../../src/dialects/anthropic/reply-usage.ts';
+import { parseJson } from '../../src/json.ts';
+import { fixture, fixtures } from '../support/fixtures.ts';
+import { at, contentRequest, documentsOf, target, text } from './anthropic-scene.ts';
+
+describe('a refusal', () => {
+  it('is read as Anthropic says it', () => {
+    const { response } = fixture('anthropic/err-effort.1');
+
+    expect(anthropicFailure(400, { 'retry-after': '3' }, response)).toEqual({
+      status: 400,
+      message:
+        "This model does not support effort level 'xhigh'. " +
+        'Supported levels: high, low, max, medium.',
+      code: 'invalid_request_error',
+      param: undefined,
+      retryAfterMs: 3_000,
+      accountFault: false,
+    });
+  });
+
+  it.each([
+    '<html>',
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"error":5}',
+    '{"error":{"type":[],"message":{}}}',
+  ])('that is %s says nothing', (body) => {
+    expect(anthropicFailure(500, {}, Buffer.from(body))).toMatchObject({
+      status: 500,
+      message: undefined,
+      code: undefined,
+      accountFault: false,
+    });
+  });
+
+  it.each([
+    [{ type: 'authentication_error', message: 'x' }, true],
+    [{ type: 'billing_error', message: 'x' }, true],
+    [{ type: 'permission_error', message: 'x' }, true],
+    [{ type: 'invalid_request_error', message: 'Your credit balance is too low to …' }, true],
+    [{ type: 'invalid_request_error', message: 'max_tokens: too large' }, false],
+    [{ type: 'overloaded_error', message: 'Overloaded' }, false],
+  ])('blames the account where it is to blame (%#)', (error, accountFault) => {
+    const body = Buffer.from(JSON.stringify({ type: 'error', error }));
+
+    expect(anthropicFailure(400, {}, body).accountFault).toBe(accountFault);
+  });
+});
+
+describe('an error in place of a reply', () => {
+  it.each([
+    ['invalid_request_error', 400],
+    ['authentication_error', 401],
+    ['billing_error', 402],
+    ['permission_error', 403],
+    ['not_found_error', 404],
+    ['request_too_large', 413],
+    ['rate_limit_error', 429],
+    ['api_error', 500],
+    ['timeout_error', 504],
+    ['overloaded_error', 529],
+    ['something_new', 502],
+  ])('%s has the status %i', (type, status) => {
+    const failure = anthropicInBandFailure({ type: 'error', error: { type, message: 'So.' } });
+
+    expect(failure).toMatchObject({ status, code: type, message: 'So.' });
+  });
+
+  it('is found in no recorded answer', () => {
+    const answers = fixtures('anthropic').filter(({ status }) => status === 200);
+    const documents = answers.flatMap(({ streamed, response }) =>
+      streamed
+        ? documentsOf(response)
+        : [parseJson(Buffer.from(response).toString('utf8')) ?? null],
+    );
+
+    expect(documents.map(anthropicInBandFailure).filter(Boolean)).toEqual([]);
+  });
+});
+
+describe('the usage of a reply', () => {
+  it('counts the cache as input, read and written', () => {
+    const usage = {
+      input_tokens: 1,
+      cache_read_input_tokens: 20,
+      cache_creation_input_tokens: 300,
+      output_tokens: 4,
+    };
+
+    const charged = { inputTokens: 321, cachedInputTokens: 20, outputTokens: 4, images: 0 };
+    expect(anthropicUsage({ usage })).toEqual(charged);
+    expect(anthropicUsage({ type: 'message_start', message: { usage } })).toEqual(charged);
+  });
+
+  it.each([
+    null,
+    {},
+    { usage: null },
+    { usage: {} },
+    { usage: { input_tokens: -1, output_tokens: 1 } },
+    { usage: { input_tokens: 1.5, output_tokens: 1 } },
+    { usage: { input_tokens: 1, output_tokens: 1e15 } },
+    { usage: { input_tokens: '1', output_tokens: 1 } },
+  ])('is unknown where it is absent or absurd (%#)', (reply) => {
+    expect(anthropicUsage(reply)).toBe(undefined);
+  });
+});
+
+describe('the count of tokens', () => {
+  it('asks with what counts, and with nothing that the count refuses', () => {
+    const request = contentRequest({
+      system: [text('Be kind.')],
+      temperature: 1,
+      stop: ['x'],
+      endUserId: 'u1',
+      reasoning: { effort: 'high', budgetTokens: undefined, includeThoughts: undefined },
+    });
+
+    const body = parseJson(anthropicTokenCounter.body(request, target()).text);
+
+    expect(Object.keys(Object(body))).toEqual(['model', 'messages', 'system', 'thinking']);
+    expect(at(body, 'messages', 0, 'content', 0, 'text')).toBe('Hello?');
+  });
+
+  it.each([
+    [{ input_tokens: 12 }, 12],
+    [{ input_tokens: 0 }, 0],
+    [{ input_tokens: null }, undefined],
+    [{ input_tokens: '12' }, undefined],
+    [{ input_tokens: -1 }, undefined],
+    [{}, undefined],
+    [null, undefined],
+  ])('reads %j as %s', (reply, tokens) => {
+    expect(anthropicTokenCounter.read(reply)).toBe(tokens);
+  });
+});

@@ -1,0 +1,385 @@
+/** Tools, forms, sampling and thinking are asked of Anthropic as far as a model takes them. */
+import { describe, expect, it } from 'vitest';
+import type { ContentRequest, Part, Tool } from '../../src/canonical/request.ts';
+import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import type { Capabilities } from '../../src/ports/catalog.ts';
+import {
+  at,
+  call,
+  contentRequest,
+  look,
+  result,
+  signedThought,
+  target,
+  text,
+  written,
+} from './anthropic-scene.ts';
+import { assistant, user } from './plain-request.ts';
+
+describe('tools', () => {
+  it('are declared with an object for their input, whatever the caller wrote', () => {
+    const { body } = written({ tools: [look, { ...look, name: 'rest', parameters: undefined }] });
+
+    expect(at(body, 'tools', 0)).toEqual({
+      name: 'look',
+      description: 'Looks.',
+      input_schema: { type: 'object', properties: { city: { type: 'string' } } },
+    });
+    expect(at(body, 'tools', 1, 'input_schema', 'type')).toBe('object');
+  });
+
+  it('are strict where the caller wants it and the model knows it', () => {
+    const tools = [{ ...look, strict: true }];
+
+    const strict = written({ tools });
+    const loose = written({ tools }, target('claude-3-7-sonnet'));
+
+    expect(at(strict.body, 'tools', 0, 'strict')).toBe(true);
+    expect(at(strict.body, 'tools', 0, 'input_schema', 'additionalProperties')).toBe(false);
+    expect(at(loose.body, 'tools', 0, 'strict')).toBe(undefined);
+    expect(loose.dropped).toEqual(['tools[0]']);
+  });
+
+  it('are called by names that Anthropic takes, and the caller hears its own', () => {
+    const dotted = { ...look, name: 'maps.look:up' };
+    const exchange = anthropicClient.begin(
+      contentRequest({
+        tools: [dotted],
+        toolChoice: { mode: 'required', names: ['maps.look:up'] },
+        turns: [user(text('Go.')), assistant(call('a', 'maps.look:up')), user(result('a', 'A'))],
+      }),
+      target(),
+    );
+
+    const body = JSON.parse(exchange.body);
+    const name = at(body, 'tools', 0, 'name');
+    expect(name).toMatch(/^[a-zA-Z0-9_-]{1,128}$/);
+    expect(at(body, 'tool_choice', 'name')).toBe(name);
+    expect(at(body, 'messages', 1, 'content', 0, 'name')).toBe(name);
+    const [, begin] = exchange.readReply({
+      content: [{ type: 'tool_use', id: 'b', name: String(name) }],
+    });
+    expect(begin).toMatchObject({ name: 'maps.look:up', arguments: '{}' });
+  });
+
+  const other: Tool = { ...look, name: 'rest', at: 'tools[1]' };
+
+  it.each<[string, Partial<ContentRequest>, unknown, readonly string[]]>([
+    ['nothing', {}, undefined, ['look', 'rest']],
+    ['auto', choice('auto'), { type: 'auto' }, ['look', 'rest']],
+    ['none', choice('none'), { type: 'none' }, ['look', 'rest']],
+    ['required', choice('required'), { type: 'any' }, ['look', 'rest']],
+    ['one', choice('required', 'rest'), { type: 'tool', name: 'rest' }, ['look', 'rest']],
+    ['one if any', choice('auto', 'rest'), { type: 'auto' }, ['rest']],
+    [
+      'one at a time',
+      { parallelToolCalls: false },
+      { type: 'auto', disable_parallel_tool_use: true },
+      ['look', 'rest'],
+    ],
+    [
+      'one at a time, required',
+      { ...choice('required'), parallelToolCalls: false },
+      { type: 'any', disable_parallel_tool_use: true },
+      ['look', 'rest'],
+    ],
+  ])('are chosen among by %s', (_, said, expected, names) => {
+    const { body } = written({ ...said, tools: [look, other] });
+
+    expect(at(body, 'tool_choice')).toEqual(expected);
+    expect([0, 1].map((index) => at(body, 'tools', index, 'name')).filter(Boolean)).toEqual(names);
+  });
+
+  it('that the choice names and the request does not declare are refused', () => {
+    expect(() => written({ ...choice('required', 'gone'), tools: [look] })).toThrow(
+      expect.objectContaining({ code: 'invalid_request', param: 'tool_choice' }),
+    );
+  });
+
+  it('are declared for the history alone where the caller declares none', () => {
+    const turns = [user(text('Go.')), assistant(call('a')), user(result('a', 'A'))];
+
+    const { body } = written({ turns });
+
+    expect(at(body, 'tools', 0, 'name')).toBe('look');
+    expect(at(body, 'tool_choice')).toEqual({ type: 'none' });
+  });
+
+  it('of another provider are refused, or left out where the channel says so', () => {
+    const search: Tool = {
+      kind: 'built_in',
+      provider: 'gemini',
+      name: 'googleSearch',
+      value: {},
+      at: 'tools[0].googleSearch',
+    };
+
+    expect(() => written({ tools: [search] })).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'tools[0].googleSearch' }),
+    );
+    const { body, dropped } = written({ tools: [search] }, own({ dropBuiltInTools: true }));
+    expect(at(body, 'tools')).toBe(undefined);
+    expect(dropped).toEqual(['tools[0].googleSearch']);
+  });
+});
+
+describe('the form of the answer', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+  const format = {
+    type: 'json_schema',
+    name: 'x',
+    description: undefined,
+    schema,
+    strict: true,
+  } as const;
+
+  it('is a schema where the model holds to one', () => {
+    const { body } = written({ format, tools: [look] });
+
+    expect(at(body, 'output_config', 'format')).toMatchObject({
+      type: 'json_schema',
+      schema: { ...schema, additionalProperties: false },
+    });
+    expect(at(body, 'tool_choice')).toBe(undefined);
+  });
+
+  it('is the input of a tool that must be called, where the model has no schemas', () => {
+    const { body, dropped } = written({ format }, own({ structuredOutput: 'none' }));
+
+    const name = at(body, 'tools', 0, 'name');
+    expect(at(body, 'tools', 0, 'input_schema')).toMatchObject(schema);
+    expect(at(body, 'tool_choice')).toMatchObject({ type: 'tool', name });
+    expect(dropped).toEqual([]);
+  });
+
+  it.each<[string, Partial<ContentRequest>]>([
+    ['there are tools', { format, tools: [look] }],
+    ['it is no object', { format: { ...format, schema: { type: 'array' } } }],
+    ['any JSON will do', { format: { type: 'json' } }],
+    ['it is one of some words', { format: { type: 'enum', values: ['yes', 'no'] } }],
+  ])('is an instruction, and said to be no more, where %s', (_, said) => {
+    const { body, dropped } = written(
+      { ...said, system: [text('Be kind.')] },
+      own({ structuredOutput: 'none' }),
+    );
+
+    expect(at(body, 'system', 0)).toEqual(textOf('Be kind.'));
+    expect(at(body, 'system', 1, 'text')).toEqual(expect.any(String));
+    expect(at(body, 'tool_choice')).toBe(undefined);
+    expect(dropped).toEqual(['response_format']);
+  });
+});
+
+describe('sampling', () => {
+  const all = { temperature: 1.5, topP: 0.5, topK: 5 };
+
+  it.each<[string, object, readonly string[]]>([
+    ['claude-opus-5', {}, ['temperature', 'top_p', 'top_k']],
+    ['claude-sonnet-4-5', { temperature: 1, top_k: 5 }, ['temperature', 'top_p']],
+    ['claude-3-haiku', { temperature: 1, top_p: 0.5, top_k: 5 }, ['temperature']],
+  ])('goes to %s as far as it takes it', (model, expected, left) => {
+    const { body, dropped } = written(all, target(model));
+
+    expect(body).toMatchObject(expected);
+    expect(dropped).toEqual(left);
+    expect(Object.keys(Object(body)).filter((name) => /^te|^top/.test(name)).length).toBe(
+      Object.keys(expected).length,
+    );
+  });
+
+  it('keeps a zero', () => {
+    expect(at(written({ temperature: 0 }, target('claude-3-haiku')).body, 'temperature')).toBe(0);
+  });
+
+  it('gives way to thinking', () => {
+    const said = { ...all, reasoning: effort('low') };
+
+    const { body, dropped } = written(said, target('claude-sonnet-4-5'));
+
+    expect(at(body, 'thinking', 'type')).toBe('enabled');
+    expect(at(body, 'temperature')).toBe(1);
+    expect(at(body, 'top_k')).toBe(undefined);
+    expect(dropped).toEqual(['temperature', 'top_p', 'top_k']);
+  });
+
+  it('leaves stops out that are blank or too many', () => {
+    const stop = [' ', 'a', 'b'];
+
+    const { body, dropped } = written({ stop }, own({ stopLimit: 1 }));
+
+    expect(at(body, 'stop_sequences')).toEqual(['a']);
+    expect(dropped).toEqual(['stop']);
+  });
+
+  it('has no seed, no probabilities, no penalties, and says so', () => {
+    const { dropped } = written({
+      seed: 0,
+      logprobs: { top: undefined },
+      presencePenalty: 1,
+      frequencyPenalty: 0,
+    });
+
+    expect(dropped).toEqual(['seed', 'logprobs', 'presence_penalty']);
+  });
+});
+
+describe('thinking', () => {
+  it.each<[string, Partial<ContentRequest>, unknown, unknown, readonly string[]]>([
+    ['claude-opus-5', thinks('none'), { type: 'disabled' }, undefined, []],
+    ['claude-opus-5', thinks('minimal'), summary(), 'low', ['reasoning_effort']],
+    ['claude-opus-5', thinks('xhigh'), summary(), 'xhigh', []],
+    ['claude-opus-4-6', thinks('xhigh'), summary(), 'high', ['reasoning_effort']],
+    ['claude-opus-5', budget(1_999), { type: 'adaptive' }, 'low', []],
+    ['claude-opus-5', budget(7_999), { type: 'adaptive' }, 'medium', []],
+    ['claude-opus-5', budget(23_999), { type: 'adaptive' }, 'high', []],
+    ['claude-opus-5', budget(24_000), { type: 'adaptive' }, 'xhigh', []],
+    ['claude-opus-5', budget(-1), { type: 'adaptive' }, undefined, []],
+    ['claude-opus-5', budget(0), { type: 'disabled' }, undefined, []],
+    ['claude-sonnet-4-5', thinks('none'), { type: 'disabled' }, undefined, []],
+    ['claude-sonnet-4-5', thinks('minimal'), tokens(1_024), undefined, []],
+    ['claude-sonnet-4-5', thinks('low'), tokens(2_048), undefined, []],
+    ['claude-sonnet-4-5', thinks('medium'), tokens(8_191), undefined, ['reasoning_effort']],
+    ['claude-sonnet-4-5', budget(5), tokens(1_024), undefined, ['reasoning_effort']],
+    ['claude-sonnet-4-5', budget(-1), undefined, undefined, []],
+    [
+      'claude-sonnet-4-5',
+      { ...thinks('high'), maxOutputTokens: 1_024 },
+      undefined,
+      undefined,
+      ['reasoning_effort'],
+    ],
+    ['claude-3-haiku', thinks('high'), undefined, undefined, ['reasoning_effort']],
+    ['claude-3-haiku', thinks('none'), undefined, undefined, []],
+  ])('of %s is asked for in its words (%#)', (model, said, thinking, word, left) => {
+    const { body, dropped } = written(said, target(model));
+
+    expect(at(body, 'thinking')).toEqual(thinking);
+    expect(at(body, 'output_config', 'effort')).toBe(word);
+    expect(dropped).toEqual(left);
+  });
+
+  it('is shown or hidden as the caller wishes', () => {
+    const shown = written({ reasoning: { ...effort('low'), includeThoughts: true } });
+    const hidden = written({ reasoning: { ...effort('low'), includeThoughts: false } });
+
+    expect(at(shown.body, 'thinking', 'display')).toBe('summarized');
+    expect(at(hidden.body, 'thinking', 'display')).toBe('omitted');
+  });
+
+  it('by a budget gives way to a call that is forced; adaptive thinking does not', () => {
+    const said = { ...thinks('low'), ...choice('required'), tools: [look] };
+
+    const older = written(said, target('claude-sonnet-4-5'));
+    const newer = written(said);
+
+    expect(at(older.body, 'thinking')).toBe(undefined);
+    expect(older.dropped).toEqual(['reasoning_effort']);
+    expect(at(newer.body, 'thinking', 'type')).toBe('adaptive');
+  });
+
+  it('by a budget goes on through calls only if they began with a thought', () => {
+    const loop = (...first: readonly Part[]): Partial<ContentRequest> => ({
+      ...thinks('low'),
+      tools: [look],
+      turns: [
+        user(text('Go.')),
+        assistant(...first, call('a')),
+        user(result('a', 'A')),
+        assistant(call('b')),
+        user(result('b', 'B')),
+      ],
+    });
+    const to = target('claude-sonnet-4-5');
+
+    const thoughtful = written(loop(signedThought()), to);
+    const thoughtless = written(loop(), to);
+    const over = written(
+      { ...loop(), turns: [...(loop().turns ?? []), assistant(text('So.')), user(text('?'))] },
+      to,
+    );
+
+    expect(at(thoughtful.body, 'thinking', 'type')).toBe('enabled');
+    expect(at(thoughtless.body, 'thinking')).toBe(undefined);
+    expect(thoughtless.dropped).toEqual(['reasoning_effort']);
+    expect(at(over.body, 'thinking', 'type')).toBe('enabled');
+  });
+});
+
+describe('what else a request says', () => {
+  it('names who is served, and the tier where there is such a one', () => {
+    const known = written({ endUserId: 'u1', serviceTier: 'default' });
+    const unknown = written({ serviceTier: 'priority' });
+
+    expect(known.body).toMatchObject({
+      metadata: { user_id: 'u1' },
+      service_tier: 'standard_only',
+    });
+    expect(at(unknown.body, 'service_tier')).toBe(undefined);
+    expect(unknown.dropped).toEqual(['service_tier']);
+  });
+
+  it.each<[string, Partial<ContentRequest>]>([
+    ['n', { candidates: 2 }],
+    ['modalities', { modalities: ['text', 'audio'] }],
+    ['cachedContent', { own: [foreign('cachedContent', { vital: true })] }],
+  ])('is refused where %s can not be left out', (param, said) => {
+    expect(() => written(said)).toThrow(expect.objectContaining({ code: 'not_portable', param }));
+  });
+
+  it("leaves another provider's members out, keeps Anthropic's, and lets none replace ours", () => {
+    const { body, dropped } = written({
+      own: [
+        foreign('safetySettings'),
+        foreign('context_management', { provider: 'anthropic' }),
+        foreign('model', { provider: 'anthropic' }),
+      ],
+      dropped: ['logit_bias'],
+    });
+
+    expect(at(body, 'context_management')).toBe('x');
+    expect(at(body, 'model')).toBe('claude-opus-5');
+    expect(dropped).toEqual(['logit_bias', 'safetySettings', 'model']);
+  });
+});
+
+function textOf(words: string): object {
+  return { type: 'text', text: words };
+}
+
+function choice(
+  mode: 'auto' | 'none' | 'required',
+  ...names: readonly string[]
+): Pick<ContentRequest, 'toolChoice'> {
+  return { toolChoice: { mode, names } };
+}
+
+function own(flags: Capabilities): ReturnType<typeof target> {
+  return target('claude-opus-5', flags);
+}
+
+function effort(word: NonNullable<ContentRequest['reasoning']>['effort']) {
+  return { effort: word, budgetTokens: undefined, includeThoughts: undefined };
+}
+
+function thinks(word: Parameters<typeof effort>[0]): Pick<ContentRequest, 'reasoning'> {
+  return { reasoning: effort(word) };
+}
+
+function budget(budgetTokens: number): Pick<ContentRequest, 'reasoning'> {
+  return { reasoning: { effort: undefined, budgetTokens, includeThoughts: undefined } };
+}
+
+function tokens(count: number): object {
+  return { type: 'enabled', budget_tokens: count };
+}
+
+function summary(): object {
+  return { type: 'adaptive', display: 'summarized' };
+}
+
+function foreign(
+  name: string,
+  said: Partial<ContentRequest['own'][number]> = {},
+): ContentRequest['own'][number] {
+  return { provider: 'gemini', name, value: 'x', at: name, vital: false, ...said };
+}

@@ -1,0 +1,102 @@
+/** The arguments and the ids of calls, as strict upstreams take them (TRANSLATION §6.4). */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { argumentsObject } from '../../src/canonical/arguments.ts';
+import { derivedCallId, madeUpCallId, portableCallId } from '../../src/canonical/call-ids.ts';
+import { jsonText, rawJson } from '../../src/canonical/raw-json.ts';
+import { isJsonObject, member, parseJson } from '../../src/json.ts';
+
+describe('§6.4 the arguments of a call', () => {
+  it.each([
+    '{"id":12345678901234567890,"rate":1.0,"tiny":1e-400}',
+    '{"a":1,"a":2}',
+    ' { "path" : "a\\/b\\u0041\\n" } ',
+    '{}',
+  ])('stay verbatim as an object: %s', (text) => {
+    const written = argumentsObject(text);
+
+    expect(written).toEqual({ json: text, isReplaced: false });
+    expect(jsonText({ args: rawJson(written.json) })).toContain(text);
+  });
+
+  it.each(['', ' \n\t '])('are an empty object where there are none: %j', (text) => {
+    expect(argumentsObject(text)).toEqual({ json: '{}', isReplaced: false });
+  });
+
+  it.each([
+    '[1]',
+    'null',
+    '"text"',
+    '7',
+    '{"a":',
+    '{a:1}',
+    '{} {}',
+  ])('are kept as text where they are no object: %s', (text) => {
+    const { json, isReplaced } = argumentsObject(text);
+
+    expect(isReplaced).toBe(true);
+    expect(parseJson(json)).toEqual({ _raw: text });
+  });
+
+  it('never break a line of SSE, but keep their digits', () => {
+    const { json } = argumentsObject('{\r\n  "id": 98765432109876543210,\n  "text": "a\\nb"\r}');
+
+    expect(json).not.toMatch(/[\r\n]/);
+    expect(json).toContain('98765432109876543210');
+    expect(member(parseJson(json), 'text')).toBe('a\nb');
+  });
+
+  it('mean the same as before, whatever object they are', () => {
+    const law = fc.property(fc.json(), fc.nat(4), (text, indent) => {
+      const value = parseJson(text);
+      fc.pre(isJsonObject(value));
+      const pretty = JSON.stringify(value, null, indent);
+
+      const { json, isReplaced } = argumentsObject(pretty);
+
+      expect(isReplaced).toBe(false);
+      expect(parseJson(json)).toEqual(value);
+    });
+
+    fc.assert(law, { seed: 64 });
+  });
+});
+
+describe('§6.4 the id of a call', () => {
+  it('is made up of 24 letters and digits', () => {
+    const uuid = '3b241101-e2bb-4255-8caf-4136c566a962';
+
+    expect(madeUpCallId(() => uuid)).toMatch(/^call_[A-Za-z0-9]{24}$/);
+    expect(madeUpCallId(() => 'id-1')).toMatch(/^call_[A-Za-z0-9]{24}$/);
+    expect(madeUpCallId(() => 'id-1')).not.toBe(madeUpCallId(() => 'id-2'));
+  });
+
+  it('is the same for the same place in the history', () => {
+    expect(derivedCallId(3, 1)).toBe('call_t3p1');
+  });
+
+  it.each(['call_1', 'toolu_01A-b', 'x'.repeat(64)])('stays where it fits: %s', (id) => {
+    expect(portableCallId(id)).toBe(id);
+  });
+
+  it('is changed alike for equal ids and apart for others', () => {
+    const changed = ['call:1', 'call.1', 'call 1', '', 'ü', 'x'.repeat(65), 'x'.repeat(66)];
+
+    const portable = changed.map(portableCallId);
+
+    expect(new Set(portable).size).toBe(changed.length);
+    expect(changed.map(portableCallId)).toEqual(portable);
+    for (const id of portable) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  it('fits every provider whatever it was, and then stays', () => {
+    const law = fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (id) => {
+      const portable = portableCallId(id);
+
+      expect(portable).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+      expect(portableCallId(portable)).toBe(portable);
+    });
+
+    fc.assert(law, { seed: 64 });
+  });
+});

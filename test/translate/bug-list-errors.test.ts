@@ -1,0 +1,132 @@
+/** §8: what callers are told of the failures of an upstream that speaks another dialect. */
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/json.ts';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import { columnOf, type Way } from './bug-list-scene.ts';
+import { called, errorOf } from './matrix/call.ts';
+
+/** A refusal in the dialect's own words. */
+function refusalOf(
+  dialect: DialectName,
+  status: number,
+  word: string,
+  message: string,
+): JsonObject {
+  if (dialect === 'anthropic') return { type: 'error', error: { type: word, message } };
+  if (dialect === 'gemini') return { error: { code: status, message, status: word } };
+  return { error: { message, type: word, param: null, code: null } };
+}
+
+async function told(way: Way, status: number, word: string, message = 'So.') {
+  const column = columnOf(way);
+  const reply = refusalOf(column.dialect, status, word, message);
+  const played = { status, chunks: [JSON.stringify(reply)] };
+  const { answer } = await called(column, false, {}, played);
+  return { answer, status: answer.status, error: errorOf(answer) };
+}
+
+const chatWords = (type: string, code: string | null) => ({ type, code });
+const invalid = chatWords('invalid_request_error', null);
+const failed = chatWords('server_error', 'upstream_failed');
+const noChannel = chatWords('server_error', 'no_channel');
+const limited = chatWords('rate_limit_error', 'rate_limit_exceeded');
+
+describe('§8 a chat caller', () => {
+  it.each<[Way, number, string, number, object]>([
+    ['chat over anthropic', 400, 'invalid_request_error', 400, invalid],
+    ['chat over anthropic', 401, 'authentication_error', 502, failed],
+    ['chat over anthropic', 402, 'billing_error', 502, failed],
+    ['chat over anthropic', 403, 'permission_error', 502, failed],
+    ['chat over anthropic', 413, 'request_too_large', 413, {}],
+    ['chat over anthropic', 429, 'rate_limit_error', 429, limited],
+    ['chat over anthropic', 500, 'api_error', 502, failed],
+    ['chat over anthropic', 529, 'overloaded_error', 503, noChannel],
+    ['chat over gemini', 400, 'INVALID_ARGUMENT', 400, invalid],
+    ['chat over gemini', 400, 'FAILED_PRECONDITION', 502, failed],
+    ['chat over gemini', 401, 'UNAUTHENTICATED', 502, failed],
+    ['chat over gemini', 403, 'PERMISSION_DENIED', 502, failed],
+    ['chat over gemini', 429, 'RESOURCE_EXHAUSTED', 429, limited],
+    ['chat over gemini', 500, 'INTERNAL', 502, failed],
+    ['chat over gemini', 503, 'UNAVAILABLE', 503, noChannel],
+    ['chat over gemini', 504, 'DEADLINE_EXCEEDED', 504, {}],
+  ])('%s hears of %s %s as %s', async (way, upstream, word, status, words) => {
+    const answer = await told(way, upstream, word);
+
+    expect(answer.status).toBe(status);
+    expect(answer.error).toMatchObject(words);
+  });
+
+  it('is told in its own dialect, in the upstream’s words where it can mend it', async () => {
+    const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Mend `a`.');
+
+    expect(error).toEqual({ message: 'Mend `a`.', param: null, ...invalid });
+  });
+
+  it('waits as long as Google says (v-err-429-retryinfo)', async () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }];
+    const error = { code: 429, message: 'So.', status: 'RESOURCE_EXHAUSTED', details };
+    const played = { status: 429, chunks: [JSON.stringify({ error })] };
+
+    const { answer } = await called(columnOf('chat over gemini'), false, {}, played);
+
+    expect(answer.headers['retry-after']).toBe('35');
+  });
+
+  it('never hears that a key is bad when it is the gateway’s (f-err-api-key)', async () => {
+    const details = [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' },
+    ];
+    const error = { code: 400, message: 'API key.', status: 'INVALID_ARGUMENT', details };
+    const played = { status: 400, chunks: [JSON.stringify({ error })] };
+
+    const { answer } = await called(columnOf('chat over gemini'), false, {}, played);
+
+    expect(answer.status).toBe(502);
+    expect(answer.text).not.toContain('API key.');
+  });
+});
+
+describe('§8 a native caller', () => {
+  it.each<[Way, number, string, number, string]>([
+    ['native over openai', 400, 'invalid_request_error', 400, 'INVALID_ARGUMENT'],
+    ['native over openai', 401, 'invalid_request_error', 502, 'UNAVAILABLE'],
+    ['native over openai', 422, 'invalid_request_error', 400, 'INVALID_ARGUMENT'],
+    ['native over openai', 429, 'rate_limit_error', 429, 'RESOURCE_EXHAUSTED'],
+    ['native over openai', 500, 'server_error', 502, 'UNAVAILABLE'],
+    ['native over openai', 503, 'server_error', 503, 'UNAVAILABLE'],
+    ['native over openai', 504, 'server_error', 504, 'DEADLINE_EXCEEDED'],
+    ['native over anthropic', 400, 'invalid_request_error', 400, 'INVALID_ARGUMENT'],
+    ['native over anthropic', 403, 'permission_error', 502, 'UNAVAILABLE'],
+    ['native over anthropic', 529, 'overloaded_error', 503, 'UNAVAILABLE'],
+  ])('%s hears of %s %s as %s %s, the number twice', async (way, upstream, word, code, status) => {
+    const answer = await told(way, upstream, word);
+
+    expect(answer.status).toBe(code);
+    expect(answer.error).toMatchObject({ code, status });
+  });
+});
+
+describe('§8 an error document of any shape', () => {
+  it.each<[string, string]>([
+    ['Google’s, in a list', '[{"error":{"code":400,"message":"So.","status":"INVALID_ARGUMENT"}}]'],
+    ['a text', '{"error":"So."}'],
+    ['a message', '{"message":"So."}'],
+    ['a detail', '{"detail":"So."}'],
+  ])('is read: %s', async (_, text) => {
+    const played = { status: 400, chunks: [text] };
+
+    const { answer } = await called(columnOf('native over openai'), false, {}, played);
+
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)?.message).toBe('So.');
+  });
+
+  it('shows nothing of what is no JSON', async () => {
+    const played = { status: 400, chunks: ['<html>nginx at gpu7.internal.example</html>'] };
+
+    const { answer } = await called(columnOf('native over openai'), false, {}, played);
+
+    expect(answer.status).toBe(400);
+    expect(answer.text).not.toMatch(/nginx|gpu7/);
+  });
+});

@@ -1,0 +1,78 @@
+/** The estimate that stands in for a count of tokens. */
+import { describe, expect, it } from 'vitest';
+import { estimateTokens } from '../../src/canonical/estimate-tokens.ts';
+import type {
+  ContentRequest,
+  MediaPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../src/canonical/request.ts';
+import { plainRequest } from './plain-request.ts';
+
+describe('the estimate of a request’s tokens', () => {
+  it('is a quarter of the bytes, four a turn and 258 a picture', () => {
+    const request = asked({
+      system: [text('12345678')],
+      turns: [
+        { role: 'user', parts: [text('ü23'), picture] },
+        { role: 'assistant', parts: [call] },
+      ],
+    });
+
+    expect(estimateTokens(request)).toBe(Math.ceil((8 + 4 + 'function a{}'.length) / 4) + 8 + 258);
+  });
+
+  it('counts the tools as they are written, and what their results say and show', () => {
+    const plain = asked({ turns: [{ role: 'user', parts: [result([text('x'.repeat(40))])] }] });
+    const shown = asked({ turns: [{ role: 'user', parts: [result([picture])] }] });
+    const declared = asked({
+      tools: [
+        {
+          kind: 'function',
+          name: 'go',
+          description: 'd',
+          parameters: { type: 'object' },
+          strict: true,
+          at: 'tools[0]',
+        },
+      ],
+    });
+
+    expect(estimateTokens(plain)).toBe(14);
+    expect(estimateTokens(shown)).toBe(262);
+    const written = '{"name":"go","description":"d","parameters":{"type":"object"}}';
+    expect(estimateTokens(declared)).toBe(Math.ceil(written.length / 4));
+  });
+
+  it('is nothing for nothing', () => {
+    expect(estimateTokens(asked({}))).toBe(0);
+  });
+});
+
+const picture: MediaPart = {
+  kind: 'media',
+  at: 'p',
+  mimeType: 'image/png',
+  source: { type: 'base64', data: 'iVBORw0KGgo=' },
+};
+
+const call: ToolCallPart = {
+  kind: 'tool_call',
+  id: 'a',
+  name: 'function a',
+  arguments: '{}',
+  at: 'c',
+};
+
+function text(words: string): TextPart {
+  return { kind: 'text', text: words, at: 't' };
+}
+
+function result(content: ToolResultPart['content']): ToolResultPart {
+  return { kind: 'tool_result', callId: 'a', name: 'go', content, isError: false, at: 'r' };
+}
+
+function asked(some: Partial<ContentRequest>): ContentRequest {
+  return { ...plainRequest, ...some };
+}

@@ -1,0 +1,34 @@
+/** A conversation may change its provider half-way: nobody is sent another one's signature. */
+import { expect, it } from 'vitest';
+import { sealed } from '../../src/canonical/opaque.ts';
+import { native, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+
+const envelope = sealed({ provider: 'anthropic', kind: 'signature', data: 'sig+/=="' });
+const own = 'CiQB4/H/XqgOwn==';
+
+/** What a relay to Gemini sends for a history with these signatures, spelt as the caller did. */
+async function relayed(body: string): Promise<string> {
+  const upstream = playedUpstream({ chunks: ['{"candidates":[]}'] });
+
+  await testGateway({ upstream }).call(native('json', body));
+
+  return Buffer.concat(upstream.requests[0]?.body ?? []).toString();
+}
+
+const history = (signature: string, name = 'thoughtSignature') =>
+  '{"contents": [{"role":"model","parts":[{"functionCall":{"name":"f","args":{"n":1.0}},' +
+  `"${name}" : "${signature}"}]},{"parts":[{"text":"\\"Z3cxO is how it begins"}]}], "x":1e2}`;
+
+it('our envelope never reaches Google, and everything else stays as it was sent', async () => {
+  const placeholder = 'Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv';
+
+  expect(await relayed(history(envelope))).toBe(history(placeholder));
+  expect(await relayed(history(envelope, 'thought_signature'))).toBe(
+    history(placeholder, 'thought_signature'),
+  );
+});
+
+it('Google’s own signature passes', async () => {
+  expect(await relayed(history(own))).toBe(history(own));
+});

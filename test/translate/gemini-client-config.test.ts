@@ -1,0 +1,387 @@
+/** The tools and settings of a translated request, as a Gemini upstream is sent them. */
+import { describe, expect, it } from 'vitest';
+import type { ContentRequest, OutputFormat, Reasoning } from '../../src/canonical/request.ts';
+import { type JsonValue, member } from '../../src/json.ts';
+import type { Capabilities } from '../../src/ports/catalog.ts';
+import { begin, look, ownOf, sent, target, text } from './gemini-client-scene.ts';
+
+const schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Place',
+  type: 'object',
+  properties: { title: { type: 'string' } },
+  additionalProperties: false,
+};
+
+function config(
+  request: Partial<ContentRequest>,
+  model?: string,
+  own?: Capabilities,
+): JsonValue | undefined {
+  return member(sent(request, target(model, own)), 'generationConfig');
+}
+
+function dropped(
+  request: Partial<ContentRequest>,
+  model?: string,
+  own?: Capabilities,
+): readonly string[] {
+  return begin(request, target(model, own)).dropped;
+}
+
+describe('§6.3 and §6.6 tools', () => {
+  it('stand in one entry, with their schemas but for what Gemini stumbles over', () => {
+    const tools = [look({ parameters: schema, description: 'Looks.' }), look({ name: 'go' })];
+
+    const body = sent({ tools });
+
+    expect(member(body, 'tools')).toEqual([
+      {
+        functionDeclarations: [
+          {
+            name: 'look',
+            description: 'Looks.',
+            parametersJsonSchema: {
+              type: 'object',
+              properties: { title: { type: 'string' } },
+              additionalProperties: false,
+            },
+          },
+          { name: 'go' },
+        ],
+      },
+    ]);
+    expect(member(body, 'toolConfig')).toBeUndefined();
+  });
+
+  it('have Google’s own schemas for older models, and say what was lost', () => {
+    const exchange = begin({ tools: [look({ parameters: schema })] }, target('gemini-1.5-pro'));
+
+    expect(exchange.body).toContain('"parameters":{');
+    expect(exchange.body).not.toContain('additionalProperties');
+    expect(exchange.dropped).toEqual(['tools.schema']);
+  });
+
+  it.each([
+    ['auto', { mode: 'auto', names: [] }, { mode: 'AUTO' }],
+    ['none', { mode: 'none', names: [] }, { mode: 'NONE' }],
+    ['required', { mode: 'required', names: [] }, { mode: 'ANY' }],
+    [
+      'a named one',
+      { mode: 'required', names: ['go'] },
+      { mode: 'ANY', allowedFunctionNames: ['go'] },
+    ],
+    [
+      'some of them',
+      { mode: 'auto', names: ['go'] },
+      { mode: 'VALIDATED', allowedFunctionNames: ['go'] },
+    ],
+  ] as const)('may be chosen: %s', (_, toolChoice, functionCallingConfig) => {
+    const body = sent({ tools: [look(), look({ name: 'go' })], toolChoice });
+
+    expect(member(body, 'toolConfig')).toEqual({ functionCallingConfig });
+  });
+
+  it('are filtered where the model knows no VALIDATED', () => {
+    const body = sent(
+      { tools: [look(), look({ name: 'go' })], toolChoice: { mode: 'auto', names: ['go'] } },
+      target('gemini-2.0-flash'),
+    );
+
+    expect(member(body, 'tools')).toEqual([{ functionDeclarations: [{ name: 'go' }] }]);
+    expect(member(body, 'toolConfig')).toEqual({ functionCallingConfig: { mode: 'AUTO' } });
+  });
+
+  it('are validated where one is strict, or say that nothing is', () => {
+    const tools = [look({ strict: true })];
+
+    const newer = sent({ tools });
+    const older = begin({ tools }, target('gemini-2.0-flash'));
+
+    expect(member(newer, 'toolConfig')).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
+    expect(older.body).not.toContain('toolConfig');
+    expect(older.dropped).toEqual(['tools[0].strict']);
+  });
+
+  it('of Google stand beside functions where the model takes both', () => {
+    const search = {
+      kind: 'built_in',
+      provider: 'gemini',
+      name: 'googleSearch',
+      value: {},
+      at: 'web_search_options',
+    } as const;
+
+    const body = sent({ tools: [look(), search] });
+
+    expect(member(body, 'tools')).toEqual([
+      { functionDeclarations: [{ name: 'look' }] },
+      { googleSearch: {} },
+    ]);
+    expect(() => sent({ tools: [look(), search] }, target('gemini-2.5-flash'))).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'web_search_options' }),
+    );
+  });
+
+  it('of another provider are refused, or left out where the channel says so', () => {
+    const custom = {
+      kind: 'built_in',
+      provider: 'openai',
+      name: 'custom',
+      value: {},
+      at: 'tools[1]',
+    } as const;
+
+    expect(() => sent({ tools: [look(), custom] })).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'tools[1]' }),
+    );
+    expect(dropped({ tools: [look(), custom] }, undefined, { dropBuiltInTools: true })).toEqual([
+      'tools[1]',
+    ]);
+  });
+
+  it('can’t be held to one call at a time', () => {
+    expect(dropped({ tools: [look()], parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
+  });
+});
+
+describe('§1 settings', () => {
+  it('keep zeros, and every number as it is', () => {
+    const request = {
+      temperature: 0,
+      topP: 0,
+      topK: 1,
+      seed: 0,
+      maxOutputTokens: 5,
+      stop: ['END', ''],
+      presencePenalty: 0,
+      frequencyPenalty: 0,
+    };
+
+    expect(config(request)).toEqual({
+      temperature: 0,
+      topP: 0,
+      topK: 1,
+      maxOutputTokens: 5,
+      stopSequences: ['END'],
+      seed: 0,
+    });
+    expect(dropped(request)).toEqual([]);
+  });
+
+  it.each([
+    ['a temperature beyond 2', { temperature: 3 }, { temperature: 2 }, ['temperature']],
+    ['a sixth stop', { stop: [...'abcdef'] }, { stopSequences: [...'abcde'] }, ['stop']],
+    ['a seed of 33 bits', { seed: 2 ** 32 + 7 }, { seed: 7 }, ['seed']],
+    ['a penalty', { presencePenalty: 1 }, undefined, ['presence_penalty']],
+    [
+      'a user and a tier',
+      { endUserId: 'u', serviceTier: 'flex' },
+      undefined,
+      ['user', 'service_tier'],
+    ],
+    [
+      'more alternatives than there are',
+      { logprobs: { top: 30 } },
+      { responseLogprobs: true, logprobs: 20 },
+      ['logprobs'],
+    ],
+  ])('are cut to what Gemini takes, and say so: %s', (_, request, written, lost) => {
+    expect(config(request)).toEqual(written);
+    expect(dropped(request)).toEqual(lost);
+  });
+
+  it('repeat what reading left out already, and say which marks Gemini has no use for', () => {
+    const cacheControl = { type: 'ephemeral' };
+
+    const lost = dropped({
+      dropped: ['store', 'user'],
+      endUserId: 'u',
+      system: [{ ...text('Be brief.'), cacheControl }],
+      tools: [look({ cacheControl })],
+    });
+
+    expect(lost).toEqual(['store', 'user', 'at.Be brief..cache_control', 'tools[0].cache_control']);
+  });
+
+  it('pass penalties to a model that takes them', () => {
+    const request = { presencePenalty: 1, frequencyPenalty: -1 };
+
+    expect(config(request, 'gemini-2.0-flash')).toEqual(request);
+  });
+
+  it('§6.11 ask for probabilities without alternatives', () => {
+    expect(config({ logprobs: { top: undefined } })).toEqual({ responseLogprobs: true });
+  });
+
+  it('§6.10 ask for several answers where the model gives them, and are refused elsewhere', () => {
+    const refused = expect.objectContaining({ code: 'not_portable', param: 'n' });
+
+    expect(config({ candidates: 2 }, 'gemini-2.5-flash')).toEqual({ candidateCount: 2 });
+    expect(() => config({ candidates: 2 })).toThrow(refused);
+    expect(() => config({ candidates: 9 }, 'gemini-2.5-flash')).toThrow(refused);
+    expect(() => config({ candidates: 2, streamed: true }, 'gemini-2.5-flash')).toThrow(refused);
+  });
+
+  it('ask for pictures and sound where the model makes them', () => {
+    const makes = { mediaOutput: true };
+
+    expect(config({ modalities: ['text', 'image'] }, undefined, makes)).toEqual({
+      responseModalities: ['TEXT', 'IMAGE'],
+    });
+    expect(config({ modalities: ['text', 'audio'] }, undefined, makes)).toEqual({
+      responseModalities: ['AUDIO'],
+    });
+    expect(config({ modalities: ['text'] })).toBeUndefined();
+    expect(() => config({ modalities: ['image'] })).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'modalities' }),
+    );
+  });
+
+  it('§6.12 take what the caller says in Google’s own words, each in its place', () => {
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
+    const own = [
+      ownOf('gemini', 'safetySettings', safetySettings),
+      ownOf('gemini', 'cachedContent', 'cachedContents/a'),
+      ownOf('gemini', 'thinkingConfig', { thinkingBudget: 7 }),
+      ownOf('anthropic', 'container', {}),
+    ];
+
+    const exchange = begin({ own, reasoning: asked({ effort: 'low' }) });
+
+    expect(JSON.parse(exchange.body)).toMatchObject({
+      safetySettings,
+      cachedContent: 'cachedContents/a',
+      generationConfig: { thinkingConfig: { thinkingBudget: 7, includeThoughts: true } },
+    });
+    expect(exchange.body).not.toContain('thinkingLevel');
+    expect(exchange.dropped).toEqual(['extra.container']);
+    expect(() => begin({ own: [{ ...ownOf('openai', 'x', 1), vital: true }] })).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'extra.x' }),
+    );
+  });
+});
+
+describe('§6.7 the form of the answer', () => {
+  const place: OutputFormat = {
+    type: 'json_schema',
+    name: 'place',
+    description: 'A place.',
+    schema: { type: 'object', properties: { a: { const: 1 } } },
+    strict: true,
+  };
+
+  it('is JSON by a schema, in the field the model has for it', () => {
+    expect(config({ format: place })).toEqual({
+      responseMimeType: 'application/json',
+      responseJsonSchema: {
+        description: 'A place.',
+        type: 'object',
+        properties: { a: { const: 1 } },
+      },
+    });
+    expect(config({ format: place }, 'gemini-1.5-pro')).toMatchObject({
+      responseMimeType: 'application/json',
+      responseSchema: expect.objectContaining({ properties: expect.anything() }),
+    });
+  });
+
+  it('is JSON of any kind, or one of some words', () => {
+    expect(config({ format: { type: 'json' } })).toEqual({ responseMimeType: 'application/json' });
+    expect(config({ format: { type: 'enum', values: ['a', 'b'] } })).toEqual({
+      responseMimeType: 'text/x.enum',
+      responseSchema: { type: 'STRING', enum: ['a', 'b'] },
+    });
+  });
+
+  it('is said in words beside tools where the model refuses both', () => {
+    const exchange = begin({ format: place, tools: [look()] }, target('gemini-2.5-flash'));
+
+    expect(exchange.body).not.toContain('responseMimeType');
+    expect(exchange.dropped).toEqual(['response_format']);
+    expect(member(JSON.parse(exchange.body), 'systemInstruction')).toEqual({
+      parts: [{ text: expect.stringContaining('"const":1') }],
+    });
+  });
+
+  it('is said in words where the model knows no schema', () => {
+    const own: Capabilities = { structuredOutput: 'json' };
+
+    const exchange = begin({ format: place }, target('gemini-3-flash', own));
+
+    expect(exchange.body).toContain('"responseMimeType":"application/json"');
+    expect(exchange.body).toContain('systemInstruction');
+    expect(exchange.dropped).toEqual(['response_format']);
+  });
+});
+
+function asked(given: Partial<Reasoning>): Reasoning {
+  return { effort: undefined, budgetTokens: undefined, includeThoughts: undefined, ...given };
+}
+
+describe('§6.9 how hard to think', () => {
+  const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+  const thinking = (model: string, reasoning: Reasoning): JsonValue | undefined =>
+    member(config({ reasoning }, model), 'thinkingConfig');
+
+  it.each([
+    ['gemini-3-flash', ['MINIMAL', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH']],
+    ['gemini-3.1-pro', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH']],
+    ['gemini-3-pro-preview', ['LOW', 'LOW', 'LOW', 'HIGH', 'HIGH', 'HIGH', 'HIGH']],
+  ])('is a level of %s', (model, levels) => {
+    const written = efforts.map((effort) => thinking(model, asked({ effort })));
+
+    expect(written).toEqual(
+      levels.map((thinkingLevel, index) => ({ thinkingLevel, includeThoughts: index > 0 })),
+    );
+  });
+
+  it.each([
+    ['gemini-2.5-flash', [0, 512, 1_024, 8_192, 24_576, 24_576, 24_576]],
+    ['gemini-2.5-flash-lite', [0, 512, 1_024, 8_192, 24_576, 24_576, 24_576]],
+    ['gemini-2.5-pro', [128, 128, 1_024, 8_192, 24_576, 32_768, 32_768]],
+  ])('is a budget of %s', (model, budgets) => {
+    const written = efforts.map((effort) => thinking(model, asked({ effort })));
+
+    expect(written).toEqual(
+      budgets.map((thinkingBudget, index) => ({ thinkingBudget, includeThoughts: index > 0 })),
+    );
+  });
+
+  it('says where the model is told something else', () => {
+    const lost = efforts.filter(
+      (effort) => dropped({ reasoning: asked({ effort }) }, 'gemini-3-pro-preview').length > 0,
+    );
+
+    expect(lost).toEqual(['none', 'minimal', 'medium', 'xhigh', 'max']);
+    expect(dropped({ reasoning: asked({ effort: 'none' }) }, 'gemini-2.5-pro')).toEqual([
+      'reasoning_effort',
+    ]);
+  });
+
+  it('keeps a budget in the model’s range, dynamic and off among them', () => {
+    const budgets = [-1, 0, 1, 50_000].map((budgetTokens) =>
+      member(thinking('gemini-2.5-pro', asked({ budgetTokens })), 'thinkingBudget'),
+    );
+
+    expect(budgets).toEqual([-1, 128, 128, 32_768]);
+  });
+
+  it('is nobody’s business where the caller or the model has no word for it', () => {
+    expect(config({})).toBeUndefined();
+    expect(config({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toBeUndefined();
+    expect(dropped({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toEqual([
+      'reasoning_effort',
+    ]);
+    expect(dropped({ reasoning: asked({ effort: 'none' }) }, 'gemini-2.0-flash')).toEqual([]);
+  });
+
+  it('hides the thoughts from a caller who does not want them', () => {
+    const reasoning = asked({ effort: 'high', includeThoughts: false });
+
+    expect(thinking('gemini-3-flash', reasoning)).toEqual({
+      thinkingLevel: 'HIGH',
+      includeThoughts: false,
+    });
+  });
+});

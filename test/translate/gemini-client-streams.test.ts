@@ -1,0 +1,386 @@
+/** What no recording shows of Gemini's replies: several candidates, pieces of calls, sources. */
+import { describe, expect, it } from 'vitest';
+import type { ContentEvent } from '../../src/canonical/reply.ts';
+import type { JsonObject, JsonValue } from '../../src/json.ts';
+import { begin } from './gemini-client-scene.ts';
+
+function candidate(parts: readonly JsonValue[], given: JsonObject = {}): JsonObject {
+  return { content: { role: 'model', parts }, ...given };
+}
+
+function event(parts: readonly JsonValue[], given: JsonObject = {}): JsonObject {
+  return { candidates: [candidate(parts, given)] };
+}
+
+function read(...documents: readonly JsonValue[]): readonly ContentEvent[] {
+  const reader = begin().readStream();
+  return [...documents.flatMap((document) => reader.read(document)), ...reader.end()];
+}
+
+function callsIn(events: readonly ContentEvent[]): readonly (readonly [string, string])[] {
+  return events.flatMap((one) =>
+    one.type === 'tool_begin' ? [[one.name, one.arguments] as const] : [],
+  );
+}
+
+function piece(jsonPath: string, value: JsonObject, call: JsonObject = {}): JsonObject {
+  const functionCall = { partialArgs: [{ jsonPath, ...value }], willContinue: true, ...call };
+  return event([{ functionCall }]);
+}
+
+const open = event([{ functionCall: { name: 'go', willContinue: true } }]);
+const close = event([{ functionCall: {} }]);
+
+describe('§7.2 calls', () => {
+  it('of one name are as many as were made', () => {
+    const functionCall = { name: 'go', args: { to: 1 } };
+
+    const events = read(event([{ functionCall }, { functionCall }]), event([{ functionCall }]));
+
+    expect(callsIn(events)).toEqual(Array(3).fill(['go', '{"to":1}']));
+    expect(events.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'tool_calls' });
+  });
+
+  it('keep their ids, but an id that came before is made anew', () => {
+    const functionCall = { name: 'go', id: 'a' };
+
+    const events = read(
+      event([{ functionCall }, { functionCall }, { functionCall: { name: 'go' } }]),
+    );
+
+    const ids = events.flatMap((one) => (one.type === 'tool_begin' ? [one.id] : []));
+    expect(ids[0]).toBe('a');
+    expect(ids.slice(1)).toEqual([
+      expect.stringMatching(/^call_[A-Za-z0-9]{24}$/),
+      expect.stringMatching(/^call_[A-Za-z0-9]{24}$/),
+    ]);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('are put together from pieces of every kind, at every depth', () => {
+    const events = read(
+      open,
+      piece('$.a.b[0].c', { stringValue: 'one ', willContinue: true }),
+      piece('$.a.b[0].c', { stringValue: 'two' }),
+      piece('$.a.b[1]', { numberValue: 1.5 }),
+      piece("$['a']['x y']", { boolValue: false }),
+      piece('$.__proto__', { stringValue: 'p' }),
+      piece('$.n', { nullValue: 'NULL_VALUE' }),
+      close,
+    );
+
+    expect(callsIn(events)).toEqual([
+      ['go', '{"a":{"b":[{"c":"one two"},1.5],"x y":false},"__proto__":"p","n":null}'],
+    ]);
+  });
+
+  it('go on where their id or no name is repeated, and end where another begins', () => {
+    const first = { name: 'go', id: 'a', willContinue: true };
+
+    const events = read(
+      event([{ functionCall: first }]),
+      piece('$.x', { numberValue: 1 }, { name: 'go', id: 'a' }),
+      event([{ functionCall: { name: 'go', id: 'b', willContinue: true } }]),
+      piece('$.x', { numberValue: 2 }, { willContinue: false }),
+    );
+
+    expect(callsIn(events)).toEqual([
+      ['go', '{"x":1}'],
+      ['go', '{"x":2}'],
+    ]);
+  });
+
+  it('that are still open at the end are told with what came', () => {
+    const events = read(open, piece('$.x', { stringValue: 'half', willContinue: true }));
+
+    expect(callsIn(events)).toEqual([['go', '{"x":"half"}']]);
+  });
+
+  it.each([
+    '$.a[4000000000]',
+    '$[0]',
+    'a',
+    '$..',
+    '$',
+    '',
+    `$${'.a'.repeat(2_000)}`,
+    '$.a[',
+  ])('take no harm from the path %#', (path) => {
+    const events = read(open, piece(path, { numberValue: 1 }), close);
+
+    const [[, json] = ['', '']] = callsIn(events);
+    expect(JSON.parse(json)).toBeTypeOf('object');
+    expect(json.length).toBeLessThan(20);
+  });
+
+  it('take no harm from arguments of no sense', () => {
+    const functionCalls = [null, 'x', 7, [1]].map((args) => ({
+      functionCall: { name: 'go', args },
+    }));
+
+    const events = read(event(functionCalls), event([{ functionCall: { args: {} } }]));
+
+    expect(callsIn(events).map(([, json]) => json)).toEqual(['{}', '"x"', '7', '[1]']);
+  });
+});
+
+describe('§7.2 text', () => {
+  it('that is empty only carries its signature', () => {
+    const events = read(
+      event([{ text: 'a' }, { text: '' }]),
+      event([
+        { text: '', thoughtSignature: 's' },
+        { text: '', thought: true, thoughtSignature: 't' },
+      ]),
+      event([{ thoughtSignature: 'u' }], { finishReason: 'STOP' }),
+    );
+
+    const opaque = { provider: 'gemini', kind: 'signature' };
+    expect(events).toEqual([
+      { type: 'text', choice: 0, text: 'a' },
+      { type: 'text', choice: 0, text: '', opaque: { ...opaque, data: 's' } },
+      { type: 'reasoning', choice: 0, text: '', opaque: { ...opaque, data: 't' } },
+      { type: 'text', choice: 0, text: '', opaque: { ...opaque, data: 'u' } },
+      { type: 'finish', choice: 0, reason: 'stop' },
+    ]);
+  });
+
+  it('has no place for the drafts of a picture', () => {
+    const inlineData = { mimeType: 'image/png', data: '-_8=' };
+
+    const events = read(event([{ inlineData, thought: true }, { inlineData }]));
+
+    expect(events.slice(0, -1)).toEqual([
+      { type: 'media', choice: 0, mimeType: 'image/png', data: '+/8=' },
+    ]);
+  });
+
+  it('in a fence stays in it, however many backticks it has', () => {
+    const [said] = read(
+      event([{ text: 'So:' }, { executableCode: { language: 'PYTHON', code: "'```'" } }]),
+    ).slice(1);
+
+    expect(said).toMatchObject({ text: "\n````python\n'```'\n````\n" });
+  });
+});
+
+describe('§6.10 several candidates', () => {
+  it('are told apart by index, or by position where it is missing', () => {
+    const events = read(
+      { candidates: [candidate([{ text: 'a' }]), candidate([{ text: 'b' }])] },
+      { candidates: [candidate([{ text: 'B' }], { index: 1, finishReason: 'MAX_TOKENS' })] },
+      event([{ functionCall: { name: 'go' } }], { finishReason: 'STOP' }),
+    );
+
+    const texts = events.flatMap((one) => (one.type === 'text' ? [[one.choice, one.text]] : []));
+    expect(texts).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+      [1, 'B'],
+    ]);
+    expect(events.slice(-2)).toEqual([
+      { type: 'finish', choice: 0, reason: 'tool_calls' },
+      { type: 'finish', choice: 1, reason: 'length' },
+    ]);
+  });
+
+  it('are whole only together', () => {
+    const reader = begin().readStream();
+    const first = candidate([{ text: 'a' }], { finishReason: 'STOP' });
+
+    reader.read({ candidates: [first, candidate([{ text: 'b' }])] });
+    const early = reader.complete();
+    reader.read({ candidates: [candidate([], { index: 1, finishReason: 'STOP' })] });
+
+    expect([early, reader.complete()]).toEqual([false, true]);
+  });
+
+  it('are unusable only together', () => {
+    const broken = candidate([], { finishReason: 'MALFORMED_FUNCTION_CALL' });
+
+    expect(read({ candidates: [broken, broken] })).toEqual([
+      { type: 'unusable', reason: 'upstream_unusable_output' },
+    ]);
+    expect(read({ candidates: [candidate([{ text: 'a' }]), broken] }).slice(1)).toEqual([
+      { type: 'finish', choice: 0, reason: 'stop' },
+      { type: 'finish', choice: 1, reason: 'other', native: 'MALFORMED_FUNCTION_CALL' },
+    ]);
+  });
+
+  it('lose what AI Studio repeats of the others in the first, and nothing else', () => {
+    const textsOf = (...parts: readonly (readonly string[])[]): readonly unknown[] =>
+      begin()
+        .readReply({
+          candidates: parts.map((texts) => candidate(texts.map((text) => ({ text })))),
+        })
+        .flatMap((one) => (one.type === 'text' ? [[one.choice, one.text]] : []));
+
+    expect(textsOf(['a', 'b', 'c'], ['b'], ['c'])).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+      [2, 'c'],
+    ]);
+    expect(textsOf(['b'], ['b'])).toEqual([
+      [0, 'b'],
+      [1, 'b'],
+    ]);
+    expect(textsOf(['a', 'x'], ['b'])).toHaveLength(3);
+  });
+});
+
+describe('§6.13 finish reasons', () => {
+  const finishes = (...words: readonly string[]): ContentEvent | undefined =>
+    read(event([{ text: 'a' }]), ...words.map((finishReason) => event([], { finishReason }))).at(
+      -1,
+    );
+
+  it.each([
+    [['STOP', 'STOP'], { reason: 'stop' }],
+    [['STOP', 'MAX_TOKENS', 'STOP'], { reason: 'length' }],
+    [['MAX_TOKENS', 'SAFETY'], { reason: 'content_filter' }],
+    [['SAFETY', 'STOP'], { reason: 'content_filter' }],
+    [['LANGUAGE', 'STOP'], { reason: 'stop' }],
+    [['SPII'], { reason: 'content_filter', native: 'SPII' }],
+    [['LANGUAGE'], { reason: 'other', native: 'LANGUAGE' }],
+    [['CONTINUATION'], { reason: 'length', native: 'CONTINUATION' }],
+  ])('of %j', (words, finish) => {
+    expect(finishes(...words)).toEqual({ type: 'finish', choice: 0, ...finish });
+  });
+
+  it.each([
+    'MALFORMED_FUNCTION_CALL',
+    'MALFORMED_RESPONSE',
+    'UNEXPECTED_TOOL_CALL',
+    'TOO_MANY_TOOL_CALLS',
+    'MISSING_THOUGHT_SIGNATURE',
+  ])('of %s make the answer unusable', (word) => {
+    expect(finishes(word)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
+  });
+
+  it('of another kind behind a call leave the call to be run', () => {
+    const events = read(event([{ functionCall: { name: 'go' } }], { finishReason: 'OTHER' }));
+
+    expect(events.at(-1)).toMatchObject({ reason: 'tool_calls', native: 'OTHER' });
+  });
+
+  it('explain what went wrong', () => {
+    const events = read(
+      event([{ text: 'a' }], { finishReason: 'RECITATION', finishMessage: 'A song.' }),
+    );
+
+    expect(events.at(-1)).toMatchObject({ native: 'RECITATION', message: 'A song.' });
+  });
+
+  it('of a prompt that is blocked in mid-answer', () => {
+    const events = read(event([{ text: 'a' }]), { promptFeedback: { blockReason: 'SAFETY' } });
+
+    expect(events).toEqual([
+      { type: 'text', choice: 0, text: 'a' },
+      { type: 'finish', choice: 0, reason: 'content_filter', native: 'SAFETY' },
+    ]);
+  });
+});
+
+describe('§5.1 sources', () => {
+  const groundingChunks = [
+    { web: { uri: 'https://a.example', title: 'A' } },
+    { web: {} },
+    { retrievedContext: { uri: 'gs://b' } },
+  ];
+
+  it('are placed by UTF-16 units, where Google counts bytes', () => {
+    const groundingMetadata = {
+      groundingChunks,
+      groundingSupports: [
+        { segment: { endIndex: 4, text: '😀' }, groundingChunkIndices: [0, 1, 2, 9] },
+        { segment: { startIndex: 5, endIndex: 8 }, groundingChunkIndices: [0] },
+      ],
+    };
+
+    const events = read(event([{ text: '😀 ' }]), event([{ text: 'öa' }], { groundingMetadata }));
+
+    expect(events.slice(2, 4)).toEqual([
+      {
+        type: 'citations',
+        choice: 0,
+        citations: [
+          { url: 'https://a.example', title: 'A', start: 0, end: 2 },
+          { url: 'gs://b', title: undefined, start: 0, end: 2 },
+          { url: 'https://a.example', title: 'A', start: 3, end: 5 },
+        ],
+      },
+      {
+        type: 'own',
+        choice: 0,
+        provider: 'gemini',
+        name: 'grounding_metadata',
+        value: groundingMetadata,
+      },
+    ]);
+  });
+
+  it('are found by their words where the count is within one part of several', () => {
+    const segment = { partIndex: 1, startIndex: 0, endIndex: 3, text: 'two' };
+    const groundingMetadata = {
+      groundingChunks,
+      groundingSupports: [{ segment, groundingChunkIndices: [0] }],
+    };
+
+    const events = read(event([{ text: 'one ' }, { text: 'two' }], { groundingMetadata }));
+
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        citations: [{ url: 'https://a.example', title: 'A', start: 4, end: 7 }],
+      }),
+    );
+  });
+
+  it('have no place where Google gives none', () => {
+    const events = read(event([{ text: 'a' }], { groundingMetadata: { groundingChunks } }));
+
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        citations: [
+          { url: 'https://a.example', title: 'A', start: undefined, end: undefined },
+          { url: 'gs://b', title: undefined, start: undefined, end: undefined },
+        ],
+      }),
+    );
+  });
+});
+
+describe('§6.15 figures', () => {
+  it('are those of the last event that has them, each for itself', () => {
+    const events = read(
+      { ...event([{ text: 'a' }]), usageMetadata: { promptTokenCount: 5, thoughtsTokenCount: 2 } },
+      { usageMetadata: { candidatesTokenCount: 3, promptTokenCount: null } },
+      { usageMetadata: { candidatesTokenCount: 4 } },
+    );
+
+    expect(events.at(-1)).toMatchObject({
+      type: 'usage',
+      usage: { inputTokens: 5, outputTokens: 6, reasoningTokens: 2 },
+    });
+  });
+
+  it('are none where one of them is absurd', () => {
+    const events = read({
+      ...event([{ text: 'a' }]),
+      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: -3 },
+    });
+
+    expect(events.filter(({ type }) => type === 'usage')).toEqual([]);
+  });
+
+  it('count sound apart', () => {
+    const events = read({
+      ...event([{ text: 'a' }]),
+      usageMetadata: {
+        promptTokenCount: 5,
+        promptTokensDetails: [{ modality: 'TEXT' }, { modality: 'AUDIO', tokenCount: 3 }],
+      },
+    });
+
+    expect(events.at(-1)).toMatchObject({ usage: { audioInputTokens: 3 } });
+  });
+});

@@ -1,0 +1,190 @@
+/** Reads what callers get, as simply as it can be read: whole, as events, as an array. */
+import { eventsOf, type Figures, type Said } from './oracle.ts';
+import { argumentsOf, joined } from './pieces.ts';
+import { count, isRecord, type Json, list, record, text, without } from './tree.ts';
+
+/** Which protocol the caller speaks. */
+export type Protocol = 'chat' | 'native';
+
+/** One choice as the caller got it. */
+export interface GotChoice {
+  readonly index: number;
+  readonly said: readonly Said[];
+  /** In the words of the protocol. */
+  readonly finish: string;
+  readonly callIds: readonly string[];
+}
+
+/** A reply as the caller got it. */
+export interface Got {
+  readonly choices: readonly GotChoice[];
+  readonly figures: Figures | undefined;
+}
+
+/** The documents of an answer, whatever its framing. */
+export function answered(body: string, isStream: boolean): readonly Json[] {
+  if (!isStream) return [record(JSON.parse(body))];
+  if (body.startsWith('[')) return list(JSON.parse(body)).map(record);
+  return eventsOf(body)
+    .map((event) => event.replace(/^data: /, '').trim())
+    .filter((data) => data !== '[DONE]')
+    .map((data) => record(JSON.parse(data)));
+}
+
+/** The whole reply that the documents of an answer amount to. */
+export function assembled(protocol: Protocol, documents: readonly Json[]): Json {
+  return protocol === 'chat' ? chatWhole(documents) : nativeWhole(documents);
+}
+
+/** What an assembled reply says. */
+export function gotten(protocol: Protocol, whole: Json): Got {
+  return protocol === 'chat' ? chatGot(whole) : nativeGot(whole);
+}
+
+function chatWhole(chunks: readonly Json[]): Json {
+  const told = chunks.flatMap(({ choices }) => list(choices).map(record));
+  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const usage = chunks.map((chunk) => chunk.usage).findLast(isRecord);
+  return {
+    ...without(record(chunks[0]), 'choices', 'usage', 'object'),
+    choices: indexes.map((index) => chatChoice(told.filter((one) => one.index === index))),
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+/** A whole message is the only delta of its choice. */
+function chatChoice(told: readonly Json[]): Json {
+  const message = told.map(({ delta, message: whole }) => record(whole ?? delta)).reduce(grown, {});
+  const { content, refusal, ...rest } = message;
+  const tokens = told.flatMap(({ logprobs }) => list(record(logprobs).content));
+  return {
+    ...without(record(told.at(-1)), 'delta', 'message', 'logprobs'),
+    message: { content: content || null, refusal: refusal || null, ...rest },
+    logprobs: tokens.length === 0 ? null : tokens,
+  };
+}
+
+const fixed = new Set(['role', 'id', 'type', 'mime_type', 'thought_signature']);
+
+function grown(one: Json, other: Json): Json {
+  const merged: Record<string, unknown> = { ...one };
+  for (const [name, value] of Object.entries(other)) {
+    const before = one[name];
+    merged[name] =
+      name === 'tool_calls' ? grownCalls(before, value) : grownValue(name, before, value);
+  }
+  return merged;
+}
+
+function grownValue(name: string, before: unknown, value: unknown): unknown {
+  if (Array.isArray(before)) return [...before, ...list(value)];
+  if (isRecord(before) && isRecord(value)) return grown(before, value);
+  const isText = typeof before === 'string' && typeof value === 'string';
+  return isText && !fixed.has(name) ? before + value : value;
+}
+
+/** Fragments by their index, which a whole call lacks. */
+function grownCalls(before: unknown, fragments: unknown): readonly unknown[] {
+  const calls = [...list(before)];
+  list(fragments).forEach((fragment, position) => {
+    const { index = position, ...rest } = record(fragment);
+    const at = count(index);
+    calls[at] = calls[at] === undefined ? rest : grown(record(calls[at]), rest);
+  });
+  return calls;
+}
+
+function chatGot(whole: Json): Got {
+  const choices = list(whole.choices).map((one): GotChoice => {
+    const { index, message, finish_reason } = record(one);
+    const { content, reasoning_content, tool_calls, images } = record(message);
+    const calls = list(tool_calls).map(record);
+    return {
+      index: count(index),
+      said: joined([
+        { kind: 'thought', text: text(reasoning_content) },
+        { kind: 'text', text: text(content) },
+        ...list(images).map((image) => mediaOf(text(record(record(image).image_url).url))),
+        ...calls.map(({ function: called }) => callOf(record(called))),
+      ]),
+      finish: text(finish_reason),
+      callIds: calls.map(({ id }) => text(id)),
+    };
+  });
+  const { prompt_tokens, completion_tokens, prompt_tokens_details } = record(whole.usage);
+  const figures = {
+    input: count(prompt_tokens),
+    cached: count(record(prompt_tokens_details).cached_tokens),
+    output: count(completion_tokens),
+  };
+  return { choices, figures: whole.usage === undefined ? undefined : figures };
+}
+
+function mediaOf(url: string): Said {
+  return { kind: 'media', data: url.replace(/^data:[^,]*,/, '') };
+}
+
+function callOf({ name, arguments: json }: Json): Said {
+  return { kind: 'call', name: text(name), args: argumentsOf(text(json)) };
+}
+
+function nativeWhole(documents: readonly Json[]): Json {
+  const told = documents.flatMap(({ candidates }) => list(candidates).map(record));
+  const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
+  const candidates = indexes.map((at) => nativeCandidate(told.filter(({ index }) => index === at)));
+  const heads = documents.map((document) => without(document, 'candidates'));
+  return { ...Object.assign({}, ...heads), ...(candidates.length === 0 ? {} : { candidates }) };
+}
+
+function nativeCandidate(told: readonly Json[]): Json {
+  const parts = told.flatMap(({ content }) => list(record(content).parts).map(record));
+  const tokens = told.map(({ logprobsResult }) => record(logprobsResult));
+  const chosen = tokens.flatMap(({ chosenCandidates }) => list(chosenCandidates));
+  return {
+    ...Object.assign({}, ...told.map((one) => without(one, 'content', 'logprobsResult'))),
+    parts: parts.reduce(withPart, []),
+    chosen,
+  };
+}
+
+/** Text goes on until a signature closes it; an empty part without one says nothing. */
+function withPart(before: readonly Json[], part: Json): readonly Json[] {
+  const last = before.at(-1);
+  const isText = typeof part.text === 'string';
+  if (isText && part.text === '' && part.thoughtSignature === undefined) return before;
+  const goesOn =
+    isText &&
+    typeof last?.text === 'string' &&
+    last.thoughtSignature === undefined &&
+    last.thought === part.thought;
+  if (!goesOn) return [...before, part];
+  return [...before.slice(0, -1), { ...last, ...part, text: text(last.text) + text(part.text) }];
+}
+
+function nativeGot(whole: Json): Got {
+  const choices = list(whole.candidates).map((one): GotChoice => {
+    const { index, parts, finishReason } = record(one);
+    const calls = list(parts).flatMap((part) => list([record(part).functionCall]).filter(isRecord));
+    return {
+      index: count(index),
+      said: joined(list(parts).map((part) => partSaid(record(part)))),
+      finish: text(finishReason),
+      callIds: calls.map((call) => text(record(call).id)),
+    };
+  });
+  const usage = record(whole.usageMetadata);
+  const figures = {
+    input: count(usage.promptTokenCount),
+    cached: count(usage.cachedContentTokenCount),
+    output: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
+  };
+  return { choices, figures: whole.usageMetadata === undefined ? undefined : figures };
+}
+
+function partSaid(part: Json): Said {
+  if (isRecord(part.functionCall)) {
+    return { kind: 'call', name: text(part.functionCall.name), args: part.functionCall.args };
+  }
+  if (isRecord(part.inlineData)) return { kind: 'media', data: text(part.inlineData.data) };
+  return { kind: part.thought === true ? 'thought' : 'text', text: text(part.text) };
+}

@@ -1,0 +1,118 @@
+/** §11 law 3: what a caller gets does not depend on where the network cut the upstream's stream. */
+import { describe, expect, it } from 'vitest';
+import { chat } from '../../support/call-gateway.ts';
+import type { Protocol } from './caller-side.ts';
+import {
+  asking,
+  eventStream,
+  exchanged,
+  goodStreams,
+  type Layout,
+  maskedIds,
+  type Outcome,
+  type Recorded,
+  rows,
+  streamLayouts,
+  streams,
+} from './exchange.ts';
+import { eventsOf } from './oracle.ts';
+import { drawn } from './tree.ts';
+
+/** Longer ones are cut in two only here and there, so that the suite stays short. */
+const shortBytes = 1_300;
+const cutsOfLongOnes = 60;
+const seeds = [1, 2];
+
+const brokenOnes = streams.filter((one) => !goodStreams.includes(one));
+
+describe('a stream cut in pieces of 1 to 7 bytes', () => {
+  it.each(rows(streams))('to %s: %s', async (protocol, _name, recorded) => {
+    for (const layout of streamLayouts[protocol]) {
+      const uncut = await cut(protocol, layout, recorded, eventsOf(recorded.text));
+
+      for (const seed of seeds) {
+        const chunks = pieces(recorded.bytes, seed);
+        expectSame(await cut(protocol, layout, recorded, chunks), uncut);
+      }
+    }
+  });
+});
+
+describe('a stream cut in two', () => {
+  it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, recorded) => {
+    const { bytes } = recorded;
+    const uncut = await cut(protocol, 'sse', recorded, [bytes]);
+
+    for (const at of cutPoints(bytes.length)) {
+      const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
+      expectSame(await cut(protocol, 'sse', recorded, chunks), uncut);
+    }
+  });
+
+  // An error in the first chunk is answered with its status, so it matters whether it was there.
+  it.each(rows(brokenOnes))('is an error anyhow, to %s: %s', async (protocol, _name, recorded) => {
+    const { bytes } = recorded;
+
+    for (const at of cutPoints(bytes.length)) {
+      const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
+      const { answer } = await cut(protocol, 'sse', recorded, chunks);
+
+      expect(answer.text).toContain('"error":{');
+      expect(answer.cut).toBe(false);
+    }
+  });
+});
+
+describe('a chat whose caller wants no figures', () => {
+  it.each(
+    rows(goodStreams).filter(([protocol]) => protocol === 'chat'),
+  )('gets none, to %s: %s', async (_protocol, _name, { dialect, bytes }) => {
+    const { answer, gateway } = await exchanged(dialect, chat(), eventStream(bytes));
+
+    expect(answer.text).not.toContain('"usage"');
+    expect(answer.text).not.toContain('"choices":[]');
+    expect(gateway.records[0]?.outcome).toBe(answer.status === 200 ? 'complete' : 'failed');
+  });
+});
+
+function cut(
+  protocol: Protocol,
+  layout: Layout,
+  { dialect }: Recorded,
+  chunks: readonly (Uint8Array | string)[],
+): Promise<Outcome> {
+  return exchanged(dialect, asking(protocol, layout), eventStream(...chunks));
+}
+
+function expectSame(one: Outcome, other: Outcome): void {
+  expect(one.answer.status).toBe(other.answer.status);
+  expect(maskedIds(one.answer.text)).toBe(maskedIds(other.answer.text));
+  expect(figuresOf(one)).toEqual(figuresOf(other));
+}
+
+function figuresOf({ gateway }: Outcome): unknown {
+  return gateway.records.map(({ usage, basis, chargeNanos, outcome, reason }) => ({
+    usage,
+    basis,
+    chargeNanos,
+    outcome,
+    reason,
+  }));
+}
+
+function cutPoints(length: number): readonly number[] {
+  if (length <= shortBytes) return Array.from({ length: length - 1 }, (_, at) => at + 1);
+  const draw = drawn(length);
+  return Array.from({ length: cutsOfLongOnes }, () => 1 + draw(length - 1));
+}
+
+function pieces(bytes: Uint8Array, seed: number): readonly Uint8Array[] {
+  const draw = drawn(seed);
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = 1 + draw(7);
+    chunks.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return chunks;
+}

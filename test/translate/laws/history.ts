@@ -1,0 +1,178 @@
+/** A caller's next turn behind a call of tools, as SDKs make it, and what of it goes upstream. */
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import { type Asked, chat, native } from '../../support/call-gateway.ts';
+import type { Protocol } from './caller-side.ts';
+import { isRecord, type Json, list, parsed, record, strings, text } from './tree.ts';
+
+/** How the results come. */
+export interface Echo {
+  /** The order in which the results stand, as positions of the calls. */
+  readonly order: readonly number[];
+  /** Old clients of Google's know no ids. */
+  readonly hasIds: boolean;
+}
+
+/** What result `n` says. */
+export function resultOf(position: number): Json {
+  return { marker: `result-${position}`, degrees: position };
+}
+
+/** The request behind an answer that calls tools: what was answered, and the results. */
+export function echoed(protocol: Protocol, answer: string, echo: Echo): Asked {
+  return protocol === 'chat' ? chatEcho(answer, echo) : nativeEcho(answer, echo);
+}
+
+function chatEcho(answer: string, { order }: Echo): Asked {
+  const message = record(record(list(record(JSON.parse(answer)).choices)[0]).message);
+  const calls = list(message.tool_calls).map(record);
+  const results = order.map((position) => ({
+    role: 'tool',
+    tool_call_id: calls[position]?.id,
+    content: JSON.stringify(resultOf(position)),
+  }));
+  const tools = namesOf(calls.map(({ function: called }) => record(called))).map((name) => ({
+    type: 'function',
+    function: { name, parameters: { type: 'object', properties: {} } },
+  }));
+  const messages = [{ role: 'user', content: 'How is it?' }, message, ...results];
+  return chat(JSON.stringify({ model: 'm', messages, tools }));
+}
+
+/** The model's content goes back as the text it came as, so that no digit of a number is lost. */
+function nativeEcho(answer: string, { order, hasIds }: Echo): Asked {
+  const content = record(record(list(record(JSON.parse(answer)).candidates)[0]).content);
+  const parts = list(content.parts).map(record);
+  const calls = parts.map(({ functionCall }) => functionCall).filter(isRecord);
+  const results = order.map((position) => {
+    const { id, name } = record(calls[position]);
+    const response = resultOf(position);
+    return { functionResponse: { ...(hasIds ? { id } : {}), name, response } };
+  });
+  const functionDeclarations = namesOf(calls).map((name) => ({ name }));
+  const told = hasIds ? parts : parts.map(withoutId);
+  return native(
+    'json',
+    JSON.stringify({
+      contents: [
+        { role: 'user', parts: [{ text: 'How is it?' }] },
+        { role: 'model', parts: told },
+        { role: 'user', parts: results },
+      ],
+      tools: [{ functionDeclarations }],
+    }),
+  );
+}
+
+function withoutId(part: Json): Json {
+  if (!isRecord(part.functionCall)) return part;
+  const { id: _, ...call } = part.functionCall;
+  return { ...part, functionCall: call };
+}
+
+function namesOf(calls: readonly Json[]): readonly string[] {
+  return [...new Set(calls.map(({ name }) => text(name)))];
+}
+
+/** A call with its result as the upstream is told of them. */
+export interface SentCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly args: unknown;
+  readonly signature: string | undefined;
+}
+
+/** A result as the upstream is told of it. */
+export interface SentResult {
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** All its text. */
+  readonly content: string;
+}
+
+/** What went upstream of calls and results, each in its order. */
+export interface Sent {
+  readonly calls: readonly SentCall[];
+  readonly results: readonly SentResult[];
+  /** What vouches for thoughts. */
+  readonly thoughts: readonly string[];
+}
+
+/** Reads a body that was sent. */
+export const sentIn: Readonly<Record<DialectName, (body: Json) => Sent>> = {
+  openai: ({ messages }) => {
+    const all = list(messages).map(record);
+    return {
+      calls: all
+        .flatMap(({ tool_calls }) => list(tool_calls).map(record))
+        .map(({ id, function: called }) => ({
+          id: text(id),
+          name: text(record(called).name),
+          args: parsed(text(record(called).arguments)),
+          signature: undefined,
+        })),
+      results: all
+        .filter(({ role }) => role === 'tool')
+        .map(({ tool_call_id, content }) => ({
+          id: text(tool_call_id),
+          name: undefined,
+          content: allText(content),
+        })),
+      thoughts: [],
+    };
+  },
+  gemini: ({ contents }) => {
+    const parts = list(contents).flatMap((content) => list(record(content).parts).map(record));
+    return {
+      calls: parts
+        .filter(({ functionCall }) => isRecord(functionCall))
+        .map(({ functionCall, thoughtSignature }) => ({
+          id: optional(record(functionCall).id),
+          name: text(record(functionCall).name),
+          args: record(functionCall).args,
+          signature: optional(thoughtSignature),
+        })),
+      results: parts
+        .map(({ functionResponse }) => functionResponse)
+        .filter(isRecord)
+        .map(({ id, name, response }) => ({
+          id: optional(id),
+          name: text(name),
+          content: allText(response),
+        })),
+      thoughts: [],
+    };
+  },
+  anthropic: ({ messages }) => {
+    const blocks = list(messages).flatMap((one) => list(record(one).content).map(record));
+    return {
+      calls: blocks
+        .filter(({ type }) => type === 'tool_use')
+        .map(({ id, name, input }) => ({
+          id: text(id),
+          name: text(name),
+          args: input,
+          signature: undefined,
+        })),
+      results: blocks
+        .filter(({ type }) => type === 'tool_result')
+        .map(({ tool_use_id, content }) => ({
+          id: text(tool_use_id),
+          name: undefined,
+          content: allText(content),
+        })),
+      thoughts: blocks.flatMap(({ signature, data }) =>
+        [text(signature), text(data)].filter(Boolean),
+      ),
+    };
+  },
+};
+
+function optional(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function allText(value: unknown): string {
+  return strings(value)
+    .map(([, one]) => one)
+    .join('');
+}

@@ -1,0 +1,115 @@
+/** Makes whole replies of each dialect out of what they are to say. */
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { Said } from './oracle.ts';
+import { drawn, type Json } from './tree.ts';
+
+/** A reply of the dialect that says these pieces, each as a part of its own. */
+export function replyOf(dialect: DialectName, said: readonly Said[]): Json {
+  return makers[dialect](said);
+}
+
+const makers: Readonly<Record<DialectName, (said: readonly Said[]) => Json>> = {
+  openai: (said) => {
+    const told = (kind: Said['kind']): string =>
+      said.map((piece) => (piece.kind === kind && 'text' in piece ? piece.text : '')).join('');
+    const calls = said.flatMap((piece, at) =>
+      piece.kind === 'call'
+        ? [{ id: `call_${at}`, type: 'function', function: calledOf(piece) }]
+        : [],
+    );
+    const message = {
+      role: 'assistant',
+      content: told('text'),
+      reasoning_content: told('thought'),
+    };
+    return {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'gpt-4.1',
+      choices: [{ index: 0, message: { ...message, tool_calls: calls }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
+    };
+  },
+  gemini: (said) => ({
+    responseId: 'r1',
+    modelVersion: 'gemini-3-pro',
+    candidates: [
+      { index: 0, content: { role: 'model', parts: said.map(geminiPart) }, finishReason: 'STOP' },
+    ],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 5, totalTokenCount: 12 },
+  }),
+  anthropic: (said) => ({
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-4-5',
+    content: said.map(anthropicBlock),
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 7, output_tokens: 5 },
+  }),
+};
+
+function calledOf({ name, args }: Extract<Said, { kind: 'call' }>): Json {
+  return { name, arguments: JSON.stringify(args) };
+}
+
+function geminiPart(piece: Said): Json {
+  switch (piece.kind) {
+    case 'call':
+      return { functionCall: { name: piece.name, args: piece.args } };
+    case 'media':
+      return { inlineData: { mimeType: 'image/png', data: piece.data } };
+    case 'thought':
+      return { text: piece.text, thought: true };
+    case 'text':
+      return { text: piece.text };
+  }
+}
+
+function anthropicBlock(piece: Said, at: number): Json {
+  switch (piece.kind) {
+    case 'call':
+      return { type: 'tool_use', id: `toolu_${at}`, name: piece.name, input: piece.args };
+    case 'thought':
+      return { type: 'thinking', thinking: piece.text, signature: '' };
+    case 'text':
+      return { type: 'text', text: piece.text };
+    case 'media':
+      return { type: 'image', source: { type: 'base64', data: piece.data } };
+  }
+}
+
+/** Text that gets lost where somebody trims, joins, splits lines or counts units wrongly. */
+const awkward: readonly string[] = [
+  '\n',
+  '  ',
+  '\t \r\n',
+  'a\u2028b\u2029c',
+  '😀',
+  '\ud83d',
+  '\ude00',
+  '\u0000\u001f\u007f',
+  '\ufeffbom',
+  'data: [DONE]\n\n',
+  '\r\n\r\ndata: {"error":{}}',
+  '"\\"</script>',
+  'é'.normalize('NFD'),
+  'trailing ',
+  '[',
+  '{"choices":[]}',
+];
+
+const kinds = ['text', 'text', 'text', 'thought', 'call'] as const;
+
+/** A row of awkward pieces, the same for the same seed. */
+export function awkwardPieces(seed: number): readonly Said[] {
+  const draw = drawn(seed);
+  return Array.from({ length: 2 + draw(9) }, (): Said => {
+    const kind = kinds[draw(kinds.length)] ?? 'text';
+    const text = awkward[draw(awkward.length)] ?? '';
+    if (kind !== 'call') return { kind, text };
+    return { kind, name: 'get_weather', args: { text, [`k${text.length}`]: [1, null, { text }] } };
+  });
+}

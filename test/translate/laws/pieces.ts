@@ -1,0 +1,23 @@
+/** Joins the pieces of a choice, as every reader of the laws does. */
+import type { Said } from './oracle.ts';
+import { isRecord, parsed } from './tree.ts';
+
+/** Empty text gone, and text next to text of its kind joined. */
+export function joined(said: readonly Said[]): readonly Said[] {
+  const pieces: Said[] = [];
+  for (const piece of said) {
+    const last = pieces.at(-1);
+    const isText = piece.kind === 'text' || piece.kind === 'thought';
+    if (isText && piece.text === '') continue;
+    if (!isText || last?.kind !== piece.kind) pieces.push(piece);
+    else pieces[pieces.length - 1] = { ...piece, text: last.text + piece.text };
+  }
+  return pieces;
+}
+
+/** The arguments of a call as the object that they are, or that holds their text. */
+export function argumentsOf(json: string): unknown {
+  if (json.trim() === '') return {};
+  const value = parsed(json);
+  return isRecord(value) ? value : { _raw: json };
+}

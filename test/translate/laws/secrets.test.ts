@@ -1,0 +1,158 @@
+/** §11 law 13: nothing of the upstream’s account, and no foreign signature, reaches a caller. */
+import { describe, expect, it } from 'vitest';
+import { type Answer, upstreamHost, upstreamSecret } from '../../support/call-gateway.ts';
+import { answered, type Protocol } from './caller-side.ts';
+import {
+  asking,
+  document,
+  eventStream,
+  exchanged,
+  goodStreams,
+  type Layout,
+  pairs,
+  recordings,
+  rows,
+  streamLayouts,
+  streamOf,
+  wholes,
+} from './exchange.ts';
+import { documentsOf, eventsOf, framed, oracles } from './oracle.ts';
+import { drawn, isRecord, type Json, record, strings } from './tree.ts';
+
+const refused = recordings.filter(({ status }) => status !== 200);
+const googles = recordings.filter(({ name }) => /^(?:gemini\/|.*\/google-)/.test(name));
+const address = `https://${upstreamHost}/v1/models`;
+const leak = `Key ${upstreamSecret} at ${address} was refused by ${upstreamHost}.`;
+
+describe('a refusal that names the account', () => {
+  it.each(rows(refused))('shows nothing of it, to %s: %s', async (protocol, _name, recorded) => {
+    const told = JSON.stringify(leaking(JSON.parse(recorded.text)));
+    for (const status of [recorded.status, 400, 401, 404, 429, 500, 503]) {
+      for (const layout of ['json', ...streamLayouts[protocol]] as const) {
+        const played = { ...document(told), status };
+        const { answer } = await exchanged(recorded.dialect, asking(protocol, layout), played);
+
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expectSilent(answer);
+      }
+    }
+  });
+});
+
+describe.each(pairs)('an error amid a stream from $dialect to $protocol', ({
+  protocol,
+  dialect,
+}) => {
+  const [recorded] = goodStreams.filter((one) => one.dialect === dialect);
+  const first = eventsOf(recorded?.text ?? '')
+    .slice(0, 2)
+    .join('');
+  const error = { type: 'error', error: { type: 'api_error', code: 500, message: leak } };
+  const tails = [
+    framed(dialect, [error]).join(''),
+    `data: ${JSON.stringify({ error: leak })}\n\n`,
+    JSON.stringify([{ error: { code: 503, message: leak, status: leak } }]),
+    `${leak}\n\n`,
+    `event: error\ndata: ${leak}\n\n`,
+  ];
+
+  it.each(
+    tails.map((tail, at) => [at, tail] as const),
+  )('shows nothing of it, form %i', async (_, tail) => {
+    for (const layout of streamLayouts[protocol]) {
+      for (const chunks of [[first, tail], [tail], [first + tail]]) {
+        const asked = asking(protocol, layout);
+        const { answer } = await exchanged(dialect, asked, eventStream(...chunks));
+
+        expect(answer.text).toContain('"error":');
+        expectSilent(answer);
+      }
+    }
+  });
+});
+
+describe('a signature', () => {
+  const signed = wholes.filter(({ text }) => signaturesIn(JSON.parse(text)).length > 0);
+
+  it.each(rows(signed))('stands only where it is tagged, to %s: %s', async (...row) => {
+    const [protocol, , { dialect, text }] = row;
+    const whole = record(JSON.parse(text));
+
+    for (const layout of ['json', ...streamLayouts[protocol]] as const) {
+      const pieces = oracles[dialect].stream(whole, drawn(5));
+      const played = layout === 'json' ? document(text) : streamOf(dialect, pieces);
+      const { answer } = await exchanged(dialect, asking(protocol, layout), played);
+
+      expectTagged(protocol, layout, answer, signaturesIn(whole));
+      expectSilent(answer);
+    }
+  });
+
+  it.each(rows(goodStreams))('of a stream is tagged too, to %s: %s', async (...row) => {
+    const [protocol, , { dialect, text, bytes }] = row;
+    const made = documentsOf(text).flatMap((one) => signaturesIn(record(one)));
+
+    for (const layout of streamLayouts[protocol]) {
+      const asked = asking(protocol, layout);
+      const { answer } = await exchanged(dialect, asked, eventStream(bytes));
+
+      expectTagged(protocol, layout, answer, made);
+      expectSilent(answer);
+    }
+  });
+});
+
+/** Where a caller of each protocol finds what is not his to read. */
+const tagged: Readonly<Record<Protocol, RegExp>> = {
+  chat: /\.extra_content\.google\.thought_signature$|\.reasoning_details\[\]\.(?:signature|data)$/,
+  native: /\.thoughtSignature$/,
+};
+
+function expectTagged(
+  protocol: Protocol,
+  layout: Layout,
+  answer: Answer,
+  made: readonly string[],
+): void {
+  expect(answer.status).toBe(200);
+  for (const one of answered(answer.text, layout !== 'json')) {
+    for (const [path, value] of strings(one)) {
+      const shown = made.filter((signature) => value.includes(signature));
+      if (shown.length > 0) expect(path).toMatch(tagged[protocol]);
+      // What others than Google made is sealed, and says whose it is.
+      if (protocol === 'native' && tagged.native.test(path) && !isGoogles(value, made)) {
+        expect(Buffer.from(value, 'base64').toString()).toMatch(/^gw1:(?:anthropic|openai):/);
+      }
+    }
+  }
+}
+
+/** Google's compatible endpoint signs what it sends, which its own clients may well have. */
+function isGoogles(value: string, made: readonly string[]): boolean {
+  return googles.some((recorded) => recorded.text.includes(value)) && made.includes(value);
+}
+
+/** Headers count as well. */
+function expectSilent({ text, headers }: Answer): void {
+  for (const said of [text, JSON.stringify(headers)]) {
+    expect(said).not.toContain(upstreamSecret);
+    expect(said).not.toContain(upstreamHost);
+    expect(said).not.toContain('gpu7');
+  }
+}
+
+/** Every string of the document says too much. */
+function leaking(value: unknown): unknown {
+  if (typeof value === 'string') return leak;
+  if (Array.isArray(value)) return value.map(leaking);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, leaking(one)]));
+}
+
+function signaturesIn(whole: Json): readonly string[] {
+  return strings(whole)
+    .filter(([path]) => /(?:thoughtSignature|signature|thought_signature|\.data)$/.test(path))
+    .filter(([path]) => !/inlineData|audio/.test(path))
+    .map(([, data]) => data)
+    .filter((data) => data !== '');
+}

@@ -1,0 +1,145 @@
+/** §11 laws 4, 5 and 8: every character in its order, and one end behind it. */
+import { describe, expect, it } from 'vitest';
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import { answered, gotten, type Protocol } from './caller-side.ts';
+import {
+  document,
+  eventStream,
+  goodStreams,
+  type Pair,
+  pairs,
+  rows,
+  streamLayouts,
+  streamOf,
+  translated,
+  wholes,
+} from './exchange.ts';
+import { awkwardPieces, replyOf } from './made.ts';
+import { oracles, type Said } from './oracle.ts';
+import { joined } from './pieces.ts';
+import { count, drawn, isRecord, type Json, list, record, text } from './tree.ts';
+
+describe('a translated stream is well-formed', () => {
+  it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, { dialect, bytes }) => {
+    for (const layout of streamLayouts[protocol]) {
+      const { answer } = await translated({ protocol, dialect }, layout, eventStream(bytes));
+
+      if (answer.status === 200) expectShape(protocol, answer.text);
+    }
+  });
+
+  it.each(rows(wholes))('to %s, streamed: %s', async (protocol, _name, { dialect, text: body }) => {
+    const whole = record(JSON.parse(body));
+    const played = streamOf(dialect, oracles[dialect].stream(whole, drawn(7)));
+
+    for (const layout of streamLayouts[protocol]) {
+      const { answer } = await translated({ protocol, dialect }, layout, played);
+
+      const isWhole = answer.status === 200 && !/"error":\{/.test(answer.text);
+      if (isWhole) expectShape(protocol, answer.text);
+    }
+  });
+});
+
+describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
+  const seeds = Array.from({ length: 60 }, (_, seed) => seed);
+
+  it('arrives to the character, in its order, whole and streamed', async () => {
+    for (const seed of seeds) {
+      const pieces = awkwardPieces(seed);
+      const whole = replyOf(pair.dialect, pieces);
+      const told = oracles[pair.dialect].reply(whole).choices[0]?.said ?? [];
+
+      const plain = await translated(pair, 'json', document(JSON.stringify(whole)));
+
+      expect(gotten(pair.protocol, plain.whole).choices[0]?.said).toEqual(inOrder(pair, told));
+      for (const layout of streamLayouts[pair.protocol]) {
+        const played = streamOf(pair.dialect, piecewise(pair.dialect, whole, seed));
+        const streamed = await translated(pair, layout, played);
+
+        const got = gotten(pair.protocol, streamed.whole).choices[0]?.said;
+        expect(got).toEqual(inOrder(pair, told));
+        if (pair.protocol === 'chat') expect(deltasSaid(streamed.answer.text)).toEqual(told);
+      }
+    }
+  });
+});
+
+/** A whole message has no order between its members; a stream of deltas has. */
+function inOrder({ protocol }: Pair, told: readonly Said[]): readonly Said[] {
+  if (protocol === 'native') return told;
+  const order = ['thought', 'text', 'media', 'call'];
+  return joined(order.flatMap((kind) => told.filter((one) => one.kind === kind)));
+}
+
+function piecewise(dialect: DialectName, whole: Json, seed: number): readonly Json[] {
+  return oracles[dialect].stream(whole, drawn(seed));
+}
+
+/** What the deltas of a chat stream say, one after the other. */
+function deltasSaid(body: string): readonly Said[] {
+  const said: Said[] = [];
+  const calls: string[] = [];
+  for (const { choices } of answered(body, true)) {
+    const delta = record(record(list(choices)[0]).delta);
+    said.push({ kind: 'thought', text: text(delta.reasoning_content) });
+    said.push({ kind: 'text', text: text(delta.content) });
+    for (const fragment of list(delta.tool_calls).map(record)) {
+      const { name, arguments: json } = record(fragment.function);
+      const at = count(fragment.index);
+      if (name !== undefined) said.push({ kind: 'call', name: text(name), args: at });
+      calls[at] = `${calls[at] ?? ''}${text(json)}`;
+    }
+  }
+  return joined(said).map((piece) =>
+    piece.kind === 'call' ? { ...piece, args: JSON.parse(calls[Number(piece.args)] ?? '') } : piece,
+  );
+}
+
+function expectShape(protocol: Protocol, body: string): void {
+  const documents = answered(body, true);
+  if (protocol === 'native') return expectNative(documents);
+  expect(body.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
+  expect(body.endsWith('data: [DONE]\n\n')).toBe(true);
+  expectChat(documents);
+}
+
+function expectChat(chunks: readonly Json[]): void {
+  const ids = new Set(chunks.map(({ id, created, model }) => `${id} ${created} ${model}`));
+  expect(ids.size).toBe(1);
+  const figures = chunks.findIndex(({ choices }) => list(choices).length === 0);
+  if (figures !== -1) expect(figures).toBe(chunks.length - 1);
+  const told = chunks.flatMap(({ choices }) => list(choices).map(record));
+  for (const index of new Set(told.map((choice) => choice.index))) {
+    expectChoice(told.filter((choice) => choice.index === index));
+  }
+}
+
+/** The role first, one finish at the end, and calls counted from 0. */
+function expectChoice(told: readonly Json[]): void {
+  expect(record(told[0]?.delta).role).toBe('assistant');
+  expect(told.findIndex(({ finish_reason }) => finish_reason !== null)).toBe(told.length - 1);
+  expect(told.at(-1)?.delta).toEqual({});
+  const fragments = told.flatMap(({ delta }) => list(record(delta).tool_calls).map(record));
+  const begun = fragments.filter(({ id }) => id !== undefined);
+  expect(begun.map(({ index }) => index)).toEqual(begun.map((_, position) => position));
+  expect(begun.every(({ function: called }) => text(record(called).name) !== '')).toBe(true);
+  const seen = new Set(begun.map(({ index }) => index));
+  expect(fragments.every(({ index }) => seen.has(index))).toBe(true);
+  if (told.at(-1)?.finish_reason === 'tool_calls') expect(begun.length).toBeGreaterThan(0);
+}
+
+function expectNative(documents: readonly Json[]): void {
+  const versions = new Set(
+    documents.map(({ responseId, modelVersion }) => `${responseId} ${modelVersion}`),
+  );
+  expect(versions.size).toBe(1);
+  const told = documents.flatMap(({ candidates }) => list(candidates).map(record));
+  for (const index of new Set(told.map((candidate) => candidate.index))) {
+    const own = told.filter((candidate) => candidate.index === index);
+    expect(own.findIndex(({ finishReason }) => finishReason !== undefined)).toBe(own.length - 1);
+    const parts = own.flatMap(({ content }) => list(record(content).parts).map(record));
+    const calls = parts.map(({ functionCall }) => functionCall).filter(isRecord);
+    expect(calls.every(({ name, args }) => text(name) !== '' && isRecord(args))).toBe(true);
+  }
+}

@@ -1,0 +1,80 @@
+/** Reads JSON that may be anything, and draws numbers that are the same in every run. */
+
+/** An object of a document. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The value as an object, or an empty one. */
+export function record(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
+/** Whether the value is an object: neither a list nor null. */
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value as a list, or an empty one. */
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value as text, or none. */
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as a count, or none. */
+export function count(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+/** The document, or undefined where the text is none. */
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object without some of its members. */
+export function without(value: Json, ...names: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+/** The object without the members that say nothing. */
+export function said(value: Json): Json {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, one]) => one !== undefined && one !== null),
+  );
+}
+
+/** Every string that stands anywhere in the value, with the path of members that leads to it. */
+export function strings(value: unknown, path = ''): readonly (readonly [string, string])[] {
+  if (typeof value === 'string') return [[path, value]];
+  if (Array.isArray(value)) return value.flatMap((one) => strings(one, `${path}[]`));
+  return Object.entries(record(value)).flatMap(([name, one]) => strings(one, `${path}.${name}`));
+}
+
+/** Whole numbers from 0 up to a bound, always in the same order for the same seed (mulberry32). */
+export function drawn(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** The text in pieces of 1 to 9 characters; no pair of surrogates is torn, which no JSON may be. */
+export function torn(whole: string, draw: (below: number) => number): readonly string[] {
+  const characters = [...whole];
+  const pieces: string[] = [];
+  for (let at = 0; at < characters.length; ) {
+    const length = 1 + draw(9);
+    pieces.push(characters.slice(at, at + length).join(''));
+    at += length;
+  }
+  return pieces;
+}

@@ -1,0 +1,127 @@
+/** §11 law 11: a stream that lacks its end never looks as if it had one. */
+import { describe, expect, it } from 'vitest';
+import { brokenStream } from '../../relay/streams.ts';
+import { answered, type Protocol } from './caller-side.ts';
+import {
+  asking,
+  eventStream,
+  exchanged,
+  isLast,
+  type Layout,
+  type Outcome,
+  rows,
+  streamOf,
+  streams,
+  wholes,
+} from './exchange.ts';
+import { dataOf, eventsOf, framed, oracles } from './oracle.ts';
+import { drawn, type Json, parsed, record } from './tree.ts';
+
+/** What both protocols say of an upstream that broke off, each in its words. */
+const errors = {
+  chat: {
+    message: 'The upstream failed to answer this request. Retry later.',
+    type: 'server_error',
+    param: null,
+    code: 'upstream_failed',
+  },
+  native: {
+    code: 502,
+    message: 'The upstream failed to answer this request. Retry later.',
+    status: 'UNAVAILABLE',
+  },
+} as const;
+
+describe('a recorded stream without its end', () => {
+  it.each(rows(streams))('to %s: %s', async (protocol, _name, { dialect, text }) => {
+    const events = eventsOf(text);
+    const end = events.findIndex((event) => isLast(parsed(dataOf(event))));
+    const boundaries = Array.from({ length: end === -1 ? events.length : end + 1 }, (_, at) => at);
+
+    for (const at of boundaries) {
+      const endings = at < 20 ? (['end', 'reset'] as const) : (['end'] as const);
+      for (const ending of endings) {
+        const kept = events.slice(0, at);
+        const chunks = [...kept.slice(0, 1), kept.slice(1).join('')].filter(Boolean);
+        const played = { ...eventStream(...chunks), ending };
+        const outcome = await exchanged(dialect, asking(protocol, 'sse'), played);
+        expectBroken(protocol, 'sse', outcome);
+      }
+    }
+  });
+});
+
+describe('a recorded whole reply, streamed without its end', () => {
+  it.each(rows(wholes))('to %s: %s', async (protocol, _name, { dialect, text }) => {
+    const documents = oracles[dialect].stream(record(JSON.parse(text)), drawn(3));
+    const end = documents.findIndex(isLast);
+    const draw = drawn(documents.length);
+    // A few of the boundaries stand for all: these streams are long and of one kind.
+    const boundaries = [0, 1, end, ...Array.from({ length: 3 }, () => draw(end + 1))];
+
+    for (const at of boundaries.filter((one) => one <= end)) {
+      const played = eventStream(framed(dialect, documents.slice(0, at)).filter(notDone).join(''));
+      const outcome = await exchanged(dialect, asking(protocol, 'sse'), played);
+      expectBroken(protocol, 'sse', outcome);
+    }
+  });
+});
+
+describe('an array without its end', () => {
+  it.each(
+    rows(streams).filter(([protocol]) => protocol === 'native'),
+  )('is closed behind an error, to %s: %s', async (protocol, _name, { dialect, text }) => {
+    const events = eventsOf(text);
+    const end = events.findIndex((event) => isLast(parsed(dataOf(event))));
+
+    for (const at of [1, end >> 1, end].filter((one) => one <= end)) {
+      const played = eventStream(...events.slice(0, at));
+      const outcome = await exchanged(dialect, asking(protocol, 'json_array'), played);
+
+      expectBroken(protocol, 'json_array', outcome);
+    }
+  });
+});
+
+describe('a stream that is whole', () => {
+  it.each(rows(wholes))('is no error without its terminator, to %s: %s', async (...row) => {
+    const [protocol, , { dialect, text }] = row;
+    const whole = record(JSON.parse(text));
+    const documents = oracles[dialect].stream(whole, drawn(3)).filter(isNoTerminator);
+    if (oracles[dialect].reply(whole).useless === true || !documents.some(isLast)) return;
+
+    const played = streamOf(dialect, documents);
+    const { answer, gateway } = await exchanged(dialect, asking(protocol, 'sse'), played);
+
+    expect(answer.text).not.toContain('"error":{');
+    expect(gateway.records[0]?.outcome).toBe('complete');
+  });
+});
+
+function isNoTerminator({ type }: Json): boolean {
+  return type !== 'message_stop';
+}
+
+function notDone(event: string): boolean {
+  return event !== 'data: [DONE]\n\n';
+}
+
+/** A status where nothing had come, else the exact form that the protocol demands. */
+function expectBroken(protocol: Protocol, layout: Layout, { answer, gateway }: Outcome): void {
+  expect(answer.cut).toBe(false);
+  expect(gateway.records[0]?.outcome).not.toBe('complete');
+  expect(answer.text).not.toContain('[DONE]');
+  if (answer.status !== 200) {
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text)).toEqual({ error: errors[protocol] });
+    return;
+  }
+  if (layout === 'json_array') {
+    expect(answered(answer.text, true).at(-1)).toEqual({ error: errors[protocol] });
+    return;
+  }
+  const broken = brokenStream(protocol, answer);
+  expect(broken?.error).toEqual(errors[protocol]);
+  expect(broken?.before).not.toContain('finishReason');
+  expect(broken?.before).not.toMatch(/"finish_reason":"/);
+}

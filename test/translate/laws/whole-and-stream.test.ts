@@ -1,0 +1,172 @@
+/** §11 laws 2, 4, 5, 8 and 9: a reply says the same whole and streamed, and all that it said. */
+import { describe, expect, it } from 'vitest';
+import { type Got, gotten, type Protocol } from './caller-side.ts';
+import {
+  document,
+  eventStream,
+  goodStreams,
+  type Pair,
+  type Recorded,
+  rows,
+  streamLayouts,
+  streamOf,
+  type Translated,
+  translated,
+  wholes,
+} from './exchange.ts';
+import { type Choice, documentsOf, oracles, type Reply, type Said } from './oracle.ts';
+import { joined } from './pieces.ts';
+import { drawn, type Json, record } from './tree.ts';
+
+/** One recording has no finish: whole it passes, but a stream without one has broken off. */
+const endedWholes = wholes.filter(({ name }) => name !== 'gemini/f-missing-safety');
+
+describe('a recorded stream says the same whole', () => {
+  it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, recorded) => {
+    const { dialect, bytes, text } = recorded;
+    const whole = oracles[dialect].whole(documentsOf(text).map(record));
+
+    const plain = await translated({ protocol, dialect }, 'json', wholeOf(whole));
+
+    for (const layout of streamLayouts[protocol]) {
+      const streamed = await translated({ protocol, dialect }, layout, eventStream(bytes));
+      expectSame(streamed, plain);
+      expectTrue({ protocol, dialect }, streamed, oracles[dialect].reply(whole));
+    }
+    expectTrue({ protocol, dialect }, plain, oracles[dialect].reply(whole));
+  });
+});
+
+describe('a recorded whole reply says the same streamed', () => {
+  it.each(rows(endedWholes))('to %s: %s', async (protocol, _name, recorded) => {
+    const { dialect, bytes } = recorded;
+    const whole = readWhole(recorded);
+    const pieces = oracles[dialect].stream(whole, drawn(bytes.length));
+
+    const plain = await translated({ protocol, dialect }, 'json', document(bytes));
+
+    for (const layout of streamLayouts[protocol]) {
+      const played = streamOf(dialect, pieces);
+      const streamed = await translated({ protocol, dialect }, layout, played);
+      expectSame(streamed, plain);
+      expectTrue({ protocol, dialect }, streamed, oracles[dialect].reply(whole));
+    }
+    expectTrue({ protocol, dialect }, plain, oracles[dialect].reply(whole));
+  });
+});
+
+describe('the oracle', () => {
+  it.each(
+    wholes.map((one) => [one.name, one] as const),
+  )('makes of %s a stream that amounts to it', (_name, recorded) => {
+    const oracle = oracles[recorded.dialect];
+    const whole = readWhole(recorded);
+
+    const again = oracle.whole(oracle.stream(whole, drawn(1)));
+
+    expect(flat(oracle.reply(again))).toEqual(flat(oracle.reply(whole)));
+  });
+});
+
+function readWhole({ text }: Recorded): Json {
+  return record(JSON.parse(text));
+}
+
+function wholeOf(reply: Json): ReturnType<typeof document> {
+  return document(JSON.stringify(reply));
+}
+
+/** Law 2; a failure has to be the same failure. */
+function expectSame(streamed: Translated, whole: Translated): void {
+  expect(streamed.answer.status).toBe(whole.answer.status);
+  expect(streamed.plain).toEqual(whole.plain);
+  expect(streamed.usage).toEqual(whole.usage);
+}
+
+/** Laws 4, 5, 8 and 9. */
+function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, reply: Reply): void {
+  if (reply.useless === true) {
+    expect(answer.status).toBe(502);
+    return;
+  }
+  expect(answer.status).toBe(200);
+  const got = gotten(protocol, whole);
+  expect(flatGot(got)).toEqual(expected(protocol, reply));
+  for (const { callIds } of got.choices) expectIds(callIds);
+  expectFigures(protocol, whole);
+  if (reply.figures === undefined) return;
+  expect(got.figures).toEqual(reply.figures);
+  const { input, cached, output } = reply.figures;
+  expect(usage).toEqual({
+    inputTokens: input,
+    cachedInputTokens: cached,
+    outputTokens: output,
+    images: 0,
+  });
+}
+
+function expectIds(ids: readonly string[]): void {
+  expect(ids.every((id) => id !== '')).toBe(true);
+  expect(new Set(ids).size).toBe(ids.length);
+}
+
+/** The sums that a protocol promises. */
+function expectFigures(protocol: Protocol, whole: Json): void {
+  if (protocol === 'chat' && whole.usage !== undefined) {
+    const { prompt_tokens, completion_tokens, total_tokens } = record(whole.usage);
+    expect(Number(prompt_tokens) + Number(completion_tokens)).toBe(total_tokens);
+  }
+  if (protocol === 'native' && whole.usageMetadata !== undefined) {
+    const usage = record(whole.usageMetadata);
+    const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount = 0 } = usage;
+    const sum = Number(promptTokenCount) + Number(candidatesTokenCount);
+    expect(sum + Number(thoughtsTokenCount)).toBe(usage.totalTokenCount);
+  }
+}
+
+const words: Readonly<Record<Protocol, Readonly<Record<Choice['finish'], string>>>> = {
+  chat: {
+    stop: 'stop',
+    tool_calls: 'tool_calls',
+    length: 'length',
+    content_filter: 'content_filter',
+    other: 'stop',
+  },
+  native: {
+    stop: 'STOP',
+    tool_calls: 'STOP',
+    length: 'MAX_TOKENS',
+    content_filter: 'SAFETY',
+    other: 'OTHER',
+  },
+};
+
+/** A blocked prompt is one choice without content for chat, and none for native. */
+function expected(protocol: Protocol, { choices }: Reply): unknown {
+  const blocked: Choice = { index: 0, said: [], finish: 'content_filter' };
+  const told = choices.length === 0 && protocol === 'chat' ? [blocked] : choices;
+  return told.map(({ index, said, finish }) => ({
+    index,
+    ...(protocol === 'chat' ? bySort(said) : { said }),
+    finish: words[protocol][finish],
+  }));
+}
+
+function flatGot({ choices }: Got): unknown {
+  return choices.map(({ index, said, finish }) => ({ index, said, finish }));
+}
+
+function bySort(said: readonly Said[]): { readonly said: readonly Said[] } {
+  return {
+    said: joined(
+      ['thought', 'text', 'media', 'call'].flatMap((kind) =>
+        said.filter((one) => one.kind === kind),
+      ),
+    ),
+  };
+}
+
+function flat({ choices, figures }: Reply): unknown {
+  const sorted = choices.map(({ index, said, finish }) => ({ index, finish, ...bySort(said) }));
+  return { choices: sorted, figures };
+}

@@ -1,0 +1,70 @@
+/** Sends one request of a cell through a gateway, in-process, and shows both of its sides. */
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../../src/json.ts';
+import {
+  type Answer,
+  chat,
+  native,
+  type TestSetup,
+  testGateway,
+} from '../../support/call-gateway.ts';
+import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+import { type Column, isRelay, models } from './columns.ts';
+
+/** A request and what became of it. */
+export interface Called {
+  /** What the caller sent. */
+  readonly sent: string;
+  /** What the upstream was sent, where the call came that far. */
+  readonly upstream: JsonValue | undefined;
+  /** Whether it is the caller's bytes. */
+  readonly isUntouched: boolean;
+  readonly answer: Answer;
+  /** The names in `x-tollgate-dropped`. */
+  readonly dropped: readonly string[];
+}
+
+/** Calls as a caller of the column does; `body` needs no more than what it is about. */
+export async function called(
+  column: Column,
+  streamed: boolean,
+  body: JsonObject,
+  reply: Played,
+  setup: Pick<TestSetup, 'channel' | 'model'> = {},
+): Promise<Called> {
+  const { dialect, protocol } = column;
+  const upstream = playedUpstream(reply);
+  const upstreamModel = isRelay(column) ? 'm' : models[dialect];
+  const channel = { dialect, upstreamModel, ...setup.channel };
+  const gateway = testGateway({ upstream, channel, model: setup.model ?? {} });
+  const sent = JSON.stringify(protocol === 'chat' ? chatBody(body, streamed) : nativeBody(body));
+  const asked = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);
+  const answer = await gateway.call(asked);
+  const [request] = upstream.requests;
+  const bytes =
+    request === undefined ? '' : Buffer.concat(request.body.map(Buffer.from)).toString();
+  const dropped = answer.headers['x-tollgate-dropped'] ?? '';
+  return {
+    sent,
+    upstream: parseJson(bytes),
+    isUntouched: bytes === sent,
+    answer,
+    dropped: dropped === '' ? [] : dropped.split(','),
+  };
+}
+
+function chatBody(body: JsonObject, stream: boolean): JsonObject {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const usage = stream ? { stream_options: { include_usage: true } } : {};
+  return { model: 'm', messages, ...body, stream, ...usage };
+}
+
+function nativeBody(body: JsonObject): JsonObject {
+  return { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], ...body };
+}
+
+/** The error of an answer in either dialect. */
+export function errorOf(answer: Answer): JsonObject | undefined {
+  const document = parseJson(answer.text);
+  const error = isJsonObject(document) ? document.error : undefined;
+  return isJsonObject(error) ? error : undefined;
+}

@@ -1,0 +1,175 @@
+/** What a caller makes of an answer, whichever protocol it speaks and whether it was a stream. */
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../../src/json.ts';
+import type { Answer } from '../../support/call-gateway.ts';
+import type { Protocol } from './columns.ts';
+import { objects, pick, textAt } from './json.ts';
+
+/** The answer in words that both protocols share. */
+export interface Heard {
+  readonly status: number;
+  readonly text: string;
+  readonly thoughts: string;
+  readonly calls: readonly HeardCall[];
+  /** Base64, of images. */
+  readonly images: readonly string[];
+  /** In the protocol's own word. */
+  readonly finish: string;
+  readonly refusal: string;
+  /** Why the prompt was blocked, in native answers. */
+  readonly blocked: string;
+  readonly tokens: readonly string[];
+  readonly sources: number;
+  /** Input, of it cached, output with reasoning, of it reasoning. */
+  readonly usage: readonly (JsonValue | undefined)[];
+  readonly error: JsonObject | undefined;
+  /** What a caller puts into the history of its next request. */
+  readonly said: JsonObject;
+}
+
+/** A call, as a caller hears it. */
+export interface HeardCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonValue | undefined;
+}
+
+/** Reads an answer as a caller does. */
+export function heard(protocol: Protocol, streamed: boolean, answer: Answer): Heard {
+  const documents = streamed ? eventsIn(answer.text) : [parseJson(answer.text) ?? null];
+  const read = protocol === 'chat' ? heardChat : heardNative;
+  const error = documents.map((document) => member(document, 'error')).find(isJsonObject);
+  return { ...read(documents), status: answer.status, error };
+}
+
+function eventsIn(text: string): readonly JsonValue[] {
+  const whole = parseJson(text);
+  if (whole !== undefined) return [whole];
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => parseJson(line.slice('data: '.length)) ?? null);
+}
+
+type Read = Omit<Heard, 'status' | 'error'>;
+
+function heardChat(documents: readonly JsonValue[]): Read {
+  const choices = documents.flatMap((document) => objects(member(document, 'choices')).slice(0, 1));
+  const messages = choices.map((one) => member(one, 'message') ?? member(one, 'delta') ?? null);
+  const said = joined(messages);
+  const usage = documents.map((one) => member(one, 'usage')).findLast(isJsonObject);
+  return {
+    text: textAt(said, 'content'),
+    thoughts: textAt(said, 'reasoning_content'),
+    calls: objects(member(said, 'tool_calls')).map((call) => ({
+      id: textAt(call, 'id'),
+      name: textAt(call, 'function', 'name'),
+      args: parseJson(textAt(call, 'function', 'arguments')),
+    })),
+    images: objects(member(said, 'images')).map((image) =>
+      textAt(image, 'image_url', 'url').replace(/^.*base64,/, ''),
+    ),
+    finish: lastText(choices, 'finish_reason'),
+    refusal: textAt(said, 'refusal'),
+    blocked: '',
+    tokens: choices.flatMap((one) =>
+      objects(pick(one, 'logprobs', 'content')).map((token) => textAt(token, 'token')),
+    ),
+    sources: objects(member(said, 'annotations')).length,
+    usage: [
+      member(usage, 'prompt_tokens'),
+      pick(usage, 'prompt_tokens_details', 'cached_tokens'),
+      member(usage, 'completion_tokens'),
+      pick(usage, 'completion_tokens_details', 'reasoning_tokens'),
+    ],
+    said,
+  };
+}
+
+/** A message put together from its deltas, as OpenAI's SDKs do. */
+function joined(messages: readonly JsonValue[]): JsonObject {
+  const whole = new Map<string, JsonValue>();
+  for (const [name, value] of messages.filter(isJsonObject).flatMap(Object.entries)) {
+    if (name === 'tool_calls') whole.set(name, withCalls(items(whole.get(name)), objects(value)));
+    else whole.set(name, extended(whole.get(name), value, name));
+  }
+  return Object.fromEntries(whole);
+}
+
+function extended(before: JsonValue | undefined, value: JsonValue, name: string): JsonValue {
+  if (Array.isArray(value)) return [...items(before), ...items(value)];
+  const isText = typeof value === 'string' && name !== 'role';
+  return isText && typeof before === 'string' ? before + value : value;
+}
+
+function withCalls(
+  before: readonly JsonValue[],
+  deltas: readonly JsonObject[],
+): readonly JsonValue[] {
+  const calls = [...before];
+  for (const { index, ...delta } of deltas) {
+    const place = typeof index === 'number' ? index : calls.length;
+    const call = calls[place];
+    const text = textAt(call, 'function', 'arguments') + textAt(delta, 'function', 'arguments');
+    const called = {
+      ...objects([member(call, 'function') ?? null])[0],
+      ...objects([member(delta, 'function') ?? null])[0],
+    };
+    const old = isJsonObject(call) ? call : {};
+    calls[place] = { ...old, ...delta, function: { ...called, arguments: text } };
+  }
+  return calls;
+}
+
+function heardNative(documents: readonly JsonValue[]): Read {
+  const candidates = documents.flatMap((one) => objects(member(one, 'candidates')).slice(0, 1));
+  const parts = candidates.flatMap((one) => objects(pick(one, 'content', 'parts')));
+  const texts = (isThought: boolean) =>
+    parts
+      .filter((part) => (member(part, 'thought') === true) === isThought)
+      .map((part) => textAt(part, 'text'))
+      .join('');
+  const usage = documents.map((one) => member(one, 'usageMetadata')).findLast(isJsonObject);
+  const figure = (name: string) => member(usage, name);
+  const thoughts = figure('thoughtsTokenCount');
+  return {
+    text: texts(false),
+    thoughts: texts(true),
+    calls: parts.flatMap((part) => {
+      const call = member(part, 'functionCall');
+      if (call === undefined) return [];
+      return [{ id: textAt(call, 'id'), name: textAt(call, 'name'), args: member(call, 'args') }];
+    }),
+    images: parts.flatMap((part) => textAt(part, 'inlineData', 'data') || []),
+    finish: lastText(candidates, 'finishReason'),
+    refusal: lastText(candidates, 'finishMessage'),
+    blocked: lastText(
+      documents.map((one) => member(one, 'promptFeedback') ?? null),
+      'blockReason',
+    ),
+    tokens: candidates.flatMap((one) =>
+      objects(pick(one, 'logprobsResult', 'chosenCandidates')).map((token) =>
+        textAt(token, 'token'),
+      ),
+    ),
+    sources: candidates.flatMap((one) => objects(pick(one, 'groundingMetadata', 'groundingChunks')))
+      .length,
+    usage: [
+      figure('promptTokenCount'),
+      figure('cachedContentTokenCount'),
+      Number(figure('candidatesTokenCount')) + Number(thoughts ?? 0),
+      thoughts,
+    ],
+    said: { role: 'model', parts },
+  };
+}
+
+function lastText(sources: readonly JsonValue[], name: string): string {
+  return sources.map((source) => textAt(source, name)).findLast((text) => text !== '') ?? '';
+}

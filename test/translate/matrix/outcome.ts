@@ -1,0 +1,94 @@
+/** Decides what became of a feature, by nothing but what went upstream and what came back. */
+import type { JsonObject } from '../../../src/json.ts';
+import { type Called, called, errorOf } from './call.ts';
+import { type Column, isRelay } from './columns.ts';
+import { heard } from './heard.ts';
+import { holds, textAt } from './json.ts';
+import type { ReplyFeature } from './replies.ts';
+import type { RequestFeature } from './request-features.ts';
+import { plainReplies, played } from './upstream-replies.ts';
+
+/** What stands in a cell where a side has no words for the feature. */
+export const none = '—';
+
+/** The cell of a request's feature. */
+export async function requestCell(feature: RequestFeature, column: Column): Promise<string> {
+  const asked = feature[column.protocol];
+  if (asked === undefined) return none;
+  const outcomes = [false, true].map(async (streamed) => {
+    const reply = played(column.dialect, plainReplies[column.dialect], streamed);
+    const came = await called(column, streamed, asked.body, reply);
+    return requestOutcome(feature, column, came);
+  });
+  return cell(await Promise.all(outcomes));
+}
+
+function requestOutcome(feature: RequestFeature, column: Column, came: Called): string {
+  const names = feature[column.protocol]?.names ?? [];
+  const isNamed = (name: string): boolean => names.some((one) => name.startsWith(one));
+  if (came.answer.status !== 200) return refusal(came, names);
+  if (isRelay(column)) return came.isUntouched ? 'relayed' : 'CHANGED';
+  const strange = came.dropped.filter((name) => !isNamed(name));
+  if (strange.length > 0) return `ALSO LISTED ${strange.join()}`;
+  const wanted = feature.carried[column.dialect];
+  const spellings: readonly JsonObject[] =
+    wanted === undefined ? [] : isList(wanted) ? wanted : [wanted];
+  const isCarried = spellings.some((spelling) => holds(came.upstream, spelling));
+  if (came.dropped.length > 0) return isCarried ? 'replaced' : 'left out';
+  return isCarried ? 'carried' : 'LOST';
+}
+
+function isList(wanted: JsonObject | readonly JsonObject[]): wanted is readonly JsonObject[] {
+  return Array.isArray(wanted);
+}
+
+function refusal({ answer }: Called, names: readonly string[]): string {
+  const error = errorOf(answer);
+  const words = `${textAt(error, 'param')} ${textAt(error, 'message')}`;
+  const isNamed = names.some((name) => words.includes(name));
+  if (answer.status !== 400) return `FAILED ${answer.status}`;
+  return isNamed ? 'refused' : 'refused, unnamed';
+}
+
+/** The cell of a reply's feature. */
+export async function replyCell(feature: ReplyFeature, column: Column): Promise<string> {
+  const reply = feature.replies[column.dialect];
+  if (reply === undefined) return none;
+  const { ending = 'whole', statuses } = feature;
+  const status = statuses?.[column.dialect] ?? 200;
+  const outcomes = [false, true]
+    .filter((streamed) => streamed || ending === 'whole')
+    .map(async (streamed) => {
+      const isStream = streamed && status === 200;
+      const sent = { ...played(column.dialect, reply, isStream, ending), status };
+      const came = await called(column, streamed, {}, sent);
+      return replyOutcome(feature, column, came, streamed, sentText(sent.chunks));
+    });
+  return cell(await Promise.all(outcomes));
+}
+
+function sentText(chunks: Iterable<Uint8Array | string> | undefined): string {
+  return [...(chunks ?? [])].join('');
+}
+
+function replyOutcome(
+  feature: ReplyFeature,
+  column: Column,
+  came: Called,
+  streamed: boolean,
+  sent: string,
+): string {
+  const isHeard = feature.isHeard(heard(column.protocol, streamed, came.answer));
+  if (isRelay(column) && isHeard) return came.answer.text === sent ? 'relayed' : 'carried';
+  if (isHeard) return came.dropped.length > 0 ? 'replaced' : 'carried';
+  if (came.dropped.length > 0) return 'left out';
+  // The headers of a stream are gone before it says what it holds.
+  return streamed ? 'unlisted' : 'LOST';
+}
+
+/** Whole and streamed in one word where they agree. */
+export function cell(outcomes: readonly string[]): string {
+  const [whole, streamed] = outcomes;
+  if (streamed === undefined || whole === streamed) return whole ?? none;
+  return `${whole}; streamed: ${streamed}`;
+}

@@ -1,0 +1,28 @@
+/** Writes the matrix as a Markdown table, and finds it where it is published. */
+import { readFileSync } from 'node:fs';
+
+const marks = { begin: '<!-- matrix -->', end: '<!-- /matrix -->' } as const;
+
+/** A row: what it is about, and its cells. */
+export interface Row {
+  readonly title: string;
+  readonly cells: readonly string[];
+}
+
+/** A table with a first column of titles. */
+export function table(corner: string, titles: readonly string[], rows: readonly Row[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [
+    line([corner, ...titles]),
+    line(['---', ...titles.map(() => '---')]),
+    ...rows.map(({ title, cells }) => line([title, ...cells])),
+  ].join('\n');
+}
+
+/** What stands between the marks of a document of the repository. */
+export function published(path: string): string {
+  const text = readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+  const begin = text.indexOf(marks.begin);
+  const end = text.indexOf(marks.end);
+  return begin === -1 || end === -1 ? '' : text.slice(begin + marks.begin.length, end).trim();
+}

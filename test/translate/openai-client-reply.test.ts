@@ -1,0 +1,362 @@
+/** Replies of OpenAI and its like, as recorded, read as events. */
+import { describe, expect, it } from 'vitest';
+import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
+import { items, type JsonValue, member } from '../../src/json.ts';
+import { fixture } from '../support/fixtures.ts';
+import {
+  callsOf,
+  contentRequest,
+  documentsOf,
+  eventsOf,
+  exchange,
+  finishesOf,
+  parsed,
+  recordings,
+  target,
+  textOf,
+  thoughtsOf,
+} from './openai-client-support.ts';
+
+/** What a recording shows as text, found without the codec. */
+function recordedText(body: string, isStreamed: boolean): string {
+  const documents = isStreamed ? documentsOf(body) : [parsed(body)];
+  return documents
+    .flatMap((document) => items(member(document, 'choices')))
+    .map((choice) => member(member(choice, isStreamed ? 'delta' : 'message'), 'content'))
+    .map((content) => (typeof content === 'string' ? content : partsText(content)))
+    .join('');
+}
+
+function partsText(content: JsonValue | undefined): string {
+  return items(content)
+    .map((part) => member(part, 'text'))
+    .filter((part) => typeof part === 'string')
+    .join('');
+}
+
+describe('every recorded reply', () => {
+  it.each(
+    recordings.map((recording) => [recording.name, recording] as const),
+  )('%s keeps its text and its calls, and ends once', (_name, recording) => {
+    const body = Buffer.from(recording.response).toString();
+
+    const events = eventsOf(recording);
+
+    expect(textOf(events)).toBe(recordedText(body, recording.streamed));
+    expect(finishesOf(events)).toHaveLength(1);
+    expect(events.at(-1)?.type).toBe('finish');
+    expect(callsOf(events).length > 0).toBe(/"tool_calls"\s*:\s*\[\s*\{/.test(body));
+    expect(finishesOf(events)[0]?.reason === 'tool_calls').toBe(callsOf(events).length > 0);
+  });
+
+  it.each(
+    recordings.map((recording) => [recording.name, recording] as const),
+  )('%s has figures that add up', (_name, recording) => {
+    const body = Buffer.from(recording.response).toString();
+
+    const figures = eventsOf(recording).flatMap((event) =>
+      event.type === 'usage' ? [event.usage] : [],
+    );
+
+    expect(figures.length > 0).toBe(/"prompt_tokens"\s*:\s*\d/.test(body));
+    for (const usage of figures) {
+      expect(usage.reasoningTokens ?? 0).toBeLessThanOrEqual(usage.outputTokens);
+      expect(usage.cachedInputTokens ?? 0).toBeLessThanOrEqual(usage.inputTokens);
+      expect(body).toMatch(
+        new RegExp(`"total_tokens"\\s*:\\s*${usage.inputTokens + usage.outputTokens}\\b`),
+      );
+    }
+  });
+
+  it('there are enough of them', () => {
+    expect(recordings.length).toBeGreaterThan(40);
+  });
+});
+
+describe('what the events say', () => {
+  it('a reply begins with the id and the model that the upstream gave', () => {
+    const [first] = eventsOf(fixture('openai-chat/tools.1'));
+
+    expect(first).toMatchObject({ type: 'start', model: 'gpt-5-nano-2025-08-07' });
+  });
+
+  it('thoughts come before the text, under either of their names', () => {
+    const zai = eventsOf(fixture('openai-compat/zai-thinking-roundtrip.1'));
+    const openrouter = eventsOf(fixture('openai-compat/openrouter-usage.1'));
+
+    expect(thoughtsOf(zai)).toMatch(/^\nThe user is asking/);
+    expect(zai.findIndex(({ type }) => type === 'reasoning')).toBeLessThan(
+      zai.findIndex(({ type }) => type === 'text'),
+    );
+    expect(thoughtsOf(openrouter)).not.toBe('');
+  });
+
+  it('thoughts told as text and again as details are told once, with their hidden part', () => {
+    const events = eventsOf(fixture('openai-compat/openrouter-reasoning-details.2'));
+
+    expect(thoughtsOf(events).match(/Structuring Voltaire/g)).toHaveLength(1);
+    const hidden = events.flatMap((event) => (event.type === 'reasoning' ? [event.opaque] : []));
+    expect(hidden).toContainEqual(
+      expect.objectContaining({ provider: 'openai', kind: 'encrypted' }),
+    );
+  });
+
+  it("Anthropic's signature on a detail is known for Anthropic's", () => {
+    const events = eventsOf(fixture('openai-compat/snowflake-thinking.1'));
+
+    expect(thoughtsOf(events)).toBe('Let me get the weather for Mexico City.');
+    expect(events.find(({ type }) => type === 'reasoning')).toMatchObject({
+      opaque: { provider: 'anthropic', kind: 'signature', data: expect.stringMatching(/^EvAB/) },
+    });
+  });
+
+  it('thoughts inside a list of parts keep their place before the text', () => {
+    const events = eventsOf(fixture('openai-compat/mistral-reasoning'));
+
+    expect(events.map(({ type }) => type)).toEqual([
+      'start',
+      'reasoning',
+      'text',
+      'usage',
+      'finish',
+    ]);
+    expect(textOf(events)).toBe('2 + 2 = 4');
+  });
+
+  it('a call without an id gets one, and the signature beside it', () => {
+    const events = eventsOf(fixture('openai-compat/google-compat-tool-empty-id.1'));
+
+    expect(callsOf(events)).toMatchObject([
+      {
+        id: expect.stringMatching(/^call_[A-Za-z0-9]{24}$/),
+        name: 'get_current_time',
+        arguments: '{}',
+        opaque: { provider: 'gemini', kind: 'signature' },
+      },
+    ]);
+  });
+
+  it('the arguments are the text that came', () => {
+    const events = eventsOf(fixture('openai-compat/crusoe-tools.1'));
+
+    expect(callsOf(events)[0]).toMatchObject({
+      call: 0,
+      id: 'chatcmpl-tool-bbb91941bf76335c',
+      arguments: '{"city": "Paris"}',
+    });
+  });
+
+  it('parallel calls are numbered without holes and each is ended', () => {
+    const events = eventsOf(fixture('openai-chat/tools-parallel.1'));
+
+    const calls = callsOf(events);
+    expect(calls.map(({ call }) => call)).toEqual(calls.map((_, position) => position));
+    expect(events.filter(({ type }) => type === 'tool_end')).toHaveLength(calls.length);
+  });
+
+  it('an empty finish_reason with calls is an end for calls', () => {
+    const events = eventsOf(fixture('openai-compat/snowflake-thinking.1'));
+
+    expect(finishesOf(events)).toMatchObject([{ choice: 0, reason: 'tool_calls' }]);
+  });
+
+  it('a refusal is one, and its words explain the end', () => {
+    const events = eventsOf(fixture('openai-chat/refusal-json-schema.1'));
+
+    const words = "I'm very sorry, but I can't assist with that request.";
+    expect(events).toContainEqual({ type: 'refusal', choice: 0, text: words });
+    expect(finishesOf(events)).toMatchObject([
+      { reason: 'content_filter', native: 'stop', message: words },
+    ]);
+  });
+
+  it('a choice that the filter emptied is an answer, not a fault', () => {
+    const events = eventsOf(fixture('openai-chat/azure-content-filter-output.1'));
+
+    expect(events.map(({ type }) => type)).toEqual(['start', 'usage', 'finish']);
+    expect(finishesOf(events)).toMatchObject([{ reason: 'content_filter' }]);
+  });
+
+  it('a function that was renamed on the way up has its own name again', () => {
+    const parameters = { type: 'object', properties: {} };
+    const tool = { kind: 'function', name: 'weather.now', parameters, at: 't[0]' } as const;
+    const request = contentRequest({
+      tools: [{ ...tool, description: undefined, strict: undefined }],
+    });
+    const begun = openaiClient.begin(request, target());
+    const declared = member(items(member(parsed(begun.body), 'tools'))[0] ?? null, 'function');
+    const name = member(declared, 'name') ?? null;
+
+    const events = begun.readReply({
+      choices: [
+        {
+          message: { tool_calls: [{ id: 'a', function: { name, arguments: '{}' } }] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
+
+    expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(callsOf(events)).toMatchObject([{ name: 'weather.now' }]);
+  });
+});
+
+describe('replies that are not as they should be', () => {
+  const read = (reply: JsonValue) => exchange().readReply(reply);
+  const choice = (message: JsonValue, finish: JsonValue, index: JsonValue = 0) => ({
+    index,
+    message,
+    finish_reason: finish,
+  });
+
+  it('no choices, no message, or nothing at all is of no use', () => {
+    const empty = { type: 'unusable', reason: 'upstream_empty_response' };
+
+    expect(read({ choices: [] })).toEqual([empty]);
+    expect(read({})).toEqual([empty]);
+    expect(read('no JSON object')).toEqual([empty]);
+    expect(read({ choices: [choice({ content: null }, null)] })).toEqual([empty]);
+    expect(read({ choices: [choice({ content: '' }, 'error')] })).toEqual([empty]);
+  });
+
+  it('an end for calls without a call or a word is of no use', () => {
+    const events = read({ choices: [choice({ tool_calls: [{ id: 'a' }] }, 'tool_calls')] });
+
+    expect(events).toEqual([{ type: 'unusable', reason: 'upstream_unusable_output' }]);
+  });
+
+  it('figures are told even of a reply of no use, for it was billed', () => {
+    const events = read({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } });
+
+    expect(events).toMatchObject([
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 4 } },
+      { type: 'unusable' },
+    ]);
+  });
+
+  it.each([
+    ['stop', 'stop', undefined],
+    ['eos', 'stop', undefined],
+    ['end_turn', 'stop', undefined],
+    ['length', 'length', undefined],
+    ['model_length', 'length', undefined],
+    ['content_filter', 'content_filter', undefined],
+    ['sensitive', 'content_filter', undefined],
+    ['tool_calls', 'stop', undefined],
+    [null, 'stop', undefined],
+    ['', 'stop', undefined],
+    ['insufficient_system_resource', 'other', 'insufficient_system_resource'],
+    ['error', 'other', 'error'],
+  ] as const)('%s behind text is the end %s', (word, reason, native) => {
+    const events = read({ choices: [choice({ content: 'Hi' }, word)] });
+
+    expect(finishesOf(events)).toMatchObject([{ reason }]);
+    expect(finishesOf(events)[0]?.native).toBe(native);
+  });
+
+  it.each([
+    ['stop', 'tool_calls'],
+    [null, 'tool_calls'],
+    ['function_call', 'tool_calls'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+  ] as const)('%s behind a call is the end %s', (word, reason) => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"a":' } };
+
+    const events = read({ choices: [choice({ tool_calls: [call] }, word)] });
+
+    expect(finishesOf(events)).toMatchObject([{ reason }]);
+    expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: '{"a":' }]);
+  });
+
+  it('of several choices the empty one ends without a fault', () => {
+    const events = read({
+      choices: [choice({ content: 'Hi' }, 'stop', 0), choice({ content: '' }, null, 1)],
+    });
+
+    expect(finishesOf(events)).toMatchObject([
+      { choice: 0, reason: 'stop' },
+      { choice: 1, reason: 'other' },
+    ]);
+  });
+
+  it('choices without an index are numbered by their place', () => {
+    const events = read({
+      choices: [choice({ content: 'a' }, 'stop', null), choice({ content: 'b' }, 'stop', 'x')],
+    });
+
+    expect([textOf(events, 0), textOf(events, 1)]).toEqual(['a', 'b']);
+  });
+
+  it('the same id on two calls is replaced on the second', () => {
+    const call = { id: 'a', function: { name: 'f', arguments: '{}' } };
+
+    const [first, second] = callsOf(
+      read({ choices: [choice({ tool_calls: [call, call] }, 'stop')] }),
+    );
+
+    expect(first?.id).toBe('a');
+    expect(second?.id).toMatch(/^call_/);
+  });
+
+  it('arguments that are no text are written as JSON, and the older form of a call is one', () => {
+    const events = read({
+      choices: [
+        choice(
+          {
+            tool_calls: [{ id: 'a', function: { name: 'f', arguments: { b: 1 } } }],
+            function_call: { name: 'g', arguments: '{}' },
+          },
+          'stop',
+        ),
+      ],
+    });
+
+    expect(callsOf(events).map(({ name, arguments: json }) => [name, json])).toEqual([
+      ['f', '{"b":1}'],
+      ['g', '{}'],
+    ]);
+  });
+
+  it('images, sound, sources and probabilities are events of their own', () => {
+    const png = 'iVBORw0KGgo=';
+    const events = read({
+      choices: [
+        {
+          message: {
+            content: 'Look',
+            images: [
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+              { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+            ],
+            audio: { data: 'UklGRg==', transcript: 'Listen' },
+            annotations: [
+              {
+                type: 'url_citation',
+                url_citation: { url: 'https://a', start_index: 0, end_index: 4 },
+              },
+              { type: 'file', file: {} },
+            ],
+          },
+          logprobs: {
+            content: [
+              { token: 'Look', logprob: -0.5, top_logprobs: [{ token: 'See', logprob: -2 }, 7] },
+              { token: 'lost' },
+            ],
+          },
+          finish_reason: 'stop',
+        },
+      ],
+    });
+
+    expect(events).toMatchObject([
+      { type: 'text', text: 'Look' },
+      { type: 'media', mimeType: 'image/png', data: png },
+      { type: 'text', text: 'Listen' },
+      { type: 'media', mimeType: 'audio/wav', data: 'UklGRg==' },
+      { type: 'logprobs', tokens: [{ token: 'Look', top: [{ token: 'See', logprob: -2 }] }] },
+      { type: 'citations', citations: [{ url: 'https://a', title: undefined, start: 0, end: 4 }] },
+      { type: 'finish' },
+    ]);
+  });
+});

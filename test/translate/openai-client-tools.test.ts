@@ -1,0 +1,285 @@
+/** §6.3, §6.6, §6.7 tools and forms of answers, and what the vendors take of all. */
+
+import { describe, expect, it } from 'vitest';
+import type { ContentRequest } from '../../src/canonical/request.ts';
+import { vendorCapabilities } from '../../src/dialects/vendors.ts';
+import { items, type JsonObject, member } from '../../src/json.ts';
+import type { Capabilities } from '../../src/ports/catalog.ts';
+import {
+  askedFor,
+  contentRequest,
+  lostFrom,
+  messagesOf,
+  notPortable,
+  text,
+  tool,
+} from './openai-client-support.ts';
+import { assistant, user } from './plain-request.ts';
+
+const closed: JsonObject = {
+  type: 'object',
+  properties: { a: { type: 'string' } },
+  required: ['a'],
+  additionalProperties: false,
+};
+
+const search = {
+  kind: 'built_in',
+  provider: 'gemini',
+  name: 'googleSearch',
+  value: {},
+  at: 'tools[1].googleSearch',
+} as const;
+
+describe('§6.3 tools', () => {
+  it('a function has a schema even without parameters, and is never called strict unasked', () => {
+    expect(askedFor({ tools: [tool('f', { description: 'Does f.' })] }).tools).toEqual([
+      {
+        type: 'function',
+        function: {
+          name: 'f',
+          description: 'Does f.',
+          parameters: { type: 'object', properties: {} },
+          strict: false,
+        },
+      },
+    ]);
+  });
+
+  it('strict is kept where the schema and the upstream allow it, and its loss is listed', () => {
+    const open = { type: 'object', properties: { a: { type: 'string' } } };
+    const strictIn = (parameters: JsonObject, flags?: Capabilities) =>
+      member(
+        member(
+          items(askedFor({ tools: [tool('f', { parameters, strict: true })] }, flags).tools)[0],
+          'function',
+        ),
+        'strict',
+      );
+
+    expect(strictIn(closed)).toBe(true);
+    expect(strictIn(open)).toBe(false);
+    expect(strictIn(closed, { strictTools: false })).toBeUndefined();
+    expect(lostFrom({ tools: [tool('f', { parameters: open, strict: true })] })).toEqual([
+      tool('f').at,
+    ]);
+    expect(lostFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
+  });
+
+  it('a tool that another provider runs is refused, or left out where the host allows it', () => {
+    const tools = [tool('f'), search];
+
+    expect(() => askedFor({ tools })).toThrowError(notPortable('tools[1].googleSearch'));
+    expect(askedFor({ tools }, { dropBuiltInTools: true }).tools).toHaveLength(1);
+    expect(lostFrom({ tools }, { dropBuiltInTools: true })).toEqual(['tools[1].googleSearch']);
+  });
+
+  const named = (name: string) => ({ type: 'function', function: { name } });
+  const two = [tool('f'), tool('g'), tool('h')];
+
+  it.each([
+    ['auto', [], 'auto'],
+    ['none', [], 'none'],
+    ['none', ['f'], 'none'],
+    ['required', [], 'required'],
+    ['required', ['g'], named('g')],
+    [
+      'required',
+      ['f', 'g'],
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: [named('f'), named('g')] },
+      },
+    ],
+    [
+      'auto',
+      ['f'],
+      { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named('f')] } },
+    ],
+  ] as const)('%s of %j is said as OpenAI says it', (mode, names, expected) => {
+    const asked = askedFor({ tools: two, toolChoice: { mode, names } });
+
+    expect(asked.tool_choice).toEqual(expected);
+    expect(asked.tools).toHaveLength(3);
+  });
+
+  it('where several can not be named, the others are not shown', () => {
+    const flags = { allowedTools: false };
+    const asked = askedFor(
+      { tools: two, toolChoice: { mode: 'required', names: ['f', 'g'] } },
+      flags,
+    );
+    const one = askedFor({ tools: two, toolChoice: { mode: 'required', names: ['g'] } }, flags);
+
+    expect(asked).toMatchObject({
+      tool_choice: 'required',
+      tools: [{ function: { name: 'f' } }, { function: { name: 'g' } }],
+    });
+    expect(one).toMatchObject({ tool_choice: named('g'), tools: { length: 3 } });
+  });
+
+  it('a choice of a function that is not there is refused', () => {
+    const toolChoice = { mode: 'required', names: ['x'] } as const;
+
+    expect(() => askedFor({ tools: two, toolChoice })).toThrowError(
+      expect.objectContaining({ code: 'invalid_request', param: 'toolConfig' }),
+    );
+  });
+
+  it('a renamed function is renamed in the choice too', () => {
+    const asked = askedFor({
+      tools: [tool('ns.f')],
+      toolChoice: { mode: 'required', names: ['ns.f'] },
+    });
+
+    expect(member(items(asked.tools)[0], 'function')).toMatchObject({
+      name: member(member(asked.tool_choice, 'function'), 'name'),
+    });
+  });
+
+  it('neither a choice nor parallel calls are spoken of where there are no tools', () => {
+    const members = { toolChoice: { mode: 'auto', names: [] }, parallelToolCalls: false } as const;
+
+    expect(askedFor(members)).toEqual({});
+  });
+
+  it('one call at a time is asked for where that can be said', () => {
+    const members = { tools: [tool('f')], parallelToolCalls: false };
+
+    expect(askedFor(members).parallel_tool_calls).toBe(false);
+    expect(lostFrom(members, { parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
+    expect(lostFrom({ ...members, parallelToolCalls: true }, { parallelToolCalls: false })).toEqual(
+      [],
+    );
+  });
+});
+
+describe('§6.7 the form of the answer', () => {
+  const schema = {
+    type: 'json_schema',
+    name: 'my answer',
+    description: undefined,
+    schema: closed,
+    strict: undefined,
+  } as const;
+  const system = (members: Partial<ContentRequest>, flags?: Capabilities) =>
+    member(messagesOf(contentRequest(members), flags)[0], 'content');
+
+  it('JSON needs the word in a message, and gets it where it is missing', () => {
+    const format = { type: 'json' } as const;
+
+    expect(askedFor({ format })).toEqual({ response_format: { type: 'json_object' } });
+    expect(system({ format })).toMatch(/JSON/);
+    expect(lostFrom({ format })).toEqual([]);
+    const said = contentRequest({ format, turns: [user(text('As Json, please'))] });
+    expect(messagesOf(said)).toHaveLength(1);
+  });
+
+  it('a schema has a name that OpenAI takes, and is strict only if it may be', () => {
+    expect(askedFor({ format: schema }).response_format).toEqual({
+      type: 'json_schema',
+      json_schema: {
+        name: expect.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/),
+        schema: closed,
+        strict: false,
+      },
+    });
+    const strict = { ...schema, strict: true };
+    expect(askedFor({ format: strict })).toMatchObject({
+      response_format: { json_schema: { strict: true } },
+    });
+    expect(lostFrom({ format: { ...strict, schema: { type: 'object' } } })).toEqual([
+      'generationConfig.responseSchema',
+    ]);
+  });
+
+  it.each<[string, Capabilities, Partial<ContentRequest>, JsonObject]>([
+    [
+      'JSON without a schema only',
+      { structuredOutput: 'json' },
+      {},
+      { response_format: { type: 'json_object' } },
+    ],
+    ['no such mode', { structuredOutput: 'none' }, {}, {}],
+    ['no schema beside tools', { jsonWithTools: false }, { tools: [tool('f')] }, {}],
+  ])('%s: the schema is a hint, and listed', (_what, flags, members, expected) => {
+    const asked = askedFor({ ...members, format: schema }, flags);
+
+    expect(asked.response_format).toEqual(expected.response_format);
+    expect(system({ ...members, format: schema }, flags)).toContain('"additionalProperties":false');
+    expect(lostFrom({ ...members, format: schema }, flags)).toEqual([
+      'generationConfig.responseSchema',
+    ]);
+  });
+
+  it('a list at the root, which OpenAI refuses, is a hint', () => {
+    const format = { ...schema, schema: { type: 'array', items: { type: 'string' } } };
+
+    expect(askedFor({ format }).response_format).toBeUndefined();
+    expect(system({ format, system: [text('Be brief.')] })).toMatchObject([
+      { text: 'Be brief.' },
+      { text: expect.stringContaining('"array"') },
+    ]);
+  });
+
+  it('one of several bare values is a hint, for JSON would be another answer', () => {
+    const format = { type: 'enum', values: ['red', 'green'] } as const;
+
+    expect(askedFor({ format })).toEqual({});
+    expect(system({ format })).toContain('["red","green"]');
+    expect(lostFrom({ format })).toEqual(['generationConfig.responseSchema']);
+  });
+});
+
+describe('presets of vendors', () => {
+  const rich: Partial<ContentRequest> = {
+    turns: [
+      user(text('a')),
+      assistant({ kind: 'reasoning', text: 'Hm', at: 'c' }, text('b')),
+      user(text('c')),
+    ],
+    tools: two(),
+    toolChoice: { mode: 'required', names: ['f', 'g'] },
+    parallelToolCalls: false,
+    maxOutputTokens: 9,
+    frequencyPenalty: 1,
+    seed: 1,
+    stop: ['x'],
+    logprobs: { top: 1 },
+    reasoning: { effort: 'medium', budgetTokens: undefined, includeThoughts: undefined },
+    streamed: true,
+  };
+
+  it.each([
+    [
+      'mistral',
+      ['max_completion_tokens', 'stream_options', 'seed', 'logprobs', 'reasoning_effort'],
+    ],
+    ['groq', ['logprobs', 'top_logprobs', 'frequency_penalty']],
+    ['cerebras', ['frequency_penalty', 'parallel_tool_calls']],
+    ['google', ['seed', 'frequency_penalty', 'parallel_tool_calls', 'max_completion_tokens']],
+    ['xai', ['frequency_penalty', 'stop']],
+    ['zai', ['stream_options', 'frequency_penalty', 'max_completion_tokens']],
+    ['deepseek', ['max_completion_tokens', 'seed', 'parallel_tool_calls']],
+    ['openrouter', ['max_completion_tokens']],
+    ['azure', []],
+  ] as const)('%s is not sent what it refuses', (vendor, refused) => {
+    const body = askedFor(rich, vendorCapabilities[vendor], 'a-model');
+
+    expect(Object.keys(body).filter((name) => refused.some((other) => other === name))).toEqual([]);
+    expect(body.tool_choice).toBe('required');
+    expect(body.tools).toHaveLength(2);
+  });
+
+  it('DeepSeek and Z.AI get their thoughts back', () => {
+    for (const vendor of ['deepseek', 'zai'] as const) {
+      const messages = messagesOf(contentRequest(rich), vendorCapabilities[vendor]);
+
+      expect(messages[1]).toMatchObject({ reasoning_content: 'Hm' });
+    }
+  });
+
+  function two() {
+    return [tool('f'), tool('g'), tool('h')];
+  }
+});

@@ -1,0 +1,116 @@
+/** §6.15 the figures of compatible upstreams, which count in different ways. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openaiReplyUsage } from '../../src/dialects/openai/reply-usage.ts';
+import type { JsonObject } from '../../src/json.ts';
+
+function figures(
+  prompt: number,
+  completion: number,
+  total: number,
+  reasoning?: number,
+): JsonObject {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: total,
+    ...(reasoning === undefined
+      ? {}
+      : { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}
+
+describe('§6.15 output and reasoning', () => {
+  it.each([
+    ['inside the completion', figures(10, 5, 15, 3), 5, 3],
+    ['beside it, as xAI counts', figures(307, 26, 560, 227), 253, 227],
+    ["only in the total, as at Google's compatible endpoint", figures(35, 12, 109), 74, 62],
+    ['said to be none though the total knows better', figures(35, 12, 109, 0), 74, 62],
+    ['neither inside nor beside', figures(10, 5, 40, 3), 5, 3],
+    ['more than the whole output', figures(12, 10, 22, 11), 10, 10],
+    ['unsaid', figures(10, 5, 15), 5, undefined],
+    ['unsaid, and a total below the sum', figures(10, 5, 7), 5, undefined],
+  ])('reasoning %s', (_how, usage, outputTokens, reasoningTokens) => {
+    expect(openaiReplyUsage(usage)).toMatchObject({ outputTokens, reasoningTokens });
+  });
+
+  it('a completion that is left out follows from the total', () => {
+    expect(openaiReplyUsage({ prompt_tokens: 4, total_tokens: 9 })).toMatchObject({
+      inputTokens: 4,
+      outputTokens: 5,
+      reasoningTokens: undefined,
+    });
+    expect(openaiReplyUsage({ completion_tokens: 4, total_tokens: 9 })).toMatchObject({
+      inputTokens: 5,
+      outputTokens: 4,
+    });
+  });
+});
+
+describe('§6.15 the parts of the input', () => {
+  it('are read by name, and what is not said stays unsaid', () => {
+    const usage = {
+      ...figures(20, 5, 25),
+      prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 2, audio_tokens: 3 },
+      completion_tokens_details: { audio_tokens: 4 },
+    };
+
+    expect(openaiReplyUsage(usage)).toEqual({
+      inputTokens: 20,
+      outputTokens: 5,
+      cachedInputTokens: 8,
+      cacheWriteTokens: 2,
+      reasoningTokens: undefined,
+      audioInputTokens: 3,
+      audioOutputTokens: 4,
+    });
+    expect(openaiReplyUsage(figures(20, 5, 25))?.cachedInputTokens).toBeUndefined();
+  });
+
+  it('cached tokens counted apart from the prompt raise it', () => {
+    const usage = { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: 9 } };
+
+    expect(openaiReplyUsage(usage)).toMatchObject({ inputTokens: 9, cachedInputTokens: 9 });
+  });
+});
+
+describe('figures that are none', () => {
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['an empty object', {}],
+    ['nulls', { prompt_tokens: null, completion_tokens: null }],
+    ['a negative count', figures(-1, 5, 4)],
+    ['a fraction', figures(1.5, 5, 6)],
+    ['text', { prompt_tokens: '5' }],
+    ['more than any model can read', figures(5, 5, 1e12)],
+    ['an absurd cache', { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } }],
+  ])('%s', (_what, usage) => {
+    expect(openaiReplyUsage(usage)).toBeUndefined();
+  });
+
+  it('an absurd count of reasoning alone is left out', () => {
+    expect(openaiReplyUsage(figures(5, 5, 10, -2))).toMatchObject({
+      outputTokens: 5,
+      reasoningTokens: undefined,
+    });
+  });
+});
+
+it('parts never exceed their whole, and a total that adds up is kept', () => {
+  const count = fc.nat(5_000);
+  fc.assert(
+    fc.property(count, count, count, fc.option(count), (prompt, completion, beyond, reasoning) => {
+      const total = prompt + completion + beyond;
+      const usage = openaiReplyUsage(figures(prompt, completion, total, reasoning ?? undefined));
+
+      expect(usage?.inputTokens).toBe(prompt);
+      expect(usage?.reasoningTokens ?? 0).toBeLessThanOrEqual(usage?.outputTokens ?? -1);
+      expect([completion, completion + beyond]).toContain(usage?.outputTokens);
+      if (!reasoning || reasoning === beyond) {
+        expect(usage?.outputTokens).toBe(completion + beyond);
+      }
+    }),
+    { seed: 20261120, numRuns: 300 },
+  );
+});

@@ -1,0 +1,151 @@
+/** The events of replies: some by hand, and whatever a reader may give. */
+import fc from 'fast-check';
+import type { Opaque } from '../../src/canonical/opaque.ts';
+import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
+import type { EventOf } from '../../src/dialects/openai/server/words.ts';
+
+/** An end of the first choice. */
+export const finish = (reason: FinishReason, native?: string): ContentEvent => ({
+  type: 'finish',
+  choice: 0,
+  reason,
+  native,
+});
+/** A text of the first choice. */
+export const text = (said: string): ContentEvent => ({ type: 'text', choice: 0, text: said });
+/** Figures with some details. */
+export const usage: EventOf<'usage'> = {
+  type: 'usage',
+  usage: {
+    inputTokens: 11,
+    outputTokens: 7,
+    cachedInputTokens: 3,
+    cacheWriteTokens: undefined,
+    reasoningTokens: 2,
+    audioInputTokens: undefined,
+    audioOutputTokens: undefined,
+  },
+};
+/** A call that is whole at once and signed by Google. */
+export const weather: readonly ContentEvent[] = [
+  {
+    type: 'tool_begin',
+    choice: 0,
+    call: 0,
+    id: 'call_a',
+    name: 'weather',
+    arguments: '{"city":"Oslo","id":12345678901234567890}',
+    opaque: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
+  },
+  { type: 'tool_end', choice: 0, call: 0 },
+];
+/** A second call, without arguments. */
+export const time: readonly ContentEvent[] = [
+  { type: 'tool_begin', choice: 0, call: 1, id: 'call_b', name: 'time', arguments: '' },
+  { type: 'tool_end', choice: 0, call: 1 },
+];
+
+type Said = (choice: number, call: number) => readonly ContentEvent[];
+
+const words = fc.string({ unit: 'binary', maxLength: 8 });
+const base64 = fc
+  .uint8Array({ minLength: 1, maxLength: 5 })
+  .map((bytes) => Buffer.from(bytes).toString('base64'));
+
+const opaqueOf = (provider: string, ...kinds: readonly Opaque['kind'][]) =>
+  fc.option(
+    fc.record({ provider: fc.constant(provider), kind: fc.constantFrom(...kinds), data: base64 }),
+    {
+      nil: undefined,
+    },
+  );
+
+const spoken: fc.Arbitrary<Said> = fc.oneof(
+  fc.record({ text: words, opaque: opaqueOf('gemini', 'signature') }).map(
+    (event): Said =>
+      (choice) => [{ type: 'text', choice, ...event }],
+  ),
+  fc.record({ text: words, opaque: opaqueOf('anthropic', 'signature', 'encrypted') }).map(
+    (event): Said =>
+      (choice) => [{ type: 'reasoning', choice, ...event }],
+  ),
+  words.map(
+    (text): Said =>
+      (choice) => [{ type: 'refusal', choice, text }],
+  ),
+);
+
+const called: fc.Arbitrary<Said> = fc
+  .record({
+    begin: fc.record({
+      id: base64,
+      name: base64,
+      arguments: fc.constantFrom('', '{"a":1}'),
+      opaque: opaqueOf('gemini', 'signature'),
+    }),
+    more: fc.array(words, { maxLength: 3 }),
+  })
+  .map(
+    ({ begin, more }): Said =>
+      (choice, call) => [
+        { type: 'tool_begin', choice, call, ...begin },
+        ...more.map((text) => ({ type: 'tool_arguments', choice, call, text }) as const),
+        { type: 'tool_end', choice, call },
+      ],
+  );
+
+const shown: fc.Arbitrary<Said> = fc.oneof(
+  fc.record({ mimeType: fc.constantFrom('image/png', 'audio/wav'), data: base64 }).map(
+    (event): Said =>
+      (choice) => [{ type: 'media', choice, ...event }],
+  ),
+  fc.record({ token: words, logprob: fc.integer(), top: fc.constant([]) }).map(
+    (token): Said =>
+      (choice) => [{ type: 'logprobs', choice, tokens: [token] }],
+  ),
+  fc
+    .record({
+      url: fc.webUrl(),
+      title: fc.constantFrom(undefined, 'A'),
+      start: fc.nat(),
+      end: fc.nat(),
+    })
+    .map(
+      (citation): Said =>
+        (choice) => [{ type: 'citations', choice, citations: [citation] }],
+    ),
+  fc
+    .record({
+      provider: fc.constantFrom('gemini', 'anthropic'),
+      name: fc.constant('blocks'),
+      value: fc.array(fc.record({ n: fc.nat() }), { maxLength: 2 }),
+    })
+    .map(
+      (event): Said =>
+        (choice) => [{ type: 'own', choice, ...event }],
+    ),
+);
+
+const ending = fc.record({
+  reason: fc.constantFrom<FinishReason>('stop', 'length', 'tool_calls', 'content_filter', 'other'),
+  native: fc.constantFrom(undefined, 'OTHER'),
+  message: fc.constantFrom(undefined, 'Because.'),
+});
+
+/** Events of up to two choices as readers give them: calls numbered by choice, finishes last. */
+export const replyEvents: fc.Arbitrary<readonly ContentEvent[]> = fc
+  .record({
+    blocks: fc.array(fc.tuple(fc.nat(1), fc.oneof(spoken, called, shown)), { maxLength: 12 }),
+    endings: fc.tuple(ending, ending),
+    figures: fc.constantFrom([], [usage]),
+  })
+  .map(({ blocks, endings, figures }) => {
+    const calls = [0, 0];
+    const content = blocks.flatMap(([choice, block]) => {
+      const events = block(choice, calls[choice] ?? 0);
+      if (events[0]?.type === 'tool_begin') calls[choice] = (calls[choice] ?? 0) + 1;
+      return events;
+    });
+    const finishes = endings.map((end, choice) => ({ type: 'finish', choice, ...end }) as const);
+    return [{ type: 'start', id: 'abc', model: undefined }, ...content, ...finishes, ...figures];
+  });

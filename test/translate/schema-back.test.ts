@@ -1,0 +1,92 @@
+/** Google’s own schemas as JSON Schema (TRANSLATION §6.6). */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromOpenApiSchema, toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
+import { mapSchema } from '../../src/canonical/schema/walk.ts';
+import { type JsonObject, member } from '../../src/json.ts';
+import { arbitrarySchema, settledSubset } from './schema-corpus.ts';
+
+describe('§6.6 Google’s schema as JSON Schema', () => {
+  it.each<[string, JsonObject, JsonObject]>([
+    ['has types in lower case', { type: 'STRING' }, { type: 'string' }],
+    ['has types by protobuf’s numbers', { type: 3 }, { type: 'integer' }],
+    ['has no type where it is unspecified', { type: 'TYPE_UNSPECIFIED' }, {}],
+    ['is nullable by its type', { type: 'STRING', nullable: true }, { type: ['string', 'null'] }],
+    [
+      'has null among its values',
+      { type: 'STRING', format: 'enum', enum: ['a'], nullable: true },
+      { type: ['string', 'null'], enum: ['a', null] },
+    ],
+    [
+      'has null among its alternatives',
+      { anyOf: [{ type: 'STRING' }], nullable: true },
+      { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    ],
+    ['has counts as numbers', { max_items: '2', minimum: '1.5' }, { maxItems: 2, minimum: 1.5 }],
+    [
+      'has numbers as the values of a number',
+      { type: 'INTEGER', enum: ['1', '2'] },
+      { type: 'integer', enum: [1, 2] },
+    ],
+    [
+      'has no order and no example',
+      { propertyOrdering: ['a'], property_ordering: ['a'], example: 1 },
+      {},
+    ],
+    ['says nothing where protobuf says null', { items: null, default: null }, { default: null }],
+    [
+      'has references as JSON Schema writes them',
+      { defs: { A: { type: 'STRING' } }, properties: { a: { ref: '#/defs/A', nullable: true } } },
+      {
+        $defs: { A: { type: 'string' } },
+        properties: { a: { anyOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] } },
+      },
+    ],
+    [
+      'leaves JSON Schema as it is',
+      { type: ['string', 'null'], const: null },
+      { type: ['string', 'null'], const: null },
+    ],
+    [
+      'leaves data as it is',
+      { default: { nullable: true, type: 'STRING', min_items: '1' } },
+      { default: { nullable: true, type: 'STRING', min_items: '1' } },
+    ],
+  ])('%s', (_, openApi, schema) => {
+    expect(fromOpenApiSchema(openApi)).toEqual(schema);
+  });
+
+  it('keeps properties that are named like keywords, or in snake case', () => {
+    const properties = { any_of: { type: 'STRING' }, nullable: {}, example: {}, ref: {}, type: {} };
+
+    const schema = fromOpenApiSchema({ type: 'OBJECT', properties });
+
+    expect(member(schema, 'properties')).toEqual({ ...properties, any_of: { type: 'string' } });
+  });
+
+  it('comes back from the subset as it went, whatever it was', () => {
+    const law = fc.property(arbitrarySchema, (schema) => {
+      const subset = settledSubset(schema);
+
+      const back = fromOpenApiSchema(subset);
+
+      expect(JSON.stringify(back)).not.toMatch(/"(?:STRING|nullable|propertyOrdering)":/);
+      expect(carried(toOpenApiSchema(back).schema)).toEqual(carried(subset));
+    });
+
+    fc.assert(law, { seed: 66, numRuns: 500 });
+  });
+});
+
+/** Without what JSON Schema has no words for: an enum's format, and a null where anything goes. */
+function carried(schema: JsonObject): JsonObject {
+  return mapSchema(schema, (inner) => {
+    const { format, nullable, ...rest } = inner;
+    const isTyped = member(rest, 'type') !== undefined || member(rest, 'anyOf') !== undefined;
+    return {
+      ...rest,
+      ...(format === undefined || format === 'enum' ? {} : { format }),
+      ...(nullable === undefined || !isTyped ? {} : { nullable }),
+    };
+  });
+}

@@ -1,0 +1,223 @@
+/** Replies of a size or depth that no model makes: read in one pass, and brought to an end. */
+import { describe, expect, it } from 'vitest';
+import { type DialectTable, dialects } from '../../src/dialects/table.ts';
+import type { JsonValue } from '../../src/json.ts';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import { type Asked, chat, native, testGateway, wholeChat } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { begun as begunAnthropic } from './anthropic-scene.ts';
+import { begin as geminiExchange } from './gemini-client-scene.ts';
+import { callsOf, chunk, eventsOfStream, finishesOf } from './openai-client-support.ts';
+
+const many = 30_000;
+const list = (make: (index: number) => JsonValue): readonly JsonValue[] =>
+  Array.from({ length: many }, (_, index) => make(index));
+
+/** Gemini's dialect with a reader whose stack overflows, as a document too deep has made it do. */
+const overflowing: DialectTable = {
+  ...dialects,
+  gemini: {
+    ...dialects.gemini,
+    content: {
+      begin: (request, target) => {
+        const exchange = dialects.gemini.content.begin(request, target);
+        const reader = exchange.readStream();
+        return {
+          ...exchange,
+          readReply: (reply) => exchange.readReply(refusingDepth(reply)),
+          readStream: () => ({ ...reader, read: (event) => reader.read(refusingDepth(event)) }),
+        };
+      },
+    },
+  },
+};
+
+function refusingDepth(document: JsonValue): JsonValue {
+  if (!JSON.stringify(document).includes('too deep')) return document;
+  throw new RangeError('Maximum call stack size exceeded');
+}
+
+async function called(
+  dialect: DialectName,
+  asked: Asked,
+  chunks: readonly string[],
+  table: DialectTable = dialects,
+) {
+  const isWhole = chunks[0]?.startsWith('{') === true;
+  const headers: Readonly<Record<string, string>> = isWhole
+    ? {}
+    : { 'content-type': 'text/event-stream' };
+  const upstream = playedUpstream({ headers, chunks });
+  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, table });
+  const answer = await gateway.call(asked);
+  return { ...answer, records: gateway.records, aborted: upstream.aborted };
+}
+
+describe('an OpenAI upstream', () => {
+  it('may number thousands of calls, each with its own pieces', () => {
+    const begins = list((index) => ({ index, id: `c${index}`, function: { name: 'f' } }));
+    const pieces = list((index) => ({ index, function: { arguments: `{"i":${index}}` } }));
+
+    const calls = callsOf(
+      eventsOfStream([
+        chunk({ tool_calls: begins }),
+        chunk({ tool_calls: pieces }),
+        chunk({}, 'tool_calls'),
+      ]),
+    );
+
+    expect(calls).toHaveLength(many);
+    expect(calls.at(-1)?.arguments).toBe(`{"i":${many - 1}}`);
+  });
+
+  it('may name a call again with every piece of braces', () => {
+    const first = chunk({
+      tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"a":"' } }],
+    });
+    const piece = chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] });
+    const last = chunk({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }, 'stop');
+
+    const [call, ...others] = callsOf(eventsOfStream([first, ...list(() => piece), last]));
+
+    expect(others).toEqual([]);
+    expect(JSON.parse(call?.arguments ?? '')).toEqual({ a: '{}'.repeat(many) });
+  });
+
+  it('begins another call where the arguments before are whole, escapes and all', () => {
+    const piece = (text: string) =>
+      chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: text } }] });
+
+    const calls = callsOf(
+      eventsOfStream([
+        piece('{"a":"\\"}{'),
+        piece('\\\\"}'),
+        piece('{"b":[1]}'),
+        chunk({}, 'stop'),
+      ]),
+    );
+
+    expect(calls.map((call) => call.arguments)).toEqual(['{"a":"\\"}{\\\\"}', '{"b":[1]}']);
+  });
+
+  it('is read up to the choices that a request can ask for', () => {
+    const choices = list(() => ({ delta: { content: 'a' }, finish_reason: 'stop' }));
+
+    const events = eventsOfStream([{ choices }]);
+
+    expect(finishesOf(events)).toHaveLength(1024);
+  });
+});
+
+describe('a Gemini upstream', () => {
+  it('is read up to the candidates that a request can ask for', () => {
+    const candidates = list(() => ({ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }));
+
+    const events = geminiExchange().readReply({ candidates });
+
+    expect(events.filter(({ type }) => type === 'finish')).toHaveLength(128);
+  });
+
+  it('may say of the sources a thousand things, `__proto__` among them', () => {
+    const grounding: JsonValue = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
+    const told = (more: JsonValue) => ({ candidates: [{ groundingMetadata: more }] });
+    const reader = geminiExchange().readStream();
+
+    reader.read({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }] });
+    reader.read(told(grounding));
+    reader.read(told({ b: 2 }));
+    const own = reader.end().find(({ type }) => type === 'own');
+
+    expect(JSON.stringify(own)).toContain('{"__proto__":{"polluted":true},"a":1,"b":2}');
+    expect(own).not.toHaveProperty('polluted');
+  });
+
+  it('has its code on a line of its own behind text, and behind other code', () => {
+    const code = { executableCode: { language: 'PYTHON', code: 'x' } };
+    const parts = [{ text: 'So:' }, code, code];
+
+    const events = geminiExchange().readReply({
+      candidates: [{ content: { parts }, finishReason: 'STOP' }],
+    });
+    const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+
+    expect(text).toBe('So:\n```python\nx\n```\n```python\nx\n```\n');
+  });
+});
+
+describe('an Anthropic upstream', () => {
+  it('may cite a text thousands of times', () => {
+    const reader = begunAnthropic().readStream();
+    const citation = { url: 'https://a.example' };
+    reader.read({ type: 'content_block_start', index: 0, content_block: { type: 'text' } });
+    for (const _ of list(() => 0)) {
+      reader.read({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'citations_delta', citation },
+      });
+    }
+
+    const [event] = reader.read({ type: 'content_block_stop', index: 0 });
+
+    expect(event?.type === 'citations' && event.citations).toHaveLength(many);
+  });
+
+  it('has blocks of unknown kinds kept with every member, `__proto__` among them', () => {
+    const reader = begunAnthropic().readStream();
+    const delta: JsonValue = JSON.parse('{"type":"odd_delta","__proto__":"x","say":"b"}');
+    reader.read({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'odd', say: 'a' },
+    });
+    reader.read({ type: 'content_block_delta', index: 0, delta });
+
+    const own = reader.end().find(({ type }) => type === 'own');
+
+    expect(JSON.stringify(own)).toContain('[{"type":"odd","say":"ab","__proto__":"x"}]');
+  });
+});
+
+describe('a codec that throws', () => {
+  const reply =
+    '{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"too deep"}]},' +
+    '"finishReason":"STOP"}]}';
+  const begins = 'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\n\n';
+
+  it.each([
+    ['whole', chat(wholeChat), [reply]],
+    ['streamed', chat(), [`data: ${reply}\n\n`]],
+  ])('is told as a failure, and its hold is settled once, %s', async (_, asked, chunks) => {
+    const { status, text, records } = await called('gemini', asked, chunks, overflowing);
+
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect(text).not.toContain('stack');
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+  });
+
+  it('ends a stream that has begun as an error, and gives the upstream up', async () => {
+    const chunks = [begins, `data: ${reply}\n\n`, begins];
+
+    const { text, records, aborted } = await called('gemini', chat(), chunks, overflowing);
+
+    expect(text.match(/data: \{"error":/g)).toHaveLength(1);
+    expect(text).not.toContain('[DONE]');
+    expect(records).toHaveLength(1);
+    expect(records[0]?.outcome).toBe('broken');
+    expect(aborted).toBe(1);
+  });
+});
+
+describe('what a native caller gets of a broken upstream', () => {
+  it('is the error twice, and no finish', async () => {
+    const { text, writes } = await called('openai', native(), [
+      'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
+      'data: {"error":{"message":"key sk-abcdefgh12345678 is bad"}}\n\n',
+    ]);
+
+    expect(text).not.toContain('finishReason');
+    expect(text).not.toContain('sk-abc');
+    expect(writes.at(-1)?.toString()).toMatch(/^\{"error":/);
+  });
+});

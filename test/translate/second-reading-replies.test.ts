@@ -1,0 +1,142 @@
+/** What a hostile or broken upstream does to a translated reply: its charge, its size, its end. */
+import { describe, expect, it } from 'vitest';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import {
+  type Asked,
+  chat,
+  native,
+  type TestSetup,
+  testGateway,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { type Played, playedUpstream } from '../support/played-upstream.ts';
+
+const events = { 'content-type': 'text/event-stream' };
+
+const data = (document: unknown): string => `data: ${JSON.stringify(document)}\n\n`;
+
+async function called(
+  dialect: DialectName,
+  asked: Asked,
+  played: Played,
+  setup: Pick<TestSetup, 'model'> = {},
+) {
+  const upstream = playedUpstream({ headers: events, ...played });
+  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' }, ...setup });
+  const answer = await gateway.call(asked);
+  return { ...answer, record: gateway.records[0], aborted: upstream.aborted };
+}
+
+const messageStart = {
+  type: 'message_start',
+  message: { id: 'msg_1', usage: { input_tokens: 100, output_tokens: 1 } },
+};
+const textStart = { type: 'content_block_start', index: 0, content_block: { type: 'text' } };
+const textDelta = (text: string) => ({
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'text_delta', text },
+});
+const openaiChunk = (delta: unknown, finish: string | null = null) => ({
+  id: 'c',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+
+describe('the charge of a translated reply', () => {
+  it('counts what came behind the figures where the reply breaks off', async () => {
+    const chunks = [data(messageStart), data(textStart), data(textDelta('abc'.repeat(50)))];
+
+    const { record } = await called('anthropic', chat(), { chunks, ending: 'reset' });
+
+    expect(record).toMatchObject({ outcome: 'broken', chargeNanos: 151n, basis: 'usage' });
+    expect(record?.usage).toMatchObject({ inputTokens: 100, outputTokens: 51 });
+  });
+
+  it('is the upstream’s last figures where the reply is whole', async () => {
+    const end = {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn' },
+      usage: { output_tokens: 7 },
+    };
+    const chunks = [messageStart, textStart, textDelta('abc'.repeat(50)), end].map(data);
+
+    const { record } = await called('anthropic', chat(), { chunks });
+
+    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: 107n });
+  });
+
+  it.each([
+    ['whole', chat(wholeChat), { headers: {} }],
+    ['streamed', chat(), {}],
+  ])('is nothing for a blocked prompt without figures, %s', async (kind, asked, played) => {
+    const reply = { promptFeedback: { blockReason: 'SAFETY' } };
+    const chunks = [kind === 'whole' ? JSON.stringify(reply) : data(reply)];
+
+    const { status, text, record } = await called('gemini', asked, { ...played, chunks });
+
+    expect(status).toBe(200);
+    expect(text).toContain('"content_filter"');
+    expect(record).toMatchObject({ outcome: 'complete', chargeNanos: 0n, basis: 'usage' });
+  });
+
+  it('counts the pieces of a sound by what they hold', async () => {
+    const piece = { audio: { data: 'AAAA'.repeat(800) } };
+    const chunks = [openaiChunk(piece), openaiChunk(piece)].map(data);
+
+    const { record } = await called('openai', native(), { chunks, ending: 'reset' });
+
+    expect(record).toMatchObject({ outcome: 'broken', basis: 'counted' });
+    expect(record?.chargeNanos).toBeLessThan(100n);
+  });
+});
+
+describe('a stream that looks whole and is not', () => {
+  it.each([
+    ['anthropic', [messageStart, textStart, textDelta('half')]],
+    ['gemini', [{ candidates: [{ content: { parts: [{ text: 'half' }] } }] }]],
+  ] as const)('ends as an error where %s had not finished before [DONE]', async (...given) => {
+    const [dialect, documents] = given;
+    const chunks = [...documents.map(data), 'data: [DONE]\n\n'];
+
+    const { text, record } = await called(dialect, chat(), { chunks });
+
+    expect(text).toContain('half');
+    expect(text).toContain('data: {"error":');
+    expect(text).not.toContain('[DONE]');
+    expect(record?.outcome).toBe('broken');
+  });
+});
+
+describe('what an upstream may make the gateway hold', () => {
+  const megabyte = 'x'.repeat(1024 * 1024);
+
+  it('ends with a failure where nothing of it ever goes on', async () => {
+    const piece = { tool_calls: [{ index: 0, function: { name: 'f', arguments: megabyte } }] };
+    const first = data(openaiChunk({ content: 'Well, ' }));
+    const chunks = [first, ...Array.from({ length: 40 }, () => data(openaiChunk(piece)))];
+
+    const { text, record, aborted } = await called('openai', native(), { chunks });
+
+    expect(text).toContain('UNAVAILABLE');
+    expect(record).toMatchObject({ outcome: 'broken', reason: 'event_too_large' });
+    expect(aborted).toBe(1);
+  });
+
+  it('ends with a failure for text that is never framed', async () => {
+    const chunks = Array.from({ length: 40 }, () => `${megabyte}\n\n`);
+
+    const { status, aborted } = await called('gemini', chat(), { chunks });
+
+    expect(status).toBe(502);
+    expect(aborted).toBe(1);
+  });
+
+  it('ends with a failure for pings without end', async () => {
+    const chunks = Array.from({ length: 80 }, () => `: ${megabyte}\n\n`);
+
+    const { status, aborted } = await called('gemini', chat(), { chunks });
+
+    expect(status).toBe(502);
+    expect(aborted).toBe(1);
+  });
+});

@@ -1,0 +1,157 @@
+/** Requests whose only purpose is to keep the gateway busy, or to make it fall over. */
+import { describe, expect, it } from 'vitest';
+import type { ContentRequest, Part, Turn } from '../../src/canonical/request.ts';
+import { toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
+import { objectSchema } from '../../src/canonical/schema/strictness.ts';
+import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import { geminiClient } from '../../src/dialects/gemini/client/codec.ts';
+import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
+import { items, type JsonObject, type JsonValue, member, parseJson } from '../../src/json.ts';
+import * as anthropic from './anthropic-scene.ts';
+import * as gemini from './gemini-client-scene.ts';
+import * as openai from './openai-client-support.ts';
+import { assistant, plainRequest, user } from './plain-request.ts';
+
+/** More than a call can have arguments, and more than anything quadratic would end in time. */
+const many = 130_000;
+
+const list = <Item>(item: (index: number) => Item, length = many): readonly Item[] =>
+  Array.from({ length }, (_, index) => item(index));
+
+const said = (parts: readonly Part[]): Turn => ({ role: 'user', parts });
+const words = openai.text('a');
+const blank = openai.text(' ');
+
+const upstreams: readonly (readonly [string, (request: ContentRequest) => string])[] = [
+  ['Claude', (request) => anthropicClient.begin(request, anthropic.target()).body],
+  ['Gemini', (request) => geminiClient.begin(request, gemini.target()).body],
+  [
+    'a server that is like OpenAI',
+    (request) =>
+      openaiClient.begin(request, openai.target({ allowedTools: false, midSystem: 'lift' })).body,
+  ],
+];
+
+const call: Part = { kind: 'tool_call', at: 'call', id: 'x', name: 'f', arguments: '{}' };
+const result: Part = {
+  kind: 'tool_result',
+  at: 'result',
+  callId: 'x',
+  name: 'f',
+  content: [words],
+  isError: false,
+};
+
+const shapes: readonly (readonly [string, Partial<ContentRequest>])[] = [
+  ['parts behind another turn of the user', { turns: [user(words), said(list(() => words))] }],
+  ['blank parts', { turns: [user(words), said(list(() => blank))] }],
+  [
+    'instructions in the middle',
+    {
+      turns: [user(words), ...list((): Turn => ({ role: 'system', parts: [words] })), user(words)],
+    },
+  ],
+  ['messages of the assistant in a row', { turns: [...list(() => assistant(words)), user(words)] }],
+  [
+    'calls of one id in one turn',
+    {
+      turns: [
+        user(words),
+        { role: 'assistant', parts: list(() => call) },
+        said(list(() => result)),
+      ],
+    },
+  ],
+  [
+    'calls of one id in many turns',
+    { turns: list(() => [assistant(call), user(result)], many / 4).flat() },
+  ],
+  [
+    'functions, all of which may be called',
+    {
+      turns: [user(words)],
+      tools: list((index) => openai.tool(`f${index}`), many / 2),
+      toolChoice: { mode: 'auto', names: list((index) => `f${many / 2 - 1 - index}`, many / 2) },
+    },
+  ],
+];
+
+describe.each(shapes)('a hundred thousand %s', (_, members) => {
+  it.each(upstreams)('are written for %s', (_name, bodyOf) => {
+    const body = bodyOf({ ...plainRequest, ...members });
+
+    expect(body.length).toBeGreaterThan(0);
+  });
+});
+
+describe('schemas that refer to one another', () => {
+  const reference = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
+  const properties = (count: number, schema: JsonValue): JsonObject =>
+    Object.fromEntries(list((index) => [`p${index}`, schema] as const, count));
+
+  it('are searched for a null once each', () => {
+    const $defs = { D: { allOf: list(() => reference('D'), 1_000) } };
+    const schema = { type: 'object', $defs, properties: { a: { anyOf: [reference('D')] } } };
+
+    const { changed } = toOpenApiSchema(schema);
+
+    expect(changed).toBe(true);
+  });
+
+  it('find a null behind references still', () => {
+    const $defs = { N: reference('M'), M: { type: 'null' } };
+    const a = { anyOf: [{ type: 'string' }, reference('N')] };
+
+    const { schema } = toOpenApiSchema({ type: 'object', $defs, properties: { a } });
+
+    expect(schema).toMatchObject({ properties: { a: { type: 'STRING', nullable: true } } });
+  });
+
+  it('do not grow without end, however many tools have them', () => {
+    const $defs = {
+      D: { type: 'object', properties: properties(30, reference('E')) },
+      E: { type: 'object', properties: properties(30, reference('F')) },
+      F: { type: 'object', properties: properties(30, { type: 'string' }) },
+    };
+    const parameters = { type: 'object', $defs, properties: { a: reference('D') } };
+    const tools = list((index) => openai.tool(`f${index}`, { parameters }), 300);
+
+    const exchange = gemini.begin({ tools }, gemini.target('gemma-3'));
+
+    expect(exchange.body.length).toBeLessThan(20_000_000);
+    expect(exchange.dropped).toContain('tools.schema');
+  });
+
+  it('are joined to one object within bounds', () => {
+    const $defs = { D: { properties: properties(1_000, { type: 'string' }) } };
+
+    const schema = objectSchema({ $defs, anyOf: list(() => reference('D'), 100_000) });
+
+    expect(schema).toMatchObject({ type: 'object', properties: { p0: { type: 'string' } } });
+  });
+
+  it('keep what a row of alternatives has in common', () => {
+    const $defs = { D: { properties: properties(30, { type: 'string' }) } };
+    const anyOf = list(
+      (index) => ({ allOf: [reference('D')], properties: { [`q${index}`]: {} } }),
+      12,
+    );
+
+    const schema = objectSchema({ $defs, anyOf });
+
+    expect(Object.keys(member(schema, 'properties') ?? {})).toHaveLength(42);
+  });
+});
+
+describe('a detail of a thought that a caller has made up', () => {
+  it('is left out where it is too deep to be written', () => {
+    const depth = 100_000;
+    const data = `{"type":"x","a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const opaque = { provider: 'openai', kind: 'signature', data } as const;
+    const turns = [user(words), assistant({ ...words, opaque }), user(words)];
+
+    const body = parseJson(openaiClient.begin({ ...plainRequest, turns }, openai.target()).body);
+
+    expect(items(member(body, 'messages'))[1]).toEqual({ role: 'assistant', content: 'a' });
+  });
+});

@@ -1,0 +1,120 @@
+/** What a second reading of the request side found: members that a provider answers 400 to. */
+import { describe, expect, it } from 'vitest';
+import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
+import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
+import { member } from '../../src/json.ts';
+import * as anthropic from './anthropic-scene.ts';
+import * as gemini from './gemini-client-scene.ts';
+import * as openai from './openai-client-support.ts';
+import { assistant, plainRequest, user } from './plain-request.ts';
+
+const thinking = (effort: 'none' | 'minimal') => ({
+  reasoning: { effort, budgetTokens: undefined, includeThoughts: undefined },
+});
+
+describe('a wish that a model should not think', () => {
+  it.each([
+    ['claude-fable-5'],
+    ['claude-mythos-5'],
+  ])('is the least effort of %s, which always thinks', (model) => {
+    const { body, dropped } = anthropic.written(thinking('none'), anthropic.target(model));
+
+    expect(member(body, 'thinking')).toEqual({ type: 'adaptive' });
+    expect(member(body, 'output_config')).toEqual({ effort: 'low' });
+    expect(dropped).toEqual(['reasoning_effort']);
+  });
+
+  it('is the least effort for a native caller who sets a budget of nothing', () => {
+    const reasoning = { effort: undefined, budgetTokens: 0, includeThoughts: undefined };
+
+    const { body } = anthropic.written({ reasoning }, anthropic.target('claude-fable-5'));
+
+    expect(member(body, 'thinking')).toEqual({ type: 'adaptive' });
+  });
+
+  it('switches thinking off where that can be', () => {
+    const { body, dropped } = anthropic.written(thinking('none'), anthropic.target());
+
+    expect(member(body, 'thinking')).toEqual({ type: 'disabled' });
+    expect(dropped).toEqual([]);
+  });
+});
+
+describe('the efforts of GPT-5', () => {
+  it.each([
+    ['gpt-5', 'none', 'minimal'],
+    ['gpt-5-mini', 'none', 'minimal'],
+    ['gpt-5', 'minimal', 'minimal'],
+    ['gpt-5.1', 'none', 'none'],
+    ['gpt-5.1', 'minimal', 'low'],
+    ['gpt-5.4', 'minimal', 'low'],
+  ] as const)('%s is asked %s as %s', (model, effort, asked) => {
+    const members = openai.askedFor(thinking(effort), {}, model);
+
+    expect(members.reasoning_effort).toBe(asked);
+    expect(openai.lostFrom(thinking(effort), {}, model)).toHaveLength(effort === asked ? 0 : 1);
+  });
+});
+
+describe('an answer that the caller began', () => {
+  it.each([
+    ['claude-sonnet-4-6'],
+    ['claude-opus-4-6'],
+    ['claude-opus-5'],
+  ])('is refused for %s, which answers 400 to it', (model) => {
+    const turns = [user(anthropic.text('Hi')), assistant(anthropic.text('So'))];
+
+    expect(() => anthropic.written({ turns }, anthropic.target(model))).toThrow(
+      expect.objectContaining({ code: 'not_portable' }),
+    );
+  });
+});
+
+describe('a choice among functions that are not declared', () => {
+  it.each(['auto', 'required'] as const)('is refused for Gemini as elsewhere: %s', (mode) => {
+    const toolChoice = { mode, names: ['look', 'listen'] };
+
+    expect(() => gemini.begin({ tools: [gemini.look()], toolChoice })).toThrow(
+      expect.objectContaining({ code: 'invalid_request', param: 'tool_choice' }),
+    );
+  });
+});
+
+describe('names out of a prototype', () => {
+  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+  const parameters = JSON.parse(
+    '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":' +
+      '{"type":"object"}},"required":["__proto__"]}',
+  );
+  const args = '{"__proto__":{"a":12345678901234567890},"constructor":1}';
+  const request = {
+    ...plainRequest,
+    turns: names.flatMap((name) => [
+      user(openai.text('Go.')),
+      assistant({ kind: 'tool_call', at: 'call', id: name, name, arguments: args }),
+      user({
+        kind: 'tool_result',
+        at: 'result',
+        callId: name,
+        name,
+        content: [openai.text(args)],
+        isError: false,
+      }),
+    ]),
+    tools: names.map((name) => openai.tool(name, { parameters })),
+  };
+
+  it.each([
+    ['anthropic', () => anthropicClient.begin(request, anthropic.target()).body],
+    ['gemini', () => gemini.begin(request).body],
+    ['gemma', () => gemini.begin(request, gemini.target('gemma-3')).body],
+    ['openai', () => openaiClient.begin(request, openai.target()).body],
+  ])('are names like any other for %s, and arguments keep every digit', (_, bodyOf) => {
+    const body = bodyOf();
+
+    for (const name of names) expect(body).toContain(`"name":"${name}"`);
+    expect(body).toMatch(/"properties":\{"__proto__":\{"type":"string"\}/i);
+    expect(body).toContain('"required":["__proto__"]');
+    expect(body.split('12345678901234567890').length - 1).toBeGreaterThanOrEqual(names.length);
+  });
+});

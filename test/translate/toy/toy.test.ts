@@ -1,0 +1,98 @@
+/** A fourth dialect is a folder and a row: the toy is served to both protocols, streamed or not. */
+import { describe, expect, it } from 'vitest';
+import { dialects } from '../../../src/dialects/table.ts';
+import type { Channel } from '../../../src/ports/catalog.ts';
+import { chat, native, testGateway, wholeChat } from '../../support/call-gateway.ts';
+import { type Played, playedUpstream } from '../../support/played-upstream.ts';
+import { toy } from './dialect.ts';
+
+const whole: Played = { chunks: ['{"says":"Hello you.","spent":[3,4]}'] };
+const streamed: Played = {
+  headers: { 'content-type': 'text/event-stream' },
+  chunks: ['data: {"says":"Hello "}\n\n', 'data: {"says":"you.","spent":[3,4]}\n\n'],
+};
+
+/** A real dialect adds its name to `dialectNames`, which the toy must not: so it comes as text. */
+const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
+
+/** A gateway whose one channel speaks toy, and what it sent there. */
+function toyGateway(played: Played) {
+  const upstream = playedUpstream(played);
+  const gateway = testGateway({
+    upstream,
+    channel: toyChannel,
+    table: { ...dialects, toy },
+  });
+  return {
+    call: gateway.call,
+    records: () => gateway.records,
+    sent: () => JSON.parse(Buffer.concat(upstream.requests[0]?.body ?? []).toString()),
+  };
+}
+
+describe('a toy dialect', () => {
+  it('answers a chat', async () => {
+    const gateway = toyGateway(whole);
+
+    const { status, text } = await gateway.call(chat(wholeChat));
+
+    expect(gateway.sent()).toEqual({ lines: ['user: hi'], stream: false });
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({
+      choices: [{ message: { content: 'Hello you.' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+    });
+  });
+
+  it('answers a native call', async () => {
+    const { status, text } = await toyGateway(whole).call(native('json'));
+
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({
+      candidates: [{ content: { parts: [{ text: 'Hello you.' }] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
+    });
+  });
+
+  it.each([
+    ['chat', chat(), '"content":"Hello "'],
+    ['native', native('sse'), '"text":"Hello "'],
+    ['native as an array', native('json_array'), '"text":"Hello "'],
+  ])('streams to %s', async (_, asked, says) => {
+    const gateway = toyGateway(streamed);
+
+    const { status, text, cut } = await gateway.call(asked);
+
+    expect(gateway.sent()).toEqual({ lines: ['user: hi'], stream: true });
+    expect(status).toBe(200);
+    expect(text).toContain(says);
+    expect(cut).toBe(false);
+  });
+
+  it('is charged by its own figures', async () => {
+    const gateway = toyGateway(whole);
+
+    await gateway.call(chat(wholeChat));
+
+    expect(gateway.records()[0]).toMatchObject({ usage: { inputTokens: 3, outputTokens: 4 } });
+  });
+
+  it('says what it left out, and refuses what it has no words for', async () => {
+    const warm = wholeChat.replace('"m"', '"m","temperature":1');
+    const picture = '[{"type":"image_url","image_url":{"url":"https://a.example/a.png"}}]';
+
+    const dropped = await toyGateway(whole).call(chat(warm));
+    const refused = await toyGateway(whole).call(chat(wholeChat.replace('"hi"', picture)));
+
+    expect(dropped.headers['x-tollgate-dropped']).toBe('temperature');
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error.param).toBe('messages[0].content[0]');
+  });
+
+  it('fails in the caller’s words', async () => {
+    const { status, text } = await toyGateway({ chunks: ['{"oops":1}'] }).call(native('json'));
+
+    expect(status).toBe(502);
+    expect(JSON.parse(text).error.status).toBe('UNAVAILABLE');
+  });
+});
