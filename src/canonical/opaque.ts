@@ -17,6 +17,9 @@ export interface Opaque {
 
 const mark = 'gw1';
 
+/** How the Base64 of every envelope begins. */
+export const envelopeBeginning = 'Z3cxO';
+
 /**
  * The data in an envelope that names its provider, as Base64: what a foreign caller echoes blindly
  * (Google's clients do so with `thoughtSignature`) and gets back to where it came from.

@@ -5,7 +5,7 @@ import { noBytes } from '../bytes/sse.ts';
 import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
-import type { FailureReport, StreamTap } from './tap.ts';
+import { brokenReply, type FailureReport, type StreamTap } from './tap.ts';
 
 /** What the documents of a dialect differ in. */
 export interface DocumentTapOptions {
@@ -24,16 +24,6 @@ export interface DocumentTapOptions {
 /** A document that begins with its error is one, though the error be too large to keep. */
 const beginsWithError = /^\s*\{\s*"error"\s*:\s*[^\sn]/;
 
-const notBase64: FailureReport = {
-  status: 502,
-  message: undefined,
-  code: undefined,
-  param: undefined,
-  retryAfterMs: undefined,
-  accountFault: false,
-  reason: 'upstream_image_not_base64',
-};
-
 /**
  * Everything passes but an error or an image that is only an address; a document that breaks off
  * can only be cut, for nothing may follow half a string.
@@ -51,9 +41,9 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     const error = captured.error === undefined ? undefined : parseJson(captured.error);
     const report = error === undefined ? undefined : options.inBandFailure({ error });
     if (report !== undefined) return report;
-    if (options.isImages && elements > counted) return notBase64;
+    if (options.isImages && elements > counted) return brokenReply('upstream_image_not_base64');
     const isFirst = bytes === 0 && beginsWithError.test(asBuffer(chunk).toString('latin1', 0, 64));
-    return isFirst ? { ...notBase64, reason: 'upstream_error' } : undefined;
+    return isFirst ? brokenReply('upstream_error') : undefined;
   };
 
   return {

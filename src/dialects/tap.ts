@@ -25,6 +25,24 @@ export interface FailureReport {
   readonly isBilled?: boolean;
 }
 
+/** A 2xx that is no reply of its kind: nothing of it is the upstream's own word. */
+export function brokenReply(reason: string): FailureReport {
+  return {
+    status: 502,
+    message: undefined,
+    code: undefined,
+    param: undefined,
+    retryAfterMs: undefined,
+    accountFault: false,
+    reason,
+  };
+}
+
+/** A reply that was made and billed, and is of no use to anybody. */
+export function billedReply(reason: string): FailureReport {
+  return { ...brokenReply(reason), isBilled: true };
+}
+
 /**
  * A streamed reply on its way. Relayed, it changes only what ARCHITECTURE B names. It sees the
  * chunks of one tick joined, works synchronously, and passes whole events on: half an event is of

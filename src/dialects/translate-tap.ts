@@ -11,7 +11,13 @@ import { items, type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import type { Dialect } from './dialect.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from './tap.ts';
+import {
+  billedReply,
+  brokenReply,
+  type FailureReport,
+  maxEventBytes,
+  type StreamTap,
+} from './tap.ts';
 
 /** The two ends of a translated stream. */
 export interface TranslateTapOptions {
@@ -47,7 +53,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
       if (event.type === 'usage') {
         usage = chargeableUsage(event.usage);
         tokensInUsage = tokens;
-      } else if (event.type === 'unusable') failure = billedFor(event.reason);
+      } else if (event.type === 'unusable') failure = billedReply(event.reason);
       // Nothing was made: figures that nobody gave are zeros (TRANSLATION §6.14).
       else if (event.type === 'blocked') usage ??= noTokens;
       else tokens += tokensOf(event);
@@ -57,7 +63,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
 
   const take = ({ name, data, loose }: SseEvent): string => {
     if (loose !== '') unframed += `${loose}\n`;
-    if (unframed.length > maxEventBytes) failure = badStream;
+    if (unframed.length > maxEventBytes) failure = brokenReply('upstream_bad_stream');
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
     if (data.trim() === '[DONE]') {
       done = true;
@@ -130,21 +136,6 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   };
 }
 
-/** An upstream's answer that was made and billed, and is of no use to anybody. */
-function billedFor(reason: string): FailureReport {
-  return { ...badStream, reason, isBilled: true };
-}
-
-const badStream: FailureReport = {
-  status: 502,
-  message: undefined,
-  code: undefined,
-  param: undefined,
-  retryAfterMs: undefined,
-  accountFault: false,
-  reason: 'upstream_bad_stream',
-};
-
 /** An error by its content, by the event's name, or because it can't be read at all. */
 function failureIn(
   upstream: TranslateTapOptions['upstream'],
@@ -152,7 +143,7 @@ function failureIn(
   text: string,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
-  if (document === undefined) return badStream;
+  if (document === undefined) return brokenReply('upstream_bad_stream');
   const failure = upstream.inBandFailure(document);
   if (failure !== undefined || name !== 'error') return failure;
   return upstream.readFailure(502, {}, Buffer.from(text));

@@ -2,10 +2,12 @@
  * How a call goes through one channel, whether it is relayed or translated: what goes up, and how
  * what comes down becomes the caller's.
  */
+import { asBuffer } from '../bytes/decode.ts';
 import type { Framing } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { FailureReport, StreamTap } from '../dialects/tap.ts';
 import type { HeaderMap } from '../http.ts';
+import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 
 /** One call, made ready for one channel. */
@@ -78,6 +80,17 @@ export function beginsDocument(bytes: Uint8Array): boolean {
     (byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09,
   );
   return first === 0x7b || first === 0x5b;
+}
+
+/** The document that a held reply is, or what is wrong with it. */
+export function documentIn(
+  bytes: Uint8Array,
+  { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
+): { readonly kind: 'document'; readonly reply: JsonValue } | FailedReply | BadReply {
+  const reply = parseJson(asBuffer(bytes).toString('utf8'));
+  if (reply === undefined) return unreadable(bytes);
+  const report = inBandFailure(reply);
+  return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };
 }
 
 /** What no JSON parser reads: half a document, or none. */

@@ -46,13 +46,6 @@ export function preparation(
     read ??= caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' });
     return read;
   };
-  const head: ReplyHead = {
-    fallbackId: context.requestId,
-    createdSeconds: Math.floor(clock.now() / 1_000),
-    modelId: call.modelId,
-    wantsUsage: call.wantsUsage,
-    framing: call.framing,
-  };
 
   return (channel, dialect) => {
     const upstreamModel = channel.upstreamModel ?? model.id;
@@ -64,6 +57,13 @@ export function preparation(
       capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
       maxOutputTokens: model.maxOutputTokens,
       ids,
+    };
+    const head: ReplyHead = {
+      fallbackId: context.requestId,
+      createdSeconds: Math.floor(clock.now() / 1_000),
+      modelId: call.modelId,
+      wantsUsage: call.wantsUsage,
+      framing: call.framing,
     };
     const strict = model.strict === true;
     if (caller.readImageRequest !== undefined && dialect.images !== undefined && isImage(call)) {

@@ -2,13 +2,12 @@
  * A call to an upstream of the caller's own dialect: the caller's bytes with a few members edited,
  * and the reply byte for byte but for what ARCHITECTURE B names.
  */
-import { asBuffer } from '../bytes/decode.ts';
 import { spliceMembers } from '../bytes/splice.ts';
 import type { Call } from '../call.ts';
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
-import { items, type JsonValue, member, parseJson } from '../json.ts';
+import { items, type JsonValue, member } from '../json.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Exchange, heldRelayBytes, type Judgement, unreadable } from './exchange.ts';
+import { documentIn, type Exchange, heldRelayBytes, type Judgement } from './exchange.ts';
 
 /** The exchange of a call that is relayed. */
 export function relayed(
@@ -34,14 +33,12 @@ export function relayed(
 
 /** A held reply: is it whole, is it an error, is it empty? */
 function judge(bytes: Uint8Array, call: Call, caller: CallerDialect, dialect: Dialect): Judgement {
-  const reply = parseJson(asBuffer(bytes).toString('utf8'));
-  if (reply === undefined) return unreadable(bytes);
-  const report = dialect.inBandFailure(reply);
-  if (report !== undefined) return { kind: 'failure', report };
+  const found = documentIn(bytes, dialect);
+  if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
-  const reason = call.operation === 'images' ? imageFault(reply) : undefined;
+  const reason = call.operation === 'images' ? imageFault(found.reply) : undefined;
   if (reason !== undefined) return { kind: 'bad', reason };
-  return { kind: 'whole', bytes, usage: caller.readUsage(reply) };
+  return { kind: 'whole', bytes, usage: caller.readUsage(found.reply) };
 }
 
 /** Every image must be Base64: a URL is never fetched and never passed on (ARCHITECTURE N). */

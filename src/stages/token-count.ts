@@ -2,17 +2,15 @@
  * Counts the tokens of a native request whose upstream is no Gemini: asked of the upstream where it
  * has such a call, estimated here and said to be so where it has none.
  */
-import { asBuffer } from '../bytes/decode.ts';
 import { estimateTokens } from '../canonical/estimate-tokens.ts';
 import type { TokenCounter } from '../dialects/codec.ts';
 import type { CallerDialect } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
-import { parseJson } from '../json.ts';
 import {
+  documentIn,
   type Exchange,
   heldRelayBytes,
   type Judgement,
-  unreadable,
   type WholeReply,
 } from './exchange.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
@@ -45,11 +43,9 @@ function judge(
   { caller, dialect }: Translation,
   { read }: TokenCounter,
 ): Judgement {
-  const reply = parseJson(asBuffer(bytes).toString('utf8'));
-  if (reply === undefined) return unreadable(bytes);
-  const report = dialect.inBandFailure(reply);
-  if (report !== undefined) return { kind: 'failure', report };
-  const count = read(reply);
+  const found = documentIn(bytes, dialect);
+  if (found.kind !== 'document') return found;
+  const count = read(found.reply);
   if (count === undefined) return { kind: 'bad', reason: 'upstream_protocol_error' };
   return { kind: 'whole', bytes: Buffer.from(textOf(caller, count)), usage: undefined };
 }

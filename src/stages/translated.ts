@@ -2,7 +2,6 @@
  * A call to an upstream of another dialect: read into the common form once, written for the
  * channel, and the reply written back as the caller's own dialect has it.
  */
-import { asBuffer } from '../bytes/decode.ts';
 import type { Call } from '../call.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
@@ -10,13 +9,12 @@ import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/cod
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { translateTap } from '../dialects/translate-tap.ts';
-import { parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import {
+  documentIn,
   type Exchange,
   heldTranslationBytes,
   type Judgement,
-  unreadable,
   type WholeReply,
 } from './exchange.ts';
 import { droppedNote } from './notes.ts';
@@ -70,19 +68,17 @@ function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation
 function judge(
   bytes: Uint8Array,
   exchange: ContentExchange,
-  { caller, dialect, head, strict }: Translation,
+  { caller, dialect, head }: Translation,
 ): Judgement {
-  const reply = parseJson(asBuffer(bytes).toString('utf8'));
-  if (reply === undefined) return unreadable(bytes);
-  const report = dialect.inBandFailure(reply);
-  if (report !== undefined) return { kind: 'failure', report };
-  const events = exchange.readReply(reply);
+  const found = documentIn(bytes, dialect);
+  if (found.kind !== 'document') return found;
+  const events = exchange.readReply(found.reply);
   const usage = usageIn(events);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
   const { text, dropped } = caller.content.writeReply(events, head);
   // What a reply has too much of can't be refused any more: it was made and billed.
-  const notes = droppedNote([...exchange.dropped, ...dropped], strict && dropped.length === 0);
+  const notes = droppedNote([...exchange.dropped, ...dropped], false);
   return { kind: 'whole', bytes: Buffer.from(text), usage, notes };
 }
 

@@ -3,6 +3,7 @@ import { asBuffer, utf8Text } from '../../bytes/decode.ts';
 import { findMember } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
+import { envelopeBeginning } from '../../canonical/opaque.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
@@ -53,12 +54,13 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
  */
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');
-  if (contents === undefined || !asBuffer(body).includes(envelopeBeginning)) return [];
+  if (contents === undefined || !asBuffer(body).includes(`"${envelopeBeginning}`)) return [];
   const text = utf8Text(body, contents.value.start, contents.value.end);
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }
 
-/** How the Base64 of every envelope begins (`canonical/opaque.ts`). */
-const envelopeBeginning = '"Z3cxO';
-const envelope = /("thought(?:Signature|_signature)"\s*:\s*)"Z3cxO[^"]*"/g;
+const envelope = new RegExp(
+  `("thought(?:Signature|_signature)"\\s*:\\s*)"${envelopeBeginning}[^"]*"`,
+  'g',
+);

@@ -1,5 +1,5 @@
 /** Why an answer of Google's holds no image, in words of our own (TRANSLATION §6.13, §6.14). */
-import type { FailureReport } from '../../tap.ts';
+import { billedReply, brokenReply, type FailureReport } from '../../tap.ts';
 
 /** Ends by which an image, or what it was made of, was held to be unfit to show. */
 const withheldReasons: ReadonlySet<string> = new Set([
@@ -14,6 +14,12 @@ const withheldReasons: ReadonlySet<string> = new Set([
   'IMAGE_RECITATION',
 ]);
 
+/** The upstream answered, and billed, without an image, or with what is none. */
+export const noImage: FailureReport = billedReply('upstream_no_image');
+
+/** An error that could not be read: too long to keep, or no JSON. */
+export const unreadableError: FailureReport = brokenReply('upstream_error');
+
 const refused: FailureReport = {
   status: 400,
   message: undefined,
@@ -21,23 +27,6 @@ const refused: FailureReport = {
   param: undefined,
   retryAfterMs: undefined,
   accountFault: false,
-};
-
-/** The upstream answered, and billed, without an image, or with what is none. */
-export const noImage: FailureReport = {
-  ...refused,
-  status: 502,
-  code: undefined,
-  reason: 'upstream_no_image',
-  isBilled: true,
-};
-
-/** An error that could not be read: too long to keep, or no JSON. */
-export const unreadableError: FailureReport = {
-  ...refused,
-  status: 502,
-  code: undefined,
-  reason: 'upstream_error',
 };
 
 /** Whether a finish reason says that an image was made, or could have been, and is not shown. */
