@@ -22,7 +22,10 @@ import {
 
 /** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
 export interface KoaContext {
-  readonly req: HostRequest & { readonly socket: Pick<Socket, 'errored'> };
+  readonly req: HostRequest & {
+    readonly socket: Pick<Socket, 'errored'>;
+    readonly complete: boolean;
+  };
   readonly res: HostResponse;
   readonly request: { readonly method: string } & ParsedBody;
   readonly originalUrl: string;
@@ -108,8 +111,11 @@ function isPrematureClose(error: unknown): boolean {
 
 /**
  * The very error of the caller's socket, unless the response was destroyed with it from our side:
- * an `ECONNRESET` of anybody else is the app's to hear.
+ * an `ECONNRESET` of anybody else is the app's to hear. A reset in the midst of a request is told
+ * by Node's parser instead.
  */
 function isOfCaller(error: unknown, { req, res }: KoaContext): boolean {
-  return error instanceof Error && error === req.socket.errored && error !== res.errored;
+  if (!(error instanceof Error) || error === res.errored) return false;
+  const isParsers = !req.complete && 'code' in error && error.code === 'HPE_INVALID_EOF_STATE';
+  return isParsers || error === req.socket.errored;
 }

@@ -147,7 +147,7 @@ export function visitOf(
       headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
       rawHeaders: req.rawHeaders,
       body,
-      onClose: (listener) => onHangUp(res, () => isOurs, listener),
+      onClose: hangUps(res, () => isOurs),
     },
     answer: () => {
       isOurs = true;
@@ -236,15 +236,23 @@ export function headersFor(res: HostResponse, headers: HeaderMap): Record<string
  * `'close'` before we ended the response is the one sign that nobody waits for us: `req` closes as
  * soon as its body was read, and HTTP/2 calls a cancelled response finished (SECURITY D12). The
  * caller has left, or the host has ended the response by itself, such as at a timeout of its own.
+ * One listener on the response serves all of ours: a host's must not be the eleventh, which Node
+ * warns of.
  */
-function onHangUp(res: HostResponse, isOurs: () => boolean, listener: () => void): void {
-  if (isGone(res) || res.writableEnded) {
-    queueMicrotask(listener);
-    return;
-  }
-  res.once('close', () => {
-    if (!isOurs() || !res.writableEnded) listener();
-  });
+function hangUps(res: HostResponse, isOurs: () => boolean): (listener: () => void) => void {
+  const listeners: (() => void)[] = [];
+  return (listener) => {
+    if (isGone(res) || res.writableEnded) {
+      queueMicrotask(listener);
+      return;
+    }
+    listeners.push(listener);
+    if (listeners.length > 1) return;
+    res.once('close', () => {
+      if (isOurs() && res.writableEnded) return;
+      for (const tell of listeners) tell();
+    });
+  };
 }
 
 /**

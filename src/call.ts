@@ -38,6 +38,8 @@ export interface Call {
   readonly body: Uint8Array;
   readonly members: readonly Member[];
   readonly demand: Demand;
+  /** Chat: what the caller wants its prompts cached under. */
+  readonly promptCacheKey: string | undefined;
   /** Chat streams: the caller itself asked for the usage frame. */
   readonly wantsUsage: boolean;
 }

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'idempotency_in_progress'
+  | 'result_expired'
   | 'idempotency_mismatch'
   | 'rate_limited'
   | 'upstream_rate_limited'
@@ -39,6 +40,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   model_not_found: 404,
   method_not_allowed: 405,
   idempotency_in_progress: 409,
+  result_expired: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
@@ -66,6 +68,8 @@ export interface GatewayErrorDetails {
   readonly retryAfterMs?: number;
   /** The methods that do work, for `method_not_allowed`: `POST`, `GET, HEAD`. */
   readonly allow?: string;
+  /** The request that this one repeats, where asking again gives no other answer. */
+  readonly originalRequestId?: string;
   readonly cause?: unknown;
 }
 
@@ -80,6 +84,7 @@ export class GatewayError extends Error {
   readonly reason: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
+  readonly originalRequestId: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: GatewayErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -88,6 +93,7 @@ export class GatewayError extends Error {
     this.reason = details.reason;
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
+    this.originalRequestId = details.originalRequestId;
   }
 }
 
@@ -132,10 +138,26 @@ export class ConfigurationError extends Error {
  * Tells a {@link GatewayError} by its shape: a host may load the package twice, as ESM and as CJS.
  */
 export function isGatewayError(error: unknown): error is GatewayError {
-  return error instanceof Error && error.name === 'GatewayError' && 'code' in error;
+  return errorName(error) === 'GatewayError' && has(error, 'code');
 }
 
 /** Tells an {@link UpstreamError} by its shape, for the reason given at {@link isGatewayError}. */
 export function isUpstreamError(error: unknown): error is UpstreamError {
-  return error instanceof Error && error.name === 'UpstreamError' && 'stage' in error;
+  return errorName(error) === 'UpstreamError' && has(error, 'stage');
+}
+
+/**
+ * The name of whatever was thrown. A driver's error may have members that throw when they are read,
+ * and whoever handles a failure must not fail by it.
+ */
+export function errorName(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.name) : 'thrown';
+  } catch {
+    return 'unreadable';
+  }
+}
+
+function has(error: unknown, member: string): boolean {
+  return typeof error === 'object' && error !== null && member in error;
 }

@@ -6,7 +6,41 @@ import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store
 import type { UsageRecord } from './ports/usage-sink.ts';
 
 /** A port of the host, as events name it. */
-export type PortName = 'keys' | 'quota' | 'catalog' | 'rate_limiter' | 'usage';
+export type PortName =
+  | 'keys'
+  | 'quota'
+  | 'catalog'
+  | 'rate_limiter'
+  | 'usage'
+  | 'idempotency'
+  | 'results';
+
+/**
+ * Why no channel can serve a call: none has a weight, none has the protocol, this group or this
+ * price may use none; or all that may are switched off, as busy as they may be, or resting.
+ */
+export type NoChannelReason =
+  | 'none_configured'
+  | 'protocol'
+  | 'group_restriction'
+  | 'price_restriction'
+  | 'switched_off'
+  | 'busy'
+  | 'resting';
+
+/** How an upstream account, or a model on it, stands. */
+export interface PlaceStatus {
+  /**
+   * `resting`: after a 429, a 503, a 403, or because the account is exhausted. `ejected`: five
+   * failures in a row; `probing`: one call finds out whether it is back. `refused`: its credential
+   * was not accepted. `off`: the host switched it off.
+   */
+  readonly state: 'ready' | 'resting' | 'ejected' | 'probing' | 'refused' | 'off';
+  /** The finer name of what led to it; undefined where it is ready, or off. */
+  readonly reason: string | undefined;
+  /** Unix ms at which it is back; undefined where no time does that. */
+  readonly untilMs: number | undefined;
+}
 
 /** How the hold of a call ends, as it is sent to the quota store; money and ids, nothing else. */
 export type HoldEnd =
@@ -23,6 +57,8 @@ export type GatewayEvent =
   | {
       readonly type: 'upstream_failed';
       readonly requestId: string;
+      /** Which try of the call it was, from 1. */
+      readonly attempt: number;
       readonly modelId: string;
       readonly channelId: string;
       readonly status: number | undefined;
@@ -33,8 +69,19 @@ export type GatewayEvent =
       readonly type: 'no_channel';
       readonly requestId: string;
       readonly modelId: string;
-      readonly reason: 'none_configured' | 'price_restriction' | 'protocol';
+      readonly reason: NoChannelReason;
+      /** What the caller was told to wait: until the soonest return, where one is known. */
+      readonly retryAfterMs: number;
     }
+  /**
+   * A channel went to rest, was ejected, refused or switched off, or is back. `upstreamModel` is
+   * undefined where it concerns the account with all its models.
+   */
+  | ({
+      readonly type: 'channel_changed';
+      readonly channelId: string;
+      readonly upstreamModel: string | undefined;
+    } & PlaceStatus)
   /** A port threw, hung, or answered what its contract does not allow. */
   | {
       readonly type: 'port_failed';
@@ -64,6 +111,10 @@ export type GatewayEvent =
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host took the body and left nothing; `cure` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly cure: string }
+  /** The file of a `jsonFileCatalog` has changed, and this many models are served from now on. */
+  | { readonly type: 'catalog_loaded'; readonly file: string; readonly models: number }
+  /** It is bad, and what was read last is still served. `reason` has the place and the cure. */
+  | { readonly type: 'catalog_refused'; readonly file: string; readonly reason: string }
   /** A bug, of ours or of a port. `at` is the place in the code, without the message. */
   | {
       readonly type: 'internal_error';
@@ -73,3 +124,19 @@ export type GatewayEvent =
 
 /** Takes events; what it throws is swallowed, what it returns is not awaited. */
 export type EventListener = (event: GatewayEvent) => void;
+
+/**
+ * The listener of the moment, with what it throws, or rejects with later, swallowed: a host's
+ * mistake there must not become a caller's.
+ */
+export function quietListener(listener: () => EventListener | undefined): EventListener {
+  return (event) => {
+    try {
+      const said: unknown = listener()?.(event);
+      // Any thenable: a promise may come from another library or another realm.
+      if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => {});
+    } catch {
+      // Nobody is left to tell: telling is what failed.
+    }
+  };
+}

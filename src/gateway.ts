@@ -3,14 +3,17 @@ import { byteBudget } from './bytes/byte-budget.ts';
 import type { CallerDialectName } from './dialects/dialect.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError, statusOf } from './errors.ts';
+import { quietListener } from './events.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
 import type { ApiKey } from './ports/key-store.ts';
+import type { UsageRecord } from './ports/usage-sink.ts';
 import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
 import { admit } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { callUpstream } from './stages/call-upstream.ts';
 import { holdFor } from './stages/hold.ts';
+import { idempotency } from './stages/idempotency.ts';
 import { limit } from './stages/limit.ts';
 import { listModels } from './stages/list-models.ts';
 import { outbox } from './stages/outbox.ts';
@@ -19,6 +22,7 @@ import { readCall, receiveBody } from './stages/read-call.ts';
 import { closing, overloaded, readableError, reportBug } from './stages/refuse.ts';
 import { relay } from './stages/relay.ts';
 import { reserve } from './stages/reserve.ts';
+import { type Resolution, type ResolveResult, resolveUnknown } from './stages/resolve-unknown.ts';
 import {
   type AnswerContext,
   allowed,
@@ -30,7 +34,8 @@ import { type RunningCall, runningCalls } from './stages/running.ts';
 import { settlementOf } from './stages/settle.ts';
 import { shutDown } from './stages/shut-down.ts';
 import { storeCare } from './stages/store-care.ts';
-import { quietListener } from './stages/tell.ts';
+import { type ChannelStatus, channelHealth } from './upstream/channel-health.ts';
+import { retryBudget } from './upstream/retry-budget.ts';
 import { undiciClient } from './upstream/undici-client.ts';
 
 /** A gateway. Adapters take it; the host keeps it to change and to close it. */
@@ -41,6 +46,25 @@ export interface Gateway extends GatewayHandler {
    * @throws ConfigurationError as `createGateway` does; nothing has changed then
    */
   update(change: Partial<Omit<GatewayOptions, 'upstream' | 'clock' | 'maxBufferedBytes'>>): void;
+  /**
+   * How the upstream accounts stand that this gateway has called or switched, in the order of their
+   * first call.
+   */
+  channels(): readonly ChannelStatus[];
+  /**
+   * Takes a channel out of service, for all models, or puts it back with everything forgotten that
+   * stood against it. Calls that run through it run on.
+   */
+  switchChannel(channelId: string, to: 'on' | 'off'): void;
+  /**
+   * Ends the hold of a call whose outcome was `unknown`, once you know what became of it: the hold
+   * of an image stays for 15 minutes, and is charged late after that. Writes a second record of the
+   * request, with the charge.
+   *
+   * @throws ConfigurationError where the record or the charge is not one
+   * @throws GatewayError `store_unavailable`; it can be tried again
+   */
+  resolveUnknown(record: UsageRecord, resolution: Resolution): Promise<ResolveResult>;
   /**
    * Refuses new calls with 503, lets running ones end, cuts those that still run after `drainMs`
    * (10 s where left out), delivers what the stores are owed, flushes the usage sink and closes the
@@ -53,6 +77,7 @@ type CallRoute = Extract<Route, { readonly kind: 'call' }>;
 
 /** A call under way, beside its bytes and its route. */
 interface Serving {
+  readonly request: GatewayRequest;
   readonly key: ApiKey;
   readonly running: RunningCall;
   readonly snapshot: Settings;
@@ -87,11 +112,14 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const budget = byteBudget(settings.maxBufferedBytes);
   const unsettled = outbox(clock, emit);
   const calls = runningCalls(() => settings, ownGuard, emit);
+  const repeats = idempotency(emit);
   const care = storeCare(() => settings, ownGuard, emit);
   const stopTimer = clock.every(tickMs, () => {
     const ticks = Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
     ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });
+  const health = channelHealth(clock, () => settings.random(), emit);
+  const retries = retryBudget();
   const saidUnbounded = new Set<string>();
   void care.check();
 
@@ -120,7 +148,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
       const body = await receiveBody(request, route, snapshot, budget);
       // As long as the call runs its body stays in memory: for another channel, and in the client.
       running.onDone(() => budget.give(body.length));
-      return await serve(body, route, context, { key, running, snapshot, guard });
+      return await serve(body, route, context, { request, key, running, snapshot, guard });
     } catch (error) {
       running.done();
       throw error;
@@ -134,7 +162,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     body: Uint8Array,
     route: CallRoute,
     context: AnswerContext,
-    { key, running, snapshot, guard }: Serving,
+    { request, key, running, snapshot, guard }: Serving,
   ): Promise<GatewayResponse> {
     const startedAtMs = clock.now();
     const call = readCall(body, route);
@@ -142,25 +170,39 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     await limit(key, snapshot, guard);
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
-    const reservation = await reserve(key, hold.nanos, snapshot, guard);
+    const asking = { request, call, key, model, running, answer: context, guard };
+    const turn = await repeats.turn({ ...asking, settings: snapshot });
+    if ('repeat' in turn) {
+      running.done();
+      return turn.repeat;
+    }
+    const { claim } = turn;
+    const reservation = await claim.before(reserve(key, hold.nanos, snapshot, guard));
     const { requestId } = context;
     const ground = { requestId, call, key, model, hold, reservation, startedAtMs, guard, emit };
-    const settlement = settlementOf({ ...ground, settings: snapshot, outbox: unsettled });
+    const settlement = claim.endingWith(
+      settlementOf({ ...ground, settings: snapshot, outbox: unsettled }),
+    );
+    const runsOn = call.operation === 'images' || claim.copy !== undefined;
     running.keep(settlement, { ...snapshot.timeouts, ...model.timeouts }.totalMs);
     try {
       const means = {
         requestId,
+        key,
         settings: snapshot,
         upstream,
+        health,
+        retries,
         running,
         settlement,
         emit,
         dialects: table,
+        runsOn,
       };
       const outcome = await callUpstream(call, model, means);
       if ('reply' in outcome) {
         running.detach();
-        const { reply, disclosure, notes } = outcome;
+        const { reply, disclosure, notes, lease } = outcome;
         return relay(reply, {
           call,
           model,
@@ -170,6 +212,9 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
           answer: context,
           disclosure,
           notes,
+          lease,
+          runsOn,
+          copy: claim.copy,
         });
       }
       const { error, ending, reason, countedTokens, usage } = outcome.failure;
@@ -227,9 +272,14 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     },
     update: (change) => {
       const changed = { ...current, ...change };
-      settings = { ...settingsOf(changed), clock };
+      settings = { ...settingsOf(changed, settings), clock };
       current = changed;
+      if (change.catalog !== undefined) health.reloaded();
     },
+    channels: health.statuses,
+    switchChannel: health.switch,
+    resolveUnknown: (record, resolution) =>
+      resolveUnknown(record, resolution, settings, portGuard(record?.requestId, settings, emit)),
     close: ({ drainMs } = {}) => {
       const { usage } = settings;
       const ground = { calls, outbox: unsettled, usage, upstream, emit, clock, stopTimer };

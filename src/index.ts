@@ -18,7 +18,14 @@ export {
   UpstreamError,
   type UpstreamStage,
 } from './errors.ts';
-export type { EventListener, GatewayEvent, HoldEnd, PortName } from './events.ts';
+export type {
+  EventListener,
+  GatewayEvent,
+  HoldEnd,
+  NoChannelReason,
+  PlaceStatus,
+  PortName,
+} from './events.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type {
   GatewayHandler,
@@ -57,6 +64,16 @@ export type {
   ThinkingBudget,
   Timeouts,
 } from './ports/catalog.ts';
+export type {
+  AbandonInput,
+  AbandonResult,
+  ClaimInput,
+  ClaimRecord,
+  ClaimResult,
+  FinishInput,
+  FinishResult,
+  IdempotencyStore,
+} from './ports/idempotency-store.ts';
 export type { ApiKey, KeyStore, QuotaSubject } from './ports/key-store.ts';
 export type {
   AdjustInput,
@@ -74,6 +91,7 @@ export type {
   SettleResult,
 } from './ports/quota-store.ts';
 export type { RateDecision, RateLimiter } from './ports/rate-limiter.ts';
+export type { ResultStore, StoredResult } from './ports/result-store.ts';
 export type {
   ByteSink,
   UpstreamBody,
@@ -81,12 +99,38 @@ export type {
   UpstreamRequest,
   UpstreamResponse,
 } from './ports/upstream-client.ts';
-export type { Attempt, CallOutcome, UsageRecord, UsageSink } from './ports/usage-sink.ts';
+export type {
+  Attempt,
+  CallOutcome,
+  HeldLine,
+  UsageRecord,
+  UsageSink,
+} from './ports/usage-sink.ts';
 export { digestSecret } from './secret.ts';
+export type { Resolution, ResolveResult } from './stages/resolve-unknown.ts';
+export {
+  type JsonFileCatalog,
+  type JsonFileCatalogOptions,
+  jsonFileCatalog,
+} from './stores/file/catalog.ts';
 export { jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
+export {
+  type CachedKeyStore,
+  type CachedKeyStoreOptions,
+  cachedKeyStore,
+} from './stores/memory/cached-key-store.ts';
 export { staticCatalog } from './stores/memory/catalog.ts';
+export {
+  type MemoryIdempotencyStoreOptions,
+  memoryIdempotencyStore,
+} from './stores/memory/idempotency-store.ts';
 export { type MemoryKeyStore, memoryKeyStore } from './stores/memory/key-store.ts';
 export { memoryQuotaStore } from './stores/memory/quota-store.ts';
 export { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
+export {
+  type MemoryResultStoreOptions,
+  memoryResultStore,
+} from './stores/memory/result-store.ts';
 export { type MemoryUsageSink, memoryUsageSink } from './stores/memory/usage-sink.ts';
+export type { ChannelStatus } from './upstream/channel-health.ts';
 export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

@@ -9,9 +9,11 @@ import { type Clock, systemClock } from './clock.ts';
 import { ConfigurationError } from './errors.ts';
 import type { EventListener } from './events.ts';
 import type { Catalog, Timeouts } from './ports/catalog.ts';
+import type { IdempotencyStore } from './ports/idempotency-store.ts';
 import type { KeyStore } from './ports/key-store.ts';
 import type { QuotaStore } from './ports/quota-store.ts';
 import type { RateLimiter } from './ports/rate-limiter.ts';
+import type { ResultStore } from './ports/result-store.ts';
 import {
   aClock,
   aFunction,
@@ -24,6 +26,8 @@ import {
 } from './ports/set-up.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
+import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
+import { memoryResultStore } from './stores/memory/result-store.ts';
 
 /** What a host hands to `createGateway`. */
 export interface GatewayOptions {
@@ -37,6 +41,15 @@ export interface GatewayOptions {
   readonly rateLimiter?: RateLimiter;
   /** Where usage records go. */
   readonly usage?: UsageSink;
+  /** Remembers which calls have run under an `Idempotency-Key`. */
+  readonly idempotency?: IdempotencyStore;
+  /** Keeps replies for those who repeat a call. */
+  readonly results?: ResultStore;
+  /**
+   * Takes a call for a repetition where OpenAI's SDK counts it as one: then it gets what became of
+   * the latest call of the same key, route and body.
+   */
+  readonly dedupeSdkRetries?: boolean;
   /** Speaks HTTP to upstreams; for tests and for hosts with a network of their own. */
   readonly upstream?: UpstreamClient;
   /** Headers that may carry the key of the native protocol; the first that is present decides. */
@@ -55,6 +68,8 @@ export interface GatewayOptions {
   readonly maxConcurrentCalls?: number;
   /** How long upstreams may take; a model's and a channel's own waits come first. */
   readonly timeouts?: Partial<Timeouts>;
+  /** How long a caller may take nothing of a streamed reply, in ms; beyond, it counts as gone. */
+  readonly callerStallMs?: number;
   /**
    * The lease of a hold, in ms, renewed at a third of it while the call runs. At least 5 s: the
    * timer that renews it ticks once a second, and a renewal may have to be tried again.
@@ -87,16 +102,19 @@ export type Settings = Readonly<
 /** What holds where a host says nothing. */
 export const defaultOptions: {
   readonly nativeKeyHeaders: readonly string[];
+  readonly dedupeSdkRetries: boolean;
   readonly allowQueryKey: boolean;
   readonly maxBodyBytes: number;
   readonly maxImageBodyBytes: number;
   readonly maxBufferedBytes: number;
   readonly maxConcurrentCalls: number;
   readonly timeouts: Timeouts;
+  readonly callerStallMs: number;
   readonly leaseMs: number;
   readonly storeTimeoutMs: number;
 } = {
   nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
+  dedupeSdkRetries: false,
   allowQueryKey: false,
   maxBodyBytes: 32 * 1024 * 1024,
   maxImageBodyBytes: 1024 * 1024,
@@ -107,33 +125,51 @@ export const defaultOptions: {
     firstByteStreamedMs: 120_000,
     firstByteMs: 300_000,
     idleMs: 120_000,
+    firstTokenMs: 300_000,
     totalMs: 900_000,
   },
+  callerStallMs: 30_000,
   leaseMs: 30_000,
   storeTimeoutMs: 1_000,
 };
 
 /**
- * Checks the options and fills in the defaults.
+ * Checks the options and fills in the defaults. A gateway that changes them goes on with the
+ * stores it has: what has run must not be forgotten.
  *
  * @throws ConfigurationError that names the option and the cure
  */
-export function settingsOf(options: GatewayOptions): Settings {
+export function settingsOf(options: GatewayOptions, before?: Settings): Settings {
   checkSetUp(optionsSchema, options, wording);
+  const clock = options.clock ?? systemClock();
   const settings: Settings = {
     ...defaultOptions,
     ids: randomUUID,
-    random: Math.random,
     chargePolicy,
-    clock: options.clock ?? systemClock(),
+    clock,
+    idempotency: before?.idempotency ?? memoryIdempotencyStore({ clock }),
+    results: before?.results ?? memoryResultStore({ clock }),
     rateLimiter: undefined,
     usage: undefined,
     onEvent: undefined,
     ...withoutUndefined(options),
+    random: chanceBy(options.random ?? Math.random),
     timeouts: { ...defaultOptions.timeouts, ...withoutUndefined(options.timeouts ?? {}) },
   };
   checkRoom(settings);
   return settings;
+}
+
+/** A host's source may throw or give anything, at a moment when nobody could answer for it. */
+function chanceBy(random: () => number): () => number {
+  return () => {
+    try {
+      const number = random();
+      return number >= 0 && number < 1 ? number : 0;
+    } catch {
+      return 0;
+    }
+  };
 }
 
 /** `{ a: undefined }` means what `{}` means: a host's JavaScript often has it so. */
@@ -170,6 +206,9 @@ const optionsSchema = z.strictObject(
     catalog: methods('find', 'list'),
     rateLimiter: methods('consume').optional(),
     usage: methods('record', 'close').optional(),
+    idempotency: methods('claim', 'finish', 'abandon').optional(),
+    results: methods('put', 'get').optional(),
+    dedupeSdkRetries: flag.optional(),
     upstream: methods('send', 'close').optional(),
     nativeKeyHeaders: z.array(nativeKeyHeader, headerNames).min(1, headerNames).optional(),
     allowQueryKey: flag.optional(),
@@ -178,6 +217,7 @@ const optionsSchema = z.strictObject(
     maxBufferedBytes: positive.optional(),
     maxConcurrentCalls: positive.optional(),
     timeouts: each({ ...defaultOptions.timeouts }, () => wait.optional()).optional(),
+    callerStallMs: wait.optional(),
     leaseMs: z.int(lease).min(5_000, lease).max(900_000, lease).optional(),
     storeTimeoutMs: wait.optional(),
     chargePolicy: each(chargePolicy, (rules) => each(rules, () => chargeRule)).optional(),

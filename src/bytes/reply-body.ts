@@ -23,8 +23,10 @@ export interface ReplyPipe {
   end(): Closing;
   /** The upstream broke off. */
   fail(error: unknown): Closing;
-  /** The caller is gone: `drain` reads the upstream to its end for nobody. */
-  left(): 'abort' | 'drain';
+  /** Told before the first byte goes out: how to leave a caller that takes nothing any more. */
+  onStall(giveUp: () => void): void;
+  /** The caller is gone, or as good as: `drain` reads the upstream to its end for nobody. */
+  left(reason: 'caller_left' | 'caller_stalled'): 'abort' | 'drain';
 }
 
 /** The last bytes of a reply, and whether it ends cleanly or is cut. */
@@ -67,6 +69,8 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   const linger = lingering(body);
   let gathered: Uint8Array[] = [];
   let scheduled = false;
+  /** The caller has not taken yet what was written. */
+  let isFull = false;
   let over = false;
   let gone = false;
 
@@ -81,7 +85,10 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     let closing: Closing | undefined;
     try {
       const bytes = make();
-      if (bytes.length > 0 && !gone && !out.write(bytes)) body.pause();
+      if (bytes.length > 0 && !gone && !out.write(bytes)) {
+        isFull = true;
+        body.pause();
+      }
       closing = pipe.over();
     } catch (error) {
       body.abort();
@@ -103,13 +110,22 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     if (!pass(() => pipe.write(chunk)) && linger.lasts()) body.resume();
   };
 
-  out.onDrain(() => body.resume());
-  out.onLeave(() => {
+  const leave = (reason: 'caller_left' | 'caller_stalled'): void => {
     if (over || gone) return;
     gone = true;
-    if (pipe.left() === 'drain') return body.resume();
+    if (pipe.left(reason) === 'drain') return body.resume();
     over = true;
     body.abort();
+  };
+
+  out.onDrain(() => {
+    isFull = false;
+    body.resume();
+  });
+  out.onLeave(() => leave('caller_left'));
+  pipe.onStall(() => {
+    leave('caller_stalled');
+    out.destroy();
   });
   if (over) return;
   // What began the reply may have ended it: an error, or the stream's own last event.
@@ -137,6 +153,8 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
       close(pipe.fail(error));
     },
   });
+  // To start is to flow, though what the reply began with may have been too much already.
+  if (isFull && !over) body.pause();
 }
 
 /** The time between the end of a reply and that of the body which it came in. */
@@ -193,7 +211,17 @@ function writeInTurns(out: Outlet, writes: readonly Uint8Array[], cut: boolean):
 
 function writableOutlet(out: Writable): Outlet {
   return {
-    write: (bytes) => out.destroyed || out.write(bytes),
+    write: (bytes) => {
+      if (out.destroyed) return true;
+      try {
+        // A host's wrapper may return nothing: only `false` asks for a pause, as in `pipe`.
+        return out.write(bytes) !== false;
+      } catch {
+        // Nor may what it throws look like the upstream's failure: nobody takes this reply.
+        cutOff(out);
+        return true;
+      }
+    },
     end: (bytes) => {
       if (out.destroyed) return;
       if (bytes === undefined) out.end();

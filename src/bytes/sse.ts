@@ -3,6 +3,7 @@
  * events gets whole ones, and reads the fields of one event where somebody must look inside.
  */
 import { UpstreamError } from '../errors.ts';
+import { asBuffer } from './decode.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -114,6 +115,13 @@ export interface SseEvent {
   readonly data: string | undefined;
   /** Lines that are no field and no comment: text that was never framed. */
   readonly loose: string;
+}
+
+const dataField = Buffer.from('data:');
+
+/** Whether whole events hold anything but comments, which only keep a connection alive. */
+export function hasData(events: Uint8Array): boolean {
+  return asBuffer(events).includes(dataField);
 }
 
 /** The events of a block that {@link eventCutter} gave, or of its rest. */

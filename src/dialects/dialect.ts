@@ -29,7 +29,7 @@ export interface Dialect {
   /** The header that carries the account's secret, with what must always go beside it. */
   credential(secret: string): HeaderMap;
   /** What a refusal says. */
-  readFailure(status: number, headers: HeaderMap, body: Uint8Array): FailureReport;
+  readFailure(status: number, body: Uint8Array): FailureReport;
   /** An error inside a 2xx reply, or undefined where there is none. */
   inBandFailure(reply: JsonValue): FailureReport | undefined;
   /** Translates content for callers of other dialects. */

@@ -67,6 +67,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
       return options.readUsage(text === undefined ? undefined : parseJson(text), report.counted);
     },
     countedTokens: () => Math.ceil(bytes / 3),
+    progress: () => 0,
     breakOff: () => undefined,
   };
 }

@@ -19,6 +19,8 @@ const patterns: readonly RegExp[] = [
   /\bya29\.[A-Za-z0-9_.-]{4,}/g,
   /\bBearer\s+\S+/gi,
   /\b(?:org|proj|projects?)[-_/][A-Za-z0-9_-]{4,}/g,
+  // Base64 of a picture or a file that was sent.
+  /[A-Za-z0-9+/]{40,}={0,2}/g,
   // Azure's keys look like nothing but 32 or more letters and digits.
   /\b(?=[A-Za-z]{0,63}\d)[A-Za-z0-9]{32,}\b/g,
   /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>]+/gi,

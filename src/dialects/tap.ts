@@ -17,8 +17,10 @@ export interface FailureReport {
   readonly param: string | undefined;
   /** From a header or from Google's `RetryInfo`. */
   readonly retryAfterMs: number | undefined;
-  /** Whether the account is to blame (its key, its billing, its region), not the request. */
-  readonly accountFault: boolean;
+  /**
+   * What of the account is to blame, if not the request: its key, or its money, region or state.
+   */
+  readonly accountFault: 'credential' | 'account' | undefined;
   /** A finer name for the failure than its status gives. */
   readonly reason?: string;
   /** The upstream made and billed what no caller can use: nobody is asked again. */
@@ -33,7 +35,7 @@ export function brokenReply(reason: string): FailureReport {
     code: undefined,
     param: undefined,
     retryAfterMs: undefined,
-    accountFault: false,
+    accountFault: undefined,
     reason,
   };
 }
@@ -66,6 +68,8 @@ export interface StreamTap {
   usage(): Usage | undefined;
   /** What was forwarded, in tokens: the ground of a charge without figures. */
   countedTokens(): number;
+  /** Grows with every event that says something, as pings and comments don't; 0 for a document. */
+  progress(): number;
   /**
    * How an error is said at this point, each piece in a write of its own; undefined where only a
    * cut can say it.

@@ -8,6 +8,8 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 /** `data: [DONE]` and comments are shorter than any event with a frame. */
 const shortestFrame = 32;
+/** No provider's frame is longer: what an only event holds beyond that is the answer itself. */
+const longestFrame = 512;
 
 /** The count of one stream. */
 export interface TokenCount {
@@ -40,6 +42,9 @@ export function tokenCount(): TokenCount {
       }
       addLine(block.length - start);
     },
-    tokens: () => (events === 0 ? 0 : events + Math.ceil((bytes - events * shortest) / 3)),
+    tokens: () => {
+      const frame = Math.min(shortest, longestFrame);
+      return events === 0 ? 0 : events + Math.ceil((bytes - events * frame) / 3);
+    },
   };
 }

@@ -7,7 +7,7 @@ import { eventCutter, eventsIn, noBytes, type SseEvent } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
-import { items, type JsonValue, parseJson } from '../json.ts';
+import { items, type JsonValue, member, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import type { Dialect } from './dialect.ts';
@@ -47,6 +47,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let done = false;
   let ended = false;
   let replyCame = false;
+  let spoken = 0;
 
   const tell = (events: readonly ContentEvent[]): string => {
     for (const event of events) {
@@ -72,6 +73,8 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     }
     const document = parseJson(data);
     failure = failureIn(upstream, name, data, document);
+    // Anthropic's pings are events like any other.
+    if (member(document, 'type') !== 'ping') spoken += 1;
     return failure !== undefined || document === undefined ? '' : tell(reader.read(document));
   };
 
@@ -132,6 +135,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     failure: () => failure,
     usage: usageSoFar,
     countedTokens: () => tokens,
+    progress: () => spoken,
     breakOff: (error) => writer.breakOff(error).map((piece) => Buffer.from(piece)),
   };
 }
@@ -146,7 +150,7 @@ function failureIn(
   if (document === undefined) return brokenReply('upstream_bad_stream');
   const failure = upstream.inBandFailure(document);
   if (failure !== undefined || name !== 'error') return failure;
-  return upstream.readFailure(502, {}, Buffer.from(text));
+  return upstream.readFailure(502, Buffer.from(text));
 }
 
 /** What the charge rests on where the upstream gives no figures: a token for every three bytes. */

@@ -36,3 +36,8 @@ export class StoreUnavailable extends Error {
 export class StoreCorrupt extends Error {
   override readonly name = 'StoreCorrupt';
 }
+
+/** Any thenable: a host's store may come with promises of its own. */
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
+}

@@ -147,6 +147,17 @@ export interface Channel {
    * tokens, or the dearest image.
    */
   readonly maxPriceNanos?: Nanos;
+  /** The channel serves only keys of these groups; of all that the model has where left out. */
+  readonly groups?: readonly string[];
+  /** Calls at once through this account, in this process; beyond, other channels are asked. */
+  readonly maxConcurrentCalls?: number;
+  /**
+   * Keeps a caller on one account, where its prompts are cached: by its key, or by the
+   * `prompt_cache_key` that a chat names. Drawn by weight where left out.
+   */
+  readonly stickyBy?: 'key' | 'prompt_cache_key';
+  /** Says 503 and 529 only before it does any work: an image may then be tried elsewhere. */
+  readonly rejectsBeforeWork?: boolean;
   readonly capabilities?: Capabilities;
   /** Static headers of the account, sent with every call. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -161,8 +172,10 @@ export interface Timeouts {
   /** Until the status line: of a streamed reply, and of one that comes whole. */
   readonly firstByteStreamedMs: number;
   readonly firstByteMs: number;
-  /** Between two pieces of the reply. */
+  /** Between two pieces of the reply, not counting what we hold back for a slow caller. */
   readonly idleMs: number;
+  /** How long a stream may say nothing but pings and comments, at first and between events. */
+  readonly firstTokenMs: number;
   readonly totalMs: number;
 }
 

@@ -14,9 +14,8 @@ export interface UpstreamRequest {
   readonly headers: HeaderMap;
   /** The pieces of the body, sent one after the other. */
   readonly body: readonly Uint8Array[];
+  /** Every other wait is the gateway's, which ends it through `onAbort`. */
   readonly connectTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
   /** A socket of its own: an image must never meet a keep-alive socket that just went stale. */
   readonly freshConnection: boolean;
   /** Called once, before the answer, with what ends the call early on our side. */

@@ -13,7 +13,16 @@ export interface Attempt {
    * was.
    */
   readonly reason: string | undefined;
+  /** Something of it may have run upstream, and may be billed to the account. */
+  readonly mayHaveRun: boolean;
   readonly durationMs: number;
+}
+
+/** What one subject of a key had to hold for a call; 0 where it only counts calls. */
+export interface HeldLine {
+  readonly subject: string;
+  readonly period: string;
+  readonly heldNanos: Nanos;
 }
 
 /** How a call ended. `unknown`: it may have run upstream; look here before trying again. */
@@ -34,6 +43,9 @@ export interface UsageRecord {
   readonly requestId: string;
   /** The id of the hold in the quota store. */
   readonly reservationId: string;
+  /** Where that hold is kept, and on whose account: what `resolveUnknown` needs to end it. */
+  readonly partition: string;
+  readonly lines: readonly HeldLine[];
   readonly keyId: string;
   readonly group: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;

@@ -27,6 +27,7 @@ interface ChatFields {
   readonly max_tokens?: number | null | undefined;
   readonly max_completion_tokens?: number | null | undefined;
   readonly n?: number | null | undefined;
+  readonly prompt_cache_key?: unknown;
 }
 
 const chatFields: z.ZodType<ChatFields> = z.object({
@@ -37,6 +38,8 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   max_tokens: positiveField,
   max_completion_tokens: positiveField,
   n: positiveField,
+  // A hint, and the upstream's to judge.
+  prompt_cache_key: z.unknown().optional(),
 });
 const fieldNames: readonly FieldName[] = [
   'model',
@@ -46,6 +49,7 @@ const fieldNames: readonly FieldName[] = [
   'max_tokens',
   'max_completion_tokens',
   'n',
+  'prompt_cache_key',
 ];
 /** Members beside the messages that end up in the prompt. */
 const promptMembers: readonly string[] = ['tools', 'functions', 'response_format', 'prediction'];
@@ -72,6 +76,7 @@ export function readChat(scanned: ScannedBody): Call {
     modelId: fields.model,
     framing: fields.stream === true ? 'sse' : 'json',
     ...scanned,
+    promptCacheKey: textOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,
     demand: {
       ...promptSize(scanned),
@@ -81,6 +86,10 @@ export function readChat(scanned: ScannedBody): Call {
       quality: undefined,
     },
   };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function promptSize(scanned: ScannedBody): PromptSize {

@@ -50,6 +50,7 @@ export function readImages(scanned: ScannedBody): Call {
     modelId: fields.model,
     framing: 'json',
     ...scanned,
+    promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
       ...tally.size(),

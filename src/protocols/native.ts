@@ -94,6 +94,7 @@ export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
     protocol: 'native',
     ...target,
     ...scanned,
+    promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
       ...promptSize(scanned, target.operation),

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type { Model, ProtocolName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import { isFoundModel } from './port-answers.ts';
+import { isFoundModel } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /**

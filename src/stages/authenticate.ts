@@ -9,7 +9,7 @@ import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { secretKind } from '../secret.ts';
-import { isFoundKey } from './port-answers.ts';
+import { isFoundKey } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** What a secret may hold at all: printable ASCII without what separates values in a header. */

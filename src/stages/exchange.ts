@@ -49,7 +49,7 @@ export interface WholeReply {
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
   /** Where no model was asked: a refusal that is an answer all the same. */
-  readonly ending?: 'not_run';
+  readonly ending?: 'not_run' | 'failed';
   /** In place of the exchange's, where the reply has more to tell. */
   readonly notes?: HeaderMap;
 }

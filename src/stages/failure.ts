@@ -1,6 +1,6 @@
 /**
  * What becomes of an upstream's failure: what the caller is told, whether another channel may be
- * tried, and how the call ends for money. One table, after FAULTS §3.2 and §4.
+ * tried, how the call ends for money, and what the channel's health makes of it.
  */
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
@@ -9,20 +9,17 @@ import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
+import type { Verdict } from '../upstream/channel-health.ts';
 import type { BadReply } from './exchange.ts';
-
-/**
- * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
- * chat and native are asked once more elsewhere, an image never. `never`: no other channel would do
- * better, or the caller would pay twice.
- */
-export type Retry = 'elsewhere' | 'once' | 'never';
+import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 
 /** A failed try. */
 export interface CallFailure {
   readonly error: GatewayError;
   readonly ending: Ending;
   readonly retry: Retry;
+  /** What it says of the channel. */
+  readonly verdict: Verdict;
   /** For events and records. */
   readonly reason: string;
   readonly status: number | undefined;
@@ -39,77 +36,9 @@ export interface Disclosure {
   readonly hideErrors: boolean;
   /** The account's secret and address, removed by exact match. */
   readonly secrets: readonly string[];
+  /** The account says 503 and 529 only before it does any work. */
+  readonly rejectsBeforeWork: boolean;
 }
-
-/** What a status of an upstream means. */
-interface Row {
-  readonly code: ErrorCode;
-  readonly reason: string;
-  readonly retry: Retry;
-  readonly ran: boolean;
-  /** The upstream's own words may help the caller mend the request (ARCHITECTURE T). */
-  readonly tells?: boolean;
-}
-
-const badRequest: Row = {
-  code: 'invalid_request',
-  reason: 'upstream_refused',
-  retry: 'never',
-  ran: false,
-  tells: true,
-};
-const account: Row = {
-  code: 'upstream_failed',
-  reason: 'upstream_auth_error',
-  retry: 'elsewhere',
-  ran: false,
-};
-const timeout: Row = {
-  code: 'upstream_timeout',
-  reason: 'upstream_timeout',
-  retry: 'never',
-  ran: true,
-};
-const overloaded: Row = {
-  code: 'no_channel',
-  reason: 'upstream_overloaded',
-  retry: 'once',
-  ran: true,
-};
-
-const byStatus: Readonly<Record<number, Row>> = {
-  400: badRequest,
-  401: account,
-  402: account,
-  403: { ...account, reason: 'upstream_forbidden' },
-  // The channel's upstreamModel is wrong, or the account lacks it: the host's mistake.
-  404: { ...account, reason: 'upstream_model_not_found' },
-  408: timeout,
-  413: { ...badRequest, code: 'body_too_large' },
-  422: badRequest,
-  429: {
-    code: 'upstream_rate_limited',
-    reason: 'upstream_rate_limited',
-    retry: 'elsewhere',
-    ran: false,
-  },
-  503: overloaded,
-  504: timeout,
-  524: timeout,
-  529: overloaded,
-};
-const serverError: Row = {
-  code: 'upstream_failed',
-  reason: 'upstream_error',
-  retry: 'once',
-  ran: true,
-};
-const protocolError: Row = {
-  code: 'upstream_failed',
-  reason: 'upstream_protocol_error',
-  retry: 'never',
-  ran: true,
-};
 
 /** Callers are told to wait at least a second, and at most what SDKs obey. */
 const shortestWaitMs = 1_000;
@@ -122,7 +51,7 @@ export function refusedByUpstream(
   model: Model,
   told: Disclosure,
 ): CallFailure {
-  const row = rowOf(report);
+  const row = promised(rowOf(report), told);
   const reason = report.reason ?? row.reason;
   const words =
     row.tells === true && !told.hideErrors && report.message !== undefined
@@ -140,9 +69,31 @@ export function refusedByUpstream(
     }),
     ending: row.ran ? 'failed' : 'not_run',
     retry: image && row.retry === 'once' ? 'never' : row.retry,
+    verdict: verdictOf(row, report, reason),
     reason,
     status: report.status,
   };
+}
+
+/** What a channel declares of itself comes before what a status means in general. */
+function promised(row: FailureRow, { rejectsBeforeWork }: Disclosure): FailureRow {
+  const isPromised = rejectsBeforeWork && row.isBeforeWork === true;
+  return isPromised ? { ...row, ran: false, retry: 'elsewhere' } : row;
+}
+
+function verdictOf({ health }: FailureRow, report: FailureReport, reason: string): Verdict {
+  switch (health) {
+    case 'none':
+      return { kind: 'nothing' };
+    case 'counts':
+      return { kind: 'failed', reason, where: 'model' };
+    case 'refused':
+      return { kind: 'refused', reason };
+    default: {
+      const { rests, forMs = report.retryAfterMs, yields } = health;
+      return { kind: 'rest', reason, where: rests, forMs, yields };
+    }
+  }
 }
 
 /** The transport broke, or we cut it: nothing, or only half of an answer, came. */
@@ -150,15 +101,15 @@ export function failedTransport(error: UpstreamError, call: Call, model: Model):
   const { stage, reason } = error;
   const ran = stage !== 'connect';
   const code = transportCode(error);
-  const half = stage === 'body' && call.framing === 'json';
   return {
     error: new GatewayError(code, toldOf(code, ran, call, model), {
       reason,
       cause: error,
-      ...(code === 'draining' ? { retryAfterMs: shortestWaitMs } : {}),
+      ...(code === 'draining' || code === 'overloaded' ? { retryAfterMs: shortestWaitMs } : {}),
     }),
-    ending: half ? 'truncated' : ran ? 'failed' : 'not_run',
+    ending: stage === 'body' ? lostReply(call) : ran ? 'failed' : 'not_run',
     retry: retryAfterBreak(error, call),
+    verdict: verdictOfBreak(error),
     reason,
     status: undefined,
     hasAnswered: stage === 'body',
@@ -168,6 +119,7 @@ export function failedTransport(error: UpstreamError, call: Call, model: Model):
 function transportCode({ stage, reason, timedOut }: UpstreamError): ErrorCode {
   if (reason === 'hold_used_up') return 'insufficient_quota';
   if (reason === 'draining') return 'draining';
+  if (reason === 'too_many_files' || reason === 'out_of_ports') return 'overloaded';
   return timedOut && stage !== 'connect' ? 'upstream_timeout' : 'upstream_failed';
 }
 
@@ -182,19 +134,45 @@ function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call)
   return stage === 'body' || timedOut || call.operation === 'images' ? 'never' : 'once';
 }
 
+/** Ours: the upstream had no part in it. */
+const localReasons: ReadonlySet<string> = new Set([
+  'caller_left',
+  'caller_stalled',
+  'closed',
+  'out_of_ports',
+  'queue_timeout',
+  'refused_locally',
+  'too_many_files',
+]);
+
+function verdictOfBreak({ stage, reason }: UpstreamError): Verdict {
+  if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'nothing' };
+  return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model' };
+}
+
 /** A 2xx whose body is not what was asked for: what was billed for it is charged. */
 export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
   const { reason, countedTokens, usage } = bad;
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
-    ending: reason === 'upstream_truncated' || usage !== undefined ? 'truncated' : 'failed',
+    ending: usage === undefined ? lostReply(call) : 'truncated',
     countedTokens,
     usage,
     retry: 'never',
+    verdict: { kind: 'failed', reason, where: 'model' },
     reason,
     status,
   };
+}
+
+/**
+ * How a reply ends of which the caller got nothing. A document was being made, and may have been
+ * billed; a stream that said nothing costs nothing: a gateway that charged the prompts of such
+ * streams had to pay them back (QUOTA §2.2).
+ */
+function lostReply({ framing }: Call): Ending {
+  return framing === 'json' ? 'truncated' : 'failed';
 }
 
 /** An image that may have run is not to be bought again blindly (spec §7). */
@@ -215,6 +193,8 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
       return 'The upstream did not answer in time. Retry later.';
     case 'insufficient_quota':
       return 'The quota of this key ran out while the answer was running.';
+    case 'overloaded':
+      return 'The gateway is running too many calls. Try again shortly.';
     case 'draining':
       return 'The gateway is shutting down and cut the answer. Try again shortly.';
     case 'body_too_large':
@@ -227,17 +207,6 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
     default:
       return 'The upstream failed to answer this request. Retry later.';
   }
-}
-
-function rowOf(report: FailureReport): Row {
-  const { status } = report;
-  if (report.isBilled === true) return protocolError;
-  const row = byStatus[status];
-  if (report.accountFault && status < 500) return status === 429 && row ? row : account;
-  // OpenAI says 404 of a parameter too, a file or a prompt it does not find: the caller's to mend.
-  if (status === 404 && report.param !== undefined && report.param !== 'model') return badRequest;
-  if (row !== undefined) return row;
-  return status >= 500 && status < 600 ? serverError : protocolError;
 }
 
 function clamped(waitMs: number | undefined): number {

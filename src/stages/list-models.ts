@@ -6,7 +6,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { Route } from '../protocols/endpoints.ts';
 import { geminiModel, geminiModelList, openaiModel, openaiModelList } from '../protocols/models.ts';
 import { unknownModel } from './admit.ts';
-import { isFoundModel, isModelList } from './port-answers.ts';
+import { isFoundModel, isModelList } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;

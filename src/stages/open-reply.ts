@@ -7,6 +7,7 @@ import { joined } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody, UpstreamResponse } from '../ports/upstream-client.ts';
 import { beginsDocument, type Exchange, failureOf, type Judgement } from './exchange.ts';
+import type { RunningCall } from './running.ts';
 
 /** What came of a 2xx answer. */
 export type Opening = Judgement | StreamedReply;
@@ -24,21 +25,33 @@ export interface StreamedReply {
  *
  * @throws UpstreamError when the body breaks off before it could be judged
  */
-export async function openReply(response: UpstreamResponse, exchange: Exchange): Promise<Opening> {
+export async function openReply(
+  response: UpstreamResponse,
+  exchange: Exchange,
+  running: Pick<RunningCall, 'attempt'>,
+): Promise<Opening> {
   try {
-    return await judged(response, exchange);
+    return await judged(response, exchange, running);
   } catch (error) {
     response.body.abort();
     throw error;
   }
 }
 
-async function judged(response: UpstreamResponse, exchange: Exchange): Promise<Opening> {
+async function judged(
+  response: UpstreamResponse,
+  exchange: Exchange,
+  { attempt }: Pick<RunningCall, 'attempt'>,
+): Promise<Opening> {
   const { framing, takesDocumentAsStream, tap } = exchange;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith('text/event-stream');
   const isStream = isEvents ? framing === 'sse' : takesDocumentAsStream;
-  if (isStream && tap !== undefined) return openStream(response.body, tap());
+  if (isStream && tap !== undefined) {
+    const ofStream = tap();
+    attempt?.streams(ofStream.progress);
+    return openStream(response.body, ofStream);
+  }
   if (!isEvents) return openDocument(response.body, exchange);
   response.body.abort();
   return { kind: 'bad', reason: 'upstream_protocol_error' };

@@ -2,31 +2,12 @@
  * What a port may answer. Every answer is checked: a store that answers otherwise is treated as one
  * that is down, and a call fails closed (QUOTA §2.4).
  */
-import { isNanos } from '../ports/quota-input.ts';
 
 /** Says whether an answer is one that its port's contract allows. */
 export type AnswerCheck = (answer: unknown) => boolean;
 
 /** What needs no answer. */
 export const isAnything: AnswerCheck = () => true;
-
-/**
- * A key's record, or nothing: a database's `null` is no key either. An expiry that is no number
- * would never come, so that it is no answer.
- */
-export const isFoundKey: AnswerCheck = (answer) =>
-  isMissing(answer) ||
-  (isText(field(answer, 'id')) &&
-    isText(field(answer, 'group')) &&
-    typeof field(answer, 'disabled') === 'boolean' &&
-    isExpiry(field(answer, 'expiresAtMs')) &&
-    Array.isArray(field(answer, 'quota')));
-
-/** A model that can be priced, or nothing. */
-export const isFoundModel: AnswerCheck = (answer) => isMissing(answer) || isModel(answer);
-
-/** A list of models. */
-export const isModelList: AnswerCheck = (answer) => Array.isArray(answer) && answer.every(isModel);
 
 /** A rate limiter's yes, or its no with a wait. */
 export const isRateDecision: AnswerCheck = (answer) =>
@@ -66,8 +47,35 @@ export function isExtendResults(inputCount: number): AnswerCheck {
 export const isSettleResult: AnswerCheck = (answer) =>
   isStatus(answer, ['settled', 'settled_late', 'already']);
 
+/** The same, where a host ends a hold that somebody may have ended before. */
+export const isResolveResult: AnswerCheck = (answer) =>
+  isSettleResult(answer) || isReleaseResult(answer) || isStatus(answer, ['conflict']);
+
 /** The answer to a release. */
 export const isReleaseResult: AnswerCheck = (answer) => isStatus(answer, ['released', 'already']);
+
+/** A name that is the claimer's, or the record of whoever has it. */
+export const isClaimResult: AnswerCheck = (answer) =>
+  isStatus(answer, ['claimed']) ||
+  (isStatus(answer, ['taken']) && isClaimRecord(field(answer, 'record')));
+
+/** How a claim ended. */
+export const isFinishResult: AnswerCheck = (answer) => isStatus(answer, ['finished', 'gone']);
+
+/** What became of a claim that was given up. */
+export const isAbandonResult: AnswerCheck = (answer) => isStatus(answer, ['abandoned', 'gone']);
+
+/** A reply that was kept, with headers that may be sent, or nothing. */
+export const isFoundResult: AnswerCheck = (answer) => {
+  if (isMissing(answer)) return true;
+  const headers = field(answer, 'headers');
+  return (
+    field(answer, 'body') instanceof Uint8Array &&
+    typeof headers === 'object' &&
+    headers !== null &&
+    Object.values(headers).every(isHeaderText)
+  );
+};
 
 /** How many leases a sweep expired. */
 export const isSweepResult: AnswerCheck = (answer) => isTime(field(answer, 'expired'));
@@ -77,31 +85,18 @@ export const isCheckResult: AnswerCheck = (answer) =>
   field(answer, 'ok') === true ||
   (field(answer, 'ok') === false && Array.isArray(field(answer, 'problems')));
 
-function isModel(value: unknown): boolean {
+function isClaimRecord(record: unknown): boolean {
+  const state = field(record, 'state');
   return (
-    isText(field(value, 'id')) &&
-    ['protocols', 'groups', 'channels'].every((name) => Array.isArray(field(value, name))) &&
-    isPrice(field(value, 'price'))
+    (state === 'running' || state === 'done' || state === 'unknown') &&
+    ['fingerprint', 'claimId'].every((name) => isText(field(record, name))) &&
+    isHeaderText(field(record, 'requestId'))
   );
 }
 
-/** A model without a price is not served: nothing is free by mistake. */
-function isPrice(price: unknown): boolean {
-  switch (field(price, 'per')) {
-    case 'nothing':
-      return true;
-    case 'token':
-      return (
-        isNanos(field(price, 'inputPerMillionNanos')) &&
-        isNanos(field(price, 'outputPerMillionNanos'))
-      );
-    case 'image': {
-      const rows = field(price, 'rows');
-      return Array.isArray(rows) && rows.every((row) => isNanos(field(row, 'nanos')));
-    }
-    default:
-      return false;
-  }
+/** What may stand in a header of ours. */
+function isHeaderText(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 }
 
 function isAmounts(value: unknown, count: number): boolean {
@@ -116,15 +111,13 @@ function isStatus(value: unknown, known: readonly string[]): boolean {
   return known.some((status) => field(value, 'status') === status);
 }
 
-function isMissing(value: unknown): boolean {
+/** No answer at all: a database's `null` is nothing found, too. */
+export function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function isExpiry(value: unknown): boolean {
-  return value === undefined || (typeof value === 'number' && Number.isFinite(value));
-}
-
-function isText(value: unknown): boolean {
+/** Text of one character at least. */
+export function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
@@ -133,6 +126,6 @@ function isTime(value: unknown): boolean {
 }
 
 /** A member of anything; inherited ones count, for a host's records may be instances. */
-function field(value: unknown, name: string): unknown {
+export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

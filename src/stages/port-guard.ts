@@ -4,11 +4,16 @@
  * may look like a caller's mistake.
  */
 import type { Clock } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
+import { errorName, GatewayError } from '../errors.ts';
 import type { EventListener, PortName } from '../events.ts';
-import { type CallOptions, type MaybePromise, StoreCorrupt } from '../ports/call-options.ts';
+import {
+  type CallOptions,
+  isPromiseLike,
+  type MaybePromise,
+  StoreCorrupt,
+} from '../ports/call-options.ts';
+import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
-import { within } from './within.ts';
 
 /** Asks ports on behalf of one request, whose id its events carry. */
 export interface PortGuard {
@@ -33,8 +38,7 @@ export function portGuard(
   emit: EventListener,
 ): PortGuard {
   const failed = (port: PortName, operation: string, error: unknown): GatewayError => {
-    const reason = error instanceof Error ? error.name : 'thrown';
-    emit({ type: 'port_failed', requestId, port, operation, reason });
+    emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
     return new GatewayError(
       'store_unavailable',
       'The gateway could not check this call just now. Try again shortly.',
@@ -62,9 +66,4 @@ export function portGuard(
       }
     },
   };
-}
-
-/** Any thenable: a host's store may come with promises of its own. */
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }

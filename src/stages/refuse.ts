@@ -1,5 +1,5 @@
 /** Turns whatever was thrown into an answer that a caller may read. */
-import { GatewayError, isGatewayError } from '../errors.ts';
+import { errorName, GatewayError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 
 /** The error to answer with; what no caller may know goes into an event. */
@@ -48,7 +48,14 @@ const bodyCure =
 
 /** The first frame of a stack without the message, which could hold anything, even a frame. */
 function placeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
+  try {
+    return error instanceof Error ? frameOf(error) : 'unknown';
+  } catch {
+    return errorName(error);
+  }
+}
+
+function frameOf(error: Error): string {
   // A host's `prepareStackTrace` may make anything of it.
   const stack = String(error.stack);
   const messageAt = stack.indexOf(error.message);

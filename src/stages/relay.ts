@@ -5,22 +5,25 @@
 import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
-import { type GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
+import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse, HeaderMap } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { OpenedReply } from './call-upstream.ts';
+import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import {
   type CallFailure,
   type Disclosure,
   failedTransport,
   isOurCut,
   refusedByUpstream,
+  sentence,
 } from './failure.ts';
 import type { Hold } from './hold.ts';
+import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
 import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { CallEnd, Settlement } from './settle.ts';
+import type { OpenedReply } from './try-channel.ts';
 
 /** What the relay of a reply needs to know of its call. */
 export interface RelayContext {
@@ -33,14 +36,22 @@ export interface RelayContext {
   readonly disclosure: Disclosure;
   /** Headers that tell the caller about a translated call. */
   readonly notes: HeaderMap;
+  /** The channel, until the reply is over. */
+  readonly lease: ChannelLease | undefined;
+  /** The call runs to its end, whether or not its caller is there. */
+  readonly runsOn: boolean;
+  /** Takes a copy of the reply, for those who ask for it again. */
+  readonly copy: ReplyCopy | undefined;
 }
 
 /** The answer. The settlement closes when the reply does, and the call is done. */
 export function relay(reply: OpenedReply, context: RelayContext): GatewayResponse {
-  const { settlement, answer, call } = context;
+  const { settlement, answer, call, copy } = context;
   settlement.answered();
+  copy?.begin({ 'content-type': 'application/json', ...context.notes });
   if (reply.kind === 'whole') {
-    finish(context, {
+    copy?.add(reply.bytes);
+    finish(context, served, {
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
@@ -49,6 +60,7 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
     return wholeReply(answer, reply.bytes, call.framing, context.notes);
   }
   const { begun, rest, tap } = reply;
+  copy?.add(begun);
   // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
   if (!context.hold.isBounded && call.framing !== 'json') {
     context.running.observe(() => settlement.observedNanos(tap.usage(), tap.countedTokens()));
@@ -64,15 +76,29 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
  * Settles in the background: the caller has its answer, and the outbox sees to a store that is
  * down.
  */
-function finish({ settlement, running }: RelayContext, end: CallEnd): void {
+function finish(
+  { settlement, running, lease }: RelayContext,
+  verdict: Verdict,
+  end: CallEnd,
+): void {
+  lease?.end(verdict);
   settlement.close(end).then(running.done, running.done);
 }
 
-function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
-  const { call, model } = context;
+/** A reply that had begun had a channel: what failed is that one, not all of them. */
+function inStream(error: GatewayError, model: Model): GatewayError {
+  if (error.code !== 'no_channel') return error;
+  const code = 'upstream_failed';
+  return new GatewayError(code, sentence(code, model), { reason: error.reason ?? code });
+}
 
-  const settled = (ending: Ending, reason?: string): void =>
-    finish(context, {
+const served: Verdict = { kind: 'served' };
+
+function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
+  const { call, model, copy } = context;
+
+  const settled = (verdict: Verdict, ending: Ending, reason?: string): void =>
+    finish(context, verdict, {
       ending,
       status: ending === 'left' ? 499 : 200,
       reason,
@@ -80,26 +106,25 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       countedTokens: tap.countedTokens(),
     });
 
+  const writeCopied = (chunk: Uint8Array): Uint8Array => {
+    const bytes = tap.write(chunk);
+    copy?.add(bytes);
+    return bytes;
+  };
+
   const complete = (last: Uint8Array): Closing => {
-    settled('complete');
+    copy?.add(last);
+    settled(served, 'complete');
     return { writes: last.length === 0 ? [] : [last], cut: false };
   };
 
   /** Says the error where the framing has words for it; cuts the connection where it has none. */
-  const broken = (
-    error: GatewayError,
-    ending: Ending,
-    reason: string,
-    last?: Uint8Array,
-  ): Closing => {
-    settled(ending, reason);
+  const failed = ({ error, reason, verdict }: CallFailure, last?: Uint8Array): Closing => {
+    settled(verdict, isOurCut(reason) ? 'cut' : 'broken', reason);
     const before = last === undefined || last.length === 0 ? [] : [last];
-    const said = tap.breakOff(error);
+    const said = tap.breakOff(inStream(error, model));
     return { writes: [...before, ...(said ?? [])], cut: said === undefined };
   };
-
-  const failed = (failure: CallFailure, last?: Uint8Array): Closing =>
-    broken(failure.error, isOurCut(failure.reason) ? 'cut' : 'broken', failure.reason, last);
 
   const inBandFailure = (): CallFailure | undefined => {
     const report = tap.failure();
@@ -121,7 +146,7 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
   };
 
   return {
-    write: tap.write,
+    write: copy === undefined ? tap.write : writeCopied,
     over: () => {
       const failure = inBandFailure();
       if (failure !== undefined) return failed(failure);
@@ -134,10 +159,12 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
         : new UpstreamError('body', 'failed', { cause: error });
       return failed(failedTransport(cause, call, model));
     },
-    left: () => {
-      // An image that was bought is finished and charged; nothing else is worth reading for nobody.
-      if (call.operation === 'images') return 'drain';
-      settled('left', 'caller_left');
+    onStall: (giveUp) => context.running.attempt?.onStall(giveUp),
+    left: (reason) => {
+      // An image that was bought is finished and charged, and a reply that may be asked for again
+      // is kept; nothing else is worth reading for nobody.
+      if (context.runsOn) return 'drain';
+      settled({ kind: 'nothing' }, 'left', reason);
       return 'abort';
     },
   };

@@ -106,6 +106,7 @@ export function refusal(
       ...replyHeaders(context, 'json'),
       'content-length': String(body.length),
       ...waitHeaders(error),
+      ...repeatHeaders(error),
       ...(error.allow === undefined ? {} : { allow: error.allow }),
       // An SDK that tries an image again by itself buys it again (WIRE §3).
       ...(mustNotRetry(status, isImage) ? { 'x-should-retry': 'false' } : {}),
@@ -124,6 +125,11 @@ function endsConnection({ code, reason }: GatewayError): boolean {
 
 function mustNotRetry(status: number, isImage: boolean): boolean {
   return status === 401 || status === 403 || (isImage && status >= 500);
+}
+
+function repeatHeaders({ originalRequestId }: GatewayError): HeaderMap {
+  if (originalRequestId === undefined) return {};
+  return { 'original-request': originalRequestId, 'x-should-retry': 'false' };
 }
 
 function waitHeaders({ retryAfterMs }: GatewayError): HeaderMap {

@@ -6,10 +6,10 @@ import { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
-import { isExtendResults } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
+import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settle.ts';
+import { type AttemptWatch, type Waits, watchAttempt } from './watch-attempt.ts';
 
 /** One call, from the moment it was admitted to the end of its reply. */
 export interface RunningCall {
@@ -19,8 +19,10 @@ export interface RunningCall {
   leave(): void;
   /** Something of the call has gone out to an upstream. */
   readonly hasSent: boolean;
-  /** Notes that it goes out now, to a channel that allows it `totalMs` from its start. */
-  send(totalMs: number): void;
+  /** Notes that it goes out now, to a channel that allows it these waits. */
+  send(waits: Waits): void;
+  /** The watch of the try that went out last, undefined while nothing has. */
+  readonly attempt: AttemptWatch | undefined;
   /** From now on the caller's going no longer ends the upstream call. */
   detach(): void;
   /** How to end what runs upstream just now; done at once where the call was aborted before. */
@@ -29,7 +31,7 @@ export interface RunningCall {
   keep(settlement: Settlement, totalMs: number): void;
   /** How much of the hold the reply has used up so far. */
   observe(observedNanos: () => Nanos): void;
-  /** What to give back when the call is done. */
+  /** What else to give back once the call is done; at once where it is done already. */
   onDone(giveBack: () => void): void;
   done(): void;
 }
@@ -45,23 +47,20 @@ export interface RunningCalls {
   tick(): Promise<void>;
 }
 
-interface Entry {
+interface Entry extends Omit<KeptHold, 'settlement'> {
   settlement: Settlement | undefined;
   deadlineMs: number;
   renewedMs: number;
   observed: () => Nanos;
-  refused: boolean;
-  /** The store has no such hold any more: there is nothing to renew. */
-  lapsed: boolean;
-  giveBack: () => void;
+  attempt: AttemptWatch | undefined;
+  /** A wait was found to be over, and is about to be looked at again. */
+  isDoubted: boolean;
+  readonly giveBacks: (() => void)[];
   readonly abort: (reason: UpstreamError) => void;
 }
 
 /** An entry whose hold stands. */
-type HoldingEntry = Entry & { readonly settlement: Settlement };
-
-/** A stream that has used this share of its hold asks for as much again. */
-const growAtPercent = 60n;
+type HoldingEntry = Entry & KeptHold;
 
 /** No calls yet. `guard` asks the quota store on behalf of all of them. */
 export function runningCalls(
@@ -74,7 +73,7 @@ export function runningCalls(
 
   const remove = (entry: Entry): void => {
     if (!entries.delete(entry)) return;
-    entry.giveBack();
+    for (const giveBack of entry.giveBacks) giveBack();
     if (entries.size > 0) return;
     for (const resolve of whenIdle) resolve();
     whenIdle = [];
@@ -95,10 +94,13 @@ export function runningCalls(
       observed: () => 0n,
       refused: false,
       lapsed: false,
-      giveBack: () => {},
+      attempt: undefined,
+      isDoubted: false,
+      giveBacks: [],
       abort: (reason) => {
-        aborted ??= reason;
-        tellQuietly(abortUpstream, aborted);
+        const first = aborted ?? reason;
+        aborted = first;
+        quietly(() => abortUpstream(first));
       },
     };
     entries.add(entry);
@@ -113,16 +115,24 @@ export function runningCalls(
       get hasSent() {
         return sent;
       },
-      send: (totalMs) => {
+      send: (waits) => {
         sent = true;
-        entry.deadlineMs = keptMs + totalMs;
+        entry.deadlineMs = keptMs + waits.totalMs;
+        const { clock, callerStallMs } = settings();
+        // Only the try ends: the next one must not find the call aborted.
+        const end = (reason: UpstreamError): void => abortUpstream(reason);
+        entry.attempt = watchAttempt({ ...waits, callerStallMs, clock, end });
+      },
+      get attempt() {
+        return entry.attempt;
       },
       detach: () => {
         detached = true;
       },
       onAbort: (abort) => {
         abortUpstream = abort;
-        if (aborted !== undefined) tellQuietly(abort, aborted);
+        const reason = aborted;
+        if (reason !== undefined) quietly(() => abort(reason));
       },
       keep: (settlement, totalMs) => {
         keptMs = settings().clock.monotonicMs();
@@ -134,29 +144,25 @@ export function runningCalls(
         entry.observed = observedNanos;
       },
       onDone: (giveBack) => {
-        entry.giveBack = giveBack;
+        if (entries.has(entry)) entry.giveBacks.push(giveBack);
+        else giveBack();
       },
       done: () => remove(entry),
     };
   };
 
-  const renew = async (quota: QuotaStore, due: readonly HoldingEntry[]): Promise<void> => {
-    const { leaseMs } = settings();
-    try {
-      const asked = due.map((entry) => ({ entry, add: growthOf(entry) }));
-      const inputs = asked.map(({ entry, add }) => extendInput(entry, add, leaseMs));
-      const results = await guard.ask(
-        'quota',
-        'extend',
-        isExtendResults(inputs.length),
-        (options) => quota.extend(inputs, options),
-      );
-      for (const [index, { entry, add }] of asked.entries()) {
-        noteAnswer(entry, add, results[index], emit);
-      }
-    } catch {
-      // Reported by the guard; the lease outlives two more tries.
-    }
+  /**
+   * A host that blocked the event loop makes every wait look over: the turn that ends here has
+   * delivered what could be read all the while (FAULTS F74).
+   */
+  const doubt = (entry: Entry): void => {
+    if (entry.isDoubted) return;
+    entry.isDoubted = true;
+    setImmediate(() => {
+      entry.isDoubted = false;
+      if (!entries.has(entry) || !isHolding(entry)) return;
+      quietly(() => overdue(entry, settings().clock.monotonicMs())?.());
+    });
   };
 
   return {
@@ -175,11 +181,8 @@ export function runningCalls(
       const renewEveryMs = settings().leaseMs / 3;
       const due: HoldingEntry[] = [];
       for (const entry of [...entries].filter(isHolding)) {
-        if (nowMs >= entry.deadlineMs) {
-          entry.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
-        } else if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
-          entry.abort(new UpstreamError('body', 'hold_used_up'));
-        } else if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
+        if (overdue(entry, nowMs) !== undefined) doubt(entry);
+        if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
           entry.renewedMs = nowMs;
           due.push(entry);
         }
@@ -189,7 +192,7 @@ export function runningCalls(
       await Promise.all(
         stores.map((quota) => {
           const held = due.filter(({ settlement }) => settlement.quota === quota);
-          const renewal = renew(quota, held);
+          const renewal = renewLeases(held, quota, settings().leaseMs, guard, emit);
           for (const { settlement } of held) settlement.renewing(renewal);
           return renewal;
         }),
@@ -203,44 +206,22 @@ function isHolding(entry: Entry): entry is HoldingEntry {
   return entry.settlement?.isOpen() === true;
 }
 
-/** What to add to a hold, or undefined where it is still ample. */
-function growthOf({ settlement, observed }: HoldingEntry): Nanos | undefined {
-  const held = settlement.heldNanos();
-  const isAmple = observed() * 100n < held * growAtPercent;
-  return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
+/** What to do about a call whose time is up, or undefined. */
+function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
+  if (nowMs >= entry.deadlineMs) {
+    return () => entry.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
+  }
+  if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
+    return () => entry.abort(new UpstreamError('body', 'hold_used_up'));
+  }
+  return entry.attempt?.overdue(nowMs);
 }
 
-function noteAnswer(
-  entry: HoldingEntry,
-  add: Nanos | undefined,
-  result: ExtendResult | undefined,
-  emit: EventListener,
-): void {
-  const { settlement } = entry;
-  if (result?.status === 'held' && add !== undefined) settlement.grown(add);
-  entry.refused = result?.status === 'insufficient';
-  // A hold that its own call has ended meanwhile is gone too, as it should be.
-  if (result?.status !== 'gone' || !settlement.isOpen()) return;
-  entry.lapsed = true;
-  emit({ type: 'hold_lapsed', requestId: settlement.requestId, reason: result.as });
-}
-
-/** The listener may be that of a host's own client: what it throws must not end the process. */
-function tellQuietly(abort: (reason: Error) => void, reason: UpstreamError): void {
+/** It may reach a host's own client or response: what that throws must not end the process. */
+function quietly(end: () => void): void {
   try {
-    abort(reason);
+    end();
   } catch {
     // The call ends all the same: see `sendUpstream`.
   }
-}
-
-function extendInput(
-  { settlement }: HoldingEntry,
-  add: Nanos | undefined,
-  ttlMs: number,
-): ExtendInput {
-  const { id, partition, lines, nanos } = settlement.reservation;
-  const grow =
-    add === undefined ? {} : { add: lines.map(({ amount }) => (amount === nanos ? add : 0n)) };
-  return { id, partition, ttlMs, ...grow };
 }

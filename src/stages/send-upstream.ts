@@ -12,6 +12,7 @@ import type {
 } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import type { RunningCall } from './running.ts';
+import type { AttemptWatch } from './watch-attempt.ts';
 
 /**
  * The answer's head, and a body that breaks off when the call is aborted.
@@ -23,28 +24,35 @@ export function sendUpstream(
   request: Omit<UpstreamRequest, 'onAbort'>,
   running: RunningCall,
 ): Promise<UpstreamResponse> {
+  const { attempt } = running;
   return new Promise((resolve, reject) => {
     let aborted: Error | undefined;
     let abortClient: (reason: Error) => void = () => {};
     let opened: CuttableBody | undefined;
 
+    const fail = (error: Error): void => {
+      attempt?.over();
+      reject(error);
+    };
+
     running.onAbort((reason) => {
       aborted = reason;
       // The client's own word comes first: it knows whether anything had gone out.
       setImmediate(() => {
-        reject(transportError(reason, 'sent'));
+        fail(transportError(reason, 'sent'));
         opened?.cut(reason);
       });
       abortClient(reason);
     });
-    if (aborted !== undefined) return reject(transportError(aborted, 'connect'));
+    if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
 
     const open = ({ status, headers, body }: UpstreamResponse): void => {
       if (aborted !== undefined) {
         body.abort();
-        return reject(transportError(aborted, 'body'));
+        return fail(transportError(aborted, 'body'));
       }
-      opened = cuttable(body);
+      attempt?.answered();
+      opened = cuttable(body, attempt);
       resolve({ status, headers, body: opened.body });
     };
     const onAbort: UpstreamRequest['onAbort'] = (abort) => {
@@ -54,7 +62,7 @@ export function sendUpstream(
     };
     Promise.resolve(client.send({ ...request, onAbort }))
       .then(open)
-      .catch(reject);
+      .catch(fail);
   });
 }
 
@@ -65,10 +73,17 @@ interface CuttableBody {
 }
 
 /** Spelt out, not spread: the body of a host's own client may be an instance of a class. */
-function cuttable(body: UpstreamBody): CuttableBody {
+function cuttable(body: UpstreamBody, attempt: AttemptWatch | undefined): CuttableBody {
   let sink: ByteSink | undefined;
   let failure: UpstreamError | undefined;
   let over = false;
+
+  const finish = (tell: () => void): void => {
+    if (over) return;
+    over = true;
+    attempt?.over();
+    tell();
+  };
 
   return {
     body: {
@@ -78,33 +93,33 @@ function cuttable(body: UpstreamBody): CuttableBody {
         sink = target;
         body.start({
           write: (chunk) => {
-            if (!over) target.write(chunk);
-          },
-          end: () => {
             if (over) return;
-            over = true;
-            target.end();
+            attempt?.heard();
+            target.write(chunk);
           },
-          fail: (error) => {
-            if (over) return;
-            over = true;
-            target.fail(error);
-          },
+          end: () => finish(() => target.end()),
+          fail: (error) => finish(() => target.fail(error)),
         });
       },
-      pause: () => body.pause(),
-      resume: () => body.resume(),
+      pause: () => {
+        attempt?.paused();
+        body.pause();
+      },
+      resume: () => {
+        attempt?.resumed();
+        body.resume();
+      },
       abort: () => {
         over = true;
+        attempt?.over();
         body.abort();
       },
     },
-    cut: (reason) => {
-      if (over) return;
-      over = true;
-      failure = transportError(reason, 'body');
-      body.abort();
-      sink?.fail(failure);
-    },
+    cut: (reason) =>
+      finish(() => {
+        failure = transportError(reason, 'body');
+        body.abort();
+        sink?.fail(failure);
+      }),
   };
 }

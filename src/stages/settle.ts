@@ -145,6 +145,12 @@ export function settlementOf(ground: SettlementGround): Settlement {
   const recordOf = (end: CallEnd, rule: ChargeRule, charge: Charge): UsageRecord => ({
     requestId,
     reservationId: reservation.id,
+    partition: reservation.partition,
+    lines: reservation.lines.map(({ subject, period, amount }) => ({
+      subject,
+      period,
+      heldNanos: amount === reservation.nanos ? heldNanos : 0n,
+    })),
     keyId: ground.key.id,
     group: ground.key.group,
     metadata: ground.key.metadata,

@@ -4,8 +4,13 @@
  */
 export { type CatalogSetup, catalogContract } from './contracts/catalog.ts';
 export type { ContractCase } from './contracts/contract-case.ts';
+export {
+  type IdempotencyStoreSetup,
+  idempotencyStoreContract,
+} from './contracts/idempotency-store.ts';
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
+export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
 export {
   type StoredUsage,
   type UsageSinkSetup,

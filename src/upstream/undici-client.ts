@@ -2,6 +2,7 @@
  * Speaks HTTP to upstreams through undici's dispatch, the fastest honest way Node has (PERFORMANCE
  * rule 1). The only module that imports undici; its older handler interface stays in here.
  */
+import { X509Certificate } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
@@ -9,15 +10,14 @@ import { UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import { checkMakerOptions, positive } from '../ports/set-up.ts';
 import type {
-  ByteSink,
-  UpstreamBody,
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
+import { bodyInbox } from './body-inbox.ts';
 import { decoded } from './decode-body.ts';
-import { type SocketGate, type SocketGates, socketGates } from './socket-gate.ts';
-import { transportError } from './transport-error.ts';
+import { type SocketGates, socketGates } from './socket-gate.ts';
+import { dialError, handshakeError, transportError } from './transport-error.ts';
 
 /** How an {@link undiciClient} is set up. */
 export interface UndiciClientOptions {
@@ -26,13 +26,24 @@ export interface UndiciClientOptions {
    * where left out.
    */
   readonly connections?: number;
+  /**
+   * Certificates in PEM to trust in place of Node's own list, for upstreams with a private
+   * authority. Upstreams are always verified.
+   */
+  readonly ca?: string | readonly string[];
 }
 
 /** Bodies up to this size go out in one write; larger ones in their pieces, without a copy. */
 const oneWriteBytes = 64 * 1024;
 
+const certificates = 'must be certificates in PEM: one text, or a list of them';
+const pem = z.string(certificates).refine(isReadable, certificates);
+
 const optionsSchema = z.strictObject(
-  { connections: positive.optional() } satisfies Record<keyof UndiciClientOptions, z.ZodType>,
+  {
+    connections: positive.optional(),
+    ca: z.union([pem, z.array(pem).min(1, certificates)], certificates).optional(),
+  } satisfies Record<keyof UndiciClientOptions, z.ZodType>,
   'must be an object',
 );
 
@@ -55,7 +66,8 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       connections: options.connections ?? 10_000,
       // 0 closes every connection after its answer: an image never meets a socket gone stale.
       pipelining: freshConnection ? 0 : 1,
-      connect: gatedConnector(connectTimeoutMs, gates),
+      connect: gatedConnector(connectTimeoutMs, options.ca, gates),
+      // The gateway waits by its own clock.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 32 * 1024,
@@ -69,10 +81,9 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new UpstreamError('connect', 'closed'));
         const pool = poolFor(request);
-        const { handler, boundWait } = exchange(request, gates, resolve, reject);
+        const handler = exchange(request, gates, resolve, reject);
         try {
-          const hasRoom = pool.dispatch(dispatchOptions(request), handler);
-          if (!hasRoom) boundWait();
+          pool.dispatch(dispatchOptions(request), handler);
         } catch (cause) {
           reject(new UpstreamError('connect', 'refused_locally', { cause }));
         }
@@ -86,12 +97,33 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
   };
 }
 
+/** Read now: Node takes what it can't read for an empty list, and trusts nobody. */
+function isReadable(text: string): boolean {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return found.map((one) => new X509Certificate(one)).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** undici's own connector, with a gate in every socket it makes. */
-function gatedConnector(timeoutMs: number, gates: SocketGates): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs });
+function gatedConnector(
+  timeoutMs: number,
+  ca: UndiciClientOptions['ca'],
+  gates: SocketGates,
+): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    minVersion: 'TLSv1.2',
+    // Said, for Node has an environment variable that turns it off.
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
+  });
   return (options, callback) => {
+    const failureOf = options.protocol === 'https:' ? handshakeError : dialError;
     connect(options, (error, socket) => {
-      if (error !== null) return callback(error, null);
+      if (error !== null) return callback(failureOf(error), null);
       gates.fit(socket);
       callback(null, socket);
     });
@@ -106,19 +138,10 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
     method: request.method,
     path: request.path,
     headers: { ...request.headers, 'content-length': String(length) },
-    headersTimeout: request.firstByteTimeoutMs,
-    bodyTimeout: request.idleTimeoutMs,
   };
   if (first === undefined) return { ...options, headers: request.headers };
   if (!whole) return { ...options, body: Readable.from(request.body, { objectMode: false }) };
   return { ...options, body: request.body.length === 1 ? first : Buffer.concat(request.body) };
-}
-
-/** What undici calls back, and what a call does that may have to queue for a socket. */
-interface Exchange {
-  readonly handler: Dispatcher.DispatchHandler;
-  /** undici's own timers run only once there is a socket: this one runs until then. */
-  boundWait(): void;
 }
 
 /** One request and its answer: resolves at the headers, then hands the body over as it arrives. */
@@ -127,26 +150,22 @@ function exchange(
   gates: SocketGates,
   resolve: (response: UpstreamResponse) => void,
   reject: (error: Error) => void,
-): Exchange {
+): Dispatcher.DispatchHandler {
   const inbox = bodyInbox();
   let abort: ((reason?: Error) => void) | undefined;
   let abandoned: Error | undefined;
   let answered = false;
-  let waiting: NodeJS.Timeout | undefined;
 
-  const giveUp = (reason: Error): void => {
+  request.onAbort((reason) => {
     abandoned ??= reason;
-    clearTimeout(waiting);
     // Before a socket is there undici has nothing to abort: answer at once, drop the call later.
-    if (abort === undefined) reject(transportError(reason, 'connect'));
+    if (abort === undefined) reject(withoutSocket(reason));
     else abort(reason);
-  };
-  request.onAbort(giveUp);
+  });
 
-  const handler: Dispatcher.DispatchHandler = {
+  return {
     onConnect: (abortCall) => {
       abort = abortCall;
-      clearTimeout(waiting);
       if (abandoned !== undefined) abortCall(abandoned);
     },
     onHeaders: (status, rawHeaders) => {
@@ -170,118 +189,25 @@ function exchange(
     },
     onComplete: () => inbox.end(),
     onError: (error) => {
-      clearTimeout(waiting);
       const stage = stageOf(abort !== undefined, answered);
       const failure = transportError(abandoned ?? error, stage);
       reject(failure);
       inbox.fail(failure);
     },
   };
-  return {
-    handler,
-    boundWait: () => {
-      if (abort !== undefined || abandoned !== undefined) return;
-      const late = new UpstreamError('connect', 'queue_timeout', { timedOut: true });
-      waiting = setTimeout(() => giveUp(late), request.firstByteTimeoutMs);
-      waiting.unref();
-    },
-  };
+}
+
+/** A call that never got a socket has waited in the queue, and not for an answer. */
+function withoutSocket(reason: Error): UpstreamError {
+  const failure = transportError(reason, 'connect');
+  return failure.reason === 'headers_timeout'
+    ? new UpstreamError('connect', 'queue_timeout', { timedOut: true })
+    : failure;
 }
 
 function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'body' {
   if (answered) return 'body';
   return connected ? 'sent' : 'connect';
-}
-
-/** Keeps what arrives before somebody reads, a little at most, then passes everything through. */
-interface BodyInbox {
-  readonly body: UpstreamBody;
-  open(gate: SocketGate, abort: () => void): void;
-  write(chunk: Uint8Array): void;
-  end(): void;
-  fail(error: Error): void;
-}
-
-/** What may lie unread before the socket is paused. */
-const unreadBytes = 64 * 1024;
-
-function bodyInbox(): BodyInbox {
-  const waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
-  let sink: ByteSink | undefined;
-  let state: 'open' | 'ended' | 'aborted' | Error = 'open';
-  let paused = false;
-  let gate: SocketGate | undefined;
-  let abortCall: () => void = () => {};
-
-  const finish = (): void => {
-    gate?.release();
-    if (state === 'ended') sink?.end();
-    else if (state instanceof Error) sink?.fail(state);
-  };
-
-  const body: UpstreamBody = {
-    takeWhole: (limit) => {
-      if (state !== 'ended' || sink !== undefined || waitingBytes > limit) return undefined;
-      const [first, second] = waiting;
-      return first !== undefined && second === undefined ? first : Buffer.concat(waiting);
-    },
-    start: (target) => {
-      sink = target;
-      paused = false;
-      for (const chunk of waiting.splice(0)) {
-        // The reader may have seen enough, and aborted.
-        if (state !== 'aborted') target.write(chunk);
-      }
-      if (state !== 'open') finish();
-      // The reader may have asked for a pause already.
-      else if (!paused) gate?.open();
-    },
-    pause: () => {
-      paused = true;
-      if (state === 'open') gate?.close();
-    },
-    resume: () => {
-      if (!paused) return;
-      paused = false;
-      // Once the body has ended its socket may serve another call, which is not ours to wake.
-      if (state === 'open') gate?.open();
-    },
-    abort: () => {
-      if (state !== 'open') return;
-      state = 'aborted';
-      gate?.release();
-      abortCall();
-    },
-  };
-
-  return {
-    body,
-    open: (own, abort) => {
-      gate = own;
-      abortCall = abort;
-    },
-    write: (chunk) => {
-      if (sink !== undefined) {
-        sink.write(chunk);
-        return;
-      }
-      waiting.push(chunk);
-      waitingBytes += chunk.length;
-      paused = waitingBytes > unreadBytes;
-      if (paused) gate?.close();
-    },
-    end: () => {
-      if (state !== 'open') return;
-      state = 'ended';
-      finish();
-    },
-    fail: (error) => {
-      if (state !== 'open') return;
-      state = error;
-      finish();
-    },
-  };
 }
 
 function headerMap(raw: readonly Buffer[]): HeaderMap {

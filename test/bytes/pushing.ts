@@ -27,6 +27,7 @@ export function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
     over: () => undefined,
     end: () => clean,
     fail: (error) => ({ writes: [Buffer.from(`failed: ${messageOf(error)}`)], cut: false }),
+    onStall: () => {},
     left: () => 'abort',
     ...changes,
   };

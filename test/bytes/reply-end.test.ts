@@ -144,20 +144,24 @@ describe('what throws', () => {
   it.each([
     ['the first write', 1],
     ['a later write', 2],
-  ])('in %s of a host’s wrapper ends the call, and cuts the reply', async (_which, from) => {
+  ])('in %s of a host’s wrapper cuts the reply, as a caller that leaves', async (_which, from) => {
     const { body, sink, calls } = handBody();
-    const failures: unknown[] = [];
-    const fail = (error: unknown): Closing => {
-      failures.push(error);
-      return { writes: [Buffer.from('x'), Buffer.from('y')], cut: false };
+    const told: string[] = [];
+    const fail = (): Closing => {
+      told.push('failed');
+      return { writes: [], cut: true };
+    };
+    const left = (reason: string): 'abort' => {
+      told.push(reason);
+      return 'abort';
     };
     const { out, gone } = wrapped(from);
-    pushedReply(body, pipe({ fail }), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe({ fail, left }), Buffer.from('0')).sendTo(out);
 
     if (from > 1) sink().write(Buffer.from('a'));
     await gone;
 
-    expect(failures).toEqual([new Error('host')]);
+    expect(told).toEqual(['caller_left']);
     expect(calls).toContain('abort');
     expect(out.writableFinished).toBe(false);
   });

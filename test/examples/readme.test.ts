@@ -20,6 +20,7 @@ const codes: readonly ErrorCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'idempotency_in_progress',
+  'result_expired',
   'idempotency_mismatch',
   'rate_limited',
   'upstream_rate_limited',

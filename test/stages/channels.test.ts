@@ -1,64 +1,9 @@
-/** Which channels are asked, in which order, and when another one is (FAULTS §4). */
+/** When another channel is asked, and when not (FAULTS §4). */
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/ports/catalog.ts';
-import { channelOrder } from '../../src/upstream/choose.ts';
 import type { Play } from './driven-upstream.ts';
+import { turns } from './failing.ts';
 import { type Scene, scene } from './scene.ts';
 import { ask, begun, channel, headersOf, type Kind, model, whole } from './scene-models.ts';
-
-const tokenPrice = model().price;
-
-describe('the order of channels', () => {
-  const ids = (list: readonly Channel[]): string => list.map(({ id }) => id).join(' ');
-  const of = (id: string, change: Partial<Channel> = {}): Channel => channel({ id, ...change });
-  const order = (channels: readonly Channel[], random = 0): string =>
-    ids(channelOrder(channels, tokenPrice, () => random));
-
-  it.each([
-    ['by priority, lower first', [of('b', { priority: 2 }), of('a', { priority: -1 })], 'a b'],
-    ['without those of weight 0', [of('a', { weight: 0 }), of('b')], 'b'],
-    ['empty, where all have weight 0', [of('a', { weight: 0 })], ''],
-    [
-      'without those whose price bound excludes the model',
-      [of('a', { maxPriceNanos: 1_999_999n }), of('b', { maxPriceNanos: 2_000_000n })],
-      'b',
-    ],
-  ])('is %s', (_what, channels, expected) => {
-    expect(order(channels)).toBe(expected);
-  });
-
-  it('within one priority is drawn by weight, without putting back', () => {
-    const channels = [of('a', { weight: 1 }), of('b', { weight: 2 }), of('c', { weight: 1 })];
-
-    expect([0, 0.25, 0.74, 0.75, 0.999].map((random) => order(channels, random))).toEqual([
-      'a b c',
-      'b a c',
-      'b c a',
-      'c b a',
-      'c b a',
-    ]);
-  });
-
-  it('follows the weights over many calls', () => {
-    const channels = [of('a', { weight: 7 }), of('b', { weight: 2 }), of('c', { weight: 1 })];
-    const random = mulberry(42);
-    const firsts = { a: 0, b: 0, c: 0 };
-
-    for (let count = 0; count < 10_000; count += 1) {
-      const first = channelOrder(channels, tokenPrice, random)[0]?.id;
-      if (first === 'a' || first === 'b' || first === 'c') firsts[first] += 1;
-    }
-
-    expect(firsts.a).toBeGreaterThan(6_800);
-    expect(firsts.a).toBeLessThan(7_200);
-    expect(firsts.c).toBeGreaterThan(850);
-    expect(firsts.c).toBeLessThan(1_150);
-  });
-
-  it.each([Number.NaN, 1, -1])('survives a random source that gives %d', (random) => {
-    expect(order([of('a'), of('b')], random).length).toBe(3);
-  });
-});
 
 /** Four channels for each kind of call, in this order. */
 function fourChannels(kind: Kind, plays: readonly Play[]): Scene {
@@ -190,42 +135,35 @@ describe('another channel', () => {
     expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 
-  it('is asked only while a third of the wait is left, and gets what is left', async () => {
+  it('gets what is left of the wait for a first byte', async () => {
     const set = fourChannels('chat', []);
     const answer = set.call(ask.chat);
+    const first = await set.upstream.next();
+    set.clock.advance(100_000);
+    refuses(429)(first);
+    const second = await set.upstream.next();
 
-    const waits: number[] = [];
-    for (const afterMs of [100_000, 101_000]) {
-      const up = await set.upstream.next();
-      waits.push(up.request.firstByteTimeoutMs);
-      set.clock.advance(afterMs);
-      refuses(429)(up);
-    }
+    set.clock.advance(199_000);
+    await turns();
+    const patience = second.abortReason;
+    set.clock.advance(1_000);
 
-    expect((await answer).status).toBe(429);
-    expect(waits).toEqual([300_000, 200_000]);
+    expect(patience).toBeUndefined();
+    expect(await second.aborted).toBe('headers_timeout');
+    expect((await answer).status).toBe(504);
     expect(set.upstream.calls).toHaveLength(2);
   });
-});
 
-it('waits are the gateway’s, the model’s, the channel’s, in this order', async () => {
-  const { call, upstream } = scene({
-    plays: [whole('chat')],
-    options: { timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 } },
-    models: [
-      model({
-        timeouts: { firstByteMs: 2, idleMs: 2 },
-        channels: [channel({ timeouts: { idleMs: 3 } })],
-      }),
-    ],
-  });
+  it('is asked only while a third of the wait is left', async () => {
+    const set = fourChannels('chat', []);
+    const answer = set.call(ask.chat);
+    const first = await set.upstream.next();
 
-  await call(ask.chat);
+    set.clock.advance(201_000);
+    refuses(429)(first);
 
-  expect(upstream.calls[0]?.request).toMatchObject({
-    connectTimeoutMs: 1,
-    firstByteTimeoutMs: 2,
-    idleTimeoutMs: 3,
+    expect((await answer).status).toBe(429);
+    expect(set.upstream.calls).toHaveLength(1);
   });
 });
 
@@ -238,17 +176,6 @@ it('only images ask for a connection of their own', async () => {
     expect(upstream.calls[0]?.request.freshConnection).toBe(kind === 'image');
   }
 });
-
-/** A seeded random source (mulberry32). */
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 it('a channel’s own time limit counts from the start of the call', async () => {
   const { start, clock, nextRecord } = scene({

@@ -152,6 +152,8 @@ it('the record tells of the call, and holds neither body nor secret', async () =
   expect(record).toEqual({
     requestId: 'from-the-caller',
     reservationId: 'scene-id-00000001',
+    partition: 'default',
+    lines: [{ subject: 'caller', period: '', heldNanos: 211n }],
     keyId: 'caller',
     group: 'staff',
     metadata: { team: 'red' },
@@ -160,7 +162,15 @@ it('the record tells of the call, and holds neither body nor secret', async () =
     modelId: 'chat',
     channelId: 'openai-a',
     upstreamModel: 'chat',
-    attempts: [{ channelId: 'openai-a', status: 200, reason: undefined, durationMs: 0 }],
+    attempts: [
+      {
+        channelId: 'openai-a',
+        status: 200,
+        reason: undefined,
+        mayHaveRun: true,
+        durationMs: 0,
+      },
+    ],
     startedAtMs: set.clock.now(),
     durationMs: 0,
     firstByteMs: 0,

@@ -24,6 +24,7 @@ const exchange: Exchange = {
     failure: () => undefined,
     usage: () => undefined,
     countedTokens: () => 0,
+    progress: () => 0,
     breakOff: () => undefined,
   }),
   judge: () => ({ kind: 'bad', reason: 'never asked' }),
@@ -34,7 +35,7 @@ const noWords = {
   code: undefined,
   param: undefined,
   retryAfterMs: undefined,
-  accountFault: false,
+  accountFault: undefined,
 };
 
 it.each([
@@ -50,6 +51,7 @@ it.each([
   const opening = openReply(
     { status: 200, headers: { 'content-type': type }, body },
     { ...exchange, framing },
+    { attempt: undefined },
   );
 
   await expect(opening).rejects.toMatchObject({ reason: 'event_too_large' });

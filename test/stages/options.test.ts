@@ -30,6 +30,9 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['catalog', [...unfit, { find }], /with find\(\), list\(\)\. staticCatalog\(\) makes one\.$/],
   ['rateLimiter', [null, {}, find], /with consume\(\)\. Leave it out for the default\.$/],
   ['usage', [null, { record: find }], /with record\(\), close\(\)\. Leave it out/],
+  ['idempotency', [null, {}, { claim: find }], /with claim\(\), finish\(\), abandon\(\)\./],
+  ['results', [null, {}, { put: find }], /with put\(\), get\(\)\. Leave it out/],
+  ['dedupeSdkRetries', ['yes', 1, null], /must be true or false\. Leave it out/],
   ['upstream', [null, { send: find }], /with send\(\), close\(\)\. Leave it out/],
   ['clock', [null, Date, { now: find }], /with now\(\), monotonicMs\(\), every\(\)\. Leave it out/],
   ['nativeKeyHeaders', [[], 'x-key', null, {}], /must be a list of header names in lower case/],
@@ -45,6 +48,7 @@ const rows: readonly (readonly [option: string, values: readonly unknown[], says
   ['maxBufferedBytes', noCount, /must be a positive integer\. Leave it out/],
   ['maxConcurrentCalls', noCount, /must be a positive integer\. Leave it out/],
   ['timeouts', [null, 5, 'x'], /must be an object\. Leave it out/],
+  ['callerStallMs', noCount, /must be a positive integer of ms\. Leave it out/],
   [
     'leaseMs',
     [...noCount, 4_999, 900_001],

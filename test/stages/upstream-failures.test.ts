@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
   { fault: 'F17 422', play: refusal(422), ...refused },
   { fault: 'F17 413', play: refusal(413), ...refused, status: 413, code: 'body_too_large' },
   { fault: 'F18 401', play: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
-  { fault: '402', play: refusal(402), ...failed, reason: 'upstream_auth_error', ran: false },
+  { fault: '402', play: refusal(402), ...failed, reason: 'upstream_unpaid', ran: false },
   { fault: 'F19 403', play: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
   {
     fault: 'F20 404',
@@ -79,7 +79,13 @@ const rows: readonly Row[] = [
     ran: false,
   },
   { fault: 'F21 408', play: refusal(408), ...late },
-  { fault: 'F22 409', play: refusal(409), ...failed, reason: 'upstream_protocol_error', ran: true },
+  {
+    fault: 'F22 409',
+    play: refusal(409),
+    ...failed,
+    reason: 'upstream_protocol_error',
+    ran: false,
+  },
   { fault: 'F23 429', play: refusal(429), ...limited, retryAfter: '1' },
   {
     fault: 'F23 429, seconds',
@@ -124,22 +130,14 @@ const rows: readonly Row[] = [
   { fault: 'F26 529', play: refusal(529), ...busy, retryAfter: '1' },
   { fault: 'F27 504', play: refusal(504), ...late },
   { fault: 'F27 524', play: refusal(524), ...late },
-  { fault: 'F28 302', play: refusal(302), ...failed, reason: 'upstream_protocol_error', ran: true },
-  { fault: 'F33 999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
   {
-    fault: 'F29 an empty 200',
-    play: (call, kind) => call.answer(200, '', headersOf(kind)),
-    ...failed,
-    reason: 'upstream_empty',
-    ran: true,
-  },
-  {
-    fault: 'F30 a page in place of a reply',
-    play: (call) => call.answer(200, '<html>', { 'content-type': 'text/html' }),
+    fault: 'F28 302',
+    play: refusal(302),
     ...failed,
     reason: 'upstream_protocol_error',
-    ran: true,
+    ran: false,
   },
+  { fault: 'F33 999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
   {
     fault: 'F31 a 429 in the clothes of a 200',
     play: (call) => call.answer(200, { error: { code: 429, message: 'Slow down.' } }),
@@ -201,23 +199,27 @@ describe.each(rows)('$fault', (row) => {
   });
 });
 
-it('a reply that breaks off costs its prompt and what came, an image is left pending', async () => {
+it.each([
+  ['F38 half a document', 'upstream_truncated', '{"choices":[{"mess', 12n],
+  ['F29 an empty 200', 'upstream_empty', '', 0n],
+  ['F30 a page in place of a reply', 'upstream_protocol_error', '<html>', 4n],
+])('%s costs its prompt and what came, an image is left pending', async (_, reason, body, came) => {
   for (const kind of ['chat', 'native', 'image'] as const) {
     const { call, nextRecord, state } = scene({
-      plays: [(up) => up.answer(200, '{"choices":[{"mess', headersOf(kind))],
+      plays: [(up) => up.answer(200, body, headersOf(kind))],
     });
 
     const answer = await call(ask[kind]);
     const record = await nextRecord();
 
     const image = kind === 'image';
-    // The 18 bytes that came are 6 tokens, at 2 nanos each.
-    const cost = heldNanos[kind] - 200n + 12n;
+    // A token for every three bytes that came, at 2 nanos each.
+    const cost = heldNanos[kind] - 200n + came;
     expect(answer.status).toBe(502);
     expect(record).toMatchObject({
       outcome: image ? 'unknown' : 'truncated',
-      reason: 'upstream_truncated',
-      basis: image ? 'policy' : 'counted',
+      reason,
+      basis: image ? 'policy' : body === '' ? 'estimate' : 'counted',
       chargeNanos: image ? 0n : cost,
     });
     expect(await state()).toMatchObject(

@@ -11,15 +11,15 @@ describe('a refusal', () => {
   it('is read as Anthropic says it', () => {
     const { response } = fixture('anthropic/err-effort.1');
 
-    expect(anthropicFailure(400, { 'retry-after': '3' }, response)).toEqual({
+    expect(anthropicFailure(400, response)).toEqual({
       status: 400,
       message:
         "This model does not support effort level 'xhigh'. " +
         'Supported levels: high, low, max, medium.',
       code: 'invalid_request_error',
       param: undefined,
-      retryAfterMs: 3_000,
-      accountFault: false,
+      retryAfterMs: undefined,
+      accountFault: undefined,
     });
   });
 
@@ -32,25 +32,25 @@ describe('a refusal', () => {
     '{"error":5}',
     '{"error":{"type":[],"message":{}}}',
   ])('that is %s says nothing', (body) => {
-    expect(anthropicFailure(500, {}, Buffer.from(body))).toMatchObject({
+    expect(anthropicFailure(500, Buffer.from(body))).toMatchObject({
       status: 500,
       message: undefined,
       code: undefined,
-      accountFault: false,
+      accountFault: undefined,
     });
   });
 
   it.each([
-    [{ type: 'authentication_error', message: 'x' }, true],
-    [{ type: 'billing_error', message: 'x' }, true],
-    [{ type: 'permission_error', message: 'x' }, true],
-    [{ type: 'invalid_request_error', message: 'Your credit balance is too low to …' }, true],
-    [{ type: 'invalid_request_error', message: 'max_tokens: too large' }, false],
-    [{ type: 'overloaded_error', message: 'Overloaded' }, false],
+    [{ type: 'authentication_error', message: 'x' }, 'credential'],
+    [{ type: 'billing_error', message: 'x' }, 'account'],
+    [{ type: 'permission_error', message: 'x' }, 'account'],
+    [{ type: 'invalid_request_error', message: 'Your credit balance is too low to …' }, 'account'],
+    [{ type: 'invalid_request_error', message: 'max_tokens: too large' }, undefined],
+    [{ type: 'overloaded_error', message: 'Overloaded' }, undefined],
   ])('blames the account where it is to blame (%#)', (error, accountFault) => {
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
 
-    expect(anthropicFailure(400, {}, body).accountFault).toBe(accountFault);
+    expect(anthropicFailure(400, body).accountFault).toBe(accountFault);
   });
 });
 

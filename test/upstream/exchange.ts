@@ -24,8 +24,6 @@ export function post(origin: string, change: Partial<UpstreamRequest> = {}): Ups
     headers: { 'content-type': 'application/json' },
     body: [Buffer.from('{"model":"m"}')],
     connectTimeoutMs: 5_000,
-    firstByteTimeoutMs: 10_000,
-    idleTimeoutMs: 10_000,
     freshConnection: false,
     onAbort: () => {},
     ...change,

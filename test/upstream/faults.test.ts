@@ -244,24 +244,6 @@ describe('nothing was sent', () => {
   });
 });
 
-describe('waits', () => {
-  it('F07 for the headers end the call', async () => {
-    const server = await rawServer(says('HTTP/1.1 200'));
-    const request = post(server.origin, { firstByteTimeoutMs: 30 });
-
-    expect(await exchange(client, request)).toEqual(sent('headers_timeout', true));
-    await server.close();
-  });
-
-  it('F34 between two pieces of the body end the call', async () => {
-    const server = await rawServer(says(`${ok}content-length: 9\r\n\r\nhi`));
-    const request = post(server.origin, { idleTimeoutMs: 30 });
-
-    expect(await exchange(client, request)).toEqual(body('idle_timeout', true));
-    await server.close();
-  });
-});
-
 it('the client’s end breaks what runs', async () => {
   const server = await rawServer(({ request }) => void request().then(() => client.close()));
 

@@ -2,9 +2,7 @@
  * What Anthropic upstreams say of a failure: `{"type":"error","error":{"type","message"}}`, as the
  * body of a refusal and as an event in a stream.
  */
-import type { HeaderMap } from '../../http.ts';
 import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { retryAfterMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The HTTP status that Anthropic sends with each of its types; in-band there is no other. */
@@ -22,27 +20,15 @@ const statuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Types that blame the account, not the request. */
-const accountTypes: ReadonlySet<string> = new Set([
-  'authentication_error',
-  'billing_error',
-  'permission_error',
-]);
+const accountTypes: ReadonlySet<string> = new Set(['billing_error', 'permission_error']);
 
 /** An account without money, or one that was closed, is told as a bad request. */
 const accountWords = /credit balance is too low|organization has been disabled/i;
 
 /** Reads the body of a refusal. */
-export function anthropicFailure(
-  status: number,
-  headers: HeaderMap,
-  body: Uint8Array,
-): FailureReport {
+export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
   const report = failureIn(parseJson(Buffer.from(body).toString('utf8')));
-  return {
-    ...report,
-    status,
-    retryAfterMs: retryAfterMs(headers, Date.parse(headers.date ?? '') || 0),
-  };
+  return { ...report, status };
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
@@ -62,8 +48,13 @@ function failureIn(document: JsonValue | undefined): FailureReport {
     code: type,
     param: undefined,
     retryAfterMs: undefined,
-    accountFault: accountTypes.has(type ?? '') || accountWords.test(message ?? ''),
+    accountFault: accountFaultOf(type, message),
   };
+}
+
+function accountFaultOf(type: string = '', message: string = ''): FailureReport['accountFault'] {
+  if (type === 'authentication_error') return 'credential';
+  return accountTypes.has(type) || accountWords.test(message) ? 'account' : undefined;
 }
 
 function text(value: JsonValue | undefined): string | undefined {

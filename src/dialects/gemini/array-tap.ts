@@ -55,6 +55,8 @@ export function geminiArrayTap(): StreamTap {
     failure: () => failure,
     usage: () => (figures === undefined ? undefined : geminiUsage(elementIn(figures) ?? null)),
     countedTokens: () => Math.ceil(bytes / 3),
+    // An array has no comments: its space stays behind until an element comes.
+    progress: () => bytes,
     breakOff: (error) =>
       closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };

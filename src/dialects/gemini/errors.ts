@@ -2,10 +2,9 @@
  * Errors in Google's words: `google.rpc.Status` as JSON, and what Gemini upstreams say (WIRE §6.2).
  */
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import type { HeaderMap } from '../../http.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
-import { durationMs, retryAfterMs } from '../retry-after.ts';
+import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The RPC name of each of our codes; Google's SDKs drop the message of an error without one. */
@@ -21,6 +20,7 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
   body_too_large: 'INVALID_ARGUMENT',
   unsupported_media_type: 'INVALID_ARGUMENT',
   idempotency_in_progress: 'ABORTED',
+  result_expired: 'ABORTED',
   idempotency_mismatch: 'INVALID_ARGUMENT',
   rate_limited: 'RESOURCE_EXHAUSTED',
   upstream_rate_limited: 'RESOURCE_EXHAUSTED',
@@ -63,11 +63,10 @@ function namedMessage({ message, param }: GatewayError): string {
 /**
  * Reads `{error:{…}}` and the `[{error:{…}}]` that array streams and the compatible endpoint send.
  */
-export function geminiFailure(status: number, headers: HeaderMap, body: Uint8Array): FailureReport {
+export function geminiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
   const report = failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
-  const asked = retryAfterMs(headers, Date.parse(headers.date ?? '') || 0);
-  return { ...report, status, retryAfterMs: report.retryAfterMs ?? asked };
+  return { ...report, status };
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
@@ -76,19 +75,29 @@ export function geminiInBandFailure(document: JsonValue): FailureReport | undefi
   return member(first, 'error') ? failureIn(first, 502) : undefined;
 }
 
+/** Google refuses a file as it does an account: 403 where it is another's, 400 before it is up. */
+const ofFile = /\bFiles?\b|\bfiles\/|\bcachedContents?\b/;
+
 function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
   const error = member(document, 'error');
   const details = items(member(error, 'details'));
   const reason = details.map((detail) => text(member(detail, 'reason'))).find(Boolean);
   const rpcName = text(member(error, 'status'));
+  const message = text(error) ?? text(member(error, 'message'));
+  const isOfFile = ofFile.test(message ?? '');
   return {
     status: failureStatus(member(error, 'code')) ?? fallback,
-    message: text(error) ?? text(member(error, 'message')),
+    message,
     code: reason ?? rpcName,
-    param: undefined,
+    param: isOfFile ? 'fileData' : undefined,
     retryAfterMs: details.map((detail) => durationMs(member(detail, 'retryDelay'))).find(Boolean),
     // The region, the billing or the key of the account: nothing the caller could mend.
-    accountFault: rpcName === 'FAILED_PRECONDITION' || reason === 'API_KEY_INVALID',
+    accountFault:
+      reason === 'API_KEY_INVALID'
+        ? 'credential'
+        : rpcName === 'FAILED_PRECONDITION' && !isOfFile
+          ? 'account'
+          : undefined,
   };
 }
 

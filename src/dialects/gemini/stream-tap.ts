@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
-import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
+import { eventCutter, eventsIn, hasData, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { endsWithText, lastValueOf } from '../last-value.ts';
@@ -35,6 +35,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
   let finished = false;
   let blocked = false;
   let saidSomething = false;
+  let spoken = 0;
   /** The last block that held figures: they are read only when somebody asks. */
   let figures: Uint8Array | undefined;
 
@@ -53,6 +54,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
 
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
+    if (hasData(block)) spoken += 1;
     const bytes = asBuffer(block);
     blocked ||= endsWithText(bytes, blockName);
     if (candidates > 1) noteEnds(block, ends);
@@ -80,6 +82,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     failure: () => failure,
     usage: () => (figures === undefined ? undefined : geminiUsage(documentsIn(figures))),
     countedTokens: () => counted.tokens(),
+    progress: () => spoken,
     breakOff: (error) => {
       const text = geminiErrorText(error);
       // Two writes: the event for the parsers that read events, the bare document for those that
@@ -113,9 +116,7 @@ function eventFailure(
 ): FailureReport | undefined {
   const unframed = data === undefined || loose === '' ? undefined : parseJson(loose);
   const failure = geminiInBandFailure(document ?? null) ?? geminiInBandFailure(unframed ?? null);
-  return (
-    failure ?? (name === 'error' ? geminiFailure(502, {}, Buffer.from(data ?? '')) : undefined)
-  );
+  return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }
 
 /** The event as Google's parsers take it; undefined where it carries no document. */

@@ -5,10 +5,8 @@
 import type { SseEvent } from '../../bytes/sse.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
-import type { HeaderMap } from '../../http.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
-import { retryAfterMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
@@ -25,6 +23,7 @@ const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: 
     body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
     unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
     idempotency_in_progress: { type: 'invalid_request_error', code: 'idempotency_in_progress' },
+    result_expired: { type: 'invalid_request_error', code: 'result_expired' },
     idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
     rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
     upstream_rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
@@ -46,22 +45,17 @@ export function openaiErrorText(error: GatewayError): string {
   });
 }
 
-/** Codes that blame the account, not the request: its key, its billing, its country. */
-const accountCodes =
-  /^(?:invalid_api_key|insufficient_quota|billing_\w+|account_\w+|unsupported_country_\w+)$/;
+/** Codes that blame the account, not the request: its billing, its state, its country. */
+const accountCodes = /^(?:insufficient_quota|billing_\w+|account_\w+|unsupported_country_\w+)$/;
 
 /**
  * Reads an error document in every shape that OpenAI-compatible upstreams were seen to send:
  * `{error:{…}}`, `[{error:{…}}]`, `{error:"…"}`, `{message}`, `{detail}`.
  */
-export function openaiFailure(status: number, headers: HeaderMap, body: Uint8Array): FailureReport {
+export function openaiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
   const report = failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
-  return {
-    ...report,
-    status,
-    retryAfterMs: retryAfterMs(headers, Date.parse(headers.date ?? '') || 0),
-  };
+  return { ...report, status };
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
@@ -108,8 +102,13 @@ function failureIn(document: JsonValue | undefined, fallback: number): FailureRe
     code,
     param: text(member(source, 'param')),
     retryAfterMs: undefined,
-    accountFault: code !== undefined && accountCodes.test(code),
+    accountFault: accountFaultOf(code),
   };
+}
+
+function accountFaultOf(code: string = ''): FailureReport['accountFault'] {
+  if (code === 'invalid_api_key') return 'credential';
+  return accountCodes.test(code) ? 'account' : undefined;
 }
 
 function statusOfWord(word: string | undefined): number | undefined {

@@ -3,7 +3,7 @@
  * error sent in-band, reads the figures, and knows whether the stream came to its own end.
  */
 import { asBuffer } from '../../bytes/decode.ts';
-import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
+import { eventCutter, eventsIn, hasData, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
@@ -33,6 +33,7 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
   let failure: FailureReport | undefined;
   let done = false;
   let finished = false;
+  let spoken = 0;
 
   /** Takes in what an event says; whether it goes on to the caller. */
   const admit = (event: SseEvent, document: JsonValue | undefined): boolean => {
@@ -60,6 +61,7 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
+    if (hasData(block)) spoken += 1;
     const looksInside = candidates > 1 || marks.test(asBuffer(block).toString('latin1'));
     const passed = looksInside ? inspect(block) : block;
     counted.add(asBuffer(passed));
@@ -88,6 +90,7 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
     failure: () => failure,
     usage: () => usage,
     countedTokens: () => counted.tokens(),
+    progress: () => spoken,
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
   };
 }

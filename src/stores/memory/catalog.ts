@@ -16,6 +16,11 @@ export interface StaticCatalog extends Catalog {
  */
 export function staticCatalog(models: readonly Model[]): StaticCatalog {
   checkModels(models);
+  return catalogOf(models);
+}
+
+/** The same of models that were checked. */
+export function catalogOf(models: readonly Model[]): StaticCatalog {
   const byName = new Map<string, Model>();
   const lists = new Map<string, Model[]>();
   for (const model of models) {

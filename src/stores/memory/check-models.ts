@@ -8,16 +8,19 @@ import type { Channel, Model } from '../../ports/catalog.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { cureOf, modelSchema } from './model-schema.ts';
 
-/** @throws ConfigurationError at the first model that can't be served as it is */
-export function checkModels(models: readonly Model[]): void {
-  // The type promises a list, and an id below; a host's JavaScript does not.
-  const list: unknown = models;
-  if (!Array.isArray(list)) {
+/**
+ * Judges what a host's JavaScript hands in, or a file.
+ *
+ * @throws ConfigurationError at the first model that can't be served as it is
+ */
+export function checkModels(models: unknown): asserts models is readonly Model[] {
+  if (!Array.isArray(models)) {
     throw new ConfigurationError('staticCatalog: models must be a list. Give it [] for none.');
   }
+  const list: readonly Model[] = models;
   const names = new Set<string>();
   const accounts = new Map<string, Channel>();
-  for (const [index, model] of models.entries()) {
+  for (const [index, model] of list.entries()) {
     checkMembers(model, index);
     checkNames(model, names);
     for (const channel of model.channels) {

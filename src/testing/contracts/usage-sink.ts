@@ -114,6 +114,8 @@ export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
   return {
     requestId: 'req_1',
     reservationId: 'reservation_0001',
+    partition: 'default',
+    lines: [{ subject: 'alice', period: '2026-11', heldNanos: 100n }],
     keyId: 'key_alice',
     group: 'chat',
     metadata: undefined,
@@ -122,7 +124,9 @@ export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
     modelId: 'gpt-5',
     channelId: 'openai-1',
     upstreamModel: 'gpt-5',
-    attempts: [{ channelId: 'openai-1', status: 200, reason: undefined, durationMs: 12 }],
+    attempts: [
+      { channelId: 'openai-1', status: 200, reason: undefined, mayHaveRun: true, durationMs: 12 },
+    ],
     startedAtMs: 1_767_225_600_000,
     durationMs: 14,
     firstByteMs: 13,

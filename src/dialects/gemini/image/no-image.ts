@@ -26,7 +26,7 @@ const refused: FailureReport = {
   code: 'moderation_blocked',
   param: undefined,
   retryAfterMs: undefined,
-  accountFault: false,
+  accountFault: undefined,
 };
 
 /** Whether a finish reason says that an image was made, or could have been, and is not shown. */

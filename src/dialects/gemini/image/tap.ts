@@ -75,6 +75,7 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
     failure: () => fault ?? (isEmpty() ? whyNoImage({ isBlocked, isHeldBack }) : undefined),
     usage,
     countedTokens: () => images * tokensPerImage,
+    progress: () => 0,
     breakOff: () => undefined,
   };
 }

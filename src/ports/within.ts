@@ -1,6 +1,6 @@
 /** A deadline for what a host's code promises. */
 import type { Clock } from '../clock.ts';
-import { StoreUnavailable } from '../ports/call-options.ts';
+import { StoreUnavailable } from './call-options.ts';
 
 /** The promise's own outcome, or a rejection with StoreUnavailable once the time is up. */
 export function within<T>(promise: Promise<T>, timeoutMs: number, clock: Clock): Promise<T> {

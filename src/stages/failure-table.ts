@@ -1,0 +1,148 @@
+/**
+ * What a status of an upstream means, as one table: what the caller is told, whether another
+ * channel may be asked, whether the call may have run, and what it says of the account (FAULTS
+ * §3.2, §4).
+ */
+import type { FailureReport } from '../dialects/tap.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Place } from '../upstream/channel-health.ts';
+
+/**
+ * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
+ * chat and native are asked once more elsewhere, an image never. `never`: no other channel would do
+ * better, or the caller would pay twice.
+ */
+export type Retry = 'elsewhere' | 'once' | 'never';
+
+/** What a status means. */
+export interface FailureRow {
+  readonly code: ErrorCode;
+  readonly reason: string;
+  readonly retry: Retry;
+  readonly ran: boolean;
+  readonly health: HealthEffect;
+  /** The upstream's own words may help the caller mend the request (ARCHITECTURE T). */
+  readonly tells?: boolean;
+  /** A channel may declare that it says this before it does any work. */
+  readonly isBeforeWork?: boolean;
+}
+
+/** What a failure does to the channel it came from. */
+export type HealthEffect =
+  | 'none'
+  /** Five in a row eject the model from the account. */
+  | 'counts'
+  /** The credential is not accepted. */
+  | 'refused'
+  | {
+      readonly rests: Place;
+      /** In place of what the upstream names. */
+      readonly forMs?: number;
+      /** Takes calls all the same where no other channel is left. */
+      readonly yields: boolean;
+    };
+
+const badRequest: FailureRow = {
+  code: 'invalid_request',
+  reason: 'upstream_refused',
+  retry: 'never',
+  ran: false,
+  health: 'none',
+  tells: true,
+};
+const forbidden: FailureRow = {
+  code: 'upstream_failed',
+  reason: 'upstream_forbidden',
+  retry: 'elsewhere',
+  ran: false,
+  health: { rests: 'account', forMs: 600_000, yields: true },
+};
+const refused: FailureRow = { ...forbidden, reason: 'upstream_auth_error', health: 'refused' };
+/** No money, or no quota, on our own account there: an hour, whatever it says itself. */
+const exhausted = { rests: 'account', forMs: 3_600_000, yields: false } as const;
+const unpaid: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };
+const limited: FailureRow = {
+  code: 'upstream_rate_limited',
+  reason: 'upstream_rate_limited',
+  retry: 'elsewhere',
+  ran: false,
+  health: { rests: 'model', yields: true },
+};
+const timeout: FailureRow = {
+  code: 'upstream_timeout',
+  reason: 'upstream_timeout',
+  retry: 'never',
+  ran: true,
+  health: 'counts',
+};
+const overloaded: FailureRow = {
+  code: 'no_channel',
+  reason: 'upstream_overloaded',
+  retry: 'once',
+  ran: true,
+  health: { rests: 'model', yields: true },
+  isBeforeWork: true,
+};
+const serverError: FailureRow = {
+  code: 'upstream_failed',
+  reason: 'upstream_error',
+  retry: 'once',
+  ran: true,
+  health: 'counts',
+};
+const protocolError: FailureRow = {
+  code: 'upstream_failed',
+  reason: 'upstream_protocol_error',
+  retry: 'never',
+  ran: true,
+  health: 'counts',
+};
+/** Another call's state, or another address: this one was not run. */
+const aside: FailureRow = { ...protocolError, ran: false, health: 'none' };
+
+const byStatus: Readonly<Record<number, FailureRow>> = {
+  400: badRequest,
+  401: refused,
+  402: unpaid,
+  403: forbidden,
+  // The channel's upstreamModel is wrong, or the account lacks it: the host's mistake.
+  404: {
+    ...forbidden,
+    reason: 'upstream_model_not_found',
+    health: { rests: 'model', forMs: 60_000, yields: true },
+  },
+  408: timeout,
+  409: aside,
+  413: { ...badRequest, code: 'body_too_large' },
+  422: badRequest,
+  425: aside,
+  429: limited,
+  503: overloaded,
+  504: timeout,
+  524: timeout,
+  529: overloaded,
+};
+
+/** What a refusal means: by its status, or by the one that an in-band error names. */
+export function rowOf(report: FailureReport): FailureRow {
+  const { status } = report;
+  if (report.isBilled === true) return protocolError;
+  if (isOfParam(report)) return badRequest;
+  if (report.accountFault === 'credential') return refused;
+  if (report.accountFault === 'account') return accountRow(status);
+  const row = byStatus[status];
+  if (row !== undefined) return row;
+  if (status >= 300 && status < 400) return aside;
+  return status >= 500 && status < 600 ? serverError : protocolError;
+}
+
+/** A 403 or 404 of a file or a prompt that the caller named is the caller's to mend. */
+function isOfParam({ status, param }: FailureReport): boolean {
+  return (status === 403 || status === 404) && param !== undefined && param !== 'model';
+}
+
+/** The upstream blames the account itself, with whatever status. */
+function accountRow(status: number): FailureRow {
+  if (status === 429) return { ...limited, health: exhausted };
+  return status === 402 ? unpaid : forbidden;
+}

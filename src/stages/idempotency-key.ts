@@ -1,0 +1,88 @@
+/**
+ * Reads whether a request may be asked again: by its `Idempotency-Key`, or, where the host opted
+ * in, by the count of tries that OpenAI's SDKs send.
+ */
+import { hash } from 'node:crypto';
+import type { Call } from '../call.ts';
+import { GatewayError } from '../errors.ts';
+import type { GatewayRequest } from '../http.ts';
+import type { Settings } from '../options.ts';
+import type { ClaimInput } from '../ports/idempotency-store.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+
+/** A call that runs once under its name, whoever asks again. */
+export type Repeatable = Pick<ClaimInput, 'name' | 'fingerprint' | 'ifTaken' | 'keepMs'>;
+
+const keyHeader = 'idempotency-key';
+const countHeader = 'x-stainless-retry-count';
+const keptByKeyMs = 24 * 60 * 60 * 1000;
+/** A try of an SDK follows within seconds; what comes later is a call of its own. */
+const keptForRetryMs = 5 * 60 * 1000;
+
+/**
+ * Undefined for most calls. Streams and native calls have no key: the header means nothing there.
+ *
+ * @throws GatewayError `invalid_request` for a key that is malformed or sent twice
+ */
+export function repeatableOf(
+  request: GatewayRequest,
+  call: Call,
+  key: ApiKey,
+  settings: Pick<Settings, 'dedupeSdkRetries'>,
+): Repeatable | undefined {
+  if (call.protocol === 'native' || call.framing !== 'json') return undefined;
+  const values = valuesOf(request, keyHeader);
+  if (values.length > 0) {
+    const name = nameOf('key', key, call, readKey(values));
+    return { name, fingerprint: digest(call.body), ifTaken: 'answer', keepMs: keptByKeyMs };
+  }
+  if (!settings.dedupeSdkRetries) return undefined;
+  const fingerprint = digest(call.body);
+  return {
+    name: nameOf('retry', key, call, fingerprint),
+    fingerprint,
+    // Two calls alike are two calls; only one that says so is another try of the one before.
+    ifTaken: isRetry(request) ? 'answer' : 'replace',
+    keepMs: keptForRetryMs,
+  };
+}
+
+/** As received: Node joins two lines of one name, so that only the raw list tells. */
+function valuesOf({ headers, rawHeaders }: GatewayRequest, name: string): readonly string[] {
+  if (headers[name] === undefined) return [];
+  return rawHeaders.filter(
+    (_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1,
+  );
+}
+
+const bareKey = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
+/** RFC 8941 §3.3.3, without its spaces. */
+const quotedKey = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
+
+/** The draft's quoted string and the bare text that most clients send are one key. */
+function readKey(values: readonly string[]): string {
+  const [value = '', second] = values;
+  const quoted = quotedKey.exec(value)?.[1];
+  const key = quoted === undefined ? value : quoted.replace(/\\(.)/g, '$1');
+  const isKey = quoted === undefined ? bareKey.test(key) : key.length <= 255;
+  if (second === undefined && isKey) return key;
+  throw new GatewayError(
+    'invalid_request',
+    'The header Idempotency-Key must be sent once, with 1 to 255 visible ASCII characters.',
+    { param: keyHeader },
+  );
+}
+
+function isRetry(request: GatewayRequest): boolean {
+  const [count = '', second] = valuesOf(request, countHeader);
+  return second === undefined && /^[1-9]\d{0,3}$/.test(count);
+}
+
+/** JSON keeps the parts apart, whatever stands in them. */
+function nameOf(kind: 'key' | 'retry', { id }: ApiKey, { protocol }: Call, value: string): string {
+  return digest(JSON.stringify([kind, id, protocol, value]));
+}
+
+function digest(data: string | Uint8Array): string {
+  return hash('sha256', data, 'hex');
+}

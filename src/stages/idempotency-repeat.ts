@@ -1,0 +1,82 @@
+/** Answers a call that ran before: with its reply, or with why there is none to give. */
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { GatewayResponse } from '../http.ts';
+import type { StoredResult } from '../ports/result-store.ts';
+import { type AnswerContext, replyHeaders } from './respond.ts';
+
+/** What came of a call, for whoever asks again. */
+export type Outcome =
+  /** Nothing ran: whoever asks may run it. */
+  | { readonly kind: 'free' }
+  /** Nobody could tell. */
+  | { readonly kind: 'refused'; readonly error: unknown }
+  /** It ran; its reply is undefined where it was not kept. */
+  | { readonly kind: 'done'; readonly requestId: string; readonly result: StoredResult | undefined }
+  /** It may have run. */
+  | { readonly kind: 'unknown'; readonly requestId: string; readonly status: number | undefined };
+
+/** An outcome that answers whoever asks again. */
+export type FinalOutcome = Exclude<Outcome, { readonly kind: 'free' }>;
+
+/**
+ * The answer to a repeated call, under its own id.
+ *
+ * @throws GatewayError the first call's 5xx again, or `result_expired`
+ */
+export function repeated(outcome: FinalOutcome, answer: AnswerContext): GatewayResponse {
+  switch (outcome.kind) {
+    case 'refused':
+      throw outcome.error;
+    case 'unknown':
+      throw mayHaveRun(outcome);
+    case 'done':
+      if (outcome.result === undefined) throw notKept(outcome);
+      return replayed(outcome.result, outcome.requestId, answer);
+  }
+}
+
+function replayed(
+  { headers, body }: StoredResult,
+  requestId: string,
+  answer: AnswerContext,
+): GatewayResponse {
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      ...replyHeaders(answer, 'json'),
+      'content-length': String(body.byteLength),
+      'idempotent-replayed': 'true',
+      'original-request': requestId,
+    },
+    body,
+  };
+}
+
+/** What a status of ours is called. A crash left none, and a broken stream had sent its 200. */
+const codeOfStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
+  [500, 'internal_error'],
+  [503, 'no_channel'],
+  [504, 'upstream_timeout'],
+] as const);
+
+function mayHaveRun({
+  requestId,
+  status,
+}: Extract<Outcome, { readonly kind: 'unknown' }>): GatewayError {
+  return new GatewayError(
+    codeOfStatus.get(status) ?? 'upstream_failed',
+    'This call failed before, and may have run all the same. Look for the request named in ' +
+      'Original-Request in the usage log. To buy it again, choose a new Idempotency-Key.',
+    { reason: 'repeated_unknown', originalRequestId: requestId },
+  );
+}
+
+function notKept({ requestId }: Extract<Outcome, { readonly kind: 'done' }>): GatewayError {
+  return new GatewayError(
+    'result_expired',
+    'This call has run and was charged, but its reply is not kept any more. ' +
+      'To buy it again, choose a new Idempotency-Key.',
+    { originalRequestId: requestId },
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * Lets a repeatable call run once: the first claims its name, the others wait for it or get what
+ * came of it. Nothing here holds quota.
+ */
+import { byteBudget } from '../bytes/byte-budget.ts';
+import type { Call } from '../call.ts';
+import type { Clock } from '../clock.ts';
+import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
+import type { GatewayRequest, GatewayResponse } from '../http.ts';
+import type { Settings } from '../options.ts';
+import type { Model } from '../ports/catalog.ts';
+import type { ClaimRecord } from '../ports/idempotency-store.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
+import { replyCopy } from './idempotency-copy.ts';
+import { type Flight, openFlights } from './idempotency-flights.ts';
+import { type Repeatable, repeatableOf } from './idempotency-key.ts';
+import { type FinalOutcome, repeated } from './idempotency-repeat.ts';
+import { isClaimResult, isFoundResult } from './port-answers.ts';
+import { type PortGuard, portGuard } from './port-guard.ts';
+import { closing } from './refuse.ts';
+import type { AnswerContext } from './respond.ts';
+import type { RunningCall } from './running.ts';
+
+/** A call that asks for its turn. */
+export interface TurnInput {
+  readonly request: GatewayRequest;
+  readonly call: Call;
+  readonly key: ApiKey;
+  readonly model: Model;
+  readonly running: RunningCall;
+  readonly answer: AnswerContext;
+  readonly settings: Settings;
+  readonly guard: PortGuard;
+}
+
+/** The call runs, under a claim where it is repeatable; or it has run, and this is its answer. */
+export type Turn = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
+
+/** The repeatable calls of one gateway. */
+export interface Idempotency {
+  /**
+   * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
+   *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
+   */
+  turn(input: TurnInput): Promise<Turn>;
+}
+
+type Asking = TurnInput & {
+  readonly repeatable: Repeatable;
+  readonly resultGuard: PortGuard;
+};
+
+/** Copies of replies that are being made, all together; what finds no room is not kept. */
+const copiedBytes = 64 * 1024 * 1024;
+/** What a call may take from its claim to the last word on it, beyond its total limit. */
+const marginMs = 60_000;
+/** The waits between two looks at a call that runs elsewhere: growing, up to the longest. */
+const firstLookMs = 250;
+const longestLookMs = 5_000;
+/** Object storage is slower than a store of small records. */
+const resultTimeoutMs = 10_000;
+const runs: Turn = { claim: noClaim };
+
+/** Nothing is under way yet. */
+export function idempotency(emit: EventListener): Idempotency {
+  const flights = openFlights();
+  const budget = byteBudget(copiedBytes);
+
+  /** Runs for itself and for all who wait for it. */
+  const lead = async (asking: Asking, flight: Flight): Promise<Turn> => {
+    const { answer, settings } = asking;
+    try {
+      const claimId = settings.ids();
+      const outcome = await claimed(asking, claimId);
+      if (outcome === undefined) {
+        const copy = replyCopy(budget);
+        const { requestId } = answer;
+        return { claim: claimOf({ ...asking, claimId, requestId, flight, copy }) };
+      }
+      flight.leave();
+      flight.land(outcome);
+      return { repeat: repeated(outcome, answer) };
+    } catch (error) {
+      flight.leave();
+      // One that only left has not found out for the others.
+      flight.land(hasLeft(error) ? { kind: 'free' } : { kind: 'refused', error });
+      throw error;
+    }
+  };
+
+  return {
+    turn: async (input) => {
+      const { request, call, key, settings, answer, running } = input;
+      const repeatable = repeatableOf(request, call, key, settings);
+      if (repeatable === undefined) return runs;
+      const { clock } = settings;
+      const patience = { clock, storeTimeoutMs: resultTimeoutMs };
+      const resultGuard = portGuard(answer.requestId, patience, emit);
+      const id = `${repeatable.name}.${repeatable.fingerprint}`;
+      for (;;) {
+        const flight = repeatable.ifTaken === 'answer' ? flights.find(id) : undefined;
+        if (flight === undefined) {
+          return lead({ ...input, repeatable, resultGuard }, flights.open(id));
+        }
+        const outcome = await unlessAborted(flight.outcome, running);
+        if (outcome.kind !== 'free') return { repeat: repeated(outcome, answer) };
+      }
+    },
+  };
+}
+
+/** Undefined where the name is ours now; else what came of the call that has it. */
+async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | undefined> {
+  const { settings, model, running, repeatable } = asking;
+  const { clock } = settings;
+  const untilMs = clock.monotonicMs() + { ...settings.timeouts, ...model.timeouts }.firstByteMs;
+  for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, longestLookMs)) {
+    const record = await takenBy(asking, claimId);
+    if (record === undefined) return undefined;
+    if (record.fingerprint !== repeatable.fingerprint) throw mismatch();
+    if (record.state !== 'running') return outcomeOf(record, asking);
+    const leftMs = untilMs - clock.monotonicMs();
+    if (leftMs <= 0) throw inProgress();
+    await unlessAborted(pause(Math.min(waitMs, leftMs), clock), running);
+  }
+}
+
+/** The record of whoever has the name, or undefined where it is ours now. */
+async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | undefined> {
+  const { repeatable, answer, settings, guard, model } = asking;
+  const { requestId } = answer;
+  const input = { ...repeatable, claimId, requestId, leaseMs: leaseMs(model, settings) };
+  try {
+    const result = await guard.ask('idempotency', 'claim', isClaimResult, (options) =>
+      settings.idempotency.claim(input, options),
+    );
+    return result.status === 'taken' ? result.record : undefined;
+  } catch (error) {
+    // It may stand although no answer came.
+    void abandonClaim({ ...asking, claimId });
+    throw error;
+  }
+}
+
+/** No channel may take longer. */
+function leaseMs(model: Model, { timeouts }: Settings): number {
+  const waits = model.channels.map(
+    (channel) => ({ ...timeouts, ...model.timeouts, ...channel.timeouts }).totalMs,
+  );
+  return Math.max({ ...timeouts, ...model.timeouts }.totalMs, ...waits) + marginMs;
+}
+
+async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutcome> {
+  const { requestId, status, claimId } = record;
+  if (record.state !== 'done') return { kind: 'unknown', requestId, status };
+  const { repeatable, settings, resultGuard } = asking;
+  const result = await resultGuard.ask('results', 'get', isFoundResult, (options) =>
+    settings.results.get(resultName(repeatable, claimId), options),
+  );
+  return { kind: 'done', requestId, result: result ?? undefined };
+}
+
+/** Waits as long as there is somebody to wait for it. */
+function unlessAborted<T>(promise: Promise<T>, running: RunningCall): Promise<T> {
+  return new Promise((resolve, reject) => {
+    running.onAbort((reason) => reject(abortedBy(reason)));
+    promise.then(resolve, reject);
+  });
+}
+
+function abortedBy(reason: Error): GatewayError {
+  if (isUpstreamError(reason) && reason.reason === 'draining') return closing();
+  return new GatewayError('internal_error', 'The caller went away.', { reason: 'caller_left' });
+}
+
+function hasLeft(error: unknown): boolean {
+  return isGatewayError(error) && error.reason === 'caller_left';
+}
+
+function pause(waitMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.every(waitMs, () => {
+      stop();
+      resolve();
+    });
+  });
+}
+
+function mismatch(): GatewayError {
+  return new GatewayError(
+    'idempotency_mismatch',
+    'This Idempotency-Key was sent before with another body. Choose a new one for a new call.',
+  );
+}
+
+function inProgress(): GatewayError {
+  return new GatewayError(
+    'idempotency_in_progress',
+    'A call with this Idempotency-Key is still running. Send it again shortly, with the same key.',
+    { retryAfterMs: longestLookMs },
+  );
+}

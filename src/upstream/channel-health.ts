@@ -1,0 +1,296 @@
+/**
+ * The health of upstream accounts, and of each model on them: who rests, who is ejected, who was
+ * refused, who was switched off, and how many calls each has. Kept by one gateway, for itself.
+ */
+import type { Clock } from '../clock.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { EventListener, PlaceStatus } from '../events.ts';
+import type { Channel } from '../ports/catalog.ts';
+import type { Availability } from './choose.ts';
+import {
+  afterAnswer,
+  afterFailure,
+  afterNothing,
+  afterRest,
+  afterService,
+  atBegin,
+  goodStanding,
+  type Pause,
+  pauseFor,
+  type RestAsked,
+  type Standing,
+} from './standing.ts';
+
+/** What a call has shown of the channel it went through. */
+export type Verdict =
+  | { readonly kind: 'served' }
+  /** The caller's mistake or ours: the upstream is neither better nor worse for it. */
+  | { readonly kind: 'nothing' }
+  /** Could not be reached (`account`), or failed or took too long (`model`). */
+  | { readonly kind: 'failed'; readonly reason: string; readonly where: Place }
+  | ({ readonly kind: 'rest'; readonly where: Place } & RestAsked)
+  /** The credential is not accepted: nothing can be done with it until it is another. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** The account with all its models, or the one model that was asked. */
+export type Place = 'account' | 'model';
+
+/** A channel in use by one call. */
+export interface ChannelLease {
+  /** The reply has begun: if the call is a probe, that is proof enough. */
+  answered(): void;
+  /** The call is done with the channel; a second time does nothing. */
+  end(verdict: Verdict): void;
+}
+
+/** How a channel stands, as a host reads it. */
+export interface ChannelStatus extends PlaceStatus {
+  readonly channelId: string;
+  /** Calls that run through it now. */
+  readonly inFlight: number;
+  /** The models on it that have trouble of their own, by their upstream's names for them. */
+  readonly models: readonly (PlaceStatus & { readonly upstreamModel: string })[];
+}
+
+/** Watches the channels of one gateway. */
+export interface ChannelHealth {
+  /** Whether a call may go through this channel just now. */
+  availability(channel: Channel, upstreamModel: string, call: CallKind): Availability;
+  /** The calls that run through it. */
+  inFlight(channel: Channel): number;
+  begin(channel: Channel, upstreamModel: string): ChannelLease;
+  /** Every account that has been called or switched, in the order of their first call. */
+  statuses(): readonly ChannelStatus[];
+  /**
+   * Takes an account out, or puts it back with all that stood against it forgotten.
+   *
+   * @throws ConfigurationError for another word
+   */
+  switch(channelId: string, to: 'on' | 'off'): void;
+  /** The host gave another catalog: refused credentials may be tried again. */
+  reloaded(): void;
+}
+
+/** What decides whether a call may be a probe. */
+export interface CallKind {
+  readonly isImage: boolean;
+}
+
+interface Account {
+  isOff: boolean;
+  inFlight: number;
+  /** The credential that was not accepted, to know a new one from it. */
+  refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
+  /** Of those that have something against them: models by name, the account itself by none. */
+  readonly standings: Map<string | undefined, Standing>;
+}
+
+/** A function gives another secret one day, and nobody tells us when. */
+const rotatingRestMs = 60_000;
+/** A catalog that makes up ids must not fill the memory. */
+const mostAccounts = 10_000;
+const mostStandings = 1_000;
+
+/** All channels are ready. */
+export function channelHealth(
+  clock: Clock,
+  random: () => number,
+  emit: EventListener,
+): ChannelHealth {
+  const accounts = new Map<string, Account>();
+
+  const accountOf = (channelId: string): Account => {
+    const known = accounts.get(channelId);
+    if (known !== undefined) return known;
+    if (accounts.size >= mostAccounts) dropOne(accounts, mayGo);
+    const account: Account = {
+      isOff: false,
+      inFlight: 0,
+      refused: undefined,
+      standings: new Map(),
+    };
+    accounts.set(channelId, account);
+    return account;
+  };
+
+  const tell = (
+    channelId: string,
+    upstreamModel: string | undefined,
+    { state, reason, untilMs }: PlaceStatus,
+  ): void => {
+    emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
+  };
+
+  /** Puts a standing in place of another, and tells the host where that makes a difference. */
+  const put = (channelId: string, upstreamModel: string | undefined, after: Standing): void => {
+    const { standings } = accountOf(channelId);
+    const before = standings.get(upstreamModel) ?? goodStanding;
+    if (after === before) return;
+    standings.delete(upstreamModel);
+    if (after !== goodStanding) {
+      if (standings.size >= mostStandings) dropOne(standings, () => true);
+      standings.set(upstreamModel, after);
+    }
+    if (before.pause?.state === after.pause?.state) return;
+    tell(channelId, upstreamModel, placeStatus(after.pause, clock));
+  };
+
+  const accept = (channelId: string, account: Account): void => {
+    account.refused = undefined;
+    tell(channelId, undefined, placeStatus(standingOf(account, undefined).pause, clock));
+  };
+
+  const refuse = ({ id, credential }: Channel, reason: string): void => {
+    const account = accountOf(id);
+    if (typeof credential !== 'string') {
+      const asked = { reason, forMs: rotatingRestMs, yields: false };
+      const moment = { begun: undefined, nowMs: clock.monotonicMs() };
+      return put(id, undefined, afterRest(standingOf(account, undefined), asked, moment));
+    }
+    if (account.refused?.credential === credential) return;
+    account.refused = { credential, reason };
+    tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
+  };
+
+  return {
+    availability: (channel, upstreamModel, call) => {
+      const account = accounts.get(channel.id);
+      if (account === undefined) return open;
+      const { isOff, refused, inFlight } = account;
+      if (isOff) return { kind: 'out', reason: 'switched_off', untilMs: undefined, yields: false };
+      if (refused !== undefined && refused.credential === channel.credential) {
+        return { kind: 'out', reason: refused.reason, untilMs: undefined, yields: false };
+      }
+      const nowMs = clock.monotonicMs();
+      const paused = longer(
+        pauseFor(standingOf(account, undefined), nowMs, call),
+        pauseFor(standingOf(account, upstreamModel), nowMs, call),
+      );
+      if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) {
+        return { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
+      }
+      if (paused === undefined) return open;
+      const { state, reason, untilMs, yields } = paused;
+      return { kind: 'out', reason, untilMs, yields, isEjected: state !== 'resting' };
+    },
+    inFlight: ({ id }) => accounts.get(id)?.inFlight ?? 0,
+    begin: (channel, upstreamModel) => {
+      const { id } = channel;
+      const account = accountOf(id);
+      account.inFlight += 1;
+      if (account.refused !== undefined && account.refused.credential !== channel.credential) {
+        accept(id, account);
+      }
+      const nowMs = clock.monotonicMs();
+      const places = [undefined, upstreamModel].map((place) => {
+        put(id, place, atBegin(standingOf(account, place), nowMs));
+        return { place, begun: standingOf(account, place).pause };
+      });
+      const each = (rule: (standing: Standing, begun: Pause | undefined) => Standing): void => {
+        for (const { place, begun } of places) {
+          put(id, place, rule(standingOf(account, place), begun));
+        }
+      };
+      const note = (verdict: Extract<Verdict, { readonly where: Place }>): void => {
+        for (const { place, begun } of places) {
+          if ((verdict.where === 'account') !== (place === undefined)) continue;
+          const moment = { begun, nowMs: clock.monotonicMs(), random };
+          const standing = standingOf(account, place);
+          const after =
+            verdict.kind === 'rest'
+              ? afterRest(standing, verdict, moment)
+              : afterFailure(standing, verdict.reason, moment);
+          put(id, place, after);
+        }
+      };
+      let ended = false;
+      return {
+        answered: () => each(afterAnswer),
+        end: (verdict) => {
+          if (ended) return;
+          ended = true;
+          account.inFlight -= 1;
+          if (verdict.kind === 'served') return each(afterService);
+          if (verdict.kind === 'refused') refuse(channel, verdict.reason);
+          else if (verdict.kind !== 'nothing') note(verdict);
+          // What the verdict says nothing of has not been proved by it.
+          each(afterNothing);
+        },
+      };
+    },
+    statuses: () =>
+      [...accounts].map(([channelId, account]) => statusOf(channelId, account, clock)),
+    switch: (channelId, to) => {
+      checkSwitch(to);
+      const account = accountOf(channelId);
+      account.isOff = to === 'off';
+      account.refused = undefined;
+      account.standings.clear();
+      tell(channelId, undefined, to === 'off' ? switchedOff : placeStatus(undefined, clock));
+    },
+    reloaded: () => {
+      for (const [channelId, account] of accounts) {
+        if (account.refused !== undefined) accept(channelId, account);
+      }
+    },
+  };
+}
+
+const open: Availability = { kind: 'open' };
+const switchedOff: PlaceStatus = { state: 'off', reason: undefined, untilMs: undefined };
+
+function checkSwitch(to: unknown): void {
+  if (to === 'on' || to === 'off') return;
+  throw new ConfigurationError("switchChannel: the second argument must be 'on' or 'off'.");
+}
+
+function standingOf({ standings }: Account, upstreamModel: string | undefined): Standing {
+  return standings.get(upstreamModel) ?? goodStanding;
+}
+
+function mayGo({ isOff, inFlight }: Account): boolean {
+  return !isOff && inFlight === 0;
+}
+
+function dropOne<Name, T>(map: Map<Name, T>, isOne: (value: T) => boolean): void {
+  for (const [name, value] of map) {
+    if (isOne(value)) {
+      map.delete(name);
+      return;
+    }
+  }
+}
+
+/** The pause that a call has to wait for; one that yields to nobody stands before one that does. */
+function longer(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  if (a.yields !== b.yields) return a.yields ? b : a;
+  return a.untilMs > b.untilMs ? a : b;
+}
+
+function statusOf(channelId: string, account: Account, clock: Clock): ChannelStatus {
+  const { isOff, refused, standings, inFlight } = account;
+  const own = isOff
+    ? switchedOff
+    : refused === undefined
+      ? current(standingOf(account, undefined).pause, clock)
+      : { state: 'refused' as const, reason: refused.reason, untilMs: undefined };
+  const models = [...standings].flatMap(([upstreamModel, { pause }]) =>
+    upstreamModel === undefined ? [] : [{ upstreamModel, ...current(pause, clock) }],
+  );
+  return { channelId, inFlight, ...own, models: models.filter(({ state }) => state !== 'ready') };
+}
+
+/** A rest that is over is over, though no call has come since to see it. */
+function current(pause: Pause | undefined, clock: Clock): PlaceStatus {
+  const isOver = pause?.state === 'resting' && clock.monotonicMs() >= pause.untilMs;
+  return placeStatus(isOver ? undefined : pause, clock);
+}
+
+function placeStatus(pause: Pause | undefined, clock: Clock): PlaceStatus {
+  if (pause === undefined) return { state: 'ready', reason: undefined, untilMs: undefined };
+  const { state, reason, untilMs } = pause;
+  const inMs = untilMs - clock.monotonicMs();
+  const backAtMs = Math.round(clock.now() + inMs);
+  return { state, reason, untilMs: state === 'probing' ? undefined : backAtMs };
+}

@@ -1,0 +1,59 @@
+/**
+ * Bounds how many calls of a model may be on their second try at once: when an upstream falls ill,
+ * retries must not double the load on what is left of it (FAULTS §4.5).
+ */
+
+/** Counts the calls of each model, and those that are retries. */
+export interface RetryBudget {
+  begin(modelId: string): BudgetedCall;
+}
+
+/** One call, counted until it ends. */
+export interface BudgetedCall {
+  /** Takes the right to try another channel, once a call; false where too many have it. */
+  mayRetry(): boolean;
+  /** It has an answer: however long that takes, it asks nobody else. */
+  answered(): void;
+  end(): void;
+}
+
+interface Tally {
+  calls: number;
+  retries: number;
+}
+
+/** Retries that are always allowed, and beyond them their share of the running calls. */
+const freeRetries = 3;
+const retryShare = 0.2;
+
+/** Nothing runs yet. */
+export function retryBudget(): RetryBudget {
+  const tallies = new Map<string, Tally>();
+  return {
+    begin: (modelId) => {
+      const tally = tallies.get(modelId) ?? { calls: 0, retries: 0 };
+      tallies.set(modelId, tally);
+      tally.calls += 1;
+      let retries = false;
+      const giveBack = (): void => {
+        if (retries) tally.retries -= 1;
+        retries = false;
+      };
+      return {
+        mayRetry: () => {
+          if (retries) return true;
+          if (tally.retries >= Math.max(freeRetries, tally.calls * retryShare)) return false;
+          retries = true;
+          tally.retries += 1;
+          return true;
+        },
+        answered: giveBack,
+        end: () => {
+          tally.calls -= 1;
+          giveBack();
+          if (tally.calls === 0) tallies.delete(modelId);
+        },
+      };
+    },
+  };
+}

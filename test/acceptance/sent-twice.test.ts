@@ -1,0 +1,87 @@
+/** A call that is sent twice is bought once, as the real `openai` package and its retries see. */
+import OpenAI from 'openai';
+import { afterEach, describe, expect, it } from 'vitest';
+import { gate, json } from '../../src/testing/fake-upstream/scripts.ts';
+import { type NodeStage, nodeStage } from '../support/stage.ts';
+import { hello } from '../testing/helpers.ts';
+
+let stage: NodeStage;
+
+afterEach(() => stage.close());
+
+const picture = { created: 1, data: [{ b64_json: 'aGVsbG8=' }] };
+const prompt = { model: 'image-1', prompt: 'a cat', size: '1024x1024', quality: 'low' } as const;
+
+function sdk(caller: 'chat' | 'image', options: ConstructorParameters<typeof OpenAI>[0] = {}) {
+  return new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets[caller], ...options });
+}
+
+describe('with an Idempotency-Key', () => {
+  it.each(['chat', 'image'] as const)('a %s comes twice and is charged once', async (kind) => {
+    stage = await nodeStage();
+    const client = sdk(kind);
+    const headers = { 'Idempotency-Key': 'order-4711' };
+    const ask = () =>
+      kind === 'image'
+        ? client.images.generate(prompt, { headers }).withResponse()
+        : client.chat.completions
+            .create({ model: 'chat-1', messages: hello }, { headers })
+            .withResponse();
+
+    const first = await ask();
+    const second = await ask();
+
+    expect(second.data).toEqual(first.data);
+    expect(second.response.headers.get('idempotent-replayed')).toBe('true');
+    expect(second.response.headers.get('original-request')).toBe(first.request_id);
+    expect(stage.upstream.calls).toHaveLength(1);
+    expect(stage.usage.records).toHaveLength(1);
+  });
+
+  it('a chat whose caller gave up is there when it asks again', async () => {
+    stage = await nodeStage();
+    const held = gate();
+    stage.upstream.enqueue({
+      ...json(200, { choices: [{ index: 0, message: { content: 'Late.' } }] }),
+      waitFor: held.opened,
+    });
+    const client = sdk('chat', { maxRetries: 0 });
+    const headers = { 'Idempotency-Key': 'order-4712' };
+    const leaving = new AbortController();
+    const body = { model: 'chat-1', messages: hello };
+
+    const left = client.chat.completions.create(body, { headers, signal: leaving.signal });
+    await stage.upstream.nextCall();
+    leaving.abort();
+    await expect(left).rejects.toThrow('aborted');
+    const again = client.chat.completions.create(body, { headers });
+    held.open();
+
+    expect((await again).choices[0]?.message.content).toBe('Late.');
+    expect(stage.upstream.calls).toHaveLength(1);
+  });
+});
+
+describe('with dedupeSdkRetries', () => {
+  it('the SDK’s own second try of an image joins the first', async () => {
+    stage = await nodeStage({ dedupeSdkRetries: true });
+    const held = gate();
+    stage.upstream.enqueue({ ...json(200, picture), waitFor: held.opened });
+    let tries = 0;
+    const client = sdk('image', {
+      timeout: 300,
+      fetch: (...request) => {
+        tries += 1;
+        if (tries === 2) held.open();
+        return fetch(...request);
+      },
+    });
+
+    const reply = await client.images.generate(prompt);
+
+    expect(reply.data?.[0]?.b64_json).toBe('aGVsbG8=');
+    expect(tries).toBe(2);
+    expect(stage.upstream.calls).toHaveLength(1);
+    expect(stage.usage.records).toHaveLength(1);
+  });
+});

@@ -1,0 +1,60 @@
+/** T37, F60: a caller that never reads, at a real socket, under every mount. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { chatBody } from '../support/bodies.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { bearer, stage as setStage } from '../support/stage.ts';
+import { request } from '../support/wire.ts';
+import { mounts } from './mounts.ts';
+
+const headers = { 'content-type': 'text/event-stream' };
+const text = 'x'.repeat(64 * 1024);
+
+/** A stream that never ends. */
+function* flood(): Generator<string> {
+  const event = { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
+  while (true) yield `data: ${JSON.stringify(event)}\n\n`;
+}
+
+it.each(mounts)('$name: a caller that never reads is cut off, and pays so far', async (mount) => {
+  const clock = fakeClock();
+  const upstream = playedUpstream({ headers, chunks: flood() });
+  const stage = await setStage({ clock, upstream });
+  const host = await mount.start(stage.gateway);
+  const { hostname, port } = new URL(host.origin);
+  const socket = connect(Number(port), hostname);
+  const closed = once(socket, 'close');
+  socket.write(
+    request(
+      `POST ${host.base}/v1/chat/completions`,
+      { ...bearer(stage.secrets.chat), 'content-type': 'application/json' },
+      JSON.stringify({ ...chatBody, stream: true }),
+    ),
+  );
+
+  // Time goes on while the sockets between fill up, and then while nothing moves any more.
+  while (stage.usage.records.length === 0) {
+    await setImmediate();
+    if (upstream.requests.length > 0) clock.advance(100);
+  }
+  socket.resume();
+  await closed;
+
+  const record = await stage.nextRecord();
+  expect(record).toMatchObject({
+    status: 499,
+    outcome: 'caller_left',
+    reason: 'caller_stalled',
+    basis: 'counted',
+  });
+  expect(record.chargeNanos).toBeGreaterThan(0n);
+  expect(upstream.aborted).toBe(1);
+  expect(host.reported).toEqual([]);
+  await host.close();
+  await stage.close();
+  await takeWarnings();
+});

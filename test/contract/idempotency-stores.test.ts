@@ -1,0 +1,367 @@
+/**
+ * The stores in memory keep the contracts of claims and replies, and the contracts have teeth: each
+ * fault fails a named case. What only these stores promise, their bounds, is at the end.
+ */
+import { describe, expect, it } from 'vitest';
+import type { ClaimInput, IdempotencyStore } from '../../src/ports/idempotency-store.ts';
+import type { ResultStore, StoredResult } from '../../src/ports/result-store.ts';
+import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
+import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
+import { idempotencyStoreContract } from '../../src/testing/contracts/idempotency-store.ts';
+import { resultStoreContract } from '../../src/testing/contracts/result-store.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+describe('memoryIdempotencyStore', () => {
+  const contract = idempotencyStoreContract(() => {
+    const clock = fakeClock();
+    return { store: memoryIdempotencyStore({ clock }), clock };
+  });
+  for (const { name, run } of contract) it(name, run);
+
+  it('forgets what was done first where it is full, and what must not run again never', () => {
+    const clock = fakeClock();
+    const store = memoryIdempotencyStore({ clock, maxRecords: 4 });
+    const [running, unknown, doneFirst, doneLast] = ['r', 'u', 'd1', 'd2'].map(claimOf);
+    for (const input of [running, unknown, doneLast, doneFirst]) claimed(store, input);
+    end(store, unknown, 'unknown');
+    end(store, doneFirst, 'done');
+    end(store, doneLast, 'done');
+
+    claimed(store, claimOf('new'));
+
+    expect(stateOf(store, running)).toBe('running');
+    expect(stateOf(store, unknown)).toBe('unknown');
+    expect(stateOf(store, doneLast)).toBe('done');
+    claimed(store, claimOf('another'));
+    expect(() => store.claim(claimOf('one too many'))).toThrow(
+      expect.objectContaining({ name: 'StoreUnavailable', outcome: 'not_done' }),
+    );
+    expect(stateOf(store, running)).toBe('running');
+    expect(stateOf(store, unknown)).toBe('unknown');
+  });
+
+  it('has room again when the time of the oldest is over', () => {
+    const clock = fakeClock();
+    const store = memoryIdempotencyStore({ clock, maxRecords: 2 });
+    claimed(store, claimOf('a'));
+    claimed(store, claimOf('b'));
+
+    clock.advance(2 * timeMs);
+
+    claimed(store, claimOf('c'));
+    claimed(store, claimOf('a'));
+  });
+
+  it('T51 holds so many records, however many names there are', () => {
+    const store = memoryIdempotencyStore({ maxRecords: 100 });
+
+    for (let index = 0; index < 10_000; index += 1) {
+      const input = claimOf(`name-${index}`);
+      claimed(store, input);
+      end(store, input, 'done');
+    }
+
+    const latest = Array.from({ length: 100 }, (_, index) => claimOf(`name-${9_999 - index}`));
+    expect(new Set(latest.map((input) => stateOf(store, input)))).toEqual(new Set(['done']));
+    claimed(store, claimOf('name-9899'));
+  });
+});
+
+describe('memoryResultStore', () => {
+  const contract = resultStoreContract(() => ({ store: memoryResultStore() }));
+  for (const { name, run } of contract) it(name, run);
+
+  it('forgets the oldest for a new one, and keeps none that is larger than all its room', () => {
+    const store = memoryResultStore({ maxBytes: 10_000 });
+    store.put('a', reply(3_000));
+    store.put('b', reply(3_000));
+
+    store.put('c', reply(3_000));
+    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['b', 'c']);
+    store.put('d', reply(10_000));
+    expect(namesIn(store, ['b', 'c', 'd'])).toEqual(['b', 'c']);
+    store.put('c', reply(4_000));
+
+    expect(namesIn(store, ['b', 'c'])).toEqual(['b', 'c']);
+  });
+
+  it('forgets what is old, and has its room again', () => {
+    const clock = fakeClock();
+    const store = memoryResultStore({ clock, maxBytes: 10_000, maxAgeMs: 1_000 });
+    store.put('a', reply(8_000));
+
+    clock.advance(999);
+    expect(namesIn(store, ['a'])).toEqual(['a']);
+    clock.advance(1);
+    expect(namesIn(store, ['a'])).toEqual([]);
+
+    store.put('b', reply(8_000));
+    expect(namesIn(store, ['b'])).toEqual(['b']);
+  });
+
+  it('keeps 64 MiB for half an hour where nothing else is said', () => {
+    const clock = fakeClock();
+    const store = memoryResultStore({ clock });
+    store.put('a', reply(40 * 2 ** 20));
+    store.put('b', reply(20 * 2 ** 20));
+    clock.advance(30 * 60_000 - 1);
+    expect(namesIn(store, ['a', 'b'])).toEqual(['a', 'b']);
+
+    store.put('c', reply(5 * 2 ** 20));
+    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['b', 'c']);
+    clock.advance(1);
+
+    expect(namesIn(store, ['a', 'b', 'c'])).toEqual(['c']);
+  });
+});
+
+/** A fault: what the wrapped store does otherwise than the sound one. */
+const claimFaults: readonly (readonly [
+  fault: string,
+  caughtBy: string,
+  (sound: IdempotencyStore) => Partial<IdempotencyStore>,
+])[] = [
+  [
+    'looks before it leaps',
+    'IS-02',
+    (sound) => {
+      const taken = new Set<string>();
+      return {
+        claim: async (input) => {
+          const isFree = !taken.has(input.name);
+          await Promise.resolve();
+          taken.add(input.name);
+          const ifTaken = isFree ? 'replace' : input.ifTaken;
+          return sound.claim({ ...input, ifTaken });
+        },
+      };
+    },
+  ],
+  [
+    'has one name for all',
+    'IS-03',
+    (sound) => ({ claim: (input) => sound.claim({ ...input, name: 'one' }) }),
+  ],
+  [
+    'loses the status',
+    'IS-04',
+    (sound) => ({ finish: (input) => sound.finish({ ...input, httpStatus: 200 }) }),
+  ],
+  [
+    'takes every end for a good one',
+    'IS-04',
+    (sound) => ({ finish: (input) => sound.finish({ ...input, state: 'done' }) }),
+  ],
+  ['ends twice', 'IS-05', (sound) => ({ finish: (input) => endedAnew(sound, input) })],
+  ['abandons nothing', 'IS-06', () => ({ abandon: () => ({ status: 'abandoned' }) })],
+  ['asks nobody whose claim it is', 'IS-07', (sound) => ownerless(sound)],
+  [
+    'has no leases',
+    'IS-08',
+    (sound) => ({ claim: (input) => sound.claim({ ...input, leaseMs: 10 ** 9 }) }),
+  ],
+  [
+    'frees a name with its lease',
+    'IS-08',
+    (sound) => ({ claim: (input) => sound.claim({ ...input, keepMs: 0 }) }),
+  ],
+  [
+    'takes no end behind the lease',
+    'IS-09',
+    (sound) => ({
+      finish: async (input) => {
+        const seen = await sound.claim(claimOf(input.name));
+        const isLate = seen.status === 'taken' && seen.record.state === 'unknown';
+        return isLate ? { status: 'gone' } : sound.finish(input);
+      },
+    }),
+  ],
+  [
+    'keeps an end for ever',
+    'IS-10',
+    (sound) => ({ finish: (input) => sound.finish({ ...input, keepMs: 10 ** 12 }) }),
+  ],
+  [
+    'forgets a crash too soon',
+    'IS-11',
+    (sound) => ({ claim: (input) => sound.claim({ ...input, keepMs: input.keepMs / 2 }) }),
+  ],
+  [
+    'cuts a lease at the time of a record',
+    'IS-12',
+    (sound) => ({
+      claim: (input) => sound.claim({ ...input, leaseMs: Math.min(input.leaseMs, input.keepMs) }),
+    }),
+  ],
+  [
+    'replaces nothing',
+    'IS-13',
+    (sound) => ({ claim: (input) => sound.claim({ ...input, ifTaken: 'answer' }) }),
+  ],
+  ['renews the lease of whoever is asked for', 'IS-14', (sound) => renewing(sound)],
+];
+
+describe('the idempotency contract finds a store that', () => {
+  it.each(claimFaults)('%s: %s', async (_fault, caughtBy, faulty) => {
+    const contract = idempotencyStoreContract(() => {
+      const clock = fakeClock();
+      const sound = memoryIdempotencyStore({ clock });
+      return { store: { ...sound, ...faulty(sound) }, clock };
+    });
+
+    const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));
+
+    await expect(found?.run()).rejects.toThrow();
+  });
+});
+
+const resultFaults: readonly (readonly [
+  fault: string,
+  caughtBy: string,
+  (sound: ResultStore) => Partial<ResultStore>,
+])[] = [
+  [
+    'drops headers',
+    'RS-01',
+    (sound) => ({ put: (name, { body }) => sound.put(name, { headers: {}, body }) }),
+  ],
+  [
+    'keeps text, not bytes',
+    'RS-01',
+    (sound) => ({
+      put: (name, { headers, body }) =>
+        sound.put(name, { headers, body: Buffer.from(Buffer.from(body).toString()) }),
+    }),
+  ],
+  ['keeps little', 'RS-02', () => memoryResultStore({ maxBytes: 2 ** 20 })],
+  [
+    'has one name for all',
+    'RS-03',
+    (sound) => ({
+      put: (_name, result) => sound.put('one', result),
+      get: () => sound.get('one'),
+    }),
+  ],
+  ['keeps the latest only', 'RS-04', () => memoryResultStore({ maxBytes: 3_000 })],
+  ['keeps what is not its own', 'RS-05', () => aliasing()],
+  ['gives a reply once', 'RS-06', (sound) => onceOnly(sound)],
+];
+
+describe('the result contract finds a store that', () => {
+  it.each(resultFaults)('%s: %s', async (_fault, caughtBy, faulty) => {
+    const contract = resultStoreContract(() => {
+      const sound = memoryResultStore();
+      return { store: { ...sound, ...faulty(sound) } };
+    });
+
+    const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));
+
+    await expect(found?.run()).rejects.toThrow();
+  });
+});
+
+const timeMs = 1_000;
+
+function claimOf(name: string): ClaimInput {
+  return {
+    name,
+    fingerprint: 'f',
+    claimId: `claim-${name}`,
+    requestId: 'r',
+    leaseMs: timeMs,
+    keepMs: timeMs,
+    ifTaken: 'answer',
+  };
+}
+
+function claimed(store: IdempotencyStore, input: ClaimInput | undefined): void {
+  expect(input && store.claim(input)).toEqual({ status: 'claimed' });
+}
+
+function end(
+  store: IdempotencyStore,
+  input: ClaimInput | undefined,
+  state: 'done' | 'unknown',
+): void {
+  const { name = '', claimId = '' } = input ?? {};
+  const ended = store.finish({ name, claimId, state, httpStatus: 200, keepMs: timeMs });
+  expect(ended).toEqual({ status: 'finished' });
+}
+
+function stateOf(store: IdempotencyStore, input: ClaimInput | undefined): unknown {
+  const seen: unknown = input && store.claim(input);
+  return Reflect.get(Object(Reflect.get(Object(seen), 'record')), 'state');
+}
+
+function reply(bytes: number): StoredResult {
+  return { headers: {}, body: new Uint8Array(bytes) };
+}
+
+function namesIn(store: ResultStore, names: readonly string[]): readonly string[] {
+  return names.filter((name) => store.get(name) !== undefined);
+}
+
+async function endedAnew(
+  sound: IdempotencyStore,
+  input: Parameters<IdempotencyStore['finish']>[0],
+): Promise<{ readonly status: 'finished' | 'gone' }> {
+  const ended = await sound.finish(input);
+  const seen = await sound.claim(claimOf(input.name));
+  if (ended.status === 'finished' || seen.status === 'claimed') return ended;
+  const { claimId } = seen.record;
+  if (claimId !== input.claimId) return ended;
+  await sound.claim({ ...claimOf(input.name), claimId, ifTaken: 'replace', leaseMs: 10 ** 6 });
+  return sound.finish(input);
+}
+
+function ownerless(sound: IdempotencyStore): Partial<IdempotencyStore> {
+  const owners = new Map<string, string>();
+  const owned = <T extends { readonly name: string; readonly claimId: string }>(input: T): T => ({
+    ...input,
+    claimId: owners.get(input.name) ?? input.claimId,
+  });
+  return {
+    claim: async (input) => {
+      const result = await sound.claim(input);
+      if (result.status === 'claimed') owners.set(input.name, input.claimId);
+      return result;
+    },
+    finish: (input) => sound.finish(owned(input)),
+    abandon: (input) => sound.abandon(owned(input)),
+  };
+}
+
+function renewing(sound: IdempotencyStore): Partial<IdempotencyStore> {
+  const firsts = new Map<string, ClaimInput>();
+  return {
+    claim: async (input) => {
+      const result = await sound.claim(input);
+      if (result.status === 'claimed') firsts.set(input.name, input);
+      const first = firsts.get(input.name);
+      const isRunning = result.status === 'taken' && result.record.state === 'running';
+      if (isRunning && first !== undefined) await sound.claim({ ...first, ifTaken: 'replace' });
+      return result;
+    },
+  };
+}
+
+function aliasing(): ResultStore {
+  const kept = new Map<string, StoredResult>();
+  return {
+    put: (name, result) => {
+      kept.set(name, result);
+    },
+    get: (name) => kept.get(name),
+  };
+}
+
+function onceOnly(sound: ResultStore): Partial<ResultStore> {
+  const given = new Set<string>();
+  return {
+    get: (name) => {
+      if (given.has(name)) return undefined;
+      given.add(name);
+      return sound.get(name);
+    },
+  };
+}

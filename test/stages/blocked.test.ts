@@ -1,0 +1,62 @@
+/**
+ * F74: a host blocks the event loop for longer than a wait, and what the upstream said has long
+ * arrived: nobody was late. Real time and real sockets; nothing is said of how long anything takes.
+ */
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { undiciClient } from '../../src/upstream/undici-client.ts';
+import { type Conversation, rawServer } from '../upstream/raw-server.ts';
+import { turns } from './failing.ts';
+import { scene } from './scene.ts';
+import { ask, begun, channel, model, replies } from './scene-models.ts';
+
+const waitMs = 1_000;
+/** Long enough that the gateway's timer, which ticks every second, is due behind it. */
+const blockMs = 2_100;
+
+const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
+
+it.each<[string, (conversation: Conversation) => Promise<void>]>([
+  [
+    'a first byte',
+    async ({ request, socket }) => {
+      await request();
+      socket.end(head + replies.chatStream);
+      block();
+    },
+  ],
+  [
+    'the next piece',
+    async ({ request, send, socket }) => {
+      await request();
+      await send(head, begun.chatStream);
+      await turns();
+      socket.end(replies.chatStream);
+      block();
+    },
+  ],
+])('%s that lies in the socket after a block is not late', async (_what, script) => {
+  const server = await rawServer(script);
+  const { call, gateway, nextRecord } = scene({
+    models: [model({ channels: [channel({ baseUrl: `${server.origin}/v1` })] })],
+    options: {
+      clock: systemClock(),
+      upstream: undiciClient(),
+      timeouts: { firstByteStreamedMs: waitMs, idleMs: waitMs, firstTokenMs: waitMs },
+    },
+  });
+
+  const { status, text } = await call(ask.chatStream);
+
+  expect(status).toBe(200);
+  expect(text).toMatch(/\[DONE\]\n\n$/);
+  expect(await nextRecord()).toMatchObject({ outcome: 'complete' });
+  await gateway.close();
+  await server.close();
+});
+
+/** Nothing else happens in this process meanwhile. */
+function block(): void {
+  const untilMs = performance.now() + blockMs;
+  while (performance.now() < untilMs);
+}

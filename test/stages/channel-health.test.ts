@@ -1,0 +1,333 @@
+/** How channels rest, come back and are switched, as callers and hosts see it (FAULTS §4.5). */
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { GatewayEvent } from '../../src/events.ts';
+import type { Channel } from '../../src/ports/catalog.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import type { Play } from './driven-upstream.ts';
+import { type Scene, type SceneSetup, scene } from './scene.ts';
+import { ask, begun, channel, chat, headersOf, model, whole } from './scene-models.ts';
+
+const refuses =
+  (status: number, headers: Readonly<Record<string, string>> = {}, code?: string): Play =>
+  (up) =>
+    up.answer(status, { error: { message: 'No.', code } }, headers);
+const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
+
+/** Channels a, b, … in this order, for chat and images. */
+function channels(plays: readonly Play[], ...changes: readonly Partial<Channel>[]): Scene {
+  return scene({ plays, models: modelsOf(changes) });
+}
+
+function modelsOf(changes: readonly Partial<Channel>[]): NonNullable<SceneSetup['models']> {
+  const list = changes.map((change, priority) => {
+    const id = 'abcd'[priority] ?? '';
+    return channel({ id, priority, baseUrl: `https://${id}.example/v1`, ...change });
+  });
+  return [
+    model({ channels: list }),
+    model({ id: 'image', protocols: ['images'], price: image, channels: list }),
+  ];
+}
+
+/** Which channels the calls went to so far. */
+function visited({ upstream }: Scene): string {
+  return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
+}
+
+function eventsOf<T extends GatewayEvent['type']>(
+  { events }: Scene,
+  type: T,
+): readonly Extract<GatewayEvent, { readonly type: T }>[] {
+  const isOne = (event: GatewayEvent): event is Extract<GatewayEvent, { readonly type: T }> =>
+    event.type === type;
+  return events.filter(isOne);
+}
+
+describe('a channel that asks for a rest', () => {
+  it('gets it, and the next calls go elsewhere until it is over', async () => {
+    const good = whole('chat');
+    const set = channels([refuses(429, { 'retry-after': '20' }), good, good, good], {}, {});
+
+    await set.call(ask.chat);
+    await set.call(ask.chat);
+    set.clock.advance(20_000);
+    await set.call(ask.chat);
+
+    expect(visited(set)).toBe('abba');
+    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
+      'resting',
+      'ready',
+    ]);
+  });
+
+  it('is asked all the same where it is the last, and its own word is passed on', async () => {
+    const limited = refuses(429, { 'retry-after': '20' });
+    const set = channels([limited, limited], {});
+
+    await set.call(ask.chat);
+    const { status, headers } = await set.call(ask.chat);
+
+    expect([status, headers['retry-after']]).toEqual([429, '20']);
+    expect(visited(set)).toBe('aa');
+  });
+
+  it('is told before what another one failed of', async () => {
+    const set = channels(
+      [refuses(429, { 'retry-after': '7' }), (up) => up.breakOff('dns', { stage: 'connect' })],
+      {},
+      {},
+    );
+
+    const { status, headers } = await set.call(ask.chat);
+
+    expect([status, headers['retry-after']]).toEqual([429, '7']);
+    expect((await set.nextRecord()).attempts).toMatchObject([
+      { channelId: 'a', status: 429, mayHaveRun: false },
+      { channelId: 'b', reason: 'dns', mayHaveRun: false },
+    ]);
+    expect(eventsOf(set, 'upstream_failed').map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+
+  it('rests for an hour when its own quota is used up, even as the last one', async () => {
+    const set = channels([refuses(429, { 'retry-after': '1' }, 'insufficient_quota')], {});
+
+    await set.call(ask.chat);
+    const { status, headers } = await set.call(ask.chat);
+
+    expect([status, headers['retry-after']]).toEqual([503, '3600']);
+    expect(visited(set)).toBe('a');
+  });
+});
+
+describe('no available accounts', () => {
+  it('tells the caller when to come back, and the host why', async () => {
+    const set = channels([refuses(402), refuses(402)], {}, {});
+    await set.call(ask.chat);
+    set.clock.advance(60_000);
+    await set.nextRecord();
+
+    const { status, headers, text } = await set.call(ask.chat);
+
+    expect([status, headers['retry-after']]).toEqual([503, '3540']);
+    expect(JSON.parse(text).error.message).toBe('No available Acme accounts');
+    expect(await set.nextRecord()).toMatchObject({ reason: 'resting', outcome: 'not_run' });
+    expect(eventsOf(set, 'no_channel')).toMatchObject([
+      { reason: 'resting', retryAfterMs: 3_540_000 },
+    ]);
+  });
+
+  it.each<[string, Partial<Channel>]>([
+    ['none_configured', { weight: 0 }],
+    ['group_restriction', { groups: ['others'] }],
+    ['price_restriction', { maxPriceNanos: 1n }],
+  ])('says in event and record, not to the caller, that it is %s', async (reason, change) => {
+    const set = channels([], change);
+
+    const { status, text } = await set.call(ask.chat);
+
+    expect([status, JSON.parse(text).error.message]).toEqual([503, 'No available Acme accounts']);
+    expect(await set.nextRecord()).toMatchObject({ reason });
+    expect(eventsOf(set, 'no_channel')).toMatchObject([{ reason }]);
+  });
+});
+
+describe('a channel whose credential is not accepted', () => {
+  it('is out until the host gives another catalog', async () => {
+    const set = channels([refuses(401), whole('chat')], {});
+    const first = await set.call(ask.chat);
+    const second = await set.call(ask.chat);
+
+    set.gateway.update({ catalog: staticCatalog(modelsOf([{}])) });
+    const third = await set.call(ask.chat);
+
+    expect([first.status, second.status, third.status]).toEqual([502, 503, 200]);
+    expect(eventsOf(set, 'channel_changed')).toMatchObject([
+      { channelId: 'a', state: 'refused', reason: 'upstream_auth_error', untilMs: undefined },
+      { channelId: 'a', state: 'ready' },
+    ]);
+  });
+
+  it('is back with another credential', async () => {
+    const set = channels([refuses(401), whole('chat')], {});
+    await set.call(ask.chat);
+
+    set.gateway.update({
+      catalog: { find: () => modelsOf([{ credential: 'new' }])[0], list: () => [] },
+    });
+
+    expect((await set.call(ask.chat)).status).toBe(200);
+    expect(set.gateway.channels()).toMatchObject([{ channelId: 'a', state: 'ready' }]);
+  });
+});
+
+describe('a channel that fails five times in a row', () => {
+  const fails = refuses(500);
+
+  it('is out for half a minute, then one call finds out', async () => {
+    const good = whole('chat');
+    const set = channels([...Array(5).fill([fails, good]).flat(), good, good, good], {}, {});
+    for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
+    expect(visited(set)).toBe('abababababb');
+
+    set.clock.advance(30_000);
+    await set.call(ask.chat);
+    await set.call(ask.chat);
+
+    expect(visited(set)).toBe('abababababbaa');
+    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
+      'ejected',
+      'probing',
+      'ready',
+    ]);
+  });
+
+  it('in the midst of its streams too', async () => {
+    const breaks: Play = (up) => {
+      up.respond(200, headersOf('chatStream'));
+      up.write(begun.chatStream);
+      up.breakOff('reset');
+    };
+    const set = channels([breaks, breaks, breaks, breaks, breaks, whole('chatStream')], {}, {});
+
+    for (let count = 0; count < 6; count += 1) await set.call(ask.chatStream);
+
+    expect(visited(set)).toBe('aaaaab');
+  });
+
+  it('but not for callers that leave, or ask wrongly', async () => {
+    const set = channels(Array(9).fill(refuses(400)), {}, {});
+    for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
+    for (let count = 0; count < 6; count += 1) {
+      const calling = set.start(ask.chat);
+      if (count > 2) await set.upstream.next();
+      await turn();
+      calling.leave();
+      await calling.answer;
+    }
+
+    expect(visited(set)).toMatch(/^a+$/);
+    expect(set.gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
+  });
+});
+
+describe('a host', () => {
+  it('takes a channel out and puts it back', async () => {
+    const set = channels([whole('chat')], {});
+
+    set.gateway.switchChannel('a', 'off');
+    const off = await set.call(ask.chat);
+    set.gateway.switchChannel('a', 'on');
+    const on = await set.call(ask.chat);
+
+    expect([off.status, on.status]).toEqual([503, 200]);
+    expect(await set.nextRecord()).toMatchObject({ reason: 'switched_off' });
+    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['off', 'ready']);
+  });
+
+  it('reads how many calls run through a channel, until each is over', async () => {
+    const set = channels([], {});
+    const inFlight = (): number | undefined => set.gateway.channels()[0]?.inFlight;
+    const stream = set.start(ask.chatStream);
+    const up = await set.upstream.next();
+    up.respond(200, headersOf('chatStream'));
+    up.write(begun.chatStream);
+    await stream.begun;
+    const leaver = set.start(ask.chat);
+    await set.upstream.next();
+    expect(inFlight()).toBe(2);
+
+    leaver.leave();
+    await leaver.answer;
+    expect(inFlight()).toBe(1);
+    up.write('data: [DONE]\n\n');
+    up.end();
+    await stream.answer;
+
+    expect(inFlight()).toBe(0);
+  });
+});
+
+describe('a bound on calls at once', () => {
+  it('sends further calls elsewhere, and then away', async () => {
+    const set = channels([], { maxConcurrentCalls: 1 }, { maxConcurrentCalls: 1 });
+    const running = [set.start(ask.chat), set.start(ask.chat)];
+    const ups = [await set.upstream.next(), await set.upstream.next()];
+
+    const { status, headers } = await set.call(ask.chat);
+
+    expect(visited(set)).toBe('ab');
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(await set.nextRecord()).toMatchObject({ reason: 'busy' });
+    for (const up of ups) whole('chat')(up);
+    for (const { answer } of running) expect((await answer).status).toBe(200);
+  });
+
+  it('counts an image whose caller has gone until the image is there', async () => {
+    const set = channels([], { maxConcurrentCalls: 1 });
+    const calling = set.start(ask.image);
+    const up = await set.upstream.next();
+
+    calling.leave();
+    await turn();
+    expect((await set.call(ask.image)).status).toBe(503);
+    whole('image')(up);
+    await set.nextRecord();
+    await set.nextRecord();
+
+    expect(set.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
+  });
+});
+
+describe('an image', () => {
+  it('is tried elsewhere after a 503 that an account promises to say before any work', async () => {
+    const set = channels([refuses(503), whole('image')], { rejectsBeforeWork: true }, {});
+
+    const { status } = await set.call(ask.image);
+
+    expect([status, visited(set)]).toEqual([200, 'ab']);
+  });
+
+  it('is not, after a 503 of any other', async () => {
+    const set = channels([refuses(503), whole('image')], {}, {});
+
+    const { status, headers } = await set.call(ask.image);
+
+    expect([status, headers['x-should-retry'], visited(set)]).toEqual([502, 'false', 'a']);
+    expect(await set.nextRecord()).toMatchObject({
+      outcome: 'unknown',
+      attempts: [{ mayHaveRun: true }],
+    });
+  });
+});
+
+it('a caller stays with its account by the prompt cache key it names', async () => {
+  const sticky = { stickyBy: 'prompt_cache_key', priority: 0 } as const;
+  const set = channels(Array(40).fill(whole('chat')), sticky, sticky);
+  const ask20 = async (of: (index: number) => string): Promise<string> => {
+    const before = visited(set).length;
+    for (let index = 0; index < 20; index += 1)
+      await set.call(chat({ prompt_cache_key: of(index) }));
+    return visited(set).slice(before);
+  };
+
+  const same = await ask20(() => 'conversation');
+  const various = await ask20((index) => `conversation-${index}`);
+
+  expect(new Set(same).size).toBe(1);
+  expect(new Set(various).size).toBe(2);
+});
+
+it('when an upstream falls ill, only some of its calls are tried elsewhere at once', async () => {
+  const set = channels([], {}, {});
+  const calling = Array.from({ length: 10 }, () => set.start(ask.chat));
+  const ups = [];
+  for (const _ of calling) ups.push(await set.upstream.next());
+
+  for (const up of ups) refuses(500)(up);
+  const retried = [await set.upstream.next(), await set.upstream.next(), await set.upstream.next()];
+  for (const up of retried) whole('chat')(up);
+
+  const statuses = await Promise.all(calling.map(async ({ answer }) => (await answer).status));
+  expect(statuses.sort()).toEqual([200, 200, 200, ...Array(7).fill(502)]);
+});

@@ -1,0 +1,132 @@
+/** Two gateways over one store: a call that runs in one of them is waited for in the other. */
+import { describe, expect, it } from 'vitest';
+import { inTime, pass, turns } from './failing.ts';
+import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
+import { ask, image, replies, whole } from './scene-models.ts';
+
+describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
+  it('is played here when it is done, and charged once', async () => {
+    const stores = shared();
+    const [here, there] = [stores.gateway(), stores.gateway()];
+    const first = there.start(keyed(ask[kind]));
+    const up = await there.upstream.next();
+    const waiting = [here.start(keyed(ask[kind])), here.start(keyed(ask[kind]))];
+    await pass(stores.clock, 20_000);
+
+    whole(kind)(up);
+    const original = (await first.answer).headers['x-request-id'];
+    await turns();
+    const answers = await inTime(stores.clock, Promise.all(waiting.map(({ answer }) => answer)));
+
+    for (const { status, text, headers } of answers) {
+      expect([status, text]).toEqual([200, replies[kind]]);
+      expect(headers['original-request']).toBe(original);
+    }
+    expect(here.upstream.calls).toEqual([]);
+    expect(here.records).toEqual([]);
+    expect(await stores.used()).toBe(costs[kind]);
+  });
+
+  it('is looked for at growing steps, and in the end refused with a wait', async () => {
+    const stores = shared();
+    const looks: number[] = [];
+    const { idempotency } = stores.options;
+    const there = stores.gateway();
+    const here = stores.gateway({
+      options: {
+        timeouts: { firstByteMs: 60_000 },
+        idempotency: {
+          ...idempotency,
+          claim: (input) => {
+            looks.push(stores.clock.monotonicMs());
+            return idempotency.claim(input);
+          },
+        },
+      },
+    });
+    void there.start(keyed(ask[kind])).answer;
+    await there.upstream.next();
+
+    const calling = here.start(keyed(ask[kind])).answer;
+    await turns();
+    await stepwise(stores.clock, 59_750);
+    // Were nobody waiting any more, this would be an answer.
+    expect(await Promise.race([calling, turns()])).toBeUndefined();
+    await stepwise(stores.clock, 250);
+    const { status, text, headers } = await calling;
+
+    expect([status, codeOf(text)]).toEqual([409, 'idempotency_in_progress']);
+    expect(headers['retry-after']).toBe('5');
+    expect(headers).not.toHaveProperty('x-should-retry');
+    expect(looks.slice(0, 8)).toEqual([0, 250, 750, 1_750, 3_750, 7_750, 12_750, 17_750]);
+    expect(looks.slice(-2)).toEqual([57_750, 60_000]);
+    expect(here.upstream.calls).toEqual([]);
+  });
+
+  it('runs here when it surely did not run there', async () => {
+    const stores = shared();
+    const [here, there] = [stores.gateway({ plays: [whole(kind)] }), stores.gateway()];
+    const first = there.start(keyed(ask[kind]));
+    const up = await there.upstream.next();
+    const second = here.start(keyed(ask[kind]));
+    await turns();
+
+    up.answer(429, { error: { message: 'Slow down.' } });
+    expect((await first.answer).status).toBe(429);
+
+    expect((await inTime(stores.clock, second.answer)).text).toBe(replies[kind]);
+    expect(await stores.used()).toBe(costs[kind]);
+  });
+});
+
+it('a call that runs elsewhere with another body is refused at once', async () => {
+  const stores = shared();
+  const [here, there] = [stores.gateway(), stores.gateway()];
+  void there.start(keyed(ask.image)).answer;
+  await there.upstream.next();
+
+  expect((await here.call(keyed(image({ n: 2 })))).status).toBe(422);
+});
+
+it('who waits for another gateway may leave, and holds nothing', async () => {
+  const stores = shared();
+  const [here, there] = [stores.gateway({ plays: [whole('chat')] }), stores.gateway()];
+  const first = there.start(keyed(ask.chat));
+  const up = await there.upstream.next();
+  const leaving = here.start(keyed(ask.chat));
+  const staying = here.start(keyed(ask.chat));
+  await turns();
+  expect(await here.state()).toMatchObject({ inFlight: 0 });
+
+  leaving.leave();
+  await leaving.answer;
+  whole('chat')(up);
+  await first.answer;
+
+  expect((await inTime(stores.clock, staying.answer)).text).toBe(replies.chat);
+  expect(here.upstream.calls).toEqual([]);
+  expect(here.eventTypes()).toEqual([]);
+});
+
+it('a gateway that closes does not keep those who wait', async () => {
+  const stores = shared();
+  const [here, there] = [stores.gateway(), stores.gateway()];
+  void there.start(keyed(ask.chat)).answer;
+  await there.upstream.next();
+  const waiting = here.start(keyed(ask.chat));
+  await turns();
+
+  const closed = here.gateway.close({ drainMs: 1_000 });
+  await inTime(stores.clock, closed);
+  const { status, text } = await waiting.answer;
+
+  expect([status, codeOf(text)]).toEqual([503, 'draining']);
+});
+
+/** Time in steps short enough for every look. */
+async function stepwise(clock: { advance(ms: number): void }, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 250) {
+    clock.advance(250);
+    await turns();
+  }
+}

@@ -1,0 +1,270 @@
+/** Callers with an `Idempotency-Key` that leave: their call runs on, for they will ask again. */
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { Gateway } from '../../src/gateway.ts';
+import type { ReplyBody } from '../../src/http.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import type { DrivenUpstream } from './driven-upstream.ts';
+import { turns } from './failing.ts';
+import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
+
+describe.each(keyedKinds)('%s whose caller left', (kind) => {
+  it('before the upstream answered runs to its end, and is there for the retry', async () => {
+    const { start, call, upstream, state, nextRecord } = scene();
+    const leaving = start(keyed(ask[kind]));
+    const up = await upstream.next();
+
+    leaving.leave();
+    const retry = start(keyed(ask[kind]));
+    await turns();
+    expect(up.abortReason).toBeUndefined();
+    whole(kind)(up);
+
+    expect((await retry.answer).text).toBe(replies[kind]);
+    expect((await call(keyed(ask[kind]))).text).toBe(replies[kind]);
+    expect(await nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: costs[kind] });
+    expect(upstream.calls).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('in the midst of a long reply has all of it kept', async () => {
+    const { start, call, upstream, state } = scene();
+    const [begin, rest, end] = longReplies[kind];
+    const leaving = start(keyed(ask[kind]));
+    const up = await upstream.next();
+    up.respond(200, headersOf(kind));
+    up.write(begin);
+    await leaving.begun;
+
+    leaving.leave();
+    up.write(rest);
+    up.write(end);
+    up.end();
+    await turns();
+
+    expect((await call(keyed(ask[kind]))).text).toBe(begin + rest + end);
+    expect(upstream.calls).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('before anything was sent has run nothing, and who waited for it runs it', async () => {
+    const asked = gate();
+    const answered = gate();
+    const stores = shared();
+    const { quota } = stores.options;
+    const { start, upstream } = stores.gateway({
+      options: {
+        quota: {
+          ...quota,
+          reserve: async (input) => {
+            asked.open();
+            await answered.opened;
+            return quota.reserve(input);
+          },
+        },
+      },
+      plays: [whole(kind)],
+    });
+    const leaving = start(keyed(ask[kind]));
+    await asked.opened;
+    const waiting = start(keyed(ask[kind]));
+    await turns();
+
+    leaving.leave();
+    answered.open();
+
+    expect((await waiting.answer).text).toBe(replies[kind]);
+    expect((await waiting.answer).headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(1);
+    expect(await stores.used()).toBe(costs[kind]);
+  });
+});
+
+it('who waits may leave, and the call and the others stay', async () => {
+  const { start, upstream, gateway } = scene();
+  const first = start(keyed(ask.chat));
+  const up = await upstream.next();
+  const [leaving, staying] = [start(keyed(ask.chat)), start(keyed(ask.chat))];
+  await turns();
+
+  leaving.leave();
+  await leaving.answer;
+  whole('chat')(up);
+
+  expect((await first.answer).text).toBe(replies.chat);
+  expect((await staying.answer).text).toBe(replies.chat);
+  // Nothing runs any more, or this would wait.
+  await gateway.close();
+});
+
+it('without a key a chat whose caller left is aborted as ever', async () => {
+  const { start, upstream, state, nextRecord } = scene();
+  const leaving = start(ask.chat);
+  const up = await upstream.next();
+
+  leaving.leave();
+
+  expect(await up.aborted).toBe('caller_left');
+  expect(await nextRecord()).toMatchObject({ status: 499 });
+  expect(await state()).toEqual(untouched);
+});
+
+it('an image of 1 MiB that streams is played again byte for byte, in odd pieces too', async () => {
+  const { start, call, upstream, state } = scene();
+  const reply = `{"created":1,"data":[{"b64_json":"${'QUJD'.repeat(2 ** 18)}"}]}`;
+  const calling = start(keyed(ask.image));
+  const up = await upstream.next();
+  const waiting = start(keyed(ask.image));
+  up.respond(200, headersOf('image'));
+  for (let at = 0, size = 1; at < reply.length; at += size, size = ((size * 7) % 65_521) + 1) {
+    up.write(reply.slice(at, at + size));
+    await Promise.resolve();
+  }
+  up.end();
+
+  expect((await calling.answer).text).toBe(reply);
+  expect((await waiting.answer).text).toBe(reply);
+  await turns();
+  expect((await call(keyed(ask.image))).text).toBe(reply);
+  expect(upstream.calls).toHaveLength(1);
+  expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
+});
+
+it('a reply that finds no room to be copied to is sent, charged and not kept', async () => {
+  // The store has room for all of it: what bounds is the copying.
+  const results = memoryResultStore({ maxBytes: 2 ** 30 });
+  const { start, call, gateway, upstream, state } = scene({ options: { results } });
+  const { body } = await answeredInPart(gateway, upstream);
+  const sent = discarding();
+  body.sendTo(sent.out);
+  const up = upstream.calls[0];
+  const piece = Buffer.alloc(2 ** 20, 'A');
+  for (let count = 0; count < 65; count += 1) {
+    up?.write(piece);
+    await turns();
+  }
+  up?.write('"}]}');
+  up?.end();
+  await sent.ended;
+  await turns();
+
+  const second = await call(keyed(ask.image));
+
+  expect(sent.bytes()).toBe(65 * 2 ** 20 + 2 ** 16 + 26);
+  expect([second.status, codeOf(second.text)]).toEqual([409, 'result_expired']);
+  expect(upstream.calls).toHaveLength(1);
+  expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
+
+  // Its room is free again.
+  const another = start(keyed(ask.image, 'k2'));
+  const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2 ** 21) }] });
+  (await upstream.next()).answer(200, reply);
+  await another.answer;
+  await turns();
+  expect((await call(keyed(ask.image, 'k2'))).text).toBe(reply);
+});
+
+it('the room of a copy is free again when its call is done', async () => {
+  const { start, call, upstream } = scene();
+  const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(15 * 2 ** 20) }] });
+  for (const key of ['k1', 'k2', 'k3', 'k4', 'k5']) {
+    const calling = start(keyed(ask.image, key));
+    (await upstream.next()).answer(200, reply);
+    await calling.answer;
+    await turns();
+  }
+
+  const { status, text } = await call(keyed(ask.image, 'k5'));
+
+  expect([status, text === reply]).toEqual([200, true]);
+});
+
+it('an image that is translated as it streams is played again with its end', async () => {
+  const gemini = channel({ dialect: 'gemini', baseUrl: 'https://gemini.example/v1beta' });
+  const { call } = scene({
+    models: [imageModel(gemini)],
+    plays: [(up) => up.answer(200, geminiImage)],
+  });
+  const first = await call(keyed(ask.image));
+  await turns();
+
+  const second = await call(keyed(ask.image));
+
+  expect(JSON.parse(first.text).data[0].b64_json).toHaveLength(2 ** 18);
+  expect(second.text).toBe(first.text);
+  expect(second.headers['idempotent-replayed']).toBe('true');
+});
+
+/** An image model behind another channel. */
+function imageModel(behind: Channel): Model {
+  const price = { per: 'image', rows: [{ size: '1024x1024', nanos: 500n }] } as const;
+  return model({ id: 'image', protocols: ['images'], price, channels: [behind] });
+}
+
+const geminiImage = {
+  candidates: [
+    {
+      content: {
+        role: 'model',
+        parts: [{ inlineData: { mimeType: 'image/png', data: 'A'.repeat(2 ** 18) } }],
+      },
+      finishReason: 'STOP',
+    },
+  ],
+  usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1290, totalTokenCount: 1300 },
+};
+
+/** The beginning of an image that streams, with nobody to take it yet. */
+async function answeredInPart(
+  gateway: Gateway,
+  upstream: DrivenUpstream,
+): Promise<{ readonly body: ReplyBody }> {
+  const headers = { authorization: 'Bearer caller-secret', 'idempotency-key': 'k1' };
+  const answer = gateway.handle({
+    method: 'POST',
+    path: ask.image.path,
+    search: '',
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    body: Buffer.from(JSON.stringify(ask.image.body)),
+    onClose: () => {},
+  });
+  const up = await upstream.next();
+  up.respond(200, headersOf('image'));
+  up.write('{"data":[{"b64_json":"');
+  up.write(Buffer.alloc(2 ** 16, 'A'));
+  const { body } = await answer;
+  if (body instanceof Uint8Array) throw new Error('The reply did not stream.');
+  return { body };
+}
+
+/** Counts what it is sent, and keeps none of it. */
+function discarding(): {
+  readonly out: Writable;
+  readonly ended: Promise<unknown>;
+  bytes(): number;
+} {
+  let bytes = 0;
+  const out = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      bytes += chunk.length;
+      done();
+    },
+  });
+  return { out, ended: once(out, 'finish'), bytes: () => bytes };
+}
+
+/** Replies too long to be held, in three pieces. */
+const longReplies = {
+  chat: [
+    `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(70_000)}`,
+    'y'.repeat(70_000),
+    '"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}',
+  ],
+  image: [`{"data":[{"b64_json":"${'A'.repeat(70_000)}`, 'B'.repeat(70_000), '"}]}'],
+} as const;

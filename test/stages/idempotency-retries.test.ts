@@ -1,0 +1,164 @@
+/** `dedupeSdkRetries`: what OpenAI's SDKs count as another try joins the try before it. */
+import { describe, expect, it } from 'vitest';
+import { turns } from './failing.ts';
+import { costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
+import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
+import { ask, chat, replies, whole } from './scene-models.ts';
+
+describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
+  it('joins the try that still runs', async () => {
+    const { start, upstream, state } = deduping();
+    const first = start(tried(ask[kind], '0'));
+    const up = await upstream.next();
+    first.leave();
+    const second = start(tried(ask[kind], '1'));
+    await turns();
+
+    whole(kind)(up);
+
+    expect((await second.answer).text).toBe(replies[kind]);
+    expect((await second.answer).headers['idempotent-replayed']).toBe('true');
+    expect(upstream.calls).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('gets the reply of a try that was done less than five minutes ago', async () => {
+    const { call, clock, upstream } = deduping({ plays: [whole(kind), whole(kind)] });
+    await call(tried(ask[kind], undefined));
+    await turns();
+
+    clock.advance(300_000 - 1);
+    const late = await call(tried(ask[kind], '2'));
+    clock.advance(1);
+    const tooLate = await call(tried(ask[kind], '2'));
+
+    expect(late.headers['idempotent-replayed']).toBe('true');
+    expect(tooLate.text).toBe(replies[kind]);
+    expect(tooLate.headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(2);
+  });
+
+  it('is not bought again where the try before may have run', async () => {
+    const { call, upstream } = deduping({ plays: [(up) => up.answer(500, {}), whole(kind)] });
+    const first = await call(tried(ask[kind], '0'));
+
+    const second = await call(tried(ask[kind], '1'));
+
+    expect([first.status, second.status]).toEqual([502, 502]);
+    expect(second.headers['x-should-retry']).toBe('false');
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('runs where the try before surely did not', async () => {
+    const { call } = deduping({
+      plays: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), whole(kind)],
+    });
+    await call(tried(ask[kind], '0'));
+
+    expect((await call(tried(ask[kind], '1'))).text).toBe(replies[kind]);
+  });
+
+  it.each([
+    '0',
+    undefined,
+    '',
+    '-1',
+    '1.5',
+    '01',
+    'x',
+    '1, 1',
+  ])('%j times is a call of its own, however like another', async (count) => {
+    const { call, upstream, state } = deduping({ plays: [whole(kind), whole(kind)] });
+    await call(tried(ask[kind], '0'));
+    await turns();
+
+    const second = await call(tried(ask[kind], count));
+
+    expect(second.headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(2);
+    expect(await state()).toMatchObject({ used: 2n * costs[kind] });
+  });
+
+  it('joins the latest call that is alike', async () => {
+    const { start, call, upstream } = deduping();
+    const older = start(tried(ask[kind], '0'));
+    const slow = await upstream.next();
+    const newer = start(tried(ask[kind], '0'));
+    const quick = await upstream.next();
+    const retry = start(tried(ask[kind], '1'));
+    await turns();
+
+    whole(kind)(quick);
+    const newerId = (await newer.answer).headers['x-request-id'];
+    expect((await retry.answer).headers['original-request']).toBe(newerId);
+    whole(kind)(slow);
+    await older.answer;
+    await turns();
+
+    const late = await call(tried(ask[kind], '2'));
+    expect(late.headers['original-request']).toBe(newerId);
+    expect(upstream.calls).toHaveLength(2);
+  });
+
+  it('joins a try in another gateway over the same stores', async () => {
+    const stores = shared();
+    const options = { dedupeSdkRetries: true };
+    const there = stores.gateway({ options, plays: [whole(kind)] });
+    const here = stores.gateway({ options });
+    await there.call(tried(ask[kind], '0'));
+    await turns();
+
+    const { text, headers } = await here.call(tried(ask[kind], '1'));
+
+    expect(text).toBe(replies[kind]);
+    expect(headers['idempotent-replayed']).toBe('true');
+    expect(here.upstream.calls).toEqual([]);
+  });
+});
+
+it('another body is another call, and a stream is none of these', async () => {
+  const { call, upstream } = deduping({
+    plays: [whole('chat'), whole('chat'), whole('chatStream'), whole('chatStream')],
+  });
+  await call(tried(ask.chat, '0'));
+
+  await call(tried(chat({ user: 'u' }), '1'));
+  await call(tried(ask.chatStream, '0'));
+  await call(tried(ask.chatStream, '1'));
+
+  expect(upstream.calls).toHaveLength(4);
+});
+
+it('a key says more than a count', async () => {
+  const { call, upstream } = deduping({ plays: [whole('chat'), whole('chat')] });
+  await call(tried(ask.chat, '0'));
+  await turns();
+
+  await call(keyed(ask.chat, 'k1', { 'x-stainless-retry-count': '1' }));
+
+  expect(upstream.calls).toHaveLength(2);
+});
+
+it('the count means nothing where the host did not ask for it', async () => {
+  const { start, call, upstream } = scene({ plays: [whole('chat'), whole('chat')] });
+  await call(tried(ask.chat, '0'));
+  await call(tried(ask.chat, '1'));
+  expect(upstream.calls).toHaveLength(2);
+  await upstream.next();
+  await upstream.next();
+
+  const leaving = start(tried(ask.chat, '0'));
+  const up = await upstream.next();
+  leaving.leave();
+
+  expect(await up.aborted).toBe('caller_left');
+});
+
+function deduping(setup: SceneSetup = {}): Scene {
+  return scene({ ...setup, options: { dedupeSdkRetries: true, ...setup.options } });
+}
+
+/** The same call, with the count of an SDK. */
+function tried(asked: Asked, count: string | undefined): Asked {
+  return count === undefined ? asked : { ...asked, headers: { 'x-stainless-retry-count': count } };
+}

@@ -1,0 +1,58 @@
+/** What the tests of repeated calls share: a call under a key, and gateways over common stores. */
+import type { GatewayOptions } from '../../src/options.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
+
+/** The kinds of call that a key means something to. */
+export const keyedKinds = ['chat', 'image'] as const;
+
+/** What each costs. */
+export const costs: Readonly<Record<(typeof keyedKinds)[number], bigint>> = {
+  chat: 20n,
+  image: 500n,
+};
+
+/** The same call, under a key. */
+export function keyed(asked: Asked, key = 'k1', headers: Asked['headers'] = {}): Asked {
+  return { ...asked, headers: { ...headers, 'idempotency-key': key } };
+}
+
+/** What a caller was told, in two words. */
+export function codeOf(text: string): string | undefined {
+  return JSON.parse(text).error?.code;
+}
+
+/** Stores and a clock that several gateways share. */
+export interface Shared {
+  readonly clock: FakeClock;
+  readonly options: Required<
+    Pick<GatewayOptions, 'clock' | 'quota' | 'idempotency' | 'results' | 'ids'>
+  >;
+  /** One gateway more, over these stores. */
+  gateway(setup?: SceneSetup): Scene;
+  used(): Promise<bigint | undefined>;
+}
+
+/** Nothing has run yet. */
+export function shared(): Shared {
+  const clock = fakeClock();
+  let count = 0;
+  const ids = (): string => `shared-id-${String(++count).padStart(8, '0')}`;
+  const options = {
+    clock,
+    quota: memoryQuotaStore({ clock }),
+    idempotency: memoryIdempotencyStore({ clock }),
+    results: memoryResultStore({ clock }),
+    ids,
+  };
+  return {
+    clock,
+    options,
+    gateway: (setup = {}) => scene({ ...setup, options: { ...options, ...setup.options } }),
+    used: async () => (await options.quota.read('caller', '', defaultPartition))?.used,
+  };
+}

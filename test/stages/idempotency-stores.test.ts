@@ -1,0 +1,355 @@
+/**
+ * The stores behind `Idempotency-Key`: down, slow or mad they let nothing run twice and keep nobody
+ * from a reply, and what they are told is neither a key nor a body.
+ */
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/options.ts';
+import { StoreUnavailable } from '../../src/ports/call-options.ts';
+import type { ClaimInput } from '../../src/ports/idempotency-store.ts';
+import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
+import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { failures, inTime, mad, turns } from './failing.ts';
+import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
+import { scene, untouched } from './scene.ts';
+import { ask, image, replies, whole } from './scene-models.ts';
+
+describe.each(failures)('a store that $how', ({ fail }) => {
+  it.each(keyedKinds)('at claim lets nothing run: %s', async (kind) => {
+    const abandoned: string[] = [];
+    const stores = shared();
+    const { call, clock, upstream, state, events } = scene({
+      options: {
+        idempotency: {
+          ...stores.options.idempotency,
+          claim: fail,
+          abandon: ({ name }) => {
+            abandoned.push(name);
+            return { status: 'gone' };
+          },
+        },
+      },
+    });
+
+    const answer = await inTime(clock, call(keyed(ask[kind])));
+
+    expect([answer.status, codeOf(answer.text)]).toEqual([503, 'store_unavailable']);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(upstream.calls).toEqual([]);
+    expect(await state()).toEqual(untouched);
+    expect(abandoned).toHaveLength(1);
+    expect(events).toEqual([
+      expect.objectContaining({ type: 'port_failed', port: 'idempotency', operation: 'claim' }),
+    ]);
+  });
+
+  it.each(
+    keyedKinds,
+  )('at finish keeps nobody from the reply, nor runs it twice: %s', async (kind) => {
+    const clock = fakeClock();
+    const idempotency = { ...memoryIdempotencyStore({ clock }), finish: fail };
+    const { start, call, upstream, state, events } = scene({
+      options: { idempotency, clock },
+    });
+    const [first, second] = [start(keyed(ask[kind])), start(keyed(ask[kind]))];
+    const up = await upstream.next();
+    await turns();
+
+    whole(kind)(up);
+    const answers = [await first.answer, await second.answer];
+    await inTime(clock, turns());
+    clock.advance(10_000);
+    await turns();
+    clock.advance(960_000);
+    const late = await call(keyed(ask[kind]));
+
+    expect(answers.map(({ text }) => text)).toEqual([replies[kind], replies[kind]]);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'port_failed', port: 'idempotency', operation: 'finish' }),
+    );
+    expect(late.status).toBe(502);
+    expect(late.headers['x-should-retry']).toBe('false');
+    expect(upstream.calls).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('at finish does not keep a 5xx', async () => {
+    const clock = fakeClock();
+    const { call, events } = scene({
+      plays: [(up) => up.answer(500, {})],
+      options: { clock, idempotency: { ...memoryIdempotencyStore({ clock }), finish: fail } },
+    });
+
+    const answer = await inTime(clock, call(keyed(ask.image)));
+
+    expect(answer.status).toBe(502);
+    expect(events).toContainEqual(expect.objectContaining({ operation: 'finish' }));
+  });
+
+  it('at abandon burns the key, and nothing else', async () => {
+    const clock = fakeClock();
+    const { call, upstream, events } = scene({
+      plays: [(up) => up.answer(429, { error: { message: 'No.' } }), whole('chat')],
+      options: { clock, idempotency: { ...memoryIdempotencyStore({ clock }), abandon: fail } },
+    });
+
+    const refused = await inTime(clock, call(keyed(ask.chat)));
+    clock.advance(960_000);
+    const burnt = await call(keyed(ask.chat));
+    const fresh = await call(keyed(ask.chat, 'k2'));
+
+    expect([refused.status, burnt.status, fresh.status]).toEqual([429, 502, 200]);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'port_failed', port: 'idempotency', operation: 'abandon' }),
+    );
+    expect(upstream.calls).toHaveLength(2);
+  });
+
+  it('at putting a reply keeps nobody from it, and says later that it is gone', async () => {
+    const clock = fakeClock();
+    const { call, upstream, events } = scene({
+      plays: [whole('image')],
+      options: { clock, results: { ...memoryResultStore({ clock }), put: fail } },
+    });
+
+    const first = await call(keyed(ask.image));
+    const second = await call(keyed(ask.image));
+    await turns();
+    clock.advance(10_000);
+    await turns();
+    const third = await call(keyed(ask.image));
+
+    // Whoever asks while it is being put still gets it.
+    expect([first.text, second.text]).toEqual([
+      replies.image,
+      second.status === 200 ? replies.image : second.text,
+    ]);
+    expect([third.status, codeOf(third.text)]).toEqual([409, 'result_expired']);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'port_failed', port: 'results', operation: 'put' }),
+    );
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('at getting a reply is asked again later', async () => {
+    const clock = fakeClock();
+    const results = memoryResultStore({ clock });
+    let get: typeof results.get = fail;
+    const { call, upstream } = scene({
+      plays: [whole('image')],
+      options: { clock, results: { ...results, get: (...asked) => get(...asked) } },
+    });
+    await call(keyed(ask.image));
+    await turns();
+
+    const failed = await inTime(clock, call(keyed(ask.image)));
+    get = results.get;
+
+    expect(failed.status).toBe(503);
+    expect((await call(keyed(ask.image))).text).toBe(replies.image);
+    expect(upstream.calls).toHaveLength(1);
+  });
+});
+
+it('a claim whose answer was lost is given up', async () => {
+  const idempotency = memoryIdempotencyStore();
+  let isLost = true;
+  const { call } = scene({
+    plays: [whole('chat')],
+    options: {
+      idempotency: {
+        ...idempotency,
+        claim: (input) => {
+          const result = idempotency.claim(input);
+          if (!isLost) return result;
+          throw new StoreUnavailable('the answer was lost');
+        },
+      },
+    },
+  });
+  expect((await call(keyed(ask.chat))).status).toBe(503);
+  isLost = false;
+
+  expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+});
+
+it('fifty that wait for a claim which fails are told at once', async () => {
+  const { start, clock, events } = scene({
+    options: {
+      idempotency: { ...memoryIdempotencyStore(), claim: () => new Promise(() => {}) },
+    },
+  });
+  const callings = Array.from({ length: 50 }, () => start(keyed(ask.chat)).answer);
+  await turns();
+
+  clock.advance(1_000);
+  const answers = await Promise.all(callings);
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+  expect(events).toHaveLength(1);
+});
+
+describe('F67 a store that answers what its contract does not allow is one that is down', () => {
+  const record = { state: 'done', fingerprint: 'f', claimId: 'c', requestId: 'r', status: 200 };
+  const garbage: readonly unknown[] = [
+    undefined,
+    null,
+    'claimed',
+    {},
+    { status: 'free' },
+    { status: 'taken' },
+    { status: 'taken', record: null },
+    { status: 'taken', record: { ...record, state: 'absent' } },
+    { status: 'taken', record: { ...record, fingerprint: undefined } },
+    { status: 'taken', record: { ...record, claimId: 7 } },
+    { status: 'taken', record: { ...record, requestId: '' } },
+    { status: 'taken', record: { ...record, requestId: 'r\r\nset-cookie: a=b' } },
+  ];
+
+  it.each(garbage.map((answer) => [answer]))('a claim of %j', async (answer) => {
+    const idempotency = { ...memoryIdempotencyStore(), claim: mad(answer) };
+    const { call, upstream } = scene({ options: { idempotency } });
+
+    expect((await call(keyed(ask.chat))).status).toBe(503);
+    expect(upstream.calls).toEqual([]);
+  });
+
+  const body = Buffer.from('{}');
+  const results: readonly (readonly [unknown, status: number])[] = [
+    [undefined, 409],
+    [null, 409],
+    ['{}', 503],
+    [{ body: '{}', headers: {} }, 503],
+    [{ body }, 503],
+    [{ body, headers: { 'x-note': 'a\r\nset-cookie: b=c' } }, 503],
+    [{ body, headers: { 'x-note': 5 } }, 503],
+    [{ body, headers: {} }, 200],
+  ];
+
+  it.each(results)('a reply of %j: %d', async (answer, status) => {
+    const { call } = scene({
+      plays: [whole('chat')],
+      options: { results: { put: () => {}, get: mad(answer) } },
+    });
+    await call(keyed(ask.chat));
+    await turns();
+
+    expect((await call(keyed(ask.chat))).status).toBe(status);
+  });
+});
+
+describe('what the stores are told', () => {
+  const canaries = ['key-canary', 'prompt-canary', 'Y2FuYXJ5'];
+  const asked = keyed(image({ prompt: 'prompt-canary' }), 'key-canary');
+  const reply = JSON.stringify({ data: [{ b64_json: 'Y2FuYXJ5' }] });
+
+  it('of a claim is digests, ids and times', async () => {
+    const told: unknown[] = [];
+    const store = memoryIdempotencyStore();
+    const noted = <T>(input: T): T => {
+      told.push(input);
+      return input;
+    };
+    const { call, events } = scene({
+      plays: [(up) => up.answer(200, reply), (up) => up.answer(429, {})],
+      options: {
+        idempotency: {
+          claim: (input) => store.claim(noted(input)),
+          finish: (input) => store.finish(noted(input)),
+          abandon: (input) => store.abandon(noted(input)),
+        },
+      },
+    });
+
+    await call(asked);
+    await call(keyed(image({ prompt: 'prompt-canary' }), 'key-canary-2'));
+    await turns();
+
+    expect(told).toHaveLength(4);
+    expect(told[0]).toEqual({
+      name: expect.stringMatching(/^[0-9a-f]{64}$/),
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      claimId: expect.stringMatching(/^[\w-]{16,64}$/),
+      requestId: expect.any(String),
+      leaseMs: 960_000,
+      keepMs: 86_400_000,
+      ifTaken: 'answer',
+    });
+    const text = inspect([told, events], { depth: 9 });
+    for (const canary of canaries) expect(text).not.toContain(canary);
+  });
+
+  it('of a reply is its bytes and headers, under a name of its own for each run', async () => {
+    const names: string[] = [];
+    const results = memoryResultStore();
+    const { call, clock } = scene({
+      plays: [(up) => up.answer(200, reply), (up) => up.answer(200, reply)],
+      options: {
+        results: {
+          ...results,
+          put: (name, result) => {
+            names.push(name);
+            expect(result).toEqual({
+              headers: { 'content-type': 'application/json' },
+              body: expect.any(Uint8Array),
+            });
+            return results.put(name, result);
+          },
+        },
+      },
+    });
+
+    await call(asked);
+    await turns();
+    clock.advance(86_400_000);
+    await call(asked);
+    await turns();
+
+    expect(new Set(names).size).toBe(2);
+    for (const name of names) expect(name).toMatch(/^[0-9a-f]{64}\.[\w-]{16,64}$/);
+  });
+
+  it('of a lease is what the slowest channel may take, and a minute', async () => {
+    const claims: ClaimInput[] = [];
+    const store = memoryIdempotencyStore();
+    const options: Partial<GatewayOptions> = {
+      timeouts: { totalMs: 30_000 },
+      idempotency: {
+        ...store,
+        claim: (input) => {
+          claims.push(input);
+          return store.claim(input);
+        },
+      },
+    };
+    const { call } = scene({ plays: [whole('chat')], options });
+
+    await call(keyed(ask.chat));
+
+    expect(claims.map(({ leaseMs }) => leaseMs)).toEqual([90_000]);
+  });
+});
+
+it('T51 many keys leave as many records as the store has room for, and no more', async () => {
+  const idempotency = memoryIdempotencyStore({ maxRecords: 50 });
+  const { start, call, upstream } = scene({ options: { idempotency } });
+  const running = start(keyed(ask.chat, 'running'));
+  const first = await upstream.next();
+  for (let count = 0; count < 500; count += 1) {
+    const calling = start(keyed(ask.chat, `key-${count}`));
+    whole('chat')(await upstream.next());
+    await calling.answer;
+  }
+  await turns();
+
+  whole('chat')(first);
+  await running.answer;
+  await turns();
+
+  expect((await call(keyed(ask.chat, 'running'))).headers['idempotent-replayed']).toBe('true');
+  expect((await call(keyed(ask.chat, 'key-499'))).headers['idempotent-replayed']).toBe('true');
+  const forgotten = start(keyed(ask.chat, 'key-0'));
+  whole('chat')(await upstream.next());
+  expect((await forgotten.answer).headers).not.toHaveProperty('idempotent-replayed');
+});

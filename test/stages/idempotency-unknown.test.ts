@@ -1,0 +1,199 @@
+/**
+ * Calls with an `Idempotency-Key` that may have run: never again under that key, whatever happens,
+ * and it stands in the store before their caller hears of it.
+ */
+import { describe, expect, it } from 'vitest';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import type { Play } from './driven-upstream.ts';
+import { inTime, pass, turns } from './failing.ts';
+import { codeOf, keyed, keyedKinds, shared } from './idempotency-scene.ts';
+import { type Answer, scene } from './scene.ts';
+import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
+
+/** Ways to fail after the request went out, and what the caller is answered. */
+const failures: readonly (readonly [how: string, status: number, Play])[] = [
+  ['a 500', 502, (up) => up.answer(500, { error: { message: 'Oops.' } })],
+  ['a 504', 504, (up) => up.answer(504, {})],
+  ['a reset', 502, (up) => up.breakOff('reset')],
+  ['a time-out', 504, (up) => up.breakOff('headers_timeout', { timedOut: true })],
+  ['half a reply', 502, (up) => up.answer(200, '{"choices":[')],
+  ['no reply', 502, (up) => up.answer(200, '')],
+];
+
+describe.each(keyedKinds)('%s that may have run', (kind) => {
+  it.each(
+    failures,
+  )('after %s fails again with %d and is not bought again', async (_how, ...row) => {
+    const [status, play] = row;
+    const { call, upstream, state, records } = scene({ plays: [play, whole(kind)] });
+    const first = await call(keyed(ask[kind]));
+    const before = await state();
+
+    const second = await call(keyed(ask[kind]));
+
+    expect([first.status, second.status]).toEqual([status, status]);
+    expectsNoRetry(second, first);
+    expect(upstream.calls).toHaveLength(1);
+    expect(records).toHaveLength(1);
+    expect(await state()).toEqual(before);
+  });
+
+  it('is unknown in the store before its caller is answered', async () => {
+    const order: string[] = [];
+    const kept = gate();
+    const stores = shared();
+    const { idempotency } = stores.options;
+    const { start } = stores.gateway({
+      plays: [(up) => up.answer(500, {})],
+      options: {
+        idempotency: {
+          ...idempotency,
+          finish: async (input) => {
+            order.push(`${input.state} ${input.httpStatus}`);
+            await kept.opened;
+            return idempotency.finish(input);
+          },
+        },
+      },
+    });
+
+    const calling = start(keyed(ask[kind]));
+    void calling.answer.then(() => order.push('answered'));
+    await turns();
+    await turns();
+    expect(order).toEqual(['unknown 502']);
+    kept.open();
+    await calling.answer;
+
+    expect(order).toEqual(['unknown 502', 'answered']);
+  });
+
+  it('because its gateway crashed is unknown when the lease is over, and not before', async () => {
+    const stores = shared();
+    const { clock } = stores;
+    const { idempotency } = stores.options;
+    const crashing = stores.gateway({
+      options: {
+        idempotency: { ...idempotency, finish: () => Promise.reject(new Error('gone')) },
+      },
+    });
+    const other = stores.gateway();
+    void crashing.start(keyed(ask[kind])).answer;
+    await crashing.upstream.next();
+
+    // The total limit of a call, and the margin.
+    await pass(clock, 900_000 + 59_000);
+    const early = await inTime(clock, other.call(keyed(ask[kind])));
+    const late = await other.call(keyed(ask[kind]));
+
+    // It looked once a few seconds until the lease was over.
+    expect([early.status, late.status]).toEqual([502, 502]);
+    expect(late.headers['x-should-retry']).toBe('false');
+    expect(other.upstream.calls).toEqual([]);
+  });
+
+  it('tells everybody who waited for it the same', async () => {
+    const { start, upstream } = scene();
+    const callings = Array.from({ length: 5 }, () => start(keyed(ask[kind])));
+
+    (await upstream.next()).answer(500, {});
+    const [first, ...others] = await Promise.all(callings.map(({ answer }) => answer));
+
+    expect(first?.status).toBe(502);
+    for (const other of others) {
+      expect(other.status).toBe(502);
+      expectsNoRetry(other, first);
+    }
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('when the gateway was closed over it is unknown to every other', async () => {
+    const stores = shared();
+    const closing = stores.gateway();
+    const other = stores.gateway();
+    const calling = closing.start(keyed(ask[kind]));
+    await closing.upstream.next();
+    const waiting = closing.start(keyed(ask[kind]));
+
+    await inTime(stores.clock, closing.gateway.close({ drainMs: 1 }));
+    const [first, second] = [await calling.answer, await waiting.answer];
+    const third = await other.call(keyed(ask[kind]));
+
+    expect([first.status, second.status, third.status]).toEqual([503, 503, 503]);
+    expectsNoRetry(third, first);
+    expect(other.upstream.calls).toEqual([]);
+  });
+});
+
+it('a call that may have run on one channel is unknown, whatever the last one said', async () => {
+  const { call, upstream } = scene({
+    models: [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1 })] })],
+    plays: [
+      (up) => up.answer(500, {}),
+      (up) => up.answer(429, { error: { message: 'Slow down.' } }),
+      whole('chat'),
+    ],
+  });
+  const first = await call(keyed(ask.chat));
+
+  const second = await call(keyed(ask.chat));
+
+  expect(first.status).toBe(429);
+  expect(second.status).toBe(502);
+  expectsNoRetry(second, first);
+  expect(upstream.calls).toHaveLength(2);
+});
+
+it('an image that broke off half-way is unknown', async () => {
+  const { start, call, upstream } = scene();
+  const calling = start(keyed(ask.image));
+  const up = await upstream.next();
+  up.respond(200, headersOf('image'));
+  up.write(`{"data":[{"b64_json":"${'A'.repeat(100_000)}`);
+  await calling.begun;
+  up.breakOff('reset');
+  expect((await calling.answer).isCut).toBe(true);
+
+  const second = await call(keyed(ask.image));
+
+  expect([second.status, codeOf(second.text)]).toEqual([502, 'upstream_failed']);
+  expect(second.headers['x-should-retry']).toBe('false');
+  expect(upstream.calls).toHaveLength(1);
+});
+
+it('an end that came behind its lease is an end all the same', async () => {
+  const stores = shared();
+  const { idempotency } = stores.options;
+  const { start, upstream } = stores.gateway({
+    options: {
+      idempotency: {
+        ...idempotency,
+        claim: (input) => idempotency.claim({ ...input, leaseMs: 1_000 }),
+      },
+    },
+  });
+  const other = stores.gateway();
+  const calling = start(keyed(ask.chat));
+  const up = await upstream.next();
+  stores.clock.advance(1_001);
+  expect((await other.call(keyed(ask.chat))).status).toBe(502);
+
+  whole('chat')(up);
+  await calling.answer;
+  await turns();
+
+  expect((await other.call(keyed(ask.chat))).text).toBe(replies.chat);
+  expect(other.upstream.calls).toEqual([]);
+});
+
+/** Says where to look and what to do, and that nobody is to ask again by itself. */
+function expectsNoRetry({ text, headers }: Answer, first: Answer | undefined): void {
+  const { message } = JSON.parse(text).error;
+  expect(message).toMatch(/usage log/);
+  expect(message).toMatch(/new Idempotency-Key/);
+  expect(headers).toMatchObject({
+    'x-should-retry': 'false',
+    'original-request': first?.headers['x-request-id'],
+  });
+  expect(headers).not.toHaveProperty('retry-after');
+}

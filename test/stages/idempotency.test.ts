@@ -1,0 +1,358 @@
+/**
+ * `Idempotency-Key`: a call runs once under its key, whoever asks again and however often, and is
+ * charged once.
+ */
+import { describe, expect, it } from 'vitest';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { pass, turns } from './failing.ts';
+import { codeOf, costs, keyed, keyedKinds } from './idempotency-scene.ts';
+import { ampleNanos, scene, untouched } from './scene.ts';
+import { ask, chat, image, model, replies, whole } from './scene-models.ts';
+
+describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
+  it('runs once, and its reply is played again byte for byte', async () => {
+    const { call, upstream, state, records } = scene({ plays: [whole(kind)] });
+    const first = await call(keyed(ask[kind]));
+    await turns();
+
+    const second = await call(keyed(ask[kind]));
+
+    expect(first).toMatchObject({ status: 200, text: replies[kind] });
+    expect(first.headers).not.toHaveProperty('idempotent-replayed');
+    expect(second).toMatchObject({ status: 200, text: first.text });
+    expect(second.headers).toEqual({
+      ...first.headers,
+      'x-request-id': second.headers['x-request-id'],
+      'idempotent-replayed': 'true',
+      'original-request': first.headers['x-request-id'],
+    });
+    expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+    expect(upstream.calls).toHaveLength(1);
+    expect(records).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('runs once for fifty that ask at once, and for one that asks while it runs', async () => {
+    const { start, upstream, state, records } = scene();
+    const callings = Array.from({ length: 50 }, () => start(keyed(ask[kind])));
+    const up = await upstream.next();
+    callings.push(start(keyed(ask[kind])));
+    await turns();
+    expect(await state()).toMatchObject({ inFlight: 1 });
+
+    whole(kind)(up);
+    const answers = await Promise.all(callings.map(({ answer }) => answer));
+
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set([`200 ${replies[kind]}`]),
+    );
+    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(51);
+    expect(answers.filter(({ headers }) => headers['idempotent-replayed'])).toHaveLength(50);
+    expect(upstream.calls).toHaveLength(1);
+    expect(records).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('T50 is refused under a key that was sent with another body, at once and later', async () => {
+    const { start, call, upstream, state } = scene();
+    const first = start(keyed(ask[kind]));
+    const up = await upstream.next();
+    const other = kind === 'chat' ? chat({ n: 2 }) : image({ n: 2 });
+
+    const whileRunning = await call(keyed(other));
+    whole(kind)(up);
+    await first.answer;
+    await turns();
+    const after = await call(keyed(other));
+
+    for (const { status, text, headers } of [whileRunning, after]) {
+      expect([status, codeOf(text)]).toEqual([422, 'idempotency_mismatch']);
+      expect(headers).not.toHaveProperty('original-request');
+    }
+    expect(upstream.calls).toHaveLength(1);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('asked for a day later runs anew', async () => {
+    const { call, clock, upstream } = scene({ plays: [whole(kind), whole(kind)] });
+    await call(keyed(ask[kind]));
+    await turns();
+
+    clock.advance(24 * 3_600_000 - 1);
+    expect(codeOf((await call(keyed(ask[kind]))).text)).toBe('result_expired');
+    clock.advance(1);
+
+    expect((await call(keyed(ask[kind]))).text).toBe(replies[kind]);
+    expect(upstream.calls).toHaveLength(2);
+  });
+
+  it('whose reply is not kept any more is refused with the first request’s id', async () => {
+    const { call, clock, upstream } = scene({ plays: [whole(kind)] });
+    const first = await call(keyed(ask[kind]));
+    await turns();
+    clock.advance(30 * 60_000);
+
+    const { status, text, headers } = await call(keyed(ask[kind]));
+
+    expect([status, codeOf(text)]).toEqual([409, 'result_expired']);
+    expect(headers).toMatchObject({
+      'original-request': first.headers['x-request-id'],
+      'x-should-retry': 'false',
+    });
+    expect(headers).not.toHaveProperty('retry-after');
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it('is forgotten by no update of the options', async () => {
+    const { call, gateway, upstream } = scene({ plays: [whole(kind)] });
+    await call(keyed(ask[kind]));
+    await turns();
+
+    gateway.update({ maxBodyBytes: 1_000_000 });
+
+    expect((await call(keyed(ask[kind]))).headers['idempotent-replayed']).toBe('true');
+    expect(upstream.calls).toHaveLength(1);
+  });
+});
+
+describe('a key names a call', () => {
+  it.each([
+    ['"k-1"', 'k-1'],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    ['k-1', '"k-1"'],
+    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
+  ])('%s is the same as %s', async (one, other) => {
+    const { call, upstream } = scene({ plays: [whole('chat')] });
+
+    await call(keyed(ask.chat, one));
+    await turns();
+
+    expect((await call(keyed(ask.chat, other))).headers['idempotent-replayed']).toBe('true');
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['k-1', 'K-1'],
+    ['k', 'kk'],
+    ['k', "'k'"],
+  ])('%s is not the same as %s', async (one, other) => {
+    const { call, upstream } = scene({ plays: [whole('chat'), whole('chat')] });
+
+    await call(keyed(ask.chat, one));
+    await turns();
+
+    expect((await call(keyed(ask.chat, other))).headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(2);
+  });
+
+  it('T50 of one caller and of one route', async () => {
+    const secrets = ['caller-secret', 'other-secret'];
+    const key = (id: string) => ({
+      id,
+      group: 'staff',
+      disabled: false,
+      quota: [{ id, period: 'total', limitNanos: ampleNanos } as const],
+    });
+    const { call, upstream } = scene({
+      plays: [whole('chat'), whole('chat'), whole('image')],
+      options: { keys: { find: (secret) => key(`key-${secrets.indexOf(secret)}`) } },
+    });
+    await call(keyed(ask.chat));
+    await turns();
+
+    const others = [
+      await call(keyed(ask.chat, 'k1', { authorization: 'Bearer other-secret' })),
+      await call(keyed(ask.image)),
+    ];
+
+    expect(others.map(({ text }) => text)).toEqual([replies.chat, replies.image]);
+    for (const { headers } of others) expect(headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(3);
+  });
+
+  it.each([
+    '',
+    ' ',
+    'a b',
+    'ü',
+    'a\u0007',
+    '"',
+    '""',
+    '"a',
+    '"a"b',
+    '"a\\b"',
+    '"a";p=1',
+    'x'.repeat(256),
+    `"${'x'.repeat(256)}"`,
+  ])('and %j is none', async (key) => {
+    const { call, upstream, state } = scene();
+
+    const { status, text } = await call(keyed(ask.image, key));
+
+    expect(status).toBe(400);
+    expect(JSON.parse(text).error).toMatchObject({
+      type: 'invalid_request_error',
+      param: 'idempotency-key',
+      message: expect.stringMatching(/Idempotency-Key/),
+    });
+    expect(upstream.calls).toEqual([]);
+    expect(await state()).toEqual(untouched);
+  });
+
+  it('and two are none, even if they are alike', async () => {
+    const { gateway, upstream } = scene();
+    const headers = { authorization: 'Bearer caller-secret', 'idempotency-key': 'k1, k1' };
+
+    const { status } = await gateway.handle({
+      method: 'POST',
+      path: ask.image.path,
+      search: '',
+      headers,
+      rawHeaders: [
+        ...['authorization', 'Bearer caller-secret'],
+        ...['Idempotency-Key', 'k1', 'idempotency-key', 'k1'],
+      ],
+      body: Buffer.from(JSON.stringify(ask.image.body)),
+      onClose: () => {},
+    });
+
+    expect(status).toBe(400);
+    expect(upstream.calls).toEqual([]);
+  });
+});
+
+describe('a key means nothing', () => {
+  it.each(['chatStream', 'native', 'nativeStream'] as const)('to %s', async (kind) => {
+    const { call, upstream, state } = scene({ plays: [whole(kind), whole(kind)] });
+
+    const first = await call(keyed(ask[kind], 'no key at all'));
+    const second = await call(keyed(ask[kind], 'no key at all'));
+
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.headers).not.toHaveProperty('idempotent-replayed');
+    expect(upstream.calls).toHaveLength(2);
+    expect(await state()).toMatchObject({ used: 40n });
+  });
+});
+
+describe('a call that surely did not run leaves its key free', () => {
+  it('for lack of quota', async () => {
+    const { call, quota } = scene({ plays: [whole('chat')], key: { quota: poorQuota } });
+    expect((await call(keyed(ask.chat))).status).toBe(403);
+
+    await limitTo(ampleNanos, quota);
+    const served = await call(keyed(ask.chat));
+
+    expect(served.text).toBe(replies.chat);
+    expect(served.headers).not.toHaveProperty('idempotent-replayed');
+  });
+
+  it.each(keyedKinds)('because every channel refused it: %s', async (kind) => {
+    const { call, state } = scene({
+      plays: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), whole(kind)],
+    });
+    const refused = await call(keyed(ask[kind]));
+    expect(refused.status).toBe(429);
+
+    const served = await call(keyed(ask[kind]));
+
+    expect(served.text).toBe(replies[kind]);
+    expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
+  });
+
+  it('because the upstream found it invalid', async () => {
+    const { call } = scene({
+      plays: [(up) => up.answer(400, { error: { message: 'No.' } }), whole('chat')],
+    });
+    expect((await call(keyed(ask.chat))).status).toBe(400);
+
+    expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+  });
+
+  it('and one of those who waited for it runs it', async () => {
+    const { start, upstream, state } = scene();
+    const callings = Array.from({ length: 3 }, () => start(keyed(ask.chat)));
+    const up = await upstream.next();
+    await turns();
+
+    up.answer(429, { error: { message: 'Slow down.' } });
+    whole('chat')(await upstream.next());
+
+    const answers = await Promise.all(callings.map(({ answer }) => answer));
+    expect(answers.map(({ status }) => status)).toEqual([429, 200, 200]);
+    expect(upstream.calls).toHaveLength(2);
+    expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+  });
+
+  it('and one that no validation passed has not touched it', async () => {
+    const { call } = scene({ plays: [whole('chat')] });
+    expect((await call(keyed(chat({ model: 'none' })))).status).toBe(404);
+    expect((await call(keyed(chat({ n: 'x' })))).status).toBe(400);
+
+    expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
+  });
+});
+
+it('what a translation left out is told again with its reply', async () => {
+  const anthropic = model().channels.map((channel) => ({
+    ...channel,
+    dialect: 'anthropic' as const,
+  }));
+  const { call } = scene({
+    models: [model({ channels: anthropic })],
+    plays: [(up) => up.answer(200, anthropicReply)],
+  });
+  const asked = keyed(chat({ seed: 7 }));
+  const first = await call(asked);
+  await turns();
+
+  const second = await call(asked);
+
+  expect(first.headers['x-tollgate-dropped']).toBe('seed');
+  expect(second.headers['x-tollgate-dropped']).toBe('seed');
+  expect(second.text).toBe(first.text);
+});
+
+it('a replay needs no quota, and none is asked for', async () => {
+  const { call, quota } = scene({ plays: [whole('chat')], key: { quota: enoughForOne } });
+  await call(keyed(ask.chat));
+  await turns();
+  await limitTo(0n, quota);
+
+  expect((await call(keyed(ask.chat))).status).toBe(200);
+  expect((await call(keyed(ask.chat, 'k2'))).status).toBe(403);
+});
+
+it('the time of a record is that of its end, however long it ran', async () => {
+  const { start, call, clock, upstream } = scene();
+  const first = start(keyed(ask.chat));
+  const up = await upstream.next();
+  await pass(clock, 200_000);
+  whole('chat')(up);
+  await first.answer;
+  await turns();
+
+  clock.advance(30 * 60_000 - 1);
+
+  expect((await call(keyed(ask.chat))).headers['idempotent-replayed']).toBe('true');
+});
+
+const poorQuota = [{ id: 'poor', period: 'total', limitNanos: 10n }] as const;
+const enoughForOne = [{ id: 'poor', period: 'total', limitNanos: 300n }] as const;
+
+async function limitTo(limit: bigint, quota: QuotaStore): Promise<void> {
+  const id = 'adjustment-of-the-test';
+  await quota.adjust({ id, partition: defaultPartition, subject: 'poor', period: '', limit });
+}
+
+const anthropicReply = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude',
+  content: [{ type: 'text', text: 'Hi!' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 5 },
+};

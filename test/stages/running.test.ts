@@ -1,0 +1,49 @@
+/** What a call has taken is given back once, whoever hung it there and whenever. */
+import { expect, it } from 'vitest';
+import { settingsOf } from '../../src/options.ts';
+import { portGuard } from '../../src/stages/port-guard.ts';
+import { type RunningCall, runningCalls } from '../../src/stages/running.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+
+function begun(): RunningCall {
+  const clock = fakeClock();
+  const settings = settingsOf({
+    keys: { find: () => undefined },
+    quota: memoryQuotaStore({ clock }),
+    catalog: staticCatalog([]),
+    clock,
+  });
+  const calls = runningCalls(
+    () => settings,
+    portGuard(undefined, settings, () => {}),
+    () => {},
+  );
+  const call = calls.begin();
+  if (call === undefined) throw new Error('There was no room.');
+  return call;
+}
+
+it('everything is given back when the call is done, each of it once', () => {
+  const call = begun();
+  const given: string[] = [];
+  for (const name of ['body', 'first lease', 'second lease']) call.onDone(() => given.push(name));
+  const before = [...given];
+
+  call.done();
+  call.done();
+
+  expect(before).toEqual([]);
+  expect(given).toEqual(['body', 'first lease', 'second lease']);
+});
+
+it('what comes when the call is done already is given back at once', () => {
+  const call = begun();
+  const given: string[] = [];
+  call.done();
+
+  call.onDone(() => given.push('late'));
+
+  expect(given).toEqual(['late']);
+});

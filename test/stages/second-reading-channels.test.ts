@@ -1,0 +1,373 @@
+/**
+ * A second reading of choice, health and fail-over: what the first one missed.
+ */
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { Gateway } from '../../src/gateway.ts';
+import type { Channel, Model } from '../../src/ports/catalog.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { channelHealth, type Verdict } from '../../src/upstream/channel-health.ts';
+import type { Play } from './driven-upstream.ts';
+import { pass, turns } from './failing.ts';
+import { type Scene, type SceneSetup, scene } from './scene.ts';
+import { ask, begun, channel, chat, headersOf, model, replies, whole } from './scene-models.ts';
+
+const refuses =
+  (status: number, body: unknown = { error: { message: 'No.' } }): Play =>
+  (up) =>
+    up.answer(status, body);
+const breaks: Play = (up) => {
+  up.respond(200, headersOf('chatStream'));
+  up.write(begun.chatStream);
+  up.breakOff('reset');
+};
+const image = { per: 'image', rows: [{ nanos: 500n }] } as const;
+
+type Changes = readonly Partial<Channel>[];
+
+/** Channels a, b, … in this order, for chat and images. */
+function channels(plays: readonly Play[], changes: Changes, setup: SceneSetup = {}): Scene {
+  return scene({ plays, models: modelsOf(changes), ...setup });
+}
+
+function modelsOf(changes: Changes): readonly Model[] {
+  const list = changes.map((change, priority) => {
+    const id = 'abcd'[priority] ?? '';
+    return channel({ id, priority, baseUrl: `https://${id}.example/v1`, ...change });
+  });
+  return [
+    model({ channels: list }),
+    model({ id: 'image', protocols: ['images'], price: image, channels: list }),
+  ];
+}
+
+/** Which channels the calls went to so far. */
+function visited({ upstream }: Scene): string {
+  return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
+}
+
+const a = channel({ id: 'a' });
+const failed: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
+const limited: Verdict = {
+  kind: 'rest',
+  reason: 'upstream_rate_limited',
+  where: 'model',
+  forMs: undefined,
+  yields: true,
+};
+
+/** The health of one channel, without a gateway. */
+function ward() {
+  const clock = fakeClock();
+  const health = channelHealth(
+    clock,
+    () => 0.5,
+    () => {},
+  );
+  return {
+    health,
+    clock,
+    isOpen: () => health.availability(a, 'm', { isImage: false }).kind === 'open',
+  };
+}
+
+it('a rest whose length nobody named is one, though several calls were refused at once', () => {
+  const { health, clock, isOpen } = ward();
+  const leases = Array.from({ length: 6 }, () => health.begin(a, 'm'));
+
+  for (const lease of leases) lease.end(limited);
+  clock.advance(10_000);
+
+  expect(isOpen()).toBe(true);
+});
+
+describe('an ejection', () => {
+  it('comes with five failures in a row within any minute, not within the first one', () => {
+    const { health, clock, isOpen } = ward();
+    let nowMs = 0;
+
+    for (const atMs of [0, 30_000, 58_000, 59_000, 61_000, 62_000]) {
+      clock.advance(atMs - nowMs);
+      nowMs = atMs;
+      health.begin(a, 'm').end(failed);
+    }
+
+    expect(isOpen()).toBe(false);
+  });
+
+  it.each([Number.NaN, 1e9, -1e9])('ends, though the host’s chance is %s', async (number) => {
+    const good = whole('chat');
+    const plays = [
+      ...Array(5)
+        .fill([refuses(500), good])
+        .flat(),
+      good,
+      good,
+    ];
+    const set = channels(plays, [{}, {}], { options: { random: () => number } });
+
+    for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
+    set.clock.advance(400_000);
+    await set.call(ask.chat);
+
+    expect(visited(set)).toBe('abababababba');
+  });
+
+  it('keeps no call open, though the host’s random source throws', async () => {
+    const random = (): number => {
+      throw new Error('no entropy');
+    };
+    const set = channels([], [{}], { options: { random } });
+
+    for (let count = 0; count < 5; count += 1) {
+      const calling = set.start(ask.chatStream);
+      const up = await set.upstream.next();
+      up.respond(200, headersOf('chatStream'));
+      up.write(begun.chatStream);
+      await calling.begun;
+      expect(() => up.breakOff('reset')).not.toThrow();
+    }
+    await turns();
+
+    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(set.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
+  });
+
+  it('is over with the probe that is served, whatever began beside it', async () => {
+    const set = channels(Array(5).fill(refuses(500)), [{}]);
+    for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
+    set.clock.advance(36_000);
+    const calling = [set.start(ask.chat), set.start(ask.chat)];
+    await turns();
+    const [probe, beside] = set.upstream.calls.slice(5);
+
+    probe?.answer(200, replies.chat);
+    await calling[0]?.answer;
+
+    expect(set.gateway.channels()).toMatchObject([{ inFlight: 1, models: [] }]);
+    beside?.answer(200, replies.chat);
+    await calling[1]?.answer;
+  });
+
+  it('goes on where the stream of the probe breaks as the others did', async () => {
+    const set = channels([...Array(6).fill(breaks), whole('chatStream')], [{}, {}]);
+    for (let count = 0; count < 5; count += 1) await set.call(ask.chatStream);
+    set.clock.advance(36_000);
+
+    await set.call(ask.chatStream);
+    await set.call(ask.chatStream);
+
+    expect(visited(set)).toBe('aaaaaab');
+  });
+
+  it('is not put off by callers that leave streams which have not come to an end', async () => {
+    const hangs: Play = (up) => {
+      up.respond(200, headersOf('chatStream'));
+      up.write(begun.chatStream);
+    };
+    const plays = [breaks, breaks, breaks, breaks, hangs, breaks, whole('chatStream')];
+    const set = channels(plays, [{}, {}]);
+    for (let count = 0; count < 4; count += 1) await set.call(ask.chatStream);
+
+    const leaver = set.start(ask.chatStream);
+    await leaver.begun;
+    leaver.leave();
+    await leaver.answer;
+    await set.call(ask.chatStream);
+    await set.call(ask.chatStream);
+
+    expect(visited(set)).toBe('aaaaaab');
+  });
+
+  it('does not come of a host’s response that throws', async () => {
+    const set = channels(Array(6).fill(whole('chatStream')), [{}]);
+
+    for (let count = 0; count < 5; count += 1) await throwAtWrite(set.gateway);
+
+    expect(set.gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
+  });
+});
+
+/** A caller whose response some middleware has wrapped badly. */
+async function throwAtWrite(gateway: Gateway): Promise<void> {
+  const { path, body } = ask.chatStream;
+  const { body: reply } = await gateway.handle({
+    method: 'POST',
+    path,
+    search: '',
+    headers: { authorization: 'Bearer caller-secret' },
+    rawHeaders: ['authorization', 'Bearer caller-secret'],
+    body: Buffer.from(JSON.stringify(body)),
+    onClose: () => {},
+  });
+  if (reply instanceof Uint8Array) throw new Error(Buffer.from(reply).toString());
+  const out = new Writable();
+  out.write = (): boolean => {
+    throw new Error('wrapped badly');
+  };
+  reply.sendTo(out);
+  await turns();
+}
+
+it('channels that a catalog makes up, and that all fail, do not fill the memory', () => {
+  const { health } = ward();
+
+  for (let made = 0; made < 12_000; made += 1) {
+    health.begin({ ...a, id: `made-up-${made}` }, 'm').end(failed);
+  }
+
+  expect(health.statuses().length).toBeLessThanOrEqual(10_000);
+});
+
+describe('what one caller asks for', () => {
+  const file = {
+    path: '/v1beta/models/native:generateContent',
+    body: { contents: [{ parts: [{ fileData: { fileUri: 'https://files.example/abc' } }] }] },
+  };
+  const google = (code: number, status: string, message: string): Play =>
+    refuses(code, { error: { code, message, status } });
+
+  it.each([
+    google(403, 'PERMISSION_DENIED', 'You do not have permission to access the File abc.'),
+    google(404, 'NOT_FOUND', 'CachedContent not found.'),
+    google(400, 'FAILED_PRECONDITION', 'The File abc is not in an ACTIVE state.'),
+  ])('and may not have takes the last channel from nobody else (%#)', async (refusal) => {
+    const set = scene({ plays: [refusal, whole('native')] });
+
+    await set.call(file);
+    const { status } = await set.call(ask.native);
+
+    expect(status).toBe(200);
+  });
+});
+
+it('a call is no caller’s mistake where the one account that has the words is out', async () => {
+  const claude = channel({ id: 'b', dialect: 'anthropic' });
+  const set = scene({ models: [model({ channels: [channel({ id: 'a' }), claude] })] });
+  set.gateway.switchChannel('a', 'off');
+
+  const { status } = await set.call(chat({ n: 2 }));
+
+  expect(status).toBe(503);
+});
+
+describe('a call that its last channel answers for the model, without it', () => {
+  const filtered = refuses(400, { error: { message: 'Filtered.', code: 'content_filter' } });
+  const openai = ['a', 'b'].map((id, priority) => channel({ id, priority }));
+  const native = model({ id: 'native', protocols: ['native'], channels: openai });
+
+  it.each([
+    ['may have run before', { outcome: 'unknown' }],
+    ['did not run there', { attempts: [{ mayHaveRun: true }, { status: 400, mayHaveRun: false }] }],
+  ])('%s, and is recorded so', async (_what, expected) => {
+    const set = scene({ plays: [refuses(500), filtered], models: [native] });
+
+    expect((await set.call(ask.native)).status).toBe(200);
+
+    expect(await set.nextRecord()).toMatchObject(expected);
+  });
+});
+
+describe('a host is told', () => {
+  it('of a try whose stream broke', async () => {
+    const set = channels([breaks], [{}]);
+
+    await set.call(ask.chatStream);
+
+    expect(set.eventTypes()).toContain('upstream_failed');
+  });
+
+  it('of a channel that another catalog puts back', async () => {
+    const set = channels([refuses(401), whole('chat')], [{}]);
+    await set.call(ask.chat);
+
+    set.gateway.update({ catalog: staticCatalog(modelsOf([{}])) });
+    await set.call(ask.chat);
+
+    const told = set.events.filter(({ type }) => type === 'channel_changed');
+    expect(told).toMatchObject([{ state: 'refused' }, { state: 'ready' }]);
+  });
+});
+
+describe('an image in doubt', () => {
+  it('that did not run is on record, though the host found out late', async () => {
+    const set = channels([refuses(500)], [{}]);
+    await set.call(ask.image);
+    const record = await set.nextRecord();
+    set.clock.advance(901_000);
+
+    await set.gateway.resolveUnknown(record, { ran: false });
+
+    expect(set.records.at(-1)).toMatchObject({ reason: 'resolved', outcome: 'not_run' });
+  });
+
+  it('whose record lost its lines is refused with the cure', async () => {
+    const set = channels([refuses(500)], [{}]);
+    await set.call(ask.image);
+    const { lines: _lost, ...record } = await set.nextRecord();
+
+    const refused = set.gateway.resolveUnknown(
+      JSON.parse('0', () => record),
+      { ran: true },
+    );
+
+    await expect(refused).rejects.toThrow(/^resolveUnknown: record must/);
+  });
+});
+
+describe('a channel is free again', () => {
+  const never = (): Promise<string> => new Promise(() => {});
+  const inFlight = (set: Scene): readonly number[] =>
+    set.gateway.channels().map((status) => status.inFlight);
+
+  it.each([
+    'chat',
+    'image',
+  ] as const)('when its credential does not come, and %s goes elsewhere', async (kind) => {
+    const set = channels([whole(kind)], [{ credential: never }, {}]);
+    const calling = set.start(ask[kind]);
+    await turns();
+
+    set.clock.advance(5_000);
+
+    expect((await calling.answer).status).toBe(200);
+    expect(inFlight(set)).toEqual([0, 0]);
+    expect((await set.nextRecord()).attempts).toMatchObject([
+      { reason: 'credential_unavailable', mayHaveRun: false },
+      { mayHaveRun: true },
+    ]);
+  });
+
+  it('when the gateway closes in the midst of a call and of a detached image', async () => {
+    const set = channels([], [{}]);
+    const call = set.start(ask.chat);
+    const bought = set.start(ask.image);
+    await set.upstream.next();
+    await set.upstream.next();
+    bought.leave();
+
+    const closed = set.gateway.close({ drainMs: 1 });
+    await pass(set.clock, 3_000);
+    await closed;
+
+    expect((await call.answer).status).toBe(503);
+    expect(inFlight(set)).toEqual([0]);
+    expect(await set.state()).toMatchObject({ held: 500n });
+  });
+});
+
+describe('accounts that a dead network ejected', () => {
+  const unknown: Play = (up) => up.breakOff('dns', { stage: 'connect' });
+
+  it.each([
+    ['come back with it', [whole('chat')]],
+    ['are tried one after the other, as they were before', [unknown, whole('chat')]],
+  ])('%s', async (_what, next) => {
+    const set = channels([...Array(15).fill(unknown), ...next], [{}, {}, {}]);
+    for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
+    expect(set.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('ejected'));
+
+    expect((await set.call(ask.chat)).status).toBe(200);
+  });
+});

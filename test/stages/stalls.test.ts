@@ -1,0 +1,177 @@
+/** A caller that takes nothing is told apart from an upstream that says nothing (T37, F60). */
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { ReplyBody } from '../../src/http.ts';
+import type { GatewayOptions } from '../../src/options.ts';
+import type { DrivenCall } from './driven-upstream.ts';
+import { pass, turns } from './failing.ts';
+import { type Scene, scene } from './scene.ts';
+import { ask, begun, events, headersOf, heldNanos } from './scene-models.ts';
+
+/** More than any stream between us and a caller holds by itself. */
+const much = 'x'.repeat(100_000);
+const muchText = events({ choices: [{ index: 0, delta: { content: much } }] });
+
+/** A caller that takes its pieces only when it is told to. */
+interface Slow {
+  readonly isGone: () => boolean;
+  readonly take: () => Promise<void>;
+}
+
+const callers: readonly (readonly [string, (body: ReplyBody) => Slow])[] = [
+  ['as a response is', slowWritable],
+  ['as Koa reads', slowReadable],
+];
+
+describe.each(callers)('a caller that takes nothing, read from %s', (_how, readBy) => {
+  it('is gone after 30 s: the upstream is aborted, what came is paid for', async () => {
+    const { set, up, caller } = await served('chatStream', readBy);
+    up.write(muchText);
+
+    await pass(set.clock, 29_000);
+    const patience = [caller.isGone(), up.abortReason];
+    await pass(set.clock, 2_000);
+
+    expect(patience).toEqual([false, undefined]);
+    expect(caller.isGone()).toBe(true);
+    expect(up.abortReason).toBe('aborted');
+    const record = await set.nextRecord();
+    expect(record).toMatchObject({
+      status: 499,
+      outcome: 'caller_left',
+      reason: 'caller_stalled',
+      basis: 'counted',
+    });
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
+  });
+
+  it('is not waited for while it takes something now and then', async () => {
+    const { set, up, caller } = await served('chatStream', readBy);
+
+    for (let round = 0; round < 10; round += 1) {
+      up.write(muchText);
+      await pass(set.clock, 20_000);
+      await caller.take();
+      await turns();
+    }
+
+    expect(caller.isGone()).toBe(false);
+    expect(up.abortReason).toBeUndefined();
+  });
+
+  it('is no fault of the upstream, which is not blamed for its own silence then', async () => {
+    const patient = { callerStallMs: 600_000, timeouts: { idleMs: 10_000, firstTokenMs: 20_000 } };
+    const { set, up, caller } = await served('chatStream', readBy, patient);
+    up.write(muchText);
+    await pass(set.clock, 300_000);
+    const patience = up.abortReason;
+    await caller.take();
+
+    await pass(set.clock, 11_000);
+
+    expect(patience).toBeUndefined();
+    expect(up.abortReason).toBe('idle_timeout');
+  });
+
+  it('does not get an image that runs on, is finished, and is charged', async () => {
+    const { set, up, caller } = await served('image', readBy);
+    up.write(`"created":1,"data":[{"b64_json":"${'A'.repeat(200_000)}`);
+    await pass(set.clock, 31_000);
+    const [isGone, abortReason] = [caller.isGone(), up.abortReason];
+
+    up.write('AAAA"}]}');
+    up.end();
+
+    expect([isGone, abortReason]).toEqual([true, undefined]);
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 500n });
+    expect(await set.state()).toEqual({ held: 0n, used: heldNanos.image, inFlight: 0 });
+  });
+});
+
+it('a reply whose very beginning is too much for its caller counts as well', async () => {
+  const set = scene();
+  const { body } = await opened(set, 'chatStream', muchText);
+  const caller = slowWritable(body);
+
+  await pass(set.clock, 31_000);
+
+  expect(caller.isGone()).toBe(true);
+  expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
+});
+
+it('a response whose destroy throws ends its call all the same', async () => {
+  const set = scene();
+  const { body } = await opened(set, 'chatStream', muchText);
+  const out = new Writable({ write: () => {} });
+  out.destroy = () => {
+    throw new Error('host');
+  };
+  body.sendTo(out);
+
+  await pass(set.clock, 31_000);
+
+  expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
+});
+
+/** A call whose reply has begun and is on its way to a slow caller. */
+async function served(
+  kind: 'chatStream' | 'image',
+  readBy: (body: ReplyBody) => Slow,
+  options: Partial<GatewayOptions> = {},
+): Promise<{ readonly set: Scene; readonly up: DrivenCall; readonly caller: Slow }> {
+  const beginning = { chatStream: begun.chatStream, image: `{"usage":null,${' '.repeat(70_000)}` };
+  const set = scene({ options });
+  const { up, body } = await opened(set, kind, beginning[kind]);
+  const caller = readBy(body);
+  await turns();
+  return { set, up, caller };
+}
+
+/** A streamed reply that nobody reads yet. */
+async function opened(
+  { gateway, upstream }: Scene,
+  kind: 'chatStream' | 'image',
+  beginning: string,
+): Promise<{ readonly up: DrivenCall; readonly body: ReplyBody }> {
+  const headers = { authorization: 'Bearer caller-secret' };
+  const { path, body: asked } = ask[kind];
+  const answer = gateway.handle({
+    method: 'POST',
+    path,
+    search: '',
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    body: Buffer.from(JSON.stringify(asked)),
+    onClose: () => {},
+  });
+  const up = await upstream.next();
+  up.respond(200, headersOf(kind));
+  up.write(beginning);
+  const { body } = await answer;
+  if (body instanceof Uint8Array) throw new Error('The reply did not stream.');
+  return { up, body };
+}
+
+function slowWritable(body: ReplyBody): Slow {
+  const taken: (() => void)[] = [];
+  const out = new Writable({
+    write: (_chunk, _encoding, done) => {
+      taken.push(done);
+    },
+  });
+  body.sendTo(out);
+  const take = async (): Promise<void> => {
+    // A piece that is taken lets the next one come.
+    for (let done = taken.shift(); done !== undefined; done = taken.shift()) {
+      done();
+      await turns();
+    }
+  };
+  return { isGone: () => out.destroyed, take };
+}
+
+function slowReadable(body: ReplyBody): Slow {
+  const stream = body.readable();
+  return { isGone: () => stream.destroyed, take: async () => void stream.read() };
+}

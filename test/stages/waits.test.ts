@@ -1,0 +1,248 @@
+/** How long an upstream may be silent, by the gateway's one timer: until its head, then after. */
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/options.ts';
+import type { Model } from '../../src/ports/catalog.ts';
+import type { DrivenCall } from './driven-upstream.ts';
+import { pass, turns } from './failing.ts';
+import { type Calling, type Scene, scene, untouched } from './scene.ts';
+import {
+  ask,
+  begun,
+  channel,
+  headersOf,
+  type Kind,
+  kinds,
+  model,
+  replies,
+  sceneModels,
+  whole,
+} from './scene-models.ts';
+
+const isStream = (kind: Kind): boolean => kind.endsWith('Stream');
+const streams = ['chatStream', 'nativeStream'] as const;
+
+/** A call under way, and the upstream's side of it. */
+interface Underway extends Scene {
+  readonly up: DrivenCall;
+  readonly calling: Calling;
+}
+
+async function underway(
+  kind: Kind,
+  setup: { readonly models?: readonly Model[]; readonly options?: Partial<GatewayOptions> } = {},
+): Promise<Underway> {
+  const set = scene(setup);
+  const calling = set.start(ask[kind]);
+  return { ...set, calling, up: await set.upstream.next() };
+}
+
+/** The same once the upstream has said so much. */
+async function answering(
+  kind: Kind,
+  text: string,
+  setup: Parameters<typeof underway>[1] = {},
+): Promise<Underway> {
+  const set = await underway(kind, setup);
+  set.up.respond(200, headersOf(kind));
+  set.up.write(text);
+  await turns();
+  return set;
+}
+
+/** Time goes on in one go, and what is due is done. */
+async function later({ clock }: Scene, ms: number): Promise<void> {
+  clock.advance(ms);
+  await turns();
+}
+
+describe('the wait for a head', () => {
+  it.each(kinds)('F07 ends the call: %s', async (kind) => {
+    const set = await underway(kind);
+    const waitMs = isStream(kind) ? 120_000 : 300_000;
+
+    await later(set, waitMs - 1_000);
+    const patience = set.up.abortReason;
+    await later(set, 1_000);
+
+    expect(patience).toBeUndefined();
+    expect((await set.calling.answer).status).toBe(504);
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'headers_timeout' });
+    expect(set.up.abortReason).toBe('headers_timeout');
+  });
+
+  it('is over once the head is here', async () => {
+    const set = await underway('chat', { options: { timeouts: { firstByteMs: 5_000 } } });
+    await later(set, 4_000);
+    set.up.respond(200, headersOf('chat'));
+    await later(set, 100_000);
+
+    set.up.write(replies.chat);
+    set.up.end();
+
+    expect((await set.calling.answer).status).toBe(200);
+  });
+
+  it('of a call that got no socket does not end it: another channel is asked', async () => {
+    const brief = channel({ timeouts: { firstByteMs: 5_000 } });
+    const other = channel({ id: 'openai-b', priority: 1 });
+    const set = scene({
+      models: [model({ channels: [brief, other] })],
+      plays: [(up) => up.dial(), whole('chat')],
+    });
+    const calling = set.start(ask.chat);
+    await set.upstream.next();
+
+    await later(set, 5_000);
+
+    expect((await calling.answer).status).toBe(200);
+    expect((await set.nextRecord()).attempts).toMatchObject([
+      { channelId: 'openai-a', reason: 'headers_timeout' },
+      { channelId: 'openai-b', reason: undefined },
+    ]);
+    expect(set.eventTypes()).toEqual(['upstream_failed', 'call_ended']);
+  });
+});
+
+describe('the wait for the next piece', () => {
+  it.each(streams)('F49 ends a stream with an error: %s', async (kind) => {
+    const set = await answering(kind, begun[kind]);
+    await later(set, 119_000);
+    set.up.write(begun[kind]);
+    await later(set, 119_000);
+    const patience = set.up.abortReason;
+
+    await later(set, 1_000);
+
+    expect(patience).toBeUndefined();
+    const { text, isCut } = await set.calling.answer;
+    expect(text).toContain('did not answer in time');
+    expect(isCut).toBe(false);
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'idle_timeout' });
+  });
+
+  it.each([
+    'chat',
+    'native',
+    'image',
+  ] as const)('F34 ends a document, of which nobody has seen a byte: %s', async (kind) => {
+    const set = await answering(kind, replies[kind].slice(0, -5));
+
+    await later(set, 120_000);
+
+    expect((await set.calling.answer).status).toBe(504);
+    expect(await set.nextRecord()).toMatchObject({ reason: 'idle_timeout' });
+  });
+
+  it('ends a refusal whose body never comes; its status is known', async () => {
+    const set = await underway('chat');
+    set.up.respond(400, headersOf('chat'));
+    await turns();
+
+    await later(set, 120_000);
+
+    expect((await set.calling.answer).status).toBe(400);
+    expect(await set.state()).toEqual(untouched);
+  });
+});
+
+/** What keeps a stream alive and says nothing, in each dialect. */
+const pings = {
+  comment: ': ping\n\n',
+  longComment: ': still working on it, please be patient with this upstream data\n\n',
+  anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
+};
+
+describe('F49 the wait for an event', () => {
+  it.each([
+    ['chatStream', pings.comment],
+    ['chatStream', pings.longComment],
+    ['nativeStream', pings.comment],
+  ] as const)('ends a relayed stream that only pings: %s', async (kind, ping) => {
+    const set = await answering(kind, ping);
+
+    for (let minute = 0; minute < 4; minute += 1) await pinged(set, ping);
+    const patience = set.up.abortReason;
+    await pinged(set, ping);
+
+    expect(patience).toBeUndefined();
+    const { status, text } = await set.calling.answer;
+    expect(text).toContain('did not answer in time');
+    // A chat's comments go on, and its status with them.
+    expect(status).toBe(kind === 'chatStream' ? 200 : 504);
+    expect(await set.nextRecord()).toMatchObject({ reason: 'silent_stream' });
+  });
+
+  it('ends a translated stream that only pings, while its caller still waits', async () => {
+    const { anthropic } = pings;
+    const translating = channel({ dialect: 'anthropic' });
+    const setup = { models: [model({ channels: [translating] })] };
+    const set = await answering('chatStream', anthropic, setup);
+
+    for (let minute = 0; minute < 5; minute += 1) await pinged(set, anthropic);
+
+    expect((await set.calling.answer).status).toBe(504);
+    expect(await set.nextRecord()).toMatchObject({ reason: 'silent_stream' });
+  });
+
+  it.each(streams)('begins anew with every event: %s', async (kind) => {
+    const set = await answering(kind, begun[kind]);
+    for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
+    set.up.write(begun[kind]);
+    await turns();
+
+    for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
+    const patience = set.up.abortReason;
+    for (let minute = 0; minute < 2; minute += 1) await pinged(set, pings.comment);
+
+    expect(patience).toBeUndefined();
+    expect((await set.calling.answer).text).toContain('did not answer in time');
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'silent_stream' });
+  });
+
+  it('is no matter of documents: space may come for as long as all may take', async () => {
+    const set = await answering('chat', ' ');
+    for (let minute = 0; minute < 10; minute += 1) await pinged(set, ' ');
+
+    set.up.write(replies.chat);
+    set.up.end();
+
+    expect((await set.calling.answer).status).toBe(200);
+  });
+
+  async function pinged(set: Underway, ping: string): Promise<void> {
+    await later(set, 60_000);
+    set.up.write(ping);
+  }
+});
+
+it('waits are the gateway’s, the model’s, the channel’s, in this order', async () => {
+  const silent = async (timeouts: Model['timeouts'], ofChannel: Model['timeouts']) => {
+    const set = await answering('chatStream', begun.chatStream, {
+      options: { timeouts: { connectMs: 1_000, idleMs: 2_000, totalMs: 60_000 } },
+      models: [
+        model({
+          ...(timeouts === undefined ? {} : { timeouts }),
+          channels: [channel(ofChannel === undefined ? {} : { timeouts: ofChannel })],
+        }),
+      ],
+    });
+    const startedMs = set.clock.monotonicMs();
+    while (set.up.abortReason === undefined) await pass(set.clock, 1_000);
+    return set.clock.monotonicMs() - startedMs;
+  };
+
+  expect(await silent(undefined, undefined)).toBe(2_000);
+  expect(await silent({ idleMs: 3_000 }, undefined)).toBe(3_000);
+  expect(await silent({ idleMs: 3_000 }, { idleMs: 4_000 })).toBe(4_000);
+  expect(await silent({ idleMs: 3_000 }, { connectMs: 1 })).toBe(3_000);
+});
+
+it('a call that has ended is not waited for any more', async () => {
+  const set = scene({ models: sceneModels(), plays: [whole('chat')] });
+  await set.call(ask.chat);
+
+  await later(set, 900_000);
+
+  expect(set.records).toHaveLength(1);
+  expect(set.upstream.calls[0]?.abortReason).toBeUndefined();
+});

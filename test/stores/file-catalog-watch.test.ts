@@ -1,0 +1,312 @@
+/** Issue 4: the file of a catalog changes while the gateway runs, in every way that files do. */
+import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import type { GatewayEvent } from '../../src/events.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { inTime, turns } from '../stages/failing.ts';
+import { scene } from '../stages/scene.ts';
+import { ask } from '../stages/scene-models.ts';
+import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
+
+const oneModel: GatewayEvent = { type: 'catalog_loaded', file: 'models.json', models: 1 };
+
+describe('a file that changes is served', () => {
+  it('when it is written over where it lies', async () => {
+    const { write, open, news } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    await write(modelsJson('new', 'newer'));
+
+    expect(await news()).toEqual({ type: 'catalog_loaded', file: 'models.json', models: 2 });
+    expect(catalog.find('old')).toBeUndefined();
+    expect(catalog.list('staff', 'chat').map(({ id }) => id)).toEqual(['new', 'newer']);
+  });
+
+  it('when another is renamed over it', async () => {
+    const { write, replace, open, news } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    await replace(modelsJson('new'));
+
+    expect(await news()).toEqual(oneModel);
+    expect(catalog.find('new')?.id).toBe('new');
+  });
+
+  it('when a link to its folder is swapped, as Kubernetes does', async () => {
+    const { folder, open, news } = await fileScene();
+    for (const name of ['first', 'second']) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, 'models.json'), JSON.stringify(modelsJson(name)));
+    }
+    await symlink('first', join(folder, 'data'));
+    await symlink(join('data', 'models.json'), join(folder, 'models.json'));
+    const catalog = await open();
+
+    await symlink('second', join(folder, 'data.new'));
+    await rename(join(folder, 'data.new'), join(folder, 'data'));
+
+    expect(await news()).toEqual(oneModel);
+    expect(catalog.find('second')?.id).toBe('second');
+    expect(catalog.find('first')).toBeUndefined();
+  });
+
+  it('when its time is set back', async () => {
+    const { file, write, replace, open, news } = await fileScene();
+    await write(modelsJson('one'));
+    const catalog = await open();
+
+    await replace(modelsJson('two'));
+    await utimes(file, 0, 0);
+
+    expect(await news()).toEqual(oneModel);
+    expect(catalog.find('two')?.id).toBe('two');
+  });
+
+  it('with the secrets of the moment', async () => {
+    vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-1');
+    const { file, write, open, news } = await fileScene();
+    const channels = [{ ...channelJson, credential: { env: 'ROTATED_KEY_OF_TEST' } }];
+    await write({ models: [{ ...modelJson, channels }] });
+    const catalog = await open();
+
+    vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-2');
+    await utimes(file, 0, 0);
+
+    expect(await news()).toEqual(oneModel);
+    expect(catalog.find('gpt-5')?.channels[0]?.credential).toBe('sk-2');
+  });
+});
+
+describe('a file that turns bad changes nothing, and is told once', () => {
+  const invalid = 'jsonFileCatalog: models.json: the text is not valid JSON at line 1, column';
+
+  it('where it is half written, until it is whole', async () => {
+    const { write, open, news, events } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+    const whole = JSON.stringify(modelsJson('new'));
+
+    await write(whole.slice(0, 40));
+    const refused = await news();
+    const served = catalog.find('old')?.id;
+    await write(whole);
+    const loaded = await news();
+
+    const reason = `${invalid} 41. Mend it there.`;
+    expect(refused).toEqual({ type: 'catalog_refused', file: 'models.json', reason });
+    expect(served).toBe('old');
+    expect(loaded).toEqual(oneModel);
+    expect(catalog.find('new')?.id).toBe('new');
+    expect(events).toHaveLength(2);
+  });
+
+  it('where it breaks a rule, once a version', async () => {
+    const { write, replace, open, news, events } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    await replace(modelsJson('twice', 'twice'));
+    await news();
+    await replace(modelsJson('twice', 'twice'));
+    await news();
+    await replace(modelsJson('new'));
+    await news();
+
+    const taken = expect.stringContaining('models.json: Model "twice": the id or alias "twice"');
+    expect(events).toEqual([
+      { type: 'catalog_refused', file: 'models.json', reason: taken },
+      { type: 'catalog_refused', file: 'models.json', reason: taken },
+      oneModel,
+    ]);
+    expect(catalog.find('new')?.id).toBe('new');
+  });
+
+  it('where it is taken away, until it is put back as it was', async () => {
+    const { file, write, open, news, events } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    await rename(file, `${file}.away`);
+    const refused = await news();
+    await rename(`${file}.away`, file);
+    const loaded = await news();
+
+    expect(refused).toMatchObject({
+      type: 'catalog_refused',
+      reason: expect.stringContaining("models.json can't be read (ENOENT)."),
+    });
+    expect(loaded).toEqual(oneModel);
+    expect(events).toHaveLength(2);
+    expect(catalog.find('old')?.id).toBe('old');
+  });
+
+  it('where a folder takes its place', async () => {
+    const { file, write, open, news } = await fileScene();
+    await write(modelsJson('old'));
+    await open();
+
+    await rm(file);
+    await mkdir(file);
+
+    expect(await news()).toMatchObject({ reason: expect.stringContaining('is not a file.') });
+  });
+
+  it('where a link leads in a circle, until it leads to a file', async () => {
+    const { folder, file, write, replace, open, news } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    await symlink('models.json', join(folder, 'circle'));
+    await rename(join(folder, 'circle'), file);
+    const refused = await news();
+    await replace(modelsJson('new'));
+    const loaded = await news();
+
+    expect(refused).toMatchObject({ reason: expect.stringContaining("can't be read (ELOOP).") });
+    expect(loaded).toEqual(oneModel);
+    expect(catalog.find('new')?.id).toBe('new');
+  });
+
+  it('where its secret is missing, until that comes: the file need not change for it', async () => {
+    const { write, open, news, events } = await fileScene();
+    await write(modelsJson('old'));
+    let isSealed = true;
+    const catalog = await open({
+      credentials: async () => {
+        if (isSealed) throw new Error('sk-of-the-vault');
+        return 'sk-1';
+      },
+    });
+    const channels = [{ ...channelJson, credential: { name: 'a' } }];
+
+    await write({ models: [{ ...modelJson, id: 'new', channels }] });
+    const refused = await news();
+    isSealed = false;
+    const loaded = await news();
+
+    expect(refused).toMatchObject({
+      reason: expect.stringContaining('options.credentials failed'),
+    });
+    expect(JSON.stringify(refused)).not.toContain('sk-of-the-vault');
+    expect(loaded).toEqual(oneModel);
+    expect(events).toHaveLength(2);
+    expect(catalog.find('new')?.channels[0]?.credential).toBe('sk-1');
+  });
+
+  it('where its secret never comes', async () => {
+    const { write, open, news, clock } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open({ credentials: () => new Promise(() => {}) });
+    const channels = [{ ...channelJson, credential: { name: 'a' } }];
+
+    await write({ models: [{ ...modelJson, channels }] });
+
+    expect(await inTime(clock, news())).toMatchObject({ type: 'catalog_refused' });
+    expect(catalog.find('old')?.id).toBe('old');
+  });
+});
+
+describe('a catalog in use', () => {
+  it('lets a call end on the model it began with', async () => {
+    const { write, replace, open, news } = await fileScene();
+    const served = (price: string, upstreamModel: string): object => ({
+      models: [
+        {
+          ...modelJson,
+          id: 'chat',
+          price: { per: 'token', inputPerMillionNanos: price, outputPerMillionNanos: price },
+          channels: [{ ...channelJson, upstreamModel }],
+        },
+      ],
+    });
+    await write(served('1000000', 'first'));
+    const catalog = await open();
+    const { start, upstream, nextRecord } = scene({ options: { catalog } });
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+
+    await replace(served('2000000', 'second'));
+    await news();
+    up.answer(200, {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
+    });
+    await calling.answer;
+
+    expect(await nextRecord()).toMatchObject({ chargeNanos: 20n });
+    const next = start(ask.chat);
+    const { request } = await upstream.next();
+    expect(Buffer.concat(request.body).toString()).toContain('"second"');
+    next.leave();
+  });
+
+  it('looks no more once it is closed, and goes on serving', async () => {
+    const { write, replace, open, clock, events } = await fileScene();
+    await write(modelsJson('old'));
+    const catalog = await open();
+
+    catalog.close();
+    await replace(modelsJson('new'));
+    clock.advance(60_000);
+    await turns();
+
+    expect(events).toEqual([]);
+    expect(catalog.find('old')?.id).toBe('old');
+  });
+
+  it('looks at the file once at a time', async () => {
+    const { write, replace, open, news, clock } = await fileScene();
+    await write(modelsJson('old'));
+    const asked = gate();
+    const answered = gate();
+    let count = 0;
+    await open({
+      credentials: async () => {
+        count += 1;
+        asked.open();
+        await answered.opened;
+        return 'sk-1';
+      },
+    });
+    const channels = [{ ...channelJson, credential: { name: 'a' } }];
+
+    await replace({ models: [{ ...modelJson, channels }] });
+    clock.advance(2_000);
+    await asked.opened;
+    clock.advance(4_000);
+    // Time enough for a second look to come as far, if there were one.
+    for (let turn = 0; turn < 50; turn += 1) await turns();
+    answered.open();
+
+    expect(await news()).toEqual(oneModel);
+    expect(count).toBe(1);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('listener');
+      },
+    ],
+    ['rejects later', () => Promise.reject(new Error('listener'))],
+  ])('survives a listener that %s', async (_how, fail) => {
+    const { write, replace, open, news, hear } = await fileScene();
+    await write(modelsJson('old'));
+    const failing = (event: GatewayEvent): unknown => {
+      hear(event);
+      return fail();
+    };
+    const catalog = await open({ onEvent: failing });
+
+    await replace(modelsJson('new'));
+    await news();
+    await replace(modelsJson('newer'));
+    await news();
+
+    expect(catalog.find('newer')?.id).toBe('newer');
+  });
+});

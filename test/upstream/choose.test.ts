@@ -1,0 +1,241 @@
+/** Which channel a call goes through: restrictions, health, priority, weight, load. */
+import { describe, expect, it } from 'vitest';
+import type { Channel } from '../../src/ports/catalog.ts';
+import {
+  type Availability,
+  type Candidate,
+  type ChoiceAsked,
+  chooseChannel,
+} from '../../src/upstream/choose.ts';
+
+const asked: ChoiceAsked = {
+  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 2_000_000n },
+  group: 'staff',
+  keyId: 'key-1',
+  promptCacheKey: undefined,
+  passed: new Set(),
+  hasTried: false,
+};
+
+function candidate(
+  id: string,
+  change: Partial<Channel> = {},
+  state: Partial<Omit<Candidate, 'channel'>> = {},
+): Candidate {
+  const channel: Channel = {
+    id,
+    dialect: 'openai',
+    baseUrl: 'https://a.example/v1',
+    credential: 'secret',
+    priority: 0,
+    weight: 1,
+    ...change,
+  };
+  return { channel, isAble: true, availability: { kind: 'open' }, inFlight: 0, ...state };
+}
+
+const rests = (untilMs: number | undefined, yields: boolean, reason = 'r'): Availability => ({
+  kind: 'out',
+  reason,
+  untilMs,
+  yields,
+});
+const ejected = (untilMs: number): Availability => ({
+  kind: 'out',
+  reason: 'reset',
+  untilMs,
+  yields: true,
+  isEjected: true,
+});
+
+/** The id that is chosen, or why none is. */
+function chosen(
+  candidates: readonly Candidate[],
+  change: Partial<ChoiceAsked> = {},
+  random: () => number = () => 0,
+): string {
+  const choice = chooseChannel(candidates, { ...asked, ...change }, random);
+  return choice.kind === 'channel' ? choice.channel.id : `none: ${choice.reason}`;
+}
+
+describe('a channel is chosen', () => {
+  it.each<[string, readonly Candidate[], string]>([
+    [
+      'by priority, lower first',
+      [candidate('b', { priority: 2 }), candidate('a', { priority: -1 })],
+      'a',
+    ],
+    ['if it has a weight', [candidate('a', { weight: 0 }), candidate('b')], 'b'],
+    [
+      'if its price bound admits the model',
+      [
+        candidate('a', { maxPriceNanos: 1_999_999n, priority: -1 }),
+        candidate('b', { maxPriceNanos: 2_000_000n }),
+      ],
+      'b',
+    ],
+    [
+      'if it serves the group',
+      [candidate('a', { groups: ['others'] }), candidate('b', { groups: ['x', 'staff'] })],
+      'b',
+    ],
+    [
+      'if its dialect has the operation',
+      [candidate('a', {}, { isAble: false }), candidate('b')],
+      'b',
+    ],
+    [
+      'before a better one that rests',
+      [candidate('a', { priority: -1 }, { availability: rests(5, true) }), candidate('b')],
+      'b',
+    ],
+  ])('%s', (_what, candidates, expected) => {
+    expect(chosen(candidates)).toBe(expected);
+  });
+
+  it('unless the call has been through it', () => {
+    const both = [candidate('a'), candidate('b')];
+
+    expect(chosen(both, { passed: new Set(['a']), hasTried: true })).toBe('b');
+    expect(chosen(both, { passed: new Set(['a', 'b']), hasTried: true })).toBe('none: protocol');
+  });
+
+  it('as often as its weight says', () => {
+    const candidates = [
+      candidate('a', { weight: 7 }),
+      candidate('b', { weight: 2 }),
+      candidate('c', { weight: 1 }),
+    ];
+    const random = mulberry(42);
+    const counts = new Map<string, number>();
+
+    for (let count = 0; count < 10_000; count += 1) {
+      const id = chosen(candidates, {}, random);
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+
+    const near = (id: string, share: number): boolean =>
+      Math.abs((counts.get(id) ?? 0) / 10_000 - share) < 0.02;
+    expect([near('a', 0.7), near('b', 0.2), near('c', 0.1)]).toEqual([true, true, true]);
+  });
+
+  it('of two that are drawn, the one with less to do for its weight', () => {
+    const two = (a: number, b: number): string =>
+      chosen([candidate('a', { weight: 2 }, { inFlight: a }), candidate('b', {}, { inFlight: b })]);
+
+    expect(two(3, 1)).toBe('b');
+    expect(two(2, 1)).toBe('a');
+  });
+});
+
+describe('a channel that keeps its callers', () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `caller-${index}`);
+  const kept = (ids: readonly string[], stickyBy: Channel['stickyBy'] = 'key') =>
+    ids.map((id) => (stickyBy === undefined ? candidate(id) : candidate(id, { stickyBy })));
+
+  it('gets a key every time, whatever its load', () => {
+    const busy = kept(['a', 'b', 'c']).map((one) => ({ ...one, inFlight: 50 }));
+    const first = chosen(kept(['a', 'b', 'c']));
+
+    expect(chosen(busy, {}, () => 0.99)).toBe(first);
+  });
+
+  it('shares keys by weight, and keeps those it has when another one goes', () => {
+    const where = (ids: readonly string[]): readonly string[] =>
+      names.map((keyId) => chosen(kept(ids), { keyId }));
+    const before = where(['a', 'b', 'c']);
+    const after = where(['a', 'b']);
+
+    const share = before.filter((id) => id === 'a').length / names.length;
+    expect(Math.abs(share - 1 / 3)).toBeLessThan(0.05);
+    expect(before.filter((id, index) => id !== 'c' && id !== after[index])).toEqual([]);
+  });
+
+  it('goes by the prompt cache key where it asks for that', () => {
+    const channels = kept(['a', 'b', 'c'], 'prompt_cache_key');
+    const by = (promptCacheKey: string, keyId: string): string =>
+      chosen(channels, { promptCacheKey, keyId });
+
+    expect(new Set(names.map((name) => by(name, 'key-1')))).toEqual(new Set(['a', 'b', 'c']));
+    expect(names.every((name) => by(name, 'key-1') === by(name, 'key-2'))).toBe(true);
+  });
+
+  it('draws by weight for a caller that names no prompt cache key', () => {
+    const channels = kept(['a', 'b'], 'prompt_cache_key');
+
+    expect(chosen(channels, {}, sequence(0.9, 0.1))).toBe('b');
+    expect(chosen(channels, {}, sequence(0.1, 0.9))).toBe('a');
+  });
+});
+
+describe('where all rest', () => {
+  const all = (...availabilities: readonly Availability[]): readonly Candidate[] =>
+    availabilities.map((availability, index) =>
+      candidate('abcdef'[index] ?? '', {}, { availability }),
+    );
+
+  it('the one that is back first serves, if what it rests for yields', () => {
+    expect(chosen(all(rests(30, true), rests(20, true), rests(10, false)))).toBe('b');
+  });
+
+  it('nobody serves a call that has failed elsewhere already', () => {
+    expect(chosen(all(rests(30, true)), { hasTried: true })).toBe('none: resting');
+  });
+
+  it('and none yields, the soonest return is told', () => {
+    const none = chooseChannel(all(rests(30, false), rests(20, false)), asked, () => 0);
+
+    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20 });
+  });
+
+  it.each<[string, readonly Availability[], string]>([
+    ['busy', [rests(undefined, false, 'busy'), rests(5, false)], 'none: busy'],
+    ['switched off', [rests(undefined, false, 'switched_off')], 'none: switched_off'],
+    [
+      'resting, or switched off',
+      [rests(undefined, false, 'switched_off'), rests(5, false)],
+      'none: resting',
+    ],
+  ])('because they are %s, it says so', (_what, availabilities, expected) => {
+    expect(chosen(all(...availabilities))).toBe(expected);
+  });
+
+  it.each<[string, readonly Candidate[]]>([
+    ['none_configured', []],
+    ['none_configured', [candidate('a', { weight: 0 })]],
+    ['protocol', [candidate('a', {}, { isAble: false })]],
+    ['group_restriction', [candidate('a', { groups: [] })]],
+    ['price_restriction', [candidate('a', { maxPriceNanos: 1n })]],
+  ])('or none may serve at all, it says %s', (reason, candidates) => {
+    expect(chosen(candidates)).toBe(`none: ${reason}`);
+  });
+
+  it('of four or more half at most are kept out for their failures, the last to return', () => {
+    const three = all(ejected(30), ejected(20), ejected(40), rests(10, true), rests(10, true));
+
+    expect(chosen(three)).toBe('b');
+  });
+
+  it('of three all may be, and each serves in turn of its return', () => {
+    const candidates = all(ejected(30), ejected(20), ejected(40));
+
+    expect(chosen(candidates)).toBe('b');
+    expect(chosen(candidates, { passed: new Set(['b']), hasTried: true })).toBe('a');
+  });
+});
+
+function sequence(...numbers: readonly number[]): () => number {
+  let at = 0;
+  return () => numbers[at++] ?? 0;
+}
+
+/** A seeded random source (mulberry32). */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
