@@ -1,0 +1,138 @@
+/** What the callers of the fault matrix ask, and the small replies of a healthy upstream. */
+import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import { canaries } from './canaries.ts';
+import type { Kind } from './row.ts';
+
+/** One request of a caller. */
+export interface Asked {
+  readonly path: string;
+  readonly body: string;
+}
+
+/** The request of a kind, whose prompt and picture are canaries; longer where it is to be. */
+export function asked(kind: Kind, promptBytes = 0): Asked {
+  const prompt = canaries.prompt.padEnd(promptBytes, ' and so on');
+  const body = JSON.stringify(bodyOf(kind, prompt));
+  switch (kind) {
+    case 'image':
+      return { path: '/v1/images/generations', body };
+    case 'native':
+      return { path: '/v1beta/models/m:generateContent', body };
+    case 'native_stream':
+      return { path: '/v1beta/models/m:streamGenerateContent?alt=sse', body };
+    default:
+      return { path: '/v1/chat/completions', body };
+  }
+}
+
+function bodyOf(kind: Kind, prompt: string): object {
+  const { base64 } = canaries;
+  switch (kind) {
+    case 'image':
+      return { model: 'm', prompt: `${prompt} ${base64}` };
+    case 'native':
+    case 'native_stream':
+      return {
+        contents: [
+          {
+            role: 'user',
+            parts: [{ text: prompt }, { inlineData: { mimeType: 'image/png', data: base64 } }],
+          },
+        ],
+      };
+    default: {
+      const image_url = { url: `data:image/png;base64,${base64}` };
+      const content = [
+        { type: 'text', text: prompt },
+        { type: 'image_url', image_url },
+      ];
+      return {
+        model: 'm',
+        messages: [{ role: 'user', content }],
+        ...(kind === 'chat_stream' ? { stream: true } : {}),
+      };
+    }
+  }
+}
+
+/** Whether a kind is answered in events. */
+export function isStream(kind: Kind): boolean {
+  return kind === 'chat_stream' || kind === 'native_stream';
+}
+
+/** Whether a kind speaks Google's dialect. */
+export function isNative(kind: Kind): boolean {
+  return kind === 'native' || kind === 'native_stream';
+}
+
+/** The dialect that is relayed to a kind. */
+export function dialectOf(kind: Kind): DialectName {
+  return isNative(kind) ? 'gemini' : 'openai';
+}
+
+/** What a kind is answered with by content type. */
+export function typeOf(kind: Kind): string {
+  return isStream(kind) ? 'text/event-stream' : 'application/json';
+}
+
+/** 1 nano a prompt token, 2 a completion token; 500 an image. */
+export function priceOf(kind: Kind): Model['price'] {
+  return kind === 'image'
+    ? { per: 'image', rows: [{ size: '1024x1024', nanos: usageNanos.image }] }
+    : { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 2_000_000n };
+}
+
+/** What a whole reply costs by its own figures: 10 and 5 tokens, or one image. */
+export const usageNanos: Readonly<Record<Kind, bigint>> = {
+  chat: 20n,
+  chat_stream: 20n,
+  image: 500n,
+  native: 20n,
+  native_stream: 20n,
+};
+
+const begin = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
+const finish = { choices: [{ index: 0, delta: { content: '!' }, finish_reason: 'stop' }] };
+const figures = {
+  choices: [],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+};
+
+/** What a reply is made of, one event each where it is a stream. */
+export const events: Readonly<Record<'chat_stream' | 'native_stream', readonly string[]>> = {
+  chat_stream: [framed(begin), framed(finish), framed(figures), 'data: [DONE]\n\n'],
+  native_stream: [framed(candidate('Once')), framed(candidate('!', 'STOP'))],
+};
+
+/** Whole replies as an upstream sends them. */
+export const replies: Readonly<Record<Kind, string>> = {
+  chat: JSON.stringify({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
+    usage: figures.usage,
+  }),
+  chat_stream: events.chat_stream.join(''),
+  image: JSON.stringify({ created: 1, data: [{ b64_json: canaries.base64 }] }),
+  native: JSON.stringify(candidate('Hi!', 'STOP')),
+  native_stream: events.native_stream.join(''),
+};
+
+/** The same as the caller gets them: without the figures that it did not ask for. */
+export function relayedReply(kind: Kind): string {
+  return kind === 'chat_stream' ? replies[kind].replace(framed(figures), '') : replies[kind];
+}
+
+/** A server-sent event. */
+export function framed(document: object): string {
+  return `data: ${JSON.stringify(document)}\n\n`;
+}
+
+function candidate(text: string, finishReason?: string): object {
+  return {
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason, index: 0 }],
+    ...(finishReason === undefined
+      ? {}
+      : {
+          usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+        }),
+  };
+}

@@ -1,0 +1,128 @@
+/** Rows F55 and F59 in numbers: callers that leave at random offsets, and hundreds at once. */
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { hang } from '../../src/testing/fake-upstream/scripts.ts';
+import { type Stage, stage as setStage } from '../support/stage.ts';
+import { usageNanos } from './asks.ts';
+import { answering, bigPicture, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
+import { mountNamed } from './callers-scene.ts';
+import { countedRows } from './ports-summary.ts';
+import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
+import { allMounts, type Kind, streamKinds } from './row.ts';
+
+countedRows('F55, F59 in numbers');
+
+const leaving = allMounts.flatMap((mount) => streamKinds.map((kind) => ({ mount, kind })));
+const callersEach = 100;
+
+describe('F55 callers that leave a stream after so many bytes, whatever stands there', () => {
+  it.each(leaving)('$kind · $mount', async ({ mount, kind }) => {
+    const { stage, origin, state } = await serving(kind, mount);
+    const offsets = fc.sample(fc.integer({ min: 1, max: 4_000 }), {
+      seed: 55,
+      numRuns: callersEach,
+    });
+    stage.upstream.enqueue(...offsets.map(() => neverEnding(kind, 100)));
+
+    await Promise.all(
+      offsets.map(async (offset) => {
+        const caller = await calling(origin, kind, stage);
+        await caller.until((received) => received.length >= offset);
+        caller.reset();
+      }),
+    );
+    const records = await Promise.all(offsets.map(() => stage.nextRecord()));
+    await stage.drained();
+
+    const endings = await Promise.all(stage.upstream.calls.map(({ closed }) => closed));
+    expect(endings).toEqual(offsets.map(() => 'aborted'));
+    for (const record of records) {
+      expect(record).toMatchObject({ status: 499, outcome: 'caller_left' });
+      expect(record.chargeNanos).toBeGreaterThan(0n);
+    }
+    const used = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
+    expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
+    expect(stage.usage.records).toHaveLength(offsets.length);
+  });
+});
+
+describe('F55 callers that leave a picture after so many bytes: it runs on, and is charged', () => {
+  it.each(allMounts)('image · %s', async (mount) => {
+    const { stage, origin, state } = await serving('image', mount);
+    const offsets = fc.sample(fc.integer({ min: 1, max: 100_000 }), { seed: 56, numRuns: 20 });
+    stage.upstream.enqueue(...offsets.map(() => bigPicture(300_000)));
+
+    await Promise.all(
+      offsets.map(async (offset) => {
+        const caller = await calling(origin, 'image', stage);
+        await caller.until((received) => received.length >= offset);
+        caller.reset();
+      }),
+    );
+    const records = await Promise.all(offsets.map(() => stage.nextRecord()));
+    await stage.drained();
+
+    expect(records).toEqual(
+      offsets.map(() =>
+        expect.objectContaining({ outcome: 'complete', chargeNanos: usageNanos.image }),
+      ),
+    );
+    const used = usageNanos.image * BigInt(offsets.length);
+    expect(await state()).toMatchObject({ held: 0n, used, inFlight: 0 });
+  });
+});
+
+it('F59 500 callers vanish at once: all are settled, connections at most doubled', async () => {
+  const callers = 500;
+  const { stage, origin, state } = await serving('chat_stream', 'node:http');
+  stage.upstream.enqueue(...Array.from({ length: callers }, hang));
+  const sockets = await Promise.all(
+    Array.from({ length: callers }, () => calling(origin, 'chat_stream', stage)),
+  );
+  await Promise.all(sockets.map(() => stage.upstream.nextCall()));
+
+  for (const socket of sockets) socket.reset();
+  const records = await Promise.all(sockets.map(() => stage.nextRecord()));
+  stage.upstream.enqueue(answering('chat_stream'));
+  const last = await calling(origin, 'chat_stream', stage);
+  await last.until((received) => answersIn(received).length === 1);
+  const { connectionId } = await stage.upstream.nextCall();
+  await stage.nextRecord();
+  await stage.drained();
+
+  expect(new Set(records.map(({ status, chargeNanos }) => `${status} ${chargeNanos}`))).toEqual(
+    new Set(['499 0']),
+  );
+  expect(await state()).toMatchObject({ held: 0n, used: usageNanos.chat_stream, inFlight: 0 });
+  expect(connectionId).toBeLessThanOrEqual(2 * callers + 1);
+}, 30_000);
+
+interface Serving {
+  readonly stage: Stage;
+  readonly origin: string;
+  state(): Promise<unknown>;
+}
+
+async function serving(kind: Kind, mount: string): Promise<Serving> {
+  const quota = memoryQuotaStore();
+  const stage = await setStage({ quota }, modelsFor(kind));
+  const host = await mountNamed(mount).start(stage.gateway);
+  onTestFinished(async () => {
+    await host.close();
+    await stage.close();
+  });
+  return {
+    stage,
+    origin: host.origin,
+    state: async () => quota.read('chat-key', '', defaultPartition),
+  };
+}
+
+async function calling(origin: string, kind: Kind, stage: Stage): Promise<RawCaller> {
+  const caller = await rawCaller(origin);
+  onTestFinished(caller.close);
+  caller.send(bytesOf(kind, stage.secrets.chat));
+  return caller;
+}

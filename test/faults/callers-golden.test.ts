@@ -1,0 +1,96 @@
+/** Row F85 of the fault matrix: one transcript of each kind of call, the same by every adapter. */
+import { expect, it } from 'vitest';
+import { stage as setStage } from '../support/stage.ts';
+import { isNative, isStream, relayedReply } from './asks.ts';
+import { answering, bytesOf, modelsFor } from './callers-calls.ts';
+import { mountNamed } from './callers-scene.ts';
+import { countedRows } from './ports-summary.ts';
+import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
+import { allMounts, type Kind, kinds } from './row.ts';
+
+countedRows('F85');
+
+/** What the host and Node say of themselves, on top. */
+const hostsOwn = ['date', 'connection', 'keep-alive', 'x-powered-by'];
+
+const always = {
+  vary: 'authorization, x-vendor-api-key, x-goog-api-key',
+  'x-content-type-options': 'nosniff',
+  'x-request-id': 'test-id-00000001',
+};
+
+/** The transcripts: status, every header of ours, every byte of the body. */
+function goldenOf(kind: Kind): RawAnswer {
+  const body = relayedReply(kind);
+  const framing = isStream(kind)
+    ? {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'transfer-encoding': 'chunked',
+      }
+    : {
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        'content-length': String(body.length),
+      };
+  return { status: 200, headers: { ...always, ...framing }, body };
+}
+
+function goldenRefusal(kind: Kind): RawAnswer {
+  const header = isNative(kind) ? 'x-vendor-api-key: <key>' : 'Authorization: Bearer <key>';
+  const message =
+    'The API key is missing, malformed or disabled. ' +
+    `Send the complete key in the header \`${header}\`.`;
+  const body = isNative(kind)
+    ? { error: { code: 401, message, status: 'UNAUTHENTICATED' } }
+    : {
+        error: { message, type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
+      };
+  const text = JSON.stringify(body);
+  const headers = {
+    ...always,
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'content-length': String(text.length),
+    'x-should-retry': 'false',
+  };
+  return { status: 401, headers, body: text };
+}
+
+const cells = allMounts.flatMap((mount) => kinds.map((kind) => ({ mount, kind })));
+
+it.each(cells)('F85 a reply · $kind · $mount', async ({ mount, kind }) => {
+  expect(await transcript(kind, mount, 'with its key')).toEqual(goldenOf(kind));
+});
+
+it.each(cells)('F85 a refusal · $kind · $mount', async ({ mount, kind }) => {
+  const { body, ...head } = await transcript(kind, mount, 'with no key of ours');
+  const { body: goldenBody, ...goldenHead } = goldenRefusal(kind);
+
+  expect(JSON.parse(body)).toMatchObject(JSON.parse(goldenBody));
+  expect(head).toMatchObject({
+    ...goldenHead,
+    headers: { ...goldenHead.headers, 'content-length': String(body.length) },
+  });
+});
+
+async function transcript(
+  kind: Kind,
+  mount: string,
+  how: 'with its key' | 'with no key of ours',
+): Promise<RawAnswer> {
+  const stage = await setStage({}, modelsFor(kind));
+  stage.upstream.enqueue(answering(kind));
+  const host = await mountNamed(mount).start(stage.gateway);
+  const caller = await rawCaller(host.origin);
+  caller.send(bytesOf(kind, how === 'with its key' ? stage.secrets.chat : 'nobody'));
+  await caller.until((received) => answersIn(received).length === 1);
+  const [answer] = answersIn(caller.received());
+  caller.close();
+  await host.close();
+  await stage.close();
+  if (answer === undefined) throw new Error('no answer');
+  const ours = Object.entries(answer.headers).filter(([name]) => !hostsOwn.includes(name));
+  return { ...answer, headers: Object.fromEntries(ours) };
+}

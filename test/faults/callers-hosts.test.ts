@@ -1,0 +1,227 @@
+/** Row F84 of the fault matrix: middleware of the host that wraps, reads, throws or steps in. */
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import express5 from 'express';
+import Koa3 from 'koa';
+import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { koaAdapter } from 'tollgate/koa';
+import { nodeAdapter } from 'tollgate/node';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayHandler } from '../../src/http.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { express4, mounts } from '../adapters/mounts.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { closed, listening } from '../support/servers.ts';
+import { type Stage, stage as setStage } from '../support/stage.ts';
+import { relayedReply } from './asks.ts';
+import { answering, bytesOf, halting, modelsFor } from './callers-calls.ts';
+import { countedRows } from './ports-summary.ts';
+import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
+import { type Kind, kinds } from './row.ts';
+
+countedRows('F84');
+
+afterEach(async () => {
+  // That a parser ran before the gateway is told once an adapter.
+  const codes = (await takeWarnings()).map((warning) => Reflect.get(warning, 'code'));
+  expect(codes.filter((code) => code !== 'TOLLGATE_BODY_REWRITTEN')).toEqual([]);
+});
+
+type Meddle = (response: ServerResponse) => void;
+
+const hosts: Readonly<
+  Record<string, (gateway: GatewayHandler, meddle: Meddle) => RequestListener>
+> = {
+  'node:http': (gateway, meddle) => {
+    const answer = nodeAdapter(gateway);
+    return (req, res) => {
+      meddle(res);
+      answer(req, res);
+    };
+  },
+  'Express 4': (gateway, meddle) => expressHost(express4, gateway, meddle),
+  'Express 5': (gateway, meddle) => expressHost(express5, gateway, meddle),
+  'Koa 3': (gateway, meddle) =>
+    new Koa3()
+      .use((ctx, next) => {
+        meddle(ctx.res);
+        return next();
+      })
+      .use(koaAdapter(gateway))
+      .callback(),
+};
+
+/** What hosts do to a response, and what the reply is none the worse for. */
+const meddlings: Readonly<Record<string, Meddle>> = {
+  'patches end': (response) => {
+    const { end } = response;
+    response.end = (...args: unknown[]) => Reflect.apply(end, response, args);
+  },
+  'patches write and forgets what it returned': (response) => {
+    const { write } = response;
+    response.write = (...args: unknown[]) => {
+      Reflect.apply(write, response, args);
+      return JSON.parse('{}').undefined;
+    };
+  },
+  'patches writeHead': (response) => {
+    const { writeHead } = response;
+    response.writeHead = (...args: unknown[]) => {
+      response.setHeader('x-host', 'yes');
+      return Reflect.apply(writeHead, response, args);
+    };
+  },
+  'listens for the end of it with a listener more': (response) => {
+    response.once('close', () => {});
+    response.once('finish', () => {});
+  },
+};
+
+const cells = Object.keys(meddlings).flatMap((how) =>
+  Object.keys(hosts).flatMap((host) => kinds.map((kind) => ({ how, host, kind }))),
+);
+
+describe('a host that', () => {
+  it.each(cells)('F84 $how · $kind · $host', { timeout: 4_000 }, async ({ how, host, kind }) => {
+    const { stage, caller } = await calling(kind, (gateway) =>
+      hostNamed(host)(gateway, meddlings[how] ?? (() => {})),
+    );
+
+    await caller.until((received) => answersIn(received).length === 1);
+
+    const [answer] = answersIn(caller.received());
+    expect(answer).toMatchObject({ status: 200, body: relayedReply(kind) });
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'complete' });
+    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  });
+});
+
+const parsing = mounts.filter(({ name }) =>
+  /^(?:Express [45] after express.json|Koa 3 after koa-)/.test(name),
+);
+const parsed = parsing.flatMap((mount) => kinds.map((kind) => ({ mount, name: mount.name, kind })));
+
+it.each(parsed)('F84 a parser of the host read the body first · $kind · $name', async (cell) => {
+  const { mount, kind } = cell;
+  const stage = await staged(kind);
+  const host = await mount.start(stage.gateway);
+  onTestFinished(() => host.close());
+  const caller = await asking(host.origin, kind, stage);
+
+  await caller.until((received) => answersIn(received).length === 1);
+
+  expect(answersIn(caller.received())[0]).toMatchObject({ status: 200, body: relayedReply(kind) });
+});
+
+describe.each([
+  ['Express 4', express4],
+  ['Express 5', express5],
+])('%s', (_version, express) => {
+  it('F84 a middleware behind the gateway that throws is the host’s own affair', async () => {
+    const { caller, stage } = await calling('chat', (gateway) => {
+      const app = express().use(expressAdapter(gateway));
+      app.use(() => {
+        throw new Error('host');
+      });
+      app.use(((_error, _req, res, _next) => {
+        res.status(500).send('host');
+      }) satisfies express5.ErrorRequestHandler);
+      return app;
+    });
+    await caller.until((received) => answersIn(received).length === 1);
+    caller.send('GET /other HTTP/1.1\r\nhost: a\r\n\r\n');
+    await caller.until((received) => answersIn(received).length === 2);
+
+    expect(answersIn(caller.received()).map(({ status }) => status)).toEqual([200, 500]);
+    expect(await stage.nextRecord()).toMatchObject({ outcome: 'complete' });
+  });
+
+  it('F85 an error of the host after the headers ends the call, charged so far', async () => {
+    const fails = gate();
+    const { caller, stage } = await calling(
+      'chat_stream',
+      (gateway) =>
+        express()
+          .set('env', 'test')
+          .use((_req, _res, next) => {
+            void fails.opened.then(() => next(new Error('host')));
+            next();
+          })
+          .use(expressAdapter(gateway))
+          .use(expressErrorHandler(gateway)),
+      { halts: true },
+    );
+    await caller.until((received) => received.includes('Once'));
+
+    fails.open();
+    await caller.closed;
+
+    const record = await stage.nextRecord();
+    expect(record).toMatchObject({ status: 499, outcome: 'caller_left' });
+    expect(record.chargeNanos).toBeGreaterThan(0n);
+    expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  });
+});
+
+it.each(kinds)('F85 a Koa host that answers for itself, ctx.respond = false: %s', async (kind) => {
+  const { caller, stage } = await calling(kind, (gateway) =>
+    new Koa3()
+      .use(async (ctx, next) => {
+        ctx.respond = false;
+        await next();
+        ctx.res.writeHead(202, { 'content-length': '4' }).end('host');
+      })
+      .use(koaAdapter(gateway))
+      .callback(),
+  );
+
+  await caller.until((received) => answersIn(received).length === 1);
+  caller.close();
+
+  expect(answersIn(caller.received())).toMatchObject([{ status: 202, body: 'host' }]);
+  expect((await stage.nextRecord()).status).toBeGreaterThan(0);
+  expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+});
+
+function hostNamed(name: string): (gateway: GatewayHandler, meddle: Meddle) => RequestListener {
+  const found = hosts[name];
+  if (found === undefined) throw new Error(`there is no host ${name}`);
+  return found;
+}
+
+function expressHost(
+  express: typeof express5,
+  gateway: GatewayHandler,
+  meddle: Meddle,
+): RequestListener {
+  return express()
+    .use((_req, res, next) => {
+      meddle(res);
+      next();
+    })
+    .use(expressAdapter(gateway));
+}
+
+async function staged(kind: Kind, { halts = false } = {}): Promise<Stage> {
+  const stage = await setStage({}, modelsFor(kind));
+  onTestFinished(() => stage.close());
+  stage.upstream.enqueue(halts ? halting(kind, gate()) : answering(kind));
+  return stage;
+}
+
+async function calling(
+  kind: Kind,
+  listener: (gateway: GatewayHandler) => RequestListener,
+  options: { readonly halts?: boolean } = {},
+): Promise<{ readonly stage: Stage; readonly caller: RawCaller }> {
+  const stage = await staged(kind, options);
+  const server = createServer(listener(stage.gateway));
+  onTestFinished(() => closed(server));
+  return { stage, caller: await asking(await listening(server), kind, stage) };
+}
+
+async function asking(origin: string, kind: Kind, stage: Stage): Promise<RawCaller> {
+  const caller = await rawCaller(origin);
+  onTestFinished(caller.close);
+  caller.send(bytesOf(kind, stage.secrets.chat));
+  return caller;
+}

@@ -1,0 +1,252 @@
+/** Rows F51–F61: what callers do to a gateway while they send, wait and read. */
+import type { CallerExpected, CallerRow } from './callers-row.ts';
+import { allMounts, type Kind, kinds, streamKinds } from './row.ts';
+
+const cheapKinds: readonly Kind[] = kinds.filter((kind) => kind !== 'image');
+const wholeReply: CallerExpected = {
+  statuses: [200],
+  records: [{ status: 200, outcome: 'complete', charge: 'usage' }],
+  reserves: 1,
+  upstream: ['ended'],
+};
+const nothingBegun: CallerExpected = { statuses: [], records: [], reserves: 0, upstream: [] };
+const notRun: CallerExpected = {
+  ...nothingBegun,
+  records: [{ status: 499, outcome: 'not_run', charge: 'nothing' }],
+  reserves: 1,
+};
+const abortedEarly: CallerExpected = {
+  statuses: [],
+  records: [{ status: 499, outcome: 'unknown', charge: 'nothing' }],
+  reserves: 1,
+  upstream: ['aborted'],
+};
+const abortedMidStream: CallerExpected = {
+  ...abortedEarly,
+  records: [{ status: 499, outcome: 'caller_left', charge: 'observed' }],
+};
+/** An image is bought once it is sent: it runs on for the record, and costs what it costs. */
+const ranOn: CallerExpected = { ...wholeReply, statuses: [] };
+
+const compressing: readonly string[] = [
+  'Express 4 behind compression, helmet and cors',
+  'Express 5 behind compression, helmet and cors',
+  'Koa 3 behind koa-compress',
+];
+
+/** In the order of FAULTS §3.3 and §3.4. */
+export const callerRows: readonly CallerRow[] = [
+  {
+    id: 'F51',
+    fault: 'An upstream slower than its caller: each event arrives before the next one exists.',
+    kinds: streamKinds,
+    mounts: [...allMounts, ...compressing],
+    upstream: 'halts mid-stream',
+    headers: { 'accept-encoding': 'gzip, br' },
+    steps: [
+      'sends it all',
+      'sees the first event alone',
+      'the upstream goes on',
+      'sees an answer',
+      'closes',
+    ],
+    expected: wholeReply,
+  },
+  {
+    id: 'F52',
+    fault: 'A caller that leaves while it sends its body.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: [
+      'sends the head, expecting 100',
+      'sees 100 Continue',
+      'sends half of the body',
+      'closes',
+      'is missed',
+    ],
+    expected: nothingBegun,
+  },
+  {
+    id: 'F52',
+    fault: 'A caller that resets while it sends its body.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: [
+      'sends the head, expecting 100',
+      'sees 100 Continue',
+      'sends half of the body',
+      'resets',
+      'is missed',
+    ],
+    expected: nothingBegun,
+  },
+  {
+    id: 'F53',
+    fault: 'A caller that leaves while its key is looked up.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: ['sends it all', 'is being authenticated', 'closes', 'is missed', 'is authenticated'],
+    expected: nothingBegun,
+  },
+  {
+    id: 'F53',
+    fault: 'A caller that leaves while its quota is reserved.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: ['sends it all', 'is reserving', 'resets', 'is missed', 'has reserved'],
+    expected: notRun,
+  },
+  {
+    id: 'F54',
+    fault: 'A caller that leaves before the upstream has answered.',
+    kinds: cheapKinds,
+    mounts: allMounts,
+    upstream: 'waits',
+    steps: ['sends it all', 'is at the upstream', 'closes', 'is missed'],
+    expected: abortedEarly,
+  },
+  {
+    id: 'F54',
+    fault: 'A caller that leaves an image which has been sent: it runs on and is charged.',
+    kinds: ['image'],
+    mounts: allMounts,
+    upstream: 'waits',
+    steps: ['sends it all', 'is at the upstream', 'closes', 'is missed', 'the upstream goes on'],
+    expected: ranOn,
+  },
+  {
+    id: 'F55',
+    fault: 'A caller that resets mid-stream.',
+    kinds: streamKinds,
+    mounts: allMounts,
+    upstream: 'halts mid-stream',
+    steps: ['sends it all', 'sees the first event alone', 'resets', 'is missed'],
+    expected: abortedMidStream,
+  },
+  {
+    id: 'F56',
+    fault: 'A caller that closes after the last byte.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: ['sends it all', 'sees an answer', 'closes'],
+    expected: wholeReply,
+  },
+  {
+    id: 'F56',
+    fault: 'A caller that resets after the last byte.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: ['sends it all', 'sees an answer', 'resets'],
+    expected: wholeReply,
+  },
+  {
+    id: 'F57',
+    fault: 'A caller that sends FIN behind its request and reads on: Node takes it for gone.',
+    kinds: cheapKinds,
+    mounts: allMounts,
+    upstream: 'waits',
+    steps: ['sends it all', 'is at the upstream', 'sends FIN', 'is missed'],
+    expected: abortedEarly,
+  },
+  {
+    id: 'F57',
+    fault: 'A caller that sends FIN behind its request for an image: it runs on and is charged.',
+    kinds: ['image'],
+    mounts: allMounts,
+    upstream: 'waits',
+    steps: ['sends it all', 'is at the upstream', 'sends FIN', 'is missed', 'the upstream goes on'],
+    expected: ranOn,
+  },
+  {
+    id: 'F58',
+    fault: 'A caller that resets a connection which it kept alive, and comes again.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: [
+      'sends it all',
+      'sees an answer',
+      'resets',
+      'connects',
+      'sends it all',
+      'sees an answer',
+    ],
+    expected: {
+      statuses: [200, 200],
+      records: [...wholeReply.records, ...wholeReply.records],
+      reserves: 2,
+      upstream: ['ended', 'ended'],
+    },
+  },
+  {
+    id: 'F58',
+    fault: 'A caller that sends a second request before the first is answered: in their order.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'waits',
+    steps: [
+      'sends two at once',
+      'is at the upstream',
+      'the second is answered first',
+      'the upstream goes on',
+      'sees both answers',
+      'closes',
+    ],
+    expected: { ...wholeReply, statuses: [200, 404] },
+  },
+  {
+    id: 'F60',
+    fault: 'A caller that never reads is taken for gone after a while.',
+    kinds: streamKinds,
+    mounts: allMounts,
+    upstream: 'floods',
+    steps: [
+      'stops reading',
+      'sends it all',
+      'is at the upstream',
+      'time for a stalled caller passes',
+      'is missed',
+    ],
+    expected: abortedMidStream,
+  },
+  {
+    id: 'F61',
+    fault: 'A caller that waits for 100 Continue gets it from Node, and its answer.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    steps: [
+      'sends the head, expecting 100',
+      'sees 100 Continue',
+      'sends half of the body',
+      'sends the rest of the body',
+      'sees an answer',
+    ],
+    expected: wholeReply,
+  },
+  {
+    id: 'F61',
+    fault: 'A caller that expects what nobody knows gets 417 from Node.',
+    kinds,
+    mounts: allMounts,
+    upstream: 'answers',
+    headers: { expect: 'a miracle' },
+    steps: ['sends it all', 'sees an answer'],
+    expected: { ...nothingBegun, statuses: [417] },
+  },
+  {
+    id: 'F61',
+    fault: 'A caller that sends one byte at a time.',
+    kinds,
+    mounts: ['node:http'],
+    upstream: 'answers',
+    steps: ['sends it byte by byte', 'sees an answer'],
+    expected: wholeReply,
+  },
+];

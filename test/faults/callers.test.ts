@@ -1,0 +1,128 @@
+/** Rows F51–F62 of the fault matrix: each on its mounts, for each of its kinds of calls. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { takeWarnings } from '../support/process-warnings.ts';
+import { bearer, stage as setStage, upstreamSecret, vendorKey } from '../support/stage.ts';
+import { request } from '../support/wire.ts';
+import { isNative, usageNanos } from './asks.ts';
+import { methodRows } from './callers-methods.ts';
+import type { CallerRow } from './callers-row.ts';
+import { callerRows } from './callers-rows.ts';
+import { mountNamed, type Played, play } from './callers-scene.ts';
+import { canaries, found } from './canaries.ts';
+import { countedRows } from './ports-summary.ts';
+import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
+import { allMounts, type Charged, type Kind } from './row.ts';
+
+countedRows('F51–F62');
+
+afterEach(async () => {
+  expect(await takeWarnings()).toEqual([]);
+});
+
+const cells = callerRows.flatMap((row) =>
+  row.mounts.flatMap((mount) => row.kinds.map((kind) => ({ ...row, row, mount, kind }))),
+);
+
+describe('callers', () => {
+  it.each(cells)('$id $fault · $kind · $mount', async ({ row, mount, kind }) => {
+    const { statuses, records, reserves, upstream } = row.expected;
+
+    const played = await play(row, mount, kind);
+
+    expect(played.answers.map(({ status }) => status)).toEqual(statuses);
+    for (const answer of failed(played)) expectDialect(answer, isNative(kind));
+    expect(played.records).toEqual(
+      records.map(({ status, outcome }) => expect.objectContaining({ status, outcome })),
+    );
+    for (const [at, record] of played.records.entries()) {
+      expectCharge(record, records[at]?.charge ?? 'nothing', kind);
+    }
+    expect({ reserves: played.reserves, upstream: played.upstream }).toEqual({
+      reserves,
+      upstream,
+    });
+    const used = played.records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
+    expect(played.quota).toEqual({ held: 0n, used, inFlight: 0 });
+    expect(played.reported).toEqual([]);
+    expect(leaksOf(played, row)).toEqual([]);
+  });
+});
+
+const methodCells = methodRows.flatMap((row) =>
+  allMounts.map((mount) => {
+    const hosts = row.isHostsToAnswer === true && mount !== 'node:http';
+    return {
+      ...row,
+      row,
+      mount,
+      answerer: hosts ? ('the host' as const) : ('the gateway' as const),
+    };
+  }),
+);
+
+describe('methods', () => {
+  it.each(methodCells)('$id $method $path · $mount: $answerer answers', async ({
+    row,
+    mount,
+    answerer,
+  }) => {
+    const stage = await setStage();
+    const host = await mountNamed(mount).start(stage.gateway);
+    const caller = await rawCaller(host.origin);
+    const { method, path, status, allow } = row;
+    const key = row.isNative ? vendorKey(stage.secrets.native) : bearer(stage.secrets.chat);
+
+    caller.send(request(`${method} ${path}`, { ...key, connection: 'close' }));
+    await caller.closed;
+    const [answer] = answersIn(caller.received(), method);
+    await host.close();
+    await stage.close();
+
+    if (answerer === 'the host')
+      return expect(answer).toMatchObject({ headers: { 'x-host': 'yes' } });
+    expect(answer).toMatchObject({ status, headers: { 'x-request-id': expect.any(String) } });
+    expect(answer?.headers.allow).toBe(allow);
+    if (method === 'HEAD') expect(caller.received()).toMatch(/\r\n\r\n$/);
+    if (answer !== undefined && status === 405 && method !== 'HEAD') {
+      expectDialect(answer, row.isNative);
+    }
+    expect(stage.usage.records).toEqual([]);
+  });
+});
+
+/** Those that the gateway answered; 417 is Node's own. */
+function failed({ answers }: Played): readonly RawAnswer[] {
+  return answers.filter(({ status }) => status >= 400 && status !== 417);
+}
+
+function expectDialect({ status, headers, body }: RawAnswer, native: boolean): void {
+  expect(headers).toMatchObject({
+    'x-request-id': expect.stringMatching(/./),
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+  });
+  const message = expect.any(String);
+  const words = native
+    ? { code: status, message, status: expect.any(String) }
+    : { message, type: expect.any(String), code: expect.any(String) };
+  expect(JSON.parse(body)).toMatchObject({ error: words });
+}
+
+function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind): void {
+  if (charge === 'nothing') expect(chargeNanos).toBe(0n);
+  if (charge === 'usage') expect(chargeNanos).toBe(usageNanos[kind]);
+  if (charge === 'observed') expect(chargeNanos).toBeGreaterThan(0n);
+}
+
+function leaksOf(played: Played, { fault }: CallerRow): readonly string[] {
+  const { stage, records } = played;
+  const { events, gateway } = stage;
+  const secret = {
+    ...canaries,
+    upstreamKey: upstreamSecret,
+    callerKey: stage.secrets.chat,
+    upstreamHost: new URL(stage.upstream.origin).host,
+  };
+  return found(secret, { fault, events, records, gateway, failed: failed(played) });
+}

@@ -1,0 +1,68 @@
+/**
+ * One server for each mount of the matrix, shared by all of its cases: a header of the caller says
+ * which case's gateway is to answer.
+ */
+import type { Gateway } from '../../src/gateway.ts';
+import type { GatewayHandler, GatewayRequest } from '../../src/http.ts';
+import { ownsPath } from '../../src/protocols/endpoints.ts';
+import { mounts, type RunningMount } from '../adapters/mounts.ts';
+import { blackhole } from './blackhole.ts';
+import { listenToPrints } from './canaries.ts';
+import { allMounts, type MountName } from './row.ts';
+
+/** The header that names a case. */
+export const caseHeader = 'x-fault-case';
+
+/** The running servers. */
+export interface Hosts {
+  originOf(mount: MountName): string;
+  /** Lets a gateway answer the calls of a case, until the returned function is called. */
+  serve(caseId: string, gateway: Gateway): () => void;
+  /** An address where no connection comes about. */
+  readonly blackhole: string;
+  /** What was printed since the start. */
+  printed(): string;
+  /** What reached the hosts' own error handling. */
+  reported(): readonly unknown[];
+  close(): Promise<void>;
+}
+
+/** Starts a server for every mount. */
+export async function startHosts(): Promise<Hosts> {
+  const gateways = new Map<string, Gateway>();
+  const gatewayOf = ({ headers }: Pick<GatewayRequest, 'headers'>): Gateway => {
+    const gateway = gateways.get(String(headers[caseHeader]));
+    if (gateway === undefined) throw new Error('no such case');
+    return gateway;
+  };
+  const handler: GatewayHandler = {
+    owns: ownsPath,
+    handle: (request) => gatewayOf(request).handle(request),
+    refuse: (request, code, message) => gatewayOf(request).refuse(request, code, message),
+  };
+  const running = new Map<MountName, RunningMount>();
+  for (const name of allMounts) {
+    const mount = mounts.find((each) => each.name === name);
+    if (mount === undefined) throw new Error(`There is no mount "${name}".`);
+    running.set(name, await mount.start(handler));
+  }
+  const hole = await blackhole();
+  const prints = listenToPrints();
+  return {
+    blackhole: hole.origin,
+    printed: () => prints.text,
+    originOf: (mount) => running.get(mount)?.origin ?? '',
+    serve: (caseId, gateway) => {
+      gateways.set(caseId, gateway);
+      return () => {
+        gateways.delete(caseId);
+      };
+    },
+    reported: () => [...running.values()].flatMap(({ reported }) => reported),
+    close: async () => {
+      await Promise.all([...running.values()].map((host) => host.close()));
+      await hole.close();
+      prints.stop();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** Answers as scripts of the fault matrix send them: heads, refusals that leak, whole replies. */
+import { isNative, replies, typeOf } from './asks.ts';
+import { reads, type Script, says } from './raw-upstream.ts';
+import type { Kind } from './row.ts';
+
+/** The head of an answer, up to its blank line. */
+export function head(
+  status: number | string,
+  headers: Readonly<Record<string, string | number>> = {},
+): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const line = typeof status === 'number' ? `${status} Said` : status;
+  return `HTTP/1.1 ${line}\r\n${lines.join('')}\r\n`;
+}
+
+/** A head and a body of its length. */
+export function answer(
+  status: number | string,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string | number>> = {},
+): Buffer {
+  const length = Buffer.byteLength(body);
+  return Buffer.concat([
+    Buffer.from(head(status, { ...headers, 'content-length': length })),
+    Buffer.from(body),
+  ]);
+}
+
+/** A whole reply of this kind. */
+export function reply(kind: Kind): Buffer {
+  return answer(200, replies[kind], { 'content-type': typeOf(kind) });
+}
+
+/** What differs from the plain refusal. */
+export interface Refusal {
+  readonly headers?: Readonly<Record<string, string | number>>;
+  /** Members of the error, in place of or beside the dialect's own. */
+  readonly error?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Refuses with this status, in the words of the kind's dialect, and tells what no caller may learn
+ * wherever there is room for it: in the reason phrase, in headers, in the message.
+ */
+export function refuses(
+  status: number,
+  { headers = {}, error = {} }: Refusal = {},
+): (kind: Kind, leak: string) => Script {
+  return (kind, leak) => {
+    const told = isNative(kind)
+      ? { error: { code: status, message: leak, status: 'SAID', ...error } }
+      : { error: { message: leak, type: 'said', param: null, code: null, ...error } };
+    const heads = { 'content-type': 'application/json', ...leaking(leak), ...headers };
+    return [reads, says(answer(`${status} ${leak}`, JSON.stringify(told), heads))];
+  };
+}
+
+/** Headers through which an upstream could tell. */
+export function leaking(leak: string): Readonly<Record<string, string>> {
+  return { server: leak, 'x-request-id': leak, 'www-authenticate': `Bearer ${leak}` };
+}

@@ -1,0 +1,138 @@
+/** Rows F65, F66, F77 and F81 in numbers: outages under load, slow stores, and many streams. */
+import { expect, it } from 'vitest';
+import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
+import { inTime, pass, turns } from '../stages/failing.ts';
+import { type Scene, scene } from '../stages/scene.ts';
+import { ask, begun, headersOf, kinds, whole } from '../stages/scene-models.ts';
+import { costNanos } from './ports-scene.ts';
+import { countedRows } from './ports-summary.ts';
+
+countedRows('F65, F66, F77, F81 in numbers');
+
+const streams = ['chatStream', 'nativeStream'] as const;
+
+it('F65 a quota store that is away for 60 s under load has every charge in the end', async () => {
+  let isDown = true;
+  const asked = Array.from({ length: 20 }, () => kinds).flat();
+  const { call, clock, records, state, events } = scene({
+    plays: asked.map(whole),
+    store: (quota) => ({
+      settle: (input) => {
+        if (isDown) throw new StoreUnavailable('down');
+        return quota.settle(input);
+      },
+      extend: (inputs) => {
+        if (isDown) throw new StoreUnavailable('down');
+        return quota.extend(inputs);
+      },
+    }),
+  });
+
+  for (const kind of asked) {
+    expect((await call(ask[kind])).status).toBe(200);
+    clock.advance(600);
+  }
+  await turns();
+  expect(await state()).toMatchObject({ used: 0n });
+  isDown = false;
+  await pass(clock, 30_000);
+
+  const used = asked.reduce((sum, kind) => sum + costNanos[kind], 0n);
+  expect(await state()).toEqual({ held: 0n, used, inFlight: 0 });
+  expect(records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n)).toBe(used);
+  expect(events.filter(({ type }) => type === 'settlement_lost')).toEqual([]);
+});
+
+it.each(
+  kinds,
+)('F66 a store that takes 5 s to hold: 503 after 1 s, nothing held: %s', async (kind) => {
+  const set: Scene = scene({
+    store: (quota) => ({
+      reserve: (input) => later(set, 5_000, () => quota.reserve(input)),
+      release: (input) => later(set, 5_000, () => quota.release(input)),
+    }),
+  });
+
+  const calling = set.call(ask[kind]);
+  await turns();
+  set.clock.advance(1_000);
+  expect((await calling).status).toBe(503);
+  await pass(set.clock, 20_000);
+
+  expect(set.upstream.calls).toEqual([]);
+  expect(await set.state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
+});
+
+it('F77 a gateway that closes over 300 streams: each is told, none is left unsettled', async () => {
+  const { start, upstream, gateway, clock, records, state } = scene({
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000_000n }] },
+  });
+  const callers = Array.from({ length: 150 }, () => streams)
+    .flat()
+    .map((kind) => ({ kind, calling: start(ask[kind]) }));
+  for (const { kind, calling } of callers) {
+    const up = await upstream.next();
+    up.respond(200, headersOf(kind));
+    up.write(begun[kind]);
+    await calling.begun;
+  }
+
+  const closed = inTime(clock, gateway.close({ drainMs: 5_000 }));
+  await turns();
+  const refused = await start(ask.chat).answer;
+  await closed;
+  const answers = await Promise.all(callers.map(({ calling }) => calling.answer));
+
+  expect(refused).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  expect(answers.filter(({ text, isCut }) => isCut || !text.includes('"error"'))).toEqual([]);
+  expect(records).toHaveLength(300);
+  expect(new Set(records.map(({ outcome, reason }) => `${outcome} ${reason}`))).toEqual(
+    new Set(['cut draining']),
+  );
+  const used = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
+  expect(await state()).toEqual({ held: 0n, used, inFlight: 0 });
+});
+
+it('F81 2,000 streams at once are renewed in batches, and each is settled', async () => {
+  const batches: number[] = [];
+  const { start, upstream, clock, records, state } = scene({
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000_000n }] },
+    store: (quota) => ({
+      extend: (inputs) => {
+        batches.push(inputs.length);
+        return quota.extend(inputs);
+      },
+    }),
+  });
+  const callers = Array.from({ length: 1_000 }, () => streams)
+    .flat()
+    .map((kind) => ({ kind, calling: start(ask[kind]) }));
+  const ups = [];
+  for (const { kind, calling } of callers) {
+    const up = await upstream.next();
+    up.respond(200, headersOf(kind));
+    up.write(begun[kind]);
+    await calling.begun;
+    ups.push({ up, kind });
+  }
+
+  await pass(clock, 20_000);
+  for (const { up, kind } of ups) whole(kind)(up);
+  const answers = await Promise.all(callers.map(({ calling }) => calling.answer));
+  await turns();
+
+  expect(answers.filter(({ status, isCut }) => status !== 200 || isCut)).toEqual([]);
+  expect(batches).toEqual([2_000, 2_000]);
+  expect(records).toHaveLength(2_000);
+  expect(await state()).toEqual({ held: 0n, used: 40_000n, inFlight: 0 });
+}, 30_000);
+
+/** The answer of a store that takes its time. */
+function later<T>({ clock }: Scene, ms: number, work: () => MaybePromise<T>): Promise<T> {
+  return new Promise((resolve) => {
+    const stop = clock.every(ms, () => {
+      stop();
+      resolve(work());
+    });
+  });
+}

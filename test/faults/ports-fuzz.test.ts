@@ -1,0 +1,139 @@
+/** Row F67 of the fault matrix: ports that answer anything at all, some thousands of times. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/options.ts';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { mad, turns } from '../stages/failing.ts';
+import { scene } from '../stages/scene.ts';
+import { ask, kinds, model, whole } from '../stages/scene-models.ts';
+import { countedRows } from './ports-summary.ts';
+
+countedRows('F67');
+
+const seed = 67;
+const numRuns = 600;
+
+/** What JavaScript can hold, objects without a prototype and big integers among it. */
+const anything: fc.Arbitrary<unknown> = fc.anything({
+  withBigInt: true,
+  withDate: true,
+  withMap: true,
+  withNullPrototype: true,
+  withObjectString: true,
+  withTypedArray: true,
+  maxDepth: 2,
+});
+
+/** A right answer with one member that is anything, or gone. */
+function spoilt(right: Readonly<Record<string, unknown>>): fc.Arbitrary<unknown> {
+  const names = Object.keys(right);
+  return fc
+    .tuple(fc.constantFrom(...names), fc.option(anything, { nil: undefined }))
+    .map(([name, value]) => ({ ...right, [name]: value }));
+}
+
+const key = {
+  id: 'caller',
+  group: 'staff',
+  disabled: false,
+  quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000n }],
+};
+const held = { status: 'held', replay: false, expiresAtMs: 1, available: [1n] };
+
+/** A port whose one answer is what `answer` says, and what its call may then be told. */
+interface Fuzzed {
+  readonly port: string;
+  readonly answers: fc.Arbitrary<unknown>;
+  readonly options?: (answer: unknown) => Partial<GatewayOptions>;
+  readonly store?: (answer: unknown) => Partial<QuotaStore>;
+  readonly statuses: readonly number[];
+}
+
+const checked = [200, 401, 403, 404, 429, 503];
+
+const fuzzed: readonly Fuzzed[] = [
+  {
+    port: 'keys.find',
+    answers: fc.oneof(anything, spoilt(key)),
+    options: (answer) => ({ keys: { find: mad(answer) } }),
+    statuses: checked,
+  },
+  {
+    port: 'catalog.find',
+    answers: fc.oneof(anything, spoilt({ ...model() })),
+    options: (answer) => ({ catalog: { find: mad(answer), list: mad([answer]) } }),
+    statuses: [200, 400, 403, 404, 502, 503],
+  },
+  {
+    port: 'rateLimiter.consume',
+    answers: fc.oneof(anything, spoilt({ granted: false, retryAfterMs: 1 })),
+    options: (answer) => ({ rateLimiter: { consume: mad(answer) } }),
+    statuses: [200, 429, 503],
+  },
+  {
+    port: 'quota.reserve',
+    answers: fc.oneof(anything, spoilt(held)),
+    store: (answer) => ({ reserve: mad(answer) }),
+    statuses: [200, 403, 429, 503],
+  },
+  {
+    port: 'quota.settle',
+    answers: fc.oneof(anything, spoilt({ status: 'settled' })),
+    store: (answer) => ({ settle: mad(answer) }),
+    statuses: [200],
+  },
+  {
+    port: 'quota.check and quota.sweep',
+    answers: anything,
+    store: (answer) => ({ check: mad(answer), sweep: mad(answer) }),
+    statuses: [200],
+  },
+  {
+    port: 'usage.record',
+    answers: anything,
+    options: (answer) => ({ usage: { record: mad(answer), close: mad(answer) } }),
+    statuses: [200],
+  },
+  {
+    port: 'onEvent',
+    answers: anything,
+    options: (answer) => ({ onEvent: mad(answer) }),
+    statuses: [200],
+  },
+];
+
+it.each(fuzzed)('F67 $port may answer anything: no call is told of a bug', async (row) => {
+  const { answers, options = () => ({}), store = () => ({}), statuses } = row;
+  const asked = fc.constantFrom(...kinds);
+
+  await fc.assert(
+    fc.asyncProperty(asked, answers, async (kind, answer) => {
+      const { call, events, upstream } = scene({
+        plays: [whole(kind)],
+        options: options(answer),
+        store: () => store(answer),
+      });
+
+      const { status } = await call(ask[kind]);
+      await turns();
+
+      expect(statuses).toContain(status);
+      expect(events.filter(({ type }) => type === 'internal_error')).toEqual([]);
+      // Who is refused has bought nothing.
+      if (status !== 200) expect(upstream.calls).toEqual([]);
+    }),
+    { seed, numRuns },
+  );
+});
+
+it('F67 garbage is never a yes: no answer but the contract’s own lets a call through', async () => {
+  await fc.assert(
+    fc.asyncProperty(anything, async (answer) => {
+      const { call, upstream } = scene({ store: () => ({ reserve: mad(answer) }) });
+
+      expect((await call(ask.chat)).status).not.toBe(200);
+      expect(upstream.calls).toEqual([]);
+    }),
+    { seed, numRuns },
+  );
+});

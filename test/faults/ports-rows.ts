@@ -1,0 +1,151 @@
+/**
+ * Rows F63–F68 and F76: each port and hook of a host, failing in every way there is. What comes of
+ * it is the same in each.
+ */
+import type { SceneSetup } from '../stages/scene.ts';
+import { sceneModels } from '../stages/scene-models.ts';
+import { type Kind, kinds } from './row.ts';
+
+/** Runs the host's code, or fails in its place for as long as the port is down. */
+export type Broken = <T>(works: () => T) => T;
+
+/** One port that is down. */
+export interface PortRow {
+  /** As in FAULTS.md. */
+  readonly id: string;
+  /** The beginning of a sentence that the way to fail ends. */
+  readonly fault: string;
+  readonly kinds: readonly Kind[];
+  /** Only what fails before it returns can happen here. */
+  readonly isSynchronous?: true;
+  readonly setup: (broken: Broken) => SceneSetup;
+  readonly expected: {
+    /** What the caller is told; 200 where it must notice nothing. */
+    readonly status: 200 | 500 | 502 | 503;
+    readonly calls: 0 | 1;
+    /** The event that tells the host: port and operation, or a type alone. */
+    readonly event: string | undefined;
+    /** `later`: once the port is back. */
+    readonly charge: 'usage' | 'later' | 'nothing';
+  };
+}
+
+const unchecked = { status: 503, calls: 0, charge: 'nothing' } as const;
+const unnoticed = { status: 200, calls: 1, charge: 'usage' } as const;
+const neverAsked = (): never => {
+  throw new Error('not in these rows');
+};
+
+/** In the order in which a call meets them. */
+export const portRows: readonly PortRow[] = [
+  {
+    id: 'F63',
+    fault: 'A key store',
+    kinds,
+    setup: (broken) => ({ options: { keys: { find: () => broken(() => undefined) } } }),
+    expected: { ...unchecked, event: 'port_failed keys find' },
+  },
+  {
+    id: 'F68',
+    fault: 'A catalog',
+    kinds,
+    setup: (broken) => ({
+      options: { catalog: { find: () => broken(() => undefined), list: neverAsked } },
+    }),
+    expected: { ...unchecked, event: 'port_failed catalog find' },
+  },
+  {
+    id: 'F68',
+    fault: 'A rate limiter',
+    kinds,
+    setup: (broken) => ({
+      options: { rateLimiter: { consume: () => broken(() => ({ granted: true })) } },
+    }),
+    expected: { ...unchecked, event: 'port_failed rate_limiter consume' },
+  },
+  {
+    id: 'F64',
+    fault: 'A quota store, at reserve,',
+    kinds,
+    setup: (broken) => ({
+      store: (quota) => ({ reserve: (input) => broken(() => quota.reserve(input)) }),
+    }),
+    expected: { ...unchecked, event: 'port_failed quota reserve' },
+  },
+  {
+    id: 'F64',
+    fault: 'A quota store, at reserve and at the release behind it,',
+    kinds,
+    setup: (broken) => ({
+      store: (quota) => ({
+        reserve: (input) => broken(() => quota.reserve(input)),
+        release: (input) => broken(() => quota.release(input)),
+      }),
+    }),
+    expected: { ...unchecked, event: 'port_failed quota release' },
+  },
+  {
+    id: 'F65',
+    fault: 'A quota store, at settle,',
+    kinds,
+    setup: (broken) => ({
+      store: (quota) => ({ settle: (input) => broken(() => quota.settle(input)) }),
+    }),
+    expected: { ...unnoticed, event: 'port_failed quota settle', charge: 'later' },
+  },
+  {
+    id: 'F68',
+    fault: 'A quota store, at its check,',
+    kinds,
+    setup: (broken) => ({ store: () => ({ check: () => broken(() => ({ ok: true })) }) }),
+    expected: { ...unnoticed, event: 'port_failed quota check' },
+  },
+  {
+    id: 'F68',
+    fault: 'A quota store, at sweep,',
+    kinds,
+    setup: (broken) => ({
+      store: (quota) => ({ sweep: (options) => broken(() => quota.sweep(options)) }),
+    }),
+    expected: { ...unnoticed, event: 'port_failed quota sweep' },
+  },
+  {
+    id: 'F76',
+    fault: 'A usage sink',
+    kinds,
+    setup: (broken) => ({
+      options: { usage: { record: () => broken(() => undefined), close: async () => {} } },
+    }),
+    expected: { ...unnoticed, event: 'port_failed usage record' },
+  },
+  {
+    id: 'F76',
+    fault: 'A listener',
+    kinds,
+    setup: (broken) => ({ options: { onEvent: () => broken(() => undefined) } }),
+    expected: { ...unnoticed, event: undefined },
+  },
+  {
+    id: 'F76',
+    fault: 'A credential’s function, of the only channel,',
+    kinds,
+    setup: (broken) => {
+      // One function: all models are served by one account.
+      const credential = (): Promise<string> => broken(() => Promise.resolve('account-secret'));
+      const models = sceneModels().map((model) => {
+        const channels = model.channels.map((channel) => ({ ...channel, credential }));
+        return { ...model, channels };
+      });
+      return { models };
+    },
+    expected: { status: 502, calls: 0, event: 'upstream_failed', charge: 'nothing' },
+  },
+  {
+    id: 'F76',
+    fault: 'A source of ids',
+    kinds,
+    isSynchronous: true,
+    setup: (broken) => ({ options: { ids: () => broken(() => 'an-id-of-the-host') } }),
+    expected: { status: 500, calls: 0, event: 'internal_error', charge: 'nothing' },
+  },
+];

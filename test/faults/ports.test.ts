@@ -1,0 +1,95 @@
+/** Rows F63–F68 and F76 of the fault matrix: each port, in every way to fail, by every call. */
+import { expect, it } from 'vitest';
+import type { GatewayEvent } from '../../src/events.ts';
+import { inTime, pass, turns } from '../stages/failing.ts';
+import { type Scene, scene } from '../stages/scene.ts';
+import { ask, type Kind as SceneKind, whole } from '../stages/scene-models.ts';
+import { canaries, found } from './canaries.ts';
+import { type PortRow, portRows } from './ports-rows.ts';
+import { costNanos, sceneKinds } from './ports-scene.ts';
+import { countedRows } from './ports-summary.ts';
+import { ways } from './ports-ways.ts';
+
+countedRows('F63–F68, F76');
+
+const cells = portRows.flatMap((row) =>
+  ways
+    .filter(({ isSynchronous }) => isSynchronous || row.isSynchronous !== true)
+    .flatMap((way) => row.kinds.map((kind) => ({ ...row, row, ...way, kind }))),
+);
+
+it.each(cells)('$id $fault that $how · $kind', async ({ row, fail, kind }) => {
+  const { status, calls, event, charge } = row.expected;
+  const asked = sceneKinds[kind];
+  let isDown = true;
+  const set = scene({
+    plays: [whole(asked)],
+    ...row.setup((works) => (isDown ? fail() : works())),
+  });
+
+  const answer = await inTime(set.clock, set.call(ask[asked]));
+  // The usage sink of a row may keep no records; what is told of a call is enough.
+  await pass(set.clock, 60_000);
+  const before = await set.state();
+  isDown = false;
+  await pass(set.clock, 60_000);
+
+  expect(answer).toMatchObject({
+    status,
+    isCut: false,
+    headers: { 'x-request-id': expect.stringMatching(/^scene-id-|^[\da-f-]{36}$/) },
+  });
+  if (status === 503) expect(answer.headers['retry-after']).toBe('1');
+  if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject(errorIn(asked, status));
+  expect(set.upstream.calls).toHaveLength(calls);
+  expect(set.events.map(nameOf)).toEqual(
+    event === undefined ? [] : expect.arrayContaining([expect.stringMatching(`^${event}`)]),
+  );
+  const cost = charge === 'nothing' ? 0n : costNanos[asked];
+  expect(before.used).toBe(charge === 'later' ? 0n : cost);
+  expect(await set.state()).toEqual({ held: 0n, used: cost, inFlight: 0 });
+  expect(leaksOf(set, row, answer.status === 200 ? '' : answer.text)).toEqual([]);
+});
+
+it('F64 an outage of 30 s lets nobody through unmetered, and ends with the store’s', async () => {
+  let isDown = true;
+  const { call, clock, upstream, state } = scene({
+    plays: [whole('chat')],
+    store: (quota) => ({
+      reserve: (input) => {
+        if (isDown) throw new Error('down');
+        return quota.reserve(input);
+      },
+    }),
+  });
+
+  for (let second = 0; second < 30; second += 1) {
+    expect((await call(ask.chat)).status).toBe(503);
+    clock.advance(1_000);
+    await turns();
+  }
+  expect(upstream.calls).toEqual([]);
+  isDown = false;
+
+  expect((await call(ask.chat)).status).toBe(200);
+  await turns();
+  expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
+});
+
+function errorIn(kind: SceneKind, status: number): object {
+  const message = expect.any(String);
+  return kind.startsWith('native')
+    ? { error: { code: status, message, status: expect.any(String) } }
+    : { error: { message, type: 'server_error' } };
+}
+
+function nameOf(event: GatewayEvent): string {
+  return event.type === 'port_failed'
+    ? `${event.type} ${event.port} ${event.operation}`
+    : event.type;
+}
+
+function leaksOf({ events, records, gateway }: Scene, { id }: PortRow, text: string) {
+  const secrets = { ...canaries, callerKey: 'caller-secret', upstreamKey: canaries.upstreamKey };
+  return found(secrets, { id, events, records, gateway, text });
+}

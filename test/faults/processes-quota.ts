@@ -1,0 +1,59 @@
+/** A quota store across processes: who has the books answers, the others ask by message. */
+import { z } from 'zod';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+
+const operations = ['reserve', 'extend', 'settle', 'release', 'sweep', 'adjust'] as const;
+const question = z.object({
+  quota: z.enum(operations),
+  number: z.number(),
+  input: z.unknown(),
+});
+const answer = z.object({ quotaAnswer: z.number(), result: z.unknown() });
+
+/** One end of a channel between two processes, whose messages may hold big integers. */
+export interface Line {
+  send(message: object): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+/** The store of a process that has none of its own. */
+export function askingQuotaStore(line: Line): QuotaStore {
+  const waiting = new Map<number, (result: unknown) => void>();
+  let count = 0;
+  line.onMessage((message) => {
+    const { data } = answer.safeParse(message);
+    if (data !== undefined) waiting.get(data.quotaAnswer)?.(data.result);
+  });
+  // What comes over the line is the other store's own answer.
+  const ask = (quota: (typeof operations)[number], input: unknown): Promise<never> =>
+    new Promise((resolve) => {
+      const number = ++count;
+      waiting.set(number, (result) => {
+        waiting.delete(number);
+        Reflect.apply(resolve, undefined, [result]);
+      });
+      line.send({ quota, number, input });
+    });
+  return {
+    durability: 'durable',
+    reserve: (input) => ask('reserve', input),
+    extend: (inputs) => ask('extend', inputs),
+    settle: (input) => ask('settle', input),
+    release: (input) => ask('release', input),
+    sweep: ({ max }) => ask('sweep', { max }),
+    adjust: (input) => ask('adjust', input),
+    read: () => undefined,
+    check: () => ({ ok: true }),
+    close: () => {},
+  };
+}
+
+/** Answers the questions of another process from this store. */
+export function answerQuota(store: QuotaStore, line: Line): void {
+  line.onMessage((message) => {
+    const { data } = question.safeParse(message);
+    if (data === undefined) return;
+    const result: unknown = Reflect.apply(store[data.quota], store, [data.input]);
+    line.send({ quotaAnswer: data.number, result });
+  });
+}

@@ -1,0 +1,311 @@
+/** Rows F74–F83 of the fault matrix: what a process can suffer, in processes of their own. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { gate, hang } from '../../src/testing/fake-upstream/scripts.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { request } from '../support/wire.ts';
+import { answering, halting, neverEnding, waiting } from './callers-calls.ts';
+import { countedRows } from './ports-summary.ts';
+import { buildChildren, type Host, outDir, startHost } from './processes-children.ts';
+import { answerQuota } from './processes-quota.ts';
+import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
+
+countedRows('F74–F83');
+beforeAll(buildChildren, 60_000);
+
+const chatCost = 20n;
+
+it('F74 an event loop that is blocked past every wait gives no false timeout', async () => {
+  const upstream = await startedUpstream();
+  const held = gate();
+  upstream.enqueue(halting('chat_stream', held));
+  const host = await startHost({
+    openaiBaseUrl: upstream.openaiBaseUrl,
+    options: { timeouts: { idleMs: 1_000, firstByteStreamedMs: 1_000 } },
+  });
+  const caller = await calling(host, { stream: true });
+  await caller.until((received) => received.includes('Once'));
+
+  const blocked = host.says('blocked');
+  const unblocked = host.says('unblocked');
+  host.order('block', 3_000);
+  await blocked;
+  held.open();
+  await unblocked;
+  await caller.until((received) => answersIn(received).length === 1);
+
+  expect(caller.received()).toContain('[DONE]');
+  expect(caller.received()).not.toContain('"error"');
+}, 20_000);
+
+it('F75 many big bodies in a small heap: those beyond the budget get 503', async () => {
+  const bodies = 24;
+  const upstream = await startedUpstream();
+  const held = gate();
+  upstream.enqueue(...Array.from({ length: bodies }, () => waiting('chat', held)));
+  const host = await startHost({
+    openaiBaseUrl: upstream.openaiBaseUrl,
+    nodeFlags: ['--max-old-space-size=128'],
+    options: { maxBufferedBytes: 32 * 1024 * 1024 },
+  });
+
+  const callers = await Promise.all(
+    Array.from({ length: bodies }, () => calling(host, { padding: 'x'.repeat(4_000_000) })),
+  );
+  const answered = callers.map((caller) => statusFor(caller));
+  // All that fit are held at the upstream; the rest has its answer.
+  await Promise.any(answered);
+  held.open();
+  const statuses = await Promise.all(answered);
+
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  upstream.enqueue(answering('chat'));
+  expect(await statusFor(await calling(host))).toBe(200);
+}, 30_000);
+
+it('F75 calls beyond those that may run at once get 503', async () => {
+  const upstream = await startedUpstream();
+  const held = gate();
+  upstream.enqueue(...Array.from({ length: 10 }, () => waiting('chat', held)));
+  const host = await startHost({
+    openaiBaseUrl: upstream.openaiBaseUrl,
+    options: { maxConcurrentCalls: 10 },
+  });
+  const running = await Promise.all(Array.from({ length: 10 }, () => calling(host)));
+  await Promise.all(running.map(() => upstream.nextCall()));
+
+  const beyond = await Promise.all(Array.from({ length: 20 }, () => calling(host)));
+  const refused = await Promise.all(beyond.map(statusFor));
+  held.open();
+
+  expect(new Set(refused)).toEqual(new Set([503]));
+  expect(new Set(await Promise.all(running.map(statusFor)))).toEqual(new Set([200]));
+});
+
+it('F77 a host that is told to end does, with streams still running', async () => {
+  const upstream = await startedUpstream();
+  upstream.enqueue(...Array.from({ length: 50 }, () => neverEnding('chat_stream', 1)));
+  const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl });
+  const callers = await Promise.all(
+    Array.from({ length: 50 }, () => calling(host, { stream: true })),
+  );
+  await Promise.all(callers.map((caller) => caller.until((text) => text.includes('Once'))));
+
+  host.order('close');
+  await Promise.all(callers.map(({ closed }) => closed));
+
+  expect(await host.exited).toEqual({ code: 0, signal: null });
+  expect(callers.filter((caller) => !caller.received().includes('"error"'))).toEqual([]);
+  expect(host.errors()).toBe('');
+});
+
+it('F78 a host that is killed: its hold ends with its lease in a store elsewhere', async () => {
+  const upstream = await startedUpstream();
+  upstream.enqueue(hang());
+  const clock = fakeClock();
+  const quota = memoryQuotaStore({ clock });
+  const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl, ownsBooks: false });
+  answerQuota(quota, {
+    send: (message) => void host.child.send(message),
+    onMessage: (listener) => {
+      host.child.on('message', listener);
+    },
+  });
+  await calling(host);
+  await upstream.nextCall();
+
+  host.child.kill('SIGKILL');
+  await host.exited;
+  expect(quota.read('caller', '', 'default')).toMatchObject({ inFlight: 1 });
+  clock.advance(30_001);
+
+  expect(quota.sweep({ max: 10 })).toMatchObject({ expired: 1 });
+  expect(quota.read('caller', '', 'default')).toMatchObject({ held: 0n, used: 0n, inFlight: 0 });
+});
+
+it('F79 four workers of a cluster share nothing but their store', async () => {
+  const calls = 40;
+  const upstream = await startedUpstream();
+  upstream.enqueue(...Array.from({ length: calls }, () => answering('chat')));
+  const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl, workers: 4 });
+
+  const workers = new Set<string>();
+  for (let count = 0; count < calls; count += 1) {
+    const caller = await calling(host);
+    await caller.until((received) => answersIn(received).length === 1);
+    const [answer] = answersIn(caller.received());
+    expect(answer?.status).toBe(200);
+    workers.add(/^process-(\d+)-/.exec(answer?.headers['x-request-id'] ?? '')?.[1] ?? 'none');
+    caller.close();
+  }
+  const counts = host.says('counts');
+  host.order('count');
+
+  expect(workers.size).toBe(4);
+  expect(await counts).toMatchObject({ held: 0n, used: BigInt(calls) * chatCost, inFlight: 0 });
+});
+
+it('F79 four threads share nothing at all', async () => {
+  const threads = [1, 2, 3, 4].map((calls) => ({
+    calls,
+    thread: new Worker(join(outDir, 'thread.mjs'), { workerData: calls }),
+  }));
+
+  const told = await Promise.all(threads.map(({ thread }) => once(thread, 'message')));
+
+  expect(told.map(([message]) => message)).toEqual(
+    threads.map(({ calls }) => ({
+      statuses: Array(calls).fill(200),
+      state: { held: 0n, used: BigInt(calls) * chatCost, inFlight: 0 },
+    })),
+  );
+});
+
+it('F80 the library twice in one process: the two work together, without a trace', async () => {
+  const child = fork(join(outDir, 'twice.mjs'), { stdio: 'inherit' });
+  const [message] = await once(child, 'message');
+
+  expect(message).toEqual({
+    statuses: [200, 401, 200, 401],
+    codes: ['ConfigurationError', 'ConfigurationError'],
+    before: message.after,
+    after: message.before,
+  });
+});
+
+it('F82 after hundreds of calls of each kind of ending, all counters are back', async () => {
+  const rounds = 100;
+  const upstream = await startedUpstream();
+  const host = await startHost({
+    openaiBaseUrl: upstream.openaiBaseUrl,
+    nodeFlags: ['--expose-gc'],
+  });
+  await round(host, upstream);
+  const first = await countsOf(host, 3);
+
+  for (let count = 0; count < rounds; count += 1) await round(host, upstream);
+  const last = await countsOf(host, 3 * (rounds + 1));
+
+  expect(last.now.listeners).toBe(first.now.listeners);
+  expect(othersIn(last)).toEqual(othersIn(first));
+  expect(last.state).toMatchObject({ held: 0n, inFlight: 0 });
+  // A record each is kept by the sink in memory, some 2 KB; a leaked call would be far more.
+  expect(last.now.heapBytes - first.now.heapBytes).toBeLessThan(8 * 1024 * 1024);
+}, 30_000);
+
+it('F83 a host without files to open answers 503, lives, and recovers', async () => {
+  const upstream = await startedUpstream();
+  const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl, files: 256 });
+  const callers: RawCaller[] = [];
+  // Each takes a file of the host, until there is none left to accept one with.
+  let isFull = false;
+  while (!isFull && callers.length < 400) {
+    const caller = await rawCaller(host.origin);
+    callers.push(caller);
+    onTestFinished(caller.close);
+    caller.send(request('GET /v1/models', { authorization: `Bearer ${host.secret}` }));
+    isFull = (await Promise.race([statusFor(caller), caller.closed])) === undefined;
+  }
+  const [first] = callers;
+  expect(isFull).toBe(true);
+  first?.send(chatBytes(host.secret));
+  await first?.until((received) => answersIn(received).length === 2);
+  expect(answersIn(first?.received() ?? '').at(-1)?.status).toBe(503);
+
+  for (const caller of callers.slice(1)) caller.close();
+  await Promise.all(callers.slice(1).map(({ closed }) => closed));
+  upstream.enqueue(answering('chat'));
+  let status: number | undefined;
+  // The host notices one closed connection after the other; until then it may still be full.
+  while (status !== 200) status = await statusFor(await calling(host));
+
+  expect(host.errors()).toBe('');
+}, 30_000);
+
+async function startedUpstream(): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  onTestFinished(() => upstream.close());
+  return upstream;
+}
+
+function chatBytes(secret: string, members: object = {}): string {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+  return request(
+    'POST /v1/chat/completions',
+    headers,
+    JSON.stringify({ model: 'm', messages, ...members }),
+  );
+}
+
+async function calling({ origin, secret }: Host, members: object = {}): Promise<RawCaller> {
+  const caller = await rawCaller(origin);
+  onTestFinished(caller.close);
+  caller.send(chatBytes(secret, members));
+  return caller;
+}
+
+async function statusFor(caller: RawCaller): Promise<number | undefined> {
+  try {
+    await caller.until((received) => answersIn(received).length > 0);
+  } catch {
+    // It closed instead.
+  }
+  return answersIn(caller.received())[0]?.status;
+}
+
+/** A call that is answered, one whose caller leaves before, and one whose caller leaves midway. */
+async function round(host: Host, upstream: FakeUpstream): Promise<void> {
+  upstream.enqueue(answering('chat'), hang(), neverEnding('chat_stream', 1));
+  const whole = await calling(host);
+  await upstream.nextCall();
+  expect(await statusFor(whole)).toBe(200);
+  whole.close();
+  const early = await calling(host);
+  const asked = await upstream.nextCall();
+  early.reset();
+  await asked.closed;
+  const midway = await calling(host, { stream: true });
+  await midway.until((received) => received.includes('Once'));
+  const streamed = await upstream.nextCall();
+  midway.reset();
+  await streamed.closed;
+}
+
+const countsSchema = z.object({
+  now: z.object({
+    resources: z.record(z.string(), z.number()),
+    listeners: z.number(),
+    heapBytes: z.number(),
+  }),
+  state: z.unknown(),
+  records: z.number(),
+});
+
+type Counts = z.infer<typeof countsSchema>;
+
+/** undici opens a fresh connection for each that was aborted, and keeps one alive. */
+const socketsAtRest = 2;
+
+/** Asked again until that many records are written, and no sockets are left but those at rest. */
+async function countsOf(host: Host, records: number): Promise<Counts> {
+  for (;;) {
+    const said = host.says('counts');
+    host.order('count');
+    const counts = countsSchema.parse(await said);
+    const { TCPSocketWrap = 0 } = counts.now.resources;
+    if (counts.records >= records && TCPSocketWrap <= socketsAtRest) return counts;
+  }
+}
+
+/** What else a process has open. */
+function othersIn({ now }: Counts): object {
+  const { TCPSocketWrap: _sockets, ...others } = now.resources;
+  return others;
+}

@@ -1,0 +1,259 @@
+/**
+ * An upstream that plays a script byte by byte over bare TCP or TLS: what comes, what is cut, and
+ * when it closes is decided here and nowhere else.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+
+/** One connection, as a step of a script has it. */
+export interface Connection {
+  readonly socket: Socket;
+  /** The head of the next request; its body may still be on its way. */
+  head(): Promise<Buffer>;
+  /** The next request with its body, whole. */
+  request(): Promise<Buffer>;
+  /** Counts as a call although no request was read. */
+  called(): void;
+  /** Tells the test that nothing more will come by itself. */
+  stalled(): void;
+  /** Resolves when the connection has closed, by whomever. */
+  readonly closed: Promise<void>;
+}
+
+/** One thing an upstream does. */
+export type Step = (connection: Connection) => Promise<void> | void;
+
+/**
+ * What an upstream does on a connection, from the beginning again once it is through, for as long
+ * as the connection is open.
+ */
+export type Script = readonly Step[];
+
+/** Reads a request, its body too. */
+export const reads: Step = async ({ request }) => {
+  await request();
+};
+
+/** Writes all of it at once. */
+export function says(...pieces: readonly (string | Uint8Array)[]): Step {
+  return async ({ socket }) => {
+    for (const piece of pieces) await written(socket, piece);
+  };
+}
+
+/** Writes one byte after the other, each in a turn of the event loop of its own. */
+export function saysBytewise(text: string | Uint8Array): Step {
+  const bytes = Buffer.from(text);
+  return says(...Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1)));
+}
+
+/** Waits for the test. */
+export function waitsFor(signal: Promise<unknown>): Step {
+  return async () => {
+    await signal;
+  };
+}
+
+/** Says nothing more until the other side closes. */
+export const stalls: Step = async ({ stalled, closed }) => {
+  stalled();
+  await closed;
+};
+
+/** Ends the connection as a good server would, and waits until it has closed. */
+export const ends: Step = async ({ socket, called, closed }) => {
+  called();
+  socket.end();
+  await closed;
+};
+
+/** Breaks the connection off. */
+export const resets: Step = async ({ socket, called, closed }) => {
+  called();
+  socket.resetAndDestroy();
+  await closed;
+};
+
+/** A running upstream. */
+export interface RawUpstream {
+  /** `http://127.0.0.1:49152` */
+  readonly origin: string;
+  /** Requests whose head was read, and connections that were closed without. */
+  readonly calls: number;
+  /** Connections accepted. */
+  readonly connections: number;
+  /** Connections that are open now. */
+  readonly open: number;
+  /** Resolves when a script has come to a stall. */
+  readonly stalled: Promise<void>;
+  /** Resolves when no connection is open. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How an upstream is reached. */
+export interface RawUpstreamOptions {
+  /** Speaks TLS with the key and the certificate of this name in `test/faults/certificates`. */
+  readonly certificate?: string | undefined;
+}
+
+/** Plays the script on each connection; `scriptAt` gets the address that it has. */
+export async function rawUpstream(
+  scriptAt: (origin: string) => Script,
+  { certificate }: RawUpstreamOptions = {},
+): Promise<RawUpstream> {
+  const sockets = new Set<Socket>();
+  let script: Script = [];
+  let calls = 0;
+  let connections = 0;
+  let tellStalled: () => void = () => {};
+  let tellIdle: () => void = () => {};
+  const stalled = new Promise<void>((resolve) => {
+    tellStalled = resolve;
+  });
+
+  const server =
+    certificate === undefined ? createServer() : createTlsServer(identity(certificate));
+  // TLS fails in the handshake, before there is a connection to play on: count the sockets below.
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => {
+      // A reset is what half of the scripts are about.
+    });
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (sockets.size === 0) tellIdle();
+    });
+  });
+  server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    const connection = heard(socket, tellStalled, () => {
+      calls += 1;
+    });
+    void play(script, connection);
+  });
+
+  const origin = await addressOf(server, certificate === undefined ? 'http' : 'https');
+  script = scriptAt(origin);
+  return {
+    origin,
+    get calls() {
+      return calls;
+    },
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
+    },
+    stalled,
+    idle: () =>
+      sockets.size === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            tellIdle = resolve;
+          }),
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** The script, round and round; it stops where the connection has closed. */
+async function play(script: Script, connection: Connection): Promise<void> {
+  const { socket, closed } = connection;
+  let isClosed = false;
+  const over = closed.then(() => {
+    isClosed = true;
+  });
+  while (!isClosed && socket.writable && script.length > 0) {
+    for (const step of script) {
+      await Promise.race([step(connection), over]);
+      if (isClosed) return;
+    }
+  }
+}
+
+function heard(socket: Socket, stalled: () => void, onCall: () => void): Connection {
+  let isCalled = false;
+  let received: Buffer = Buffer.alloc(0);
+  let notice: () => void = () => {};
+  socket.on('error', () => {
+    // Of the TLS layer; the socket below has a listener of its own.
+  });
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    notice();
+  });
+  const more = (): Promise<void> =>
+    new Promise((resolve) => {
+      notice = resolve;
+    });
+  const take = (length: number): Buffer => {
+    const taken = received.subarray(0, length);
+    received = received.subarray(length);
+    return taken;
+  };
+
+  /** Waits for all of a request, or for its head alone. */
+  const read = async (lengthOf: (head: Buffer) => number): Promise<Buffer> => {
+    let headEnd = received.indexOf('\r\n\r\n');
+    while (headEnd === -1) {
+      await more();
+      headEnd = received.indexOf('\r\n\r\n');
+    }
+    isCalled = true;
+    onCall();
+    const length = lengthOf(received.subarray(0, headEnd + 4));
+    while (received.length < length) await more();
+    return take(length);
+  };
+
+  return {
+    socket,
+    head: () => read((head) => head.length),
+    request: () => read((head) => head.length + contentLengthOf(head)),
+    called: () => {
+      if (!isCalled) onCall();
+      isCalled = true;
+    },
+    stalled,
+    closed: new Promise((resolve) => {
+      socket.once('close', () => resolve());
+    }),
+  };
+}
+
+function contentLengthOf(head: Buffer): number {
+  return Number(/^content-length: (\d+)\r$/im.exec(head.toString('latin1'))?.[1] ?? '0');
+}
+
+/** Resolves once the piece has left for the system; a connection that broke takes nothing. */
+function written(socket: Socket, piece: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (!socket.writable) return resolve();
+    socket.write(piece, () => setImmediate(resolve));
+  });
+}
+
+function identity(name: string): { readonly key: Buffer; readonly cert: Buffer } {
+  const folder = new URL('certificates/', import.meta.url);
+  return {
+    key: readFileSync(new URL(`${name}.key`, folder)),
+    cert: readFileSync(new URL(`${name}.pem`, folder)),
+  };
+}
+
+function addressOf(server: Server, scheme: 'http' | 'https'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') return reject(new Error('no port'));
+      resolve(`${scheme}://127.0.0.1:${address.port}`);
+    });
+  });
+}

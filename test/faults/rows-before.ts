@@ -1,0 +1,298 @@
+/** F01–F16: what goes wrong before an upstream has answered (FAULTS §3.1). */
+import { everywhere, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
+import { answer, head, leaking, reply } from './plays.ts';
+import { ends, reads, resets, type Step, says, stalls } from './raw-upstream.ts';
+import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount } from './row.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+/** Longer than the longest wait for a first byte. */
+const beyondHead = { passes: { afterStallIn: 'head', ms: 310_000 } } as const;
+
+/** No connection comes about: what reason is given, and how it is brought about. */
+const unreachable = (
+  fault: string,
+  reason: string,
+  circumstances: NonNullable<FaultRow['circumstances']>,
+): Omit<FaultRow, 'id'> => ({
+  fault,
+  ...everywhere,
+  // A connection takes a second to time out, however short it may take: undici's clock is coarse.
+  ...(circumstances.connectMs === undefined ? {} : { companies: ['alone', 'beside'] as const }),
+  upstream: () => [stalls],
+  circumstances,
+  expected: { ...notRun, calls: 0, reason },
+});
+
+/** The upstream's TLS is wrong in one way. */
+const wrongTls = (
+  fault: string,
+  circumstances: NonNullable<FaultRow['circumstances']>,
+  steps: readonly Step[] = [stalls],
+): FaultRow => ({
+  id: 'F04',
+  fault,
+  ...everywhere,
+  upstream: () => steps,
+  circumstances,
+  expected: { ...notRun, calls: steps.includes(resets) ? 1 : 0, reason: 'tls' },
+});
+
+const overTls = ({ script }: { readonly script: string }): string =>
+  script.replace('http:', 'https:');
+
+/** The body is not taken in. */
+const stopsReading: Step = async ({ head: nextHead, socket }) => {
+  await nextHead();
+  socket.pause();
+};
+
+/** Whoever does not read does not see the end either: reads on once the caller has its answer. */
+const stallsUnread =
+  (begun: Promise<void>): Step =>
+  async ({ socket, stalled, closed }) => {
+    stalled();
+    await begun;
+    socket.resume();
+    await closed;
+  };
+
+const big: Pick<FaultRow, 'kinds' | 'mounts' | 'companies'> = {
+  ...everywhere,
+  companies: ['alone', 'beside'],
+  // An image's body is a megabyte at most.
+  kinds: ['chat', 'chat_stream', 'native', 'native_stream'],
+};
+const bigPrompt = 4 * 1024 * 1024;
+
+/** Says this in place of an answer, and then nothing. */
+const garbles =
+  (text: (kind: Kind, leak: string) => string): FaultRow['upstream'] =>
+  (kind, leak) => [reads, says(text(kind, leak)), stalls];
+
+const garbled: ExpectedOfKinds = { ...mayHaveRun, reason: 'bad_response' };
+
+/** The rows. */
+export const rowsBefore: readonly FaultRow[] = [
+  {
+    id: 'F01',
+    ...unreachable('the name does not exist', 'dns', { at: () => 'http://nowhere.fault.example' }),
+  },
+  {
+    id: 'F01',
+    ...unreachable('the resolver is overloaded', 'dns', {
+      at: () => 'http://later.fault.example',
+    }),
+  },
+  {
+    id: 'F01',
+    ...unreachable('the resolver does not answer', 'connect_timeout', {
+      at: () => 'http://slow.fault.example',
+      connectMs: 50,
+    }),
+    mounts: oneMount,
+  },
+  {
+    id: 'F02',
+    ...unreachable('the connection is refused', 'connect_refused', {
+      at: () => 'http://127.0.0.1:1',
+    }),
+  },
+  {
+    id: 'F03',
+    ...unreachable('the connection does not come about', 'connect_timeout', {
+      at: ({ blackhole }) => blackhole,
+      connectMs: 50,
+    }),
+  },
+  {
+    id: 'F04',
+    fault: 'TLS as it should be',
+    ...everywhere,
+    upstream: (kind) => [reads, says(reply(kind))],
+    circumstances: { certificate: 'good' },
+    expected: fine,
+  },
+  wrongTls('TLS: the certificate has expired', { certificate: 'expired' }),
+  wrongTls('TLS: the certificate is for another host', { certificate: 'wrong-host' }),
+  wrongTls('TLS: an authority that nobody knows', { certificate: 'unknown-authority' }),
+  wrongTls('TLS: signed by itself', { certificate: 'self-signed' }),
+  wrongTls('TLS: speaks plain HTTP', { at: overTls }, [
+    says(`${ok}content-length: 0\r\n\r\n`),
+    stalls,
+  ]),
+  wrongTls('TLS: reset in the handshake', { at: overTls }, [
+    async ({ socket }) => {
+      await new Promise((resolve) => socket.once('data', resolve));
+    },
+    resets,
+  ]),
+  {
+    id: 'F05',
+    fault: 'accepts and closes',
+    ...everywhere,
+    upstream: () => [ends],
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F05',
+    fault: 'resets at the request',
+    ...everywhere,
+    upstream: () => [reads, resets],
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F05',
+    fault: 'closes at the request',
+    ...everywhere,
+    upstream: () => [reads, ends],
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F06',
+    fault: 'a connection goes stale between two calls; an image never meets one',
+    ...everywhere,
+    upstream: (kind) => [reads, says(reply(kind)), reads, resets],
+    circumstances: { callsBefore: 1 },
+    expected: { ...mayHaveRun, image: fine },
+  },
+  {
+    id: 'F07',
+    fault: 'no headers in time',
+    ...everywhere,
+    upstream: () => [reads, stalls],
+    circumstances: beyondHead,
+    expected: { ...timedOut, reason: 'headers_timeout' },
+  },
+  {
+    id: 'F08',
+    fault: 'half of the headers, then nothing',
+    ...everywhere,
+    upstream: (_kind, leak) => [reads, says(`${ok}server: ${leak}\r\nconte`), stalls],
+    circumstances: beyondHead,
+    expected: { ...timedOut, reason: 'headers_timeout' },
+  },
+  {
+    id: 'F08',
+    fault: 'half of the headers, then the end',
+    ...everywhere,
+    upstream: (_kind, leak) => [reads, says(`${ok}server: ${leak}\r\nconte`), ends],
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F08',
+    fault: 'half of the status line, then the end',
+    ...everywhere,
+    upstream: () => [reads, says('HTTP/1.1 20'), ends],
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F09',
+    fault: 'a garbled status line',
+    ...everywhere,
+    upstream: garbles((_kind, leak) => `HTTQ/9 ${leak}\r\n\r\n`),
+    circumstances: { hangsUp: true },
+    expected: garbled,
+  },
+  {
+    id: 'F10',
+    fault: 'one header of 40 kB',
+    ...everywhere,
+    upstream: garbles((_kind, leak) => `${ok}x-big: ${leak.padEnd(40_000, 'x')}\r\n\r\n`),
+    circumstances: { hangsUp: true },
+    expected: garbled,
+  },
+  {
+    id: 'F10',
+    fault: 'a thousand headers',
+    ...everywhere,
+    upstream: garbles(
+      (_kind, leak) =>
+        `${ok}${Array.from({ length: 1_000 }, (_, at) => `x-${at}: ${leak}\r\n`).join('')}\r\n`,
+    ),
+    circumstances: { hangsUp: true },
+    expected: garbled,
+  },
+  {
+    id: 'F11',
+    fault: 'two lengths',
+    ...everywhere,
+    upstream: garbles(() => `${ok}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`),
+    circumstances: { hangsUp: true },
+    expected: garbled,
+  },
+  {
+    id: 'F11',
+    fault: 'a length and chunks',
+    ...everywhere,
+    upstream: garbles(
+      () => `${ok}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    ),
+    circumstances: { hangsUp: true },
+    expected: garbled,
+  },
+  {
+    id: 'F12',
+    fault: 'a 100 that nobody asked for, which undici refuses',
+    ...everywhere,
+    upstream: (kind) => [reads, says('HTTP/1.1 100 Continue\r\n\r\n', reply(kind)), stalls],
+    circumstances: { hangsUp: true },
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F13',
+    fault: 'early hints and a 102 come first',
+    ...everywhere,
+    upstream: (kind, leak) => [
+      reads,
+      says(head('103 Early Hints', { link: leak }), head('102 Processing', leaking(leak))),
+      says(reply(kind)),
+    ],
+    expected: fine,
+  },
+  {
+    id: 'F14',
+    fault: 'a 101 that nobody asked for',
+    ...everywhere,
+    upstream: garbles((_kind, leak) =>
+      head('101 Switching Protocols', { upgrade: 'x', connection: 'upgrade', server: leak }),
+    ),
+    circumstances: { hangsUp: true },
+    expected: mayHaveRun,
+  },
+  {
+    id: 'F15',
+    fault: 'answers 413 before it has read 4 MiB',
+    ...big,
+    upstream: (_kind, _leak, begun) => [
+      stopsReading,
+      says(answer(413, '{"error":{"message":"Too large."}}')),
+      stallsUnread(begun),
+    ],
+    circumstances: { promptBytes: bigPrompt, tellsWords: true },
+    expected: { ...refused, told: 'body_too_large' },
+  },
+  {
+    id: 'F15',
+    fault: 'answers 401 before it has read 4 MiB',
+    ...big,
+    upstream: (_kind, leak, begun) => [stopsReading, says(answer(401, leak)), stallsUnread(begun)],
+    circumstances: { promptBytes: bigPrompt },
+    expected: { ...notRun, reason: 'upstream_auth_error', health: 'out' },
+  },
+  {
+    id: 'F15',
+    fault: 'does not read on in a body of 4 MiB',
+    ...big,
+    upstream: (_kind, _leak, begun) => [stopsReading, stallsUnread(begun)],
+    circumstances: { promptBytes: bigPrompt, ...beyondHead },
+    expected: { ...timedOut, reason: 'headers_timeout' },
+  },
+  {
+    id: 'F16',
+    fault: 'of two addresses the first refuses',
+    ...everywhere,
+    upstream: (kind) => [reads, says(reply(kind))],
+    circumstances: { at: ({ script }) => script.replace('127.0.0.1', 'two.fault.example') },
+    expected: fine,
+  },
+];

@@ -1,0 +1,169 @@
+/**
+ * F35, F36, F38: a reply that is cut at every byte, by a reset, by the end of the connection, or
+ * behind a length that it keeps to (FAULTS §3.3).
+ */
+import { relayedNative } from '../relay/oracle.ts';
+import { events, isStream, replies, typeOf } from './asks.ts';
+import { brokenStream, fine, halfDone } from './classes.ts';
+import { answer, head } from './plays.ts';
+import { ends, reads, resets, type Script, says } from './raw-upstream.ts';
+import {
+  allMounts,
+  type ExpectedOfKinds,
+  type FaultRow,
+  isThin,
+  type Kind,
+  kinds,
+  oneMount,
+} from './row.ts';
+
+/** A way of cutting. */
+interface Cut {
+  readonly id: string;
+  readonly way: string;
+  readonly script: (kind: Kind, sent: string, whole: string) => Script;
+  /** What the transport says of it; undefined where it takes the reply for whole. */
+  readonly reason: string | undefined;
+  /** One of so many offsets. */
+  readonly step: number;
+}
+
+const announced = (kind: Kind, whole: string): string =>
+  head(200, { 'content-type': typeOf(kind), 'content-length': Buffer.byteLength(whole) });
+
+const chunked = (kind: Kind, sent: string): string => {
+  const start = head(200, { 'content-type': typeOf(kind), 'transfer-encoding': 'chunked' });
+  const length = Buffer.byteLength(sent);
+  return `${start}${length === 0 ? '' : `${length.toString(16)}\r\n${sent}\r\n`}`;
+};
+
+const cuts: readonly Cut[] = [
+  {
+    id: 'F35',
+    way: 'reset short of its length',
+    script: (kind, sent, whole) => [reads, says(`${announced(kind, whole)}${sent}`), resets],
+    reason: 'reset',
+    step: 1,
+  },
+  {
+    id: 'F35',
+    way: 'ended short of its length',
+    script: (kind, sent, whole) => [reads, says(`${announced(kind, whole)}${sent}`), ends],
+    reason: 'reset',
+    step: 7,
+  },
+  {
+    id: 'F35',
+    way: 'reset before its last chunk',
+    script: (kind, sent) => [reads, says(chunked(kind, sent)), resets],
+    reason: 'reset',
+    step: 7,
+  },
+  {
+    id: 'F35',
+    way: 'ended before its last chunk',
+    script: (kind, sent) => [reads, says(chunked(kind, sent)), ends],
+    reason: 'reset',
+    step: 7,
+  },
+  {
+    id: 'F36',
+    way: 'that lasts as long as the connection ended',
+    script: (kind, sent) => [
+      reads,
+      says(`${head(200, { 'content-type': typeOf(kind) })}${sent}`),
+      ends,
+    ],
+    reason: undefined,
+    step: 1,
+  },
+  {
+    id: 'F38',
+    way: 'truncated to the length that it says',
+    script: (kind, sent) => [reads, says(answer(200, sent, { 'content-type': typeOf(kind) }))],
+    reason: undefined,
+    step: 3,
+  },
+];
+
+/** On the other mounts one offset in so many. */
+const otherMountsStep = 97;
+
+/** The rows: one for each offset of each kind's reply. */
+export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
+  kinds.flatMap((kind) => offsetsOf(kind, cut.step).map((offset) => rowAt(cut, kind, offset))),
+);
+
+function offsetsOf(kind: Kind, step: number): readonly number[] {
+  return Array.from({ length: replies[kind].length }, (_, at) => at).filter(
+    (offset) => offset % (isThin ? 10 * step : step) === 0,
+  );
+}
+
+function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
+  const whole = replies[kind];
+  const sent = whole.slice(0, offset);
+  const isSpread = offset % otherMountsStep === 0;
+  return {
+    id: cut.id,
+    fault: `a reply ${cut.way}, at byte ${offset}`,
+    kinds: [kind],
+    mounts: isSpread ? allMounts : oneMount,
+    companies: isSpread ? ['alone', 'beside'] : ['alone'],
+    upstream: () => cut.script(kind, sent, whole),
+    expected: isStream(kind) ? ofStream(cut, kind, sent) : ofDocument(cut, sent),
+    circumstances: { reads: () => readAt(kind, sent) },
+  };
+}
+
+function ofDocument({ reason }: Cut, sent: string): ExpectedOfKinds {
+  const read = sent === '' ? 'upstream_empty' : 'upstream_truncated';
+  return { ...halfDone, reason: reason ?? read };
+}
+
+/** A stream's completeness is judged by its content; a transport that broke is never whole. */
+function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
+  const { passed, isDone, hasFinished, hasFigures } = progressOf(kind, sent, reason !== undefined);
+  if (isDone || (hasFinished && reason === undefined)) {
+    return { ...fine, charge: hasFigures ? 'usage' : 'observed' };
+  }
+  if (passed === 0) {
+    return { ...halfDone, reason: reason ?? 'upstream_empty' };
+  }
+  return {
+    ...brokenStream,
+    reason: reason ?? 'upstream_stream_truncated',
+    charge: hasFigures ? 'usage' : 'observed',
+  };
+}
+
+interface Progress {
+  /** Events that went to the caller. */
+  readonly passed: number;
+  readonly isDone: boolean;
+  readonly hasFinished: boolean;
+  readonly hasFigures: boolean;
+}
+
+/**
+ * What of the events is there. Where the connection ended in peace, an event whose blank line is
+ * missing counts if it is all there; a chat's is not passed on where an error must follow it.
+ */
+function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
+  const list = events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
+  const ends = list.map((_, at) => list.slice(0, at + 1).join('').length);
+  const framed = ends.filter((end) => sent.length >= end).length;
+  const whole = ends.filter((end) => sent.length >= end - (isBroken ? 0 : 2)).length;
+  return kind === 'chat_stream'
+    ? { passed: framed, isDone: whole >= 4, hasFinished: whole >= 2, hasFigures: whole >= 3 }
+    : { passed: whole, isDone: false, hasFinished: whole >= 2, hasFigures: whole >= 2 };
+}
+
+/** What a caller reads of a stream that counts as whole: what came, without the figures' event. */
+function readAt(kind: Kind, sent: string): string {
+  if (kind !== 'chat_stream') return relayedNative(sent).text;
+  const [one = '', two = '', three = ''] = events.chat_stream;
+  const before = sent.slice(0, one.length + two.length);
+  const behind = sent.slice(one.length + two.length + three.length);
+  return `${before}${behind.startsWith('data: [DONE]') ? behind : ''}`;
+}

@@ -1,0 +1,262 @@
+/** F17–F33: what an upstream says by its status, or in the clothes of a good one (FAULTS §3.2). */
+import { isNative, replies } from './asks.ts';
+import { everywhere, fine, halfDone, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
+import { answer, head, leaking, refuses } from './plays.ts';
+import { ends, reads, type Script, says } from './raw-upstream.ts';
+import {
+  type Circumstances,
+  type ExpectedOfKinds,
+  type FaultRow,
+  type Kind,
+  streamKinds,
+  wholeKinds,
+} from './row.ts';
+
+/** A row that comes on every kind and mount. */
+function row(
+  id: string,
+  fault: string,
+  upstream: FaultRow['upstream'],
+  expected: ExpectedOfKinds,
+  circumstances: Circumstances = {},
+): FaultRow {
+  return { id, fault, ...everywhere, upstream, expected, circumstances };
+}
+
+const mendable: Circumstances = { tellsWords: true };
+const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'out' };
+const rests: ExpectedOfKinds = { ...notRun, health: 'rests' };
+const limited: ExpectedOfKinds = {
+  ...rests,
+  told: 'upstream_rate_limited',
+  reason: 'upstream_rate_limited',
+  retryAfter: 1,
+};
+const failed: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_error' };
+/** Images that may have run are never said to lack an account. */
+const overloaded = (retryAfter: number): ExpectedOfKinds => ({
+  ...mayHaveRun,
+  told: 'no_channel',
+  retryAfter,
+  reason: 'upstream_overloaded',
+  health: 'rests',
+  image: { ...mayHaveRun.image, told: 'upstream_failed', retryAfter: undefined },
+});
+/** No answer to what was asked: surely nothing was made, and no other channel would do better. */
+const odd: ExpectedOfKinds = {
+  ...refused,
+  told: 'upstream_failed',
+  reason: 'upstream_protocol_error',
+};
+/** A status that HTTP does not have says nothing of what was made. */
+const unheardOf: ExpectedOfKinds = {
+  ...mayHaveRun,
+  reason: 'upstream_protocol_error',
+  beside: 'same',
+};
+
+/** Says this in place of a reply, with what no caller may know in its headers. */
+const saysIn =
+  (
+    type: string | undefined,
+    body: (kind: Kind, leak: string) => string,
+    status = 200,
+  ): FaultRow['upstream'] =>
+  (kind, leak): Script => [
+    reads,
+    says(
+      answer(status, body(kind, leak), {
+        ...leaking(leak),
+        ...(type === undefined ? {} : { 'content-type': type }),
+      }),
+    ),
+  ];
+
+const page = (_kind: Kind, leak: string): string =>
+  `<!doctype html><title>Log in</title><p>${leak}</p>`;
+
+/** An error as either dialect has it, in a document. */
+const errorSaying =
+  (
+    openai: Readonly<Record<string, unknown>>,
+    google: Readonly<Record<string, unknown>>,
+  ): ((kind: Kind, leak: string) => string) =>
+  (kind, leak) =>
+    JSON.stringify({ error: { message: leak, ...(isNative(kind) ? google : openai) } });
+
+const tooMany = errorSaying(
+  { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  { code: 429, status: 'RESOURCE_EXHAUSTED' },
+);
+const badKey = errorSaying(
+  { type: 'invalid_request_error', code: 'invalid_api_key' },
+  { code: 400, details: [{ reason: 'API_KEY_INVALID' }] },
+);
+const badRequest = errorSaying(
+  { type: 'invalid_request_error', code: null },
+  { code: 400, status: 'INVALID_ARGUMENT' },
+);
+const ownFault = errorSaying({ type: 'server_error', code: null }, { code: 500 });
+const asEvent =
+  (document: (kind: Kind, leak: string) => string) =>
+  (kind: Kind, leak: string): string =>
+    `data: ${document(kind, leak)}\n\n`;
+
+/** The same error in a 200: as a document, and to a stream as its first event. */
+function inClothesOf200(
+  name: string,
+  document: (kind: Kind, leak: string) => string,
+  expected: ExpectedOfKinds,
+  circumstances: Circumstances = {},
+): readonly FaultRow[] {
+  const asDocument = saysIn('application/json', document);
+  const asStream = saysIn('text/event-stream', asEvent(document));
+  return [
+    row('F31', `a 200 that is ${name}`, asDocument, expected, circumstances),
+    {
+      ...row('F31', `a stream that begins with ${name}`, asStream, expected, circumstances),
+      kinds: streamKinds,
+    },
+  ];
+}
+
+/** 2xx without a word. */
+const empty: ExpectedOfKinds = { ...halfDone, reason: 'upstream_empty' };
+const noReply: ExpectedOfKinds = { ...halfDone, reason: 'upstream_protocol_error' };
+
+const redirects = [301, 302, 303, 307, 308].map((status) =>
+  row(
+    'F28',
+    `${status}, to somewhere else`,
+    (kind, leak) =>
+      refuses(status, { headers: { location: `http://127.0.0.1:1/${leak.length}` } })(kind, leak),
+    odd,
+  ),
+);
+
+/** The rows. */
+export const rowsStatus: readonly FaultRow[] = [
+  row('F17', '400', refuses(400), refused, mendable),
+  row('F17', '422', refuses(422), refused, mendable),
+  row('F17', '413', refuses(413), { ...refused, told: 'body_too_large' }, mendable),
+  row('F18', '401', refuses(401), out),
+  row('F18', '402', refuses(402), { ...rests, reason: 'upstream_unpaid' }, { restMs: 3_600_000 }),
+  row('F19', '403', refuses(403), { ...rests, reason: 'upstream_forbidden' }, { restMs: 600_000 }),
+  row(
+    'F20',
+    '404, the model is not known there',
+    refuses(404),
+    { ...rests, reason: 'upstream_model_not_found' },
+    { restMs: 60_000 },
+  ),
+  row('F21', '408', refuses(408), timedOut),
+  row('F22', '409', refuses(409), odd),
+  row('F22', '425', refuses(425), odd),
+  {
+    ...row(
+      'F24',
+      '429 of an account that has no money',
+      refuses(429, { error: { code: 'insufficient_quota' } }),
+      limited,
+      { restMs: 3_600_000 },
+    ),
+    // Google has no word for it.
+    kinds: ['chat', 'chat_stream', 'image'],
+  },
+  row('F25', '500', refuses(500), failed),
+  row('F25', '502', refuses(502), failed),
+  row('F25', '520', refuses(520), failed),
+  row('F26', '503', refuses(503), overloaded(1), { restMs: 10_000 }),
+  row(
+    'F26',
+    '503 with Retry-After',
+    refuses(503, { headers: { 'retry-after': 9 } }),
+    overloaded(9),
+    { restMs: 9_000 },
+  ),
+  row('F26', '529', refuses(529), overloaded(1), { restMs: 10_000 }),
+  row('F27', '504', refuses(504), timedOut),
+  row('F27', '524', refuses(524), timedOut),
+  ...redirects,
+  row('F29', '204', () => [reads, says(head(204))], empty),
+  row('F29', '205', () => [reads, says(head(205, { 'content-length': 0 }))], empty),
+  row(
+    'F29',
+    'a 200 without a body',
+    saysIn('application/json', () => ''),
+    empty,
+  ),
+  {
+    ...row(
+      'F29',
+      'a stream without an event',
+      saysIn('text/event-stream', () => ''),
+      empty,
+    ),
+    kinds: streamKinds,
+  },
+  row(
+    'F29',
+    'a body of no chunk',
+    () => {
+      const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+      return [reads, says(head(200, headers), '0\r\n\r\n')];
+    },
+    empty,
+  ),
+  row('F30', 'a page of the network', saysIn('text/html', page), noReply),
+  row('F30', 'a page that says it is JSON', saysIn('application/json', page), noReply),
+  row('F30', 'a page without a type', saysIn(undefined, page), noReply),
+  row(
+    'F30',
+    'plain words',
+    saysIn('text/plain', (_kind, leak) => leak),
+    noReply,
+  ),
+  {
+    ...row(
+      'F30',
+      'a reply without a type',
+      saysIn(undefined, (kind) => replies[kind]),
+      fine,
+    ),
+    kinds: wholeKinds,
+  },
+  {
+    ...row(
+      'F30',
+      'a reply that says it is text',
+      saysIn('text/plain', (kind) => replies[kind]),
+      fine,
+    ),
+    kinds: wholeKinds,
+  },
+  ...inClothesOf200('a 429', tooMany, limited),
+  ...inClothesOf200('a 401', badKey, out),
+  ...inClothesOf200('a 400', badRequest, refused, mendable),
+  ...inClothesOf200('a 500', ownFault, failed),
+  {
+    ...row(
+      'F32',
+      'a document to a call that wants a stream',
+      saysIn('application/json', (kind) => replies[kind === 'chat_stream' ? 'chat' : 'native']),
+      noReply,
+    ),
+    kinds: streamKinds,
+  },
+  {
+    ...row(
+      'F32',
+      'a stream to a call that wants none',
+      saysIn('text/event-stream', (kind) => asEvent(() => replies[kind])(kind, '')),
+      noReply,
+    ),
+    kinds: wholeKinds,
+  },
+  row('F33', '999', refuses(999), unheardOf),
+  row('F33', '600', refuses(600), unheardOf),
+  row('F33', '000', (_kind, leak) => [reads, says(`HTTP/1.1 000 ${leak}\r\n\r\n`), ends], {
+    ...mayHaveRun,
+    reason: 'bad_response',
+  }),
+];

@@ -1,0 +1,324 @@
+/** F42–F50: streams that are framed oddly, break off, fail or fall silent (FAULTS §3.3). */
+import { setImmediate } from 'node:timers/promises';
+import { relayedChat, relayedNative } from '../relay/oracle.ts';
+import { pieces } from '../relay/streams.ts';
+import { events, framed, relayedReply, replies, typeOf } from './asks.ts';
+import {
+  brokenStream,
+  everywhere,
+  fine,
+  halfDone,
+  mayHaveRun,
+  notRun,
+  timedOut,
+} from './classes.ts';
+import { answer, head } from './plays.ts';
+import {
+  ends,
+  reads,
+  type Script,
+  type Step,
+  says,
+  saysBytewise,
+  stalls,
+  waitsFor,
+} from './raw-upstream.ts';
+import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount, streamKinds } from './row.ts';
+
+const streams: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: streamKinds };
+const chats: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: ['chat_stream'] };
+
+/** The head of a stream that lasts as long as its connection. */
+const open = head(200, { 'content-type': 'text/event-stream' });
+
+const eventsFor = (kind: Kind): readonly string[] =>
+  events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
+const firstOf = (kind: Kind): string => eventsFor(kind)[0] ?? '';
+
+/** What a caller reads of this, by an oracle that shares nothing with the gateway. */
+const relayedAs = (kind: Kind, text: string): string =>
+  kind === 'chat_stream' ? relayedChat(text, false).text : relayedNative(text).text;
+
+/** A stream of this text, all at once. */
+const whole =
+  (textOf: (kind: Kind) => string): FaultRow['upstream'] =>
+  (kind) => [reads, says(answer(200, textOf(kind), { 'content-type': 'text/event-stream' }))];
+
+/** How the documents of a stream can be framed. */
+const framings: readonly (readonly [string, (document: string) => string])[] = [
+  ['LF', (document) => `data: ${document}\n\n`],
+  ['CRLF', (document) => `data: ${document}\r\n\r\n`],
+  ['CR', (document) => `data: ${document}\r\r`],
+  ['no space', (document) => `data:${document}\n\n`],
+  ['an id and a retry', (document) => `id: 1\nretry: 5\ndata: ${document}\n\n`],
+  ['an event’s name', (document) => `event: message\ndata: ${document}\n\n`],
+  ['comments', (document) => `: ping\ndata: ${document}\n\n`],
+  ['several lines', (document) => `data: ${document.replace(',', ',\ndata: ')}\n\n`],
+];
+
+const documentsOf = (kind: Kind): readonly string[] =>
+  eventsFor(kind).map((event) => event.slice('data: '.length).trim());
+
+const ways: readonly (readonly [string, (text: string) => Step])[] = [
+  ['at once', (text) => says(text)],
+  ['byte by byte', saysBytewise],
+  ...Array.from(
+    { length: 12 },
+    (_, seed) =>
+      [`in pieces ${seed}`, (text: string) => says(...pieces(Buffer.from(text), seed))] as const,
+  ),
+];
+
+const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
+  ways.map(([way, step]): FaultRow => {
+    const textOf = (kind: Kind): string => documentsOf(kind).map(frame).join('');
+    return {
+      id: 'F42',
+      fault: `framed by ${name}, ${way}`,
+      ...streams,
+      mounts: way === 'at once' ? everywhere.mounts : oneMount,
+      companies: ['alone'],
+      upstream: (kind) => [reads, says(open), step(textOf(kind)), ends],
+      circumstances: { reads: (kind) => relayedAs(kind, textOf(kind)) },
+      expected: fine,
+    };
+  }),
+);
+
+const mebibytes = (count: number): string => 'x'.repeat(count * 1024 * 1024);
+const long = (kind: Kind, count: number): string => firstOf(kind).replace('Once', mebibytes(count));
+
+/** A failure that comes as an event: in either dialect, with all that it could tell. */
+const failure =
+  (code: number, type: string, word = type): ((kind: Kind, leak: string) => string) =>
+  (kind, leak) =>
+    kind === 'chat_stream'
+      ? framed({ error: { message: leak, type, code: word, param: null } })
+      : framed({ error: { code, message: leak, status: 'SAID' } });
+
+/** An error behind an event that the caller has read, and in the same breath as one. */
+const failsWith = (
+  name: string,
+  event: (kind: Kind, leak: string) => string,
+  reason: string,
+  told: { readonly late: ExpectedOfKinds['told']; readonly early: ExpectedOfKinds },
+): readonly FaultRow[] => [
+  {
+    id: 'F47',
+    fault: `${name} behind the first event`,
+    ...streams,
+    upstream: (kind, leak, begun): Script => [
+      reads,
+      says(`${open}${firstOf(kind)}`),
+      waitsFor(begun),
+      says(event(kind, leak)),
+      ends,
+    ],
+    // What the caller has read once is told to the script for good.
+    companies: ['alone', 'beside'],
+    expected: { ...brokenStream, told: told.late, reason, health: told.early.health },
+  },
+  {
+    id: 'F47',
+    fault: `${name} in one breath with the first event: nobody has read that`,
+    ...streams,
+    upstream: (kind, leak): Script => [
+      reads,
+      says(`${open}${firstOf(kind)}${event(kind, leak)}`),
+      ends,
+    ],
+    expected: { ...told.early, reason },
+  },
+];
+
+/** Comments for as long as anybody listens. */
+const pings: Step = async ({ socket, stalled }) => {
+  stalled();
+  while (socket.writable) {
+    socket.write(': ping\n\n');
+    await setImmediate();
+  }
+};
+
+const late: ExpectedOfKinds = { ...brokenStream, told: 'broken: upstream_timeout' };
+const silent = { passes: { afterStallIn: 'body', ms: 130_000 } } as const;
+const onlyPings = { passes: { afterStallIn: 'body', ms: 310_000 } } as const;
+
+const usageFrame = (usage: object): string => framed({ choices: [], usage });
+const [one = '', two = '', three = '', done = ''] = events.chat_stream;
+
+/** A chat whose figures are odd. */
+const figures = (fault: string, text: string, charge: 'usage' | 'observed'): FaultRow => ({
+  id: 'F50',
+  fault,
+  ...chats,
+  upstream: whole(() => text),
+  circumstances: { reads: (kind) => relayedAs(kind, text) },
+  expected: { ...fine, charge },
+});
+
+/** The rows. */
+export const rowsStreams: readonly FaultRow[] = [
+  ...rowsFraming,
+  {
+    id: 'F42',
+    fault: 'with a byte order mark',
+    ...streams,
+    upstream: whole((kind) => `\uFEFF${replies[kind]}`),
+    circumstances: {
+      // Google's parsers stumble over the mark: the event that has it is framed anew.
+      reads: (kind) =>
+        kind === 'chat_stream'
+          ? relayedAs(kind, `\uFEFF${replies[kind]}`)
+          : replies[kind].replace('\n\n', '\r\n\r\n'),
+    },
+    expected: fine,
+  },
+  {
+    id: 'F43',
+    fault: 'a line of 16 MiB',
+    ...streams,
+    mounts: oneMount,
+    companies: ['alone'],
+    upstream: (kind) => [reads, says(open, long(kind, 16), ...eventsFor(kind).slice(1)), ends],
+    circumstances: {
+      reads: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
+    },
+    expected: fine,
+  },
+  {
+    id: 'F43',
+    fault: 'a line of 40 MiB',
+    ...streams,
+    mounts: oneMount,
+    companies: ['alone'],
+    upstream: (kind) => [reads, says(open, firstOf(kind), long(kind, 40)), ends],
+    expected: { ...brokenStream, reason: 'event_too_large' },
+  },
+  {
+    id: 'F44',
+    fault: 'no blank line at the end',
+    ...streams,
+    upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -1)}`), ends],
+    circumstances: { reads: (kind) => relayedAs(kind, replies[kind].slice(0, -1)) },
+    expected: fine,
+  },
+  {
+    id: 'F44',
+    fault: 'no line end at the end',
+    ...streams,
+    upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -2)}`), ends],
+    circumstances: { reads: (kind) => relayedAs(kind, replies[kind].slice(0, -2)) },
+    expected: fine,
+  },
+  {
+    id: 'F45',
+    fault: 'data behind [DONE]',
+    ...chats,
+    upstream: () => [reads, says(`${open}${replies.chat_stream}${framed({ late: true })}`), ends],
+    expected: fine,
+  },
+  {
+    id: 'F45',
+    fault: 'nothing behind [DONE], and no end: the connection is let go',
+    ...chats,
+    upstream: () => [reads, says(`${open}${replies.chat_stream}`), stalls],
+    // It is given a second of real time to end by itself.
+    companies: ['alone', 'beside'],
+    circumstances: { hangsUp: true },
+    expected: fine,
+  },
+  {
+    id: 'F46',
+    fault: 'neither [DONE] nor a finish',
+    ...streams,
+    upstream: (kind) => [reads, says(answer(200, firstOf(kind), { 'content-type': typeOf(kind) }))],
+    expected: brokenStream,
+  },
+  ...failsWith('a 500', failure(500, 'server_error'), 'upstream_error', {
+    late: 'broken',
+    early: mayHaveRun,
+  }),
+  ...failsWith('a 429', failure(429, 'rate_limit_exceeded'), 'upstream_rate_limited', {
+    late: 'broken: upstream_rate_limited',
+    early: { ...notRun, told: 'upstream_rate_limited', retryAfter: 1, health: 'rests' },
+  }),
+  ...failsWith(
+    'a 401',
+    failure(401, 'invalid_request_error', 'invalid_api_key'),
+    'upstream_auth_error',
+    {
+      late: 'broken',
+      early: { ...notRun, health: 'out' },
+    },
+  ),
+  {
+    id: 'F48',
+    fault: 'an event that is no JSON',
+    ...streams,
+    upstream: whole((kind) => `${firstOf(kind)}data: {"oops\n\n${replies[kind]}`),
+    circumstances: {
+      reads: (kind) => `${firstOf(kind)}data: {"oops\n\n${relayedReply(kind)}`,
+    },
+    expected: fine,
+  },
+  {
+    id: 'F49',
+    fault: 'no event, then nothing',
+    ...streams,
+    upstream: () => [reads, says(open), stalls],
+    circumstances: silent,
+    expected: { ...halfDone, told: 'upstream_timeout', reason: 'idle_timeout' },
+  },
+  {
+    id: 'F49',
+    fault: 'one event, then nothing',
+    ...streams,
+    upstream: (kind) => [reads, says(`${open}${firstOf(kind)}`), stalls],
+    circumstances: silent,
+    expected: { ...late, reason: 'idle_timeout' },
+  },
+  {
+    id: 'F49',
+    fault: 'nothing but pings',
+    ...streams,
+    upstream: () => [reads, says(open), pings],
+    circumstances: onlyPings,
+    // A chat's pings pass, and are an answer that has begun; Google's parsers are spared them.
+    expected: {
+      ...late,
+      reason: 'silent_stream',
+      nativeStream: { ...timedOut, reason: 'silent_stream' },
+    },
+  },
+  {
+    id: 'F49',
+    fault: 'one event, then nothing but pings',
+    ...streams,
+    upstream: (kind) => [reads, says(`${open}${firstOf(kind)}`), pings],
+    circumstances: onlyPings,
+    expected: { ...late, reason: 'silent_stream' },
+  },
+  figures('no figures', `${one}${two}${done}`, 'observed'),
+  figures(
+    'figures twice',
+    `${one}${two}${usageFrame({ prompt_tokens: 1 })}${three}${done}`,
+    'usage',
+  ),
+  figures('figures before the end', `${one}${three}${two}${done}`, 'usage'),
+  figures(
+    'absurd figures behind good ones',
+    `${one}${two}${three}${usageFrame({ prompt_tokens: -1, completion_tokens: 1e18 })}${done}`,
+    'usage',
+  ),
+  figures(
+    'figures that are no numbers',
+    `${one}${two}${usageFrame({ prompt_tokens: 'ten', completion_tokens: null })}${done}`,
+    'observed',
+  ),
+  figures(
+    'negative figures',
+    `${one}${two}${usageFrame({ prompt_tokens: -10, completion_tokens: -5 })}${done}`,
+    'observed',
+  ),
+];

@@ -1,0 +1,17 @@
+/** The fault matrix, F01–F50: all faults of an upstream, over four mounts (FAULTS §3.1 to §3.3). */
+import { runMatrix } from './matrix.ts';
+import { rowsBefore } from './rows-before.ts';
+import { rowsBodies } from './rows-bodies.ts';
+import { rowsCuts } from './rows-cuts.ts';
+import { rowsRetryAfter } from './rows-retry-after.ts';
+import { rowsStatus } from './rows-status.ts';
+import { rowsStreams } from './rows-streams.ts';
+
+runMatrix('F01–F50', [
+  ...rowsBefore,
+  ...rowsStatus,
+  ...rowsRetryAfter,
+  ...rowsBodies,
+  ...rowsCuts,
+  ...rowsStreams,
+]);

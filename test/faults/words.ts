@@ -1,0 +1,68 @@
+/** The words of each code in both dialects, as ARCHITECTURE §6 has them: the matrix's own copy. */
+import type { ErrorCode } from '../../src/errors.ts';
+import { isNative } from './asks.ts';
+import type { Kind } from './row.ts';
+
+interface Words {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+  readonly google: string;
+}
+
+const server = { type: 'server_error' } as const;
+const invalid = { type: 'invalid_request_error', google: 'INVALID_ARGUMENT' } as const;
+
+/** The codes that a fault of an upstream can lead to. */
+const words: Partial<Readonly<Record<ErrorCode, Words>>> = {
+  invalid_request: { status: 400, ...invalid, code: null },
+  body_too_large: { status: 413, ...invalid, code: 'body_too_large' },
+  upstream_rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    google: 'RESOURCE_EXHAUSTED',
+  },
+  upstream_failed: { status: 502, ...server, code: 'upstream_failed', google: 'UNAVAILABLE' },
+  no_channel: { status: 503, ...server, code: 'no_channel', google: 'UNAVAILABLE' },
+  upstream_timeout: {
+    status: 504,
+    ...server,
+    code: 'upstream_timeout',
+    google: 'DEADLINE_EXCEEDED',
+  },
+};
+
+/** What a code is to a caller of this kind: `502 server_error upstream_failed`. */
+export function wordsOf(code: ErrorCode, kind: Kind): string {
+  const row = words[code];
+  if (row === undefined) throw new Error(`No fault leads to ${code}.`);
+  return isNative(kind)
+    ? `${row.status} ${row.google}`
+    : `${row.status} ${row.type} ${String(row.code)}`;
+}
+
+/** What an error's document says, as {@link wordsOf} has it; what is wrong where it is none. */
+export function wordsIn(text: string, kind: Kind): string {
+  const error = errorIn(text);
+  if (error === undefined) return `no error: ${text.slice(0, 200)}`;
+  const { message, type, param, code, status, details, ...more } = error;
+  const isSaid = typeof message === 'string' && message.length > 0;
+  const isOfItsKind = isNative(kind)
+    ? type === undefined && param === undefined && (details === undefined || Array.isArray(details))
+    : param !== undefined && status === undefined && details === undefined;
+  if (!isSaid || !isOfItsKind || Object.keys(more).length > 0) return `malformed: ${text}`;
+  return isNative(kind) ? `${String(code)} ${String(status)}` : `${String(type)} ${String(code)}`;
+}
+
+function errorIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const document: unknown = JSON.parse(text);
+    const names = Object.keys(Object(document));
+    const error: unknown = Reflect.get(Object(document), 'error');
+    const isError = typeof error === 'object' && error !== null && names.length === 1;
+    return isError ? Object.fromEntries(Object.entries(error)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
