@@ -166,7 +166,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         if (hold === undefined) return { status: 'gone', as: 'unknown' };
         touch(hold.partition, hold.asked);
         if (hold.state !== 'held') return { status: 'gone', as: hold.state };
-        hold.endsAtMs = clock.now() + ttlMs;
+        hold.endsAtMs = Math.max(hold.endsAtMs, clock.now() + ttlMs);
         const grown = add ?? [];
         for (const [index, line] of hold.asked.entries()) {
           const available = left(rowOf(hold.partition, line));

@@ -65,6 +65,20 @@ describe('a rate limiter', () => {
     expect(limiter.consume('a', 1)).toEqual({ granted: true });
   });
 
+  it('grants the last point whenever it begins, where the time does not divide evenly', () => {
+    const clock = fakeClock();
+    const limiter = memoryRateLimiter({ points: 3, durationMs: 1_000, clock });
+    const startsMs: number[] = [];
+    for (let round = 0; round < 1_000; round += 1) {
+      // The clock of a process tells fractions of a ms too.
+      clock.advance(1_000 + round * 0.377);
+      const grants = [1, 1, 1, 1].map((points) => limiter.consume('a', points).granted);
+      if (grants.join() !== 'true,true,true,false') startsMs.push(clock.monotonicMs());
+    }
+
+    expect(startsMs).toEqual([]);
+  });
+
   it('counts each subject by itself, and T51 remembers only the latest', () => {
     const limiter = memoryRateLimiter({
       points: 1,

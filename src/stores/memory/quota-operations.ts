@@ -107,13 +107,14 @@ export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): voi
   }
 }
 
-/** Renews one lease, and grows its hold where asked and where it fits. */
+/** Renews one lease, never to an earlier end, and grows its hold where asked and where it fits. */
 export function extend(ledger: Ledger, input: ExtendInput, nowMs: number): ExtendResult {
   const partition = partitionOf(ledger, input.partition);
   const reservation = findReservation(ledger, partition, input.id, nowMs);
   if (reservation === undefined) return { status: 'gone', as: 'unknown' };
   if (reservation.state !== 'held') return { status: 'gone', as: reservation.state };
-  renew(reservation, nowMs + input.ttlMs);
+  // A short renewal that comes late must not cut a long lease.
+  renew(reservation, Math.max(reservation.dueAtMs, nowMs + input.ttlMs));
   expireDueOf(ledger, partition, reservation.lines, nowMs);
   return grow(reservation, input.add ?? []);
 }

@@ -51,19 +51,22 @@ export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRate
     durationMs: 'Say over how many ms they come back',
   });
   const { points: allowance, durationMs, clock = systemClock(), maxSubjects = 50_000 } = options;
-  const wholeAtMs = recentNumbers(maxSubjects);
+  // Whole microseconds: sums of fractions are rounded, and would refuse the last of the points.
+  const durationUs = durationMs * 1_000;
+  const wholeAtUs = recentNumbers(maxSubjects);
 
   return {
     consume: (subject, points) => {
       if (!(points > 0 && points <= allowance)) {
         throw new RangeError(`points must be above 0 and at most ${allowance}`);
       }
-      const nowMs = clock.monotonicMs();
-      const nextMs =
-        Math.max(wholeAtMs.get(subject) ?? nowMs, nowMs) + (points * durationMs) / allowance;
-      const retryAfterMs = Math.ceil(nextMs - durationMs - nowMs);
+      const nowUs = Math.floor(clock.monotonicMs() * 1_000);
+      // Rounded in the caller's favour, as in Redis: all of the points must fit.
+      const costUs = Math.floor((points * durationUs) / allowance);
+      const nextUs = Math.max(wholeAtUs.get(subject) ?? nowUs, nowUs) + costUs;
+      const retryAfterMs = Math.ceil((nextUs - durationUs - nowUs) / 1_000);
       if (retryAfterMs > 0) return { granted: false, retryAfterMs };
-      wholeAtMs.set(subject, nextMs);
+      wholeAtUs.set(subject, nextUs);
       return { granted: true };
     },
   };

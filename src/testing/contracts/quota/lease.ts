@@ -51,6 +51,21 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
+    name: 'QS-26 an extend never shortens a lease',
+    run: async ({ give, hold, extend, advance, expectState }) => {
+      await give('alice', 100n);
+      const id = await hold('alice', 10n);
+      await extend(id, undefined, 60_000);
+      const late = await extend(id, undefined, 1_000);
+      assert.equal(late.status, 'held');
+      await advance(59_999);
+
+      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+      await advance(1);
+      await expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
+    },
+  },
+  {
     name: 'QS-26 an extend grows the hold on every line or on none, and renews it either way',
     run: async ({ give, reserve, extend, advance, expectState }) => {
       await give('group', 100n);
