@@ -3,6 +3,20 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
+/**
+ * On other Node versions the form is thin: left out is what no version can change, which is
+ * databases, types and style, and the long searches through functions of bytes.
+ */
+const thick: readonly string[] = [
+  'test/{stores,proof}/{redis,postgres}*',
+  'test/stores/{redis,postgres}/**',
+  'test/house/**',
+  'test/examples/readme.test.ts',
+  'test/translate/laws/**',
+  'test/translate/second-reading-requests-hostile.test.ts',
+  'test/relay/truncated.test.ts',
+];
+const leftOut = process.env.TEST_FORM === 'thin' ? thick : [];
 /** What measures a process needs the machine for itself: these files run last, one by one. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 
@@ -13,6 +27,10 @@ const config: ViteUserConfig = defineConfig({
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
       { find: /^tollgate\/(express|koa|node)$/, replacement: `${here}/adapters/$1.ts` },
       { find: /^tollgate\/testing$/, replacement: `${here}/src/testing/index.ts` },
+      {
+        find: /^tollgate\/(redis|postgres|sqlite)$/,
+        replacement: `${here}/src/stores/$1/index.ts`,
+      },
     ],
   },
   test: {
@@ -22,7 +40,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [...alone],
+          exclude: [...alone, ...leftOut],
           sequence: { groupOrder: 0 },
         },
       },
@@ -46,7 +64,7 @@ const config: ViteUserConfig = defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     restoreMocks: true,
-    reporters: reporters('tests'),
+    reporters: reporters(process.env.TEST_SUITE ?? 'tests'),
   },
 });
 

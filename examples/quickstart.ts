@@ -1,21 +1,16 @@
 /**
  * `npm start`: a host app with the gateway mounted, an embedded upstream to talk to, and lines to
  * paste. With OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY set it talks to the real ones.
+ * Keys, quota and usage are kept in ./.data.
  */
 import { createServer } from 'node:http';
 import express from 'express';
-import {
-  createGateway,
-  memoryKeyStore,
-  memoryQuotaStore,
-  memoryUsageSink,
-  staticCatalog,
-} from 'tollgate';
+import { createGateway, staticCatalog } from 'tollgate';
 import { expressAdapter } from 'tollgate/express';
 import { startFakeUpstream } from 'tollgate/testing';
-import { demoKeys } from './quickstart/keys.ts';
 import { linesToPaste } from './quickstart/lines.ts';
 import { demoModels } from './quickstart/models.ts';
+import { demoStores } from './quickstart/stores.ts';
 
 const port = Number(process.env.PORT || 8787);
 if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
@@ -24,19 +19,13 @@ if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
 }
 const upstream = await startFakeUpstream({ paceMs: 40 });
 const models = demoModels(process.env, upstream);
-const keys = demoKeys();
-const usage = memoryUsageSink({ limit: 1_000 });
-const gateway = createGateway({
-  keys: memoryKeyStore({ keys: [keys.text, keys.image] }),
-  quota: memoryQuotaStore(),
-  catalog: staticCatalog(models.all),
-  usage,
-});
+const { stores, secrets, callCount, place, close } = await demoStores('.data');
+const gateway = createGateway({ ...stores, catalog: staticCatalog(models.all) });
 
 const app = express();
 app.use(expressAdapter(gateway));
 app.get('/', (_req, res) => {
-  res.json({ hello: 'from the host app', calls: usage.records.length });
+  res.json({ hello: 'from the host app', calls: callCount() });
 });
 
 const server = createServer(app);
@@ -49,7 +38,8 @@ server.once('error', (error) => {
 server.listen(port, () => {
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
-  process.stdout.write(linesToPaste(`http://localhost:${bound}`, keys, models));
+  const base = `http://localhost:${bound}`;
+  process.stdout.write(linesToPaste({ base, secrets, models, place }));
 });
 
 async function stop(): Promise<void> {
@@ -58,6 +48,7 @@ async function stop(): Promise<void> {
   await gateway.close({ drainMs: 5_000 });
   server.closeAllConnections();
   await upstream.close();
+  close();
 }
 
 process.once('SIGINT', () => void stop());

@@ -6,10 +6,16 @@ export interface DemoKeys {
   readonly image: IssuedKey;
 }
 
+/** What a caller of the demo has to know of them. */
+export interface DemoSecrets {
+  readonly text: string;
+  readonly image: string;
+}
+
 /** One currency unit is 1,000,000,000 nanos. */
 const unit = 1_000_000_000n;
 
-/** New secrets at every start: the demo's stores live in memory. */
+/** Issues both, with secrets nobody has had before. */
 export function demoKeys(): DemoKeys {
   return {
     text: issueKey({

@@ -1,11 +1,19 @@
 /** What the demo prints: where it listens, its keys, and a line to paste for each protocol. */
-import type { DemoKeys } from './keys.ts';
+import type { DemoSecrets } from './keys.ts';
 import type { DemoModels } from './models.ts';
 
+/** What the terminal shows. */
+export interface Demo {
+  readonly base: string;
+  readonly secrets: DemoSecrets;
+  readonly models: DemoModels;
+  /** Where keys, quota and usage are kept. */
+  readonly place: string;
+}
+
 /** The text for the terminal. */
-export function linesToPaste(base: string, keys: DemoKeys, models: DemoModels): string {
-  const text = keys.text.secret;
-  const image = keys.image.secret;
+export function linesToPaste({ base, secrets, models, place }: Demo): string {
+  const { text, image } = secrets;
   const chatBody = { model: models.chat, messages: [{ role: 'user', content: 'Say hello.' }] };
   const picture = {
     model: models.image,
@@ -26,6 +34,7 @@ Tollgate is mounted in an Express app at ${base}
 
   chat and images  served by ${models.openaiUpstream}
   native           served by ${models.geminiUpstream}
+  keys and usage   in ${place}
 
   key of group text   ${text}
   key of group image  ${image}

@@ -1,10 +1,18 @@
 /** `npm start` as a user runs it: built, in a process of its own, its printed lines really sent. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  type ChildProcess,
+  type ChildProcessByStdio,
+  execFileSync,
+  spawn,
+} from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../../src/testing/index.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -39,14 +47,56 @@ describe('npm start', () => {
     expect(code).toBe(0);
   }, 30_000);
 
+  it('finds its keys, their quota and their calls again when it is started anew', async () => {
+    const folder = newFolder();
+    const first = await started('0', {}, folder);
+    await send(chatLineOf(first.output));
+    first.child.kill('SIGINT');
+    await once(first.child, 'exit');
+
+    const second = await started('0', {}, folder);
+    const answer = await send(chatLineOf(first.output).replace(/:\d+\//, portOf(second.output)));
+    const host = await fetch(originOf(second.output));
+
+    expect(first.output).toContain('a restart finds them again');
+    expect(secretsOf(second.output)).toEqual(secretsOf(first.output));
+    expect(answer.status).toBe(200);
+    expect(await host.json()).toEqual({ hello: 'from the host app', calls: 2 });
+    expect(readFileSync(join(folder, '.data/.gitignore'), 'utf8')).toBe('*\n');
+  }, 30_000);
+
+  it('finds them again when it was killed', async () => {
+    const folder = newFolder();
+    const first = await started('0', {}, folder);
+    await send(chatLineOf(first.output));
+    first.child.kill('SIGKILL');
+    await once(first.child, 'exit');
+
+    const second = await started('0', {}, folder);
+    const answer = await send(chatLineOf(second.output));
+
+    expect(secretsOf(second.output)).toEqual(secretsOf(first.output));
+    expect(answer.status).toBe(200);
+  }, 30_000);
+
+  it('runs in memory, and says why, where its file has no place', async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, '.data'), 'in the way');
+
+    const { output } = await started('0', {}, folder);
+    const answer = await send(chatLineOf(output));
+
+    expect(output).toMatch(/in memory, and gone at the end: SQLite can't be used \(EEXIST/);
+    expect(answer.status).toBe(200);
+  }, 30_000);
+
   it('says which variable to set when the port is taken', async () => {
     const other = createServer().listen(0);
     await once(other, 'listening');
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
 
-    const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: `${port}` } });
-    children.push(child);
+    const child = start({ PORT: `${port}` });
     const errors = textOf(child.stderr);
     const [code] = await once(child, 'exit');
     other.close();
@@ -56,8 +106,7 @@ describe('npm start', () => {
   }, 30_000);
 
   it.each(['abc', '65536', '-1'])('says what PORT must be where it is %s', async (port) => {
-    const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port } });
-    children.push(child);
+    const child = start({ PORT: port });
     const errors = textOf(child.stderr);
     const [code] = await once(child, 'exit');
 
@@ -89,12 +138,32 @@ describe('npm start', () => {
   }, 30_000);
 });
 
+/** A folder of its own for what the demo keeps. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-quickstart-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function start(
+  env: Readonly<Record<string, string>>,
+  folder: string = newFolder(),
+): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn(process.execPath, [script], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  return child;
+}
+
 async function started(
   port: string,
   env: Readonly<Record<string, string>> = {},
+  folder?: string,
 ): Promise<{ readonly child: ChildProcess; readonly output: string }> {
-  const child = spawn(process.execPath, [script], { env: { ...process.env, PORT: port, ...env } });
-  children.push(child);
+  const child = start({ PORT: port, ...env }, folder);
   let output = '';
   for await (const chunk of child.stdout) {
     output += String(chunk);
@@ -122,6 +191,23 @@ async function send(line: string): Promise<{ readonly status: number; readonly t
     ...(body === undefined ? {} : { method: 'POST', body }),
   });
   return { status: answer.status, text: await answer.text() };
+}
+
+function chatLineOf(output: string): string {
+  return output.split('\n').find((line) => line.startsWith('curl ')) ?? '';
+}
+
+function originOf(output: string): string {
+  return /http:\/\/localhost:\d+/.exec(output)?.[0] ?? '';
+}
+
+/** `:8787/` */
+function portOf(output: string): string {
+  return `:${new URL(originOf(output)).port}/`;
+}
+
+function secretsOf(output: string): readonly (string | undefined)[] {
+  return [...output.matchAll(/key of group \w+ +(tg_[\w-]+)/g)].map(([, secret]) => secret);
 }
 
 function pngOf(text = '{}'): string {

@@ -105,8 +105,9 @@ function problemsOf(blocks: readonly string[]): readonly string[] {
     return ts.createSourceFile(path, code, language, true);
   };
   const program = ts.createProgram([...files.keys()], options, host);
-  return ts
-    .getPreEmitDiagnostics(program)
+  // The source that a page imports is checked elsewhere, once.
+  return [...files.keys()]
+    .flatMap((path) => ts.getPreEmitDiagnostics(program, program.getSourceFile(path)))
     .map(
       ({ file, messageText }) =>
         `${file?.fileName.slice(folder.length + 1)}: ${textOf(messageText)}`,

@@ -37,7 +37,7 @@ export const allMounts: readonly MountName[] = [
  * On every Node version but one the matrix is thin: one mount, and a tenth of the offsets that a
  * reply is cut at.
  */
-export const isThin: boolean = process.env.FAULT_MATRIX === 'thin';
+export const isThin: boolean = process.env.TEST_FORM === 'thin';
 
 /** For rows with hundreds of cuts: what happens before an adapter is the same in front of each. */
 export const oneMount: readonly MountName[] = ['node:http'];

@@ -10,6 +10,9 @@ const subpaths = [
   'tollgate/koa',
   'tollgate/node',
   'tollgate/testing',
+  'tollgate/redis',
+  'tollgate/postgres',
+  'tollgate/sqlite',
 ];
 
 describe('the packed package', () => {

@@ -1,0 +1,120 @@
+/**
+ * The demo's stores: a SQLite file in `./.data`, so that keys, quota and usage survive a restart;
+ * memory where there is no driver, or no place for the file.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type ApiKey,
+  type IdempotencyStore,
+  type KeyStore,
+  memoryIdempotencyStore,
+  memoryKeyStore,
+  memoryQuotaStore,
+  memoryUsageSink,
+  type QuotaStore,
+  type UsageSink,
+} from 'tollgate';
+import {
+  migrateSqlite,
+  sqliteIdempotencyStore,
+  sqliteKeyStore,
+  sqliteQuotaStore,
+  sqliteUsageSink,
+} from 'tollgate/sqlite';
+import { type DemoKeys, type DemoSecrets, demoKeys } from './keys.ts';
+
+export interface DemoStores {
+  readonly stores: {
+    readonly keys: KeyStore;
+    readonly quota: QuotaStore;
+    readonly usage: UsageSink;
+    readonly idempotency: IdempotencyStore;
+  };
+  readonly secrets: DemoSecrets;
+  /** How many calls the usage log has. */
+  readonly callCount: () => number;
+  /** Where all this is, for the reader of the terminal. */
+  readonly place: string;
+  readonly close: () => void;
+}
+
+/** The stores of a folder, which is made where there is none. */
+export async function demoStores(folder: string): Promise<DemoStores> {
+  try {
+    return await storesIn(folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : 'unknown';
+    return inMemory(`memory, and gone at the end: SQLite can't be used (${reason})`);
+  }
+}
+
+async function storesIn(folder: string): Promise<DemoStores> {
+  // A host adds the driver it likes; here it is a dev dependency.
+  const { default: Database } = await import('libsql');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, '.gitignore'), '*\n');
+  const db = new Database(join(folder, 'tollgate.db'));
+  migrateSqlite(db);
+
+  const keys = sqliteKeyStore({ db });
+  const usage = sqliteUsageSink({ db });
+  const known = readSecrets(join(folder, 'demo-keys.json'));
+  const isKnown =
+    known !== undefined && Object.values(known).every((secret) => keys.find(secret) !== undefined);
+  return {
+    stores: {
+      keys,
+      quota: sqliteQuotaStore({ db }),
+      usage,
+      idempotency: sqliteIdempotencyStore({ db }),
+    },
+    secrets: isKnown ? known : issueKeys(folder, keys.add),
+    callCount: () => {
+      const span = { fromMs: 0, toMs: Date.now() + 1 };
+      return usage.usageReport({ by: 'key', ...span }).reduce((sum, { calls }) => sum + calls, 0);
+    },
+    place: `the SQLite file ${join(folder, 'tollgate.db')}; a restart finds them again`,
+    close: () => void db.close(),
+  };
+}
+
+/** No store knows a secret. A demo keeps them aside: its lines are to be pasted tomorrow too. */
+function issueKeys(folder: string, add: (secret: string, key: ApiKey) => void): DemoSecrets {
+  const issued = demoKeys();
+  for (const { secret, key } of [issued.text, issued.image]) add(secret, key);
+  const secrets = secretsOf(issued);
+  const text = `${JSON.stringify(secrets, null, 2)}\n`;
+  writeFileSync(join(folder, 'demo-keys.json'), text, { mode: 0o600 });
+  return secrets;
+}
+
+function readSecrets(path: string): DemoSecrets | undefined {
+  try {
+    const { text, image } = JSON.parse(readFileSync(path, 'utf8'));
+    return { text: String(text), image: String(image) };
+  } catch {
+    return undefined;
+  }
+}
+
+function inMemory(place: string): DemoStores {
+  const issued = demoKeys();
+  const usage = memoryUsageSink({ limit: 1_000 });
+  return {
+    stores: {
+      keys: memoryKeyStore({ keys: [issued.text, issued.image] }),
+      quota: memoryQuotaStore(),
+      usage,
+      idempotency: memoryIdempotencyStore(),
+    },
+    secrets: secretsOf(issued),
+    callCount: () => usage.records.length,
+    place,
+    close: () => {},
+  };
+}
+
+function secretsOf({ text, image }: DemoKeys): DemoSecrets {
+  return { text: text.secret, image: image.secret };
+}

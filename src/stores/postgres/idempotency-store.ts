@@ -1,0 +1,102 @@
+/** Claims in a table of PostgreSQL: exact over any number of processes, by the server's clock. */
+import { z } from 'zod';
+import { type JsonValue, member } from '../../json.ts';
+import { type CallOptions, StoreCorrupt } from '../../ports/call-options.ts';
+import type {
+  AbandonResult,
+  ClaimRecord,
+  ClaimResult,
+  FinishResult,
+  IdempotencyStore,
+} from '../../ports/idempotency-store.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
+import { jsonText } from '../sql/columns.ts';
+import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import { resultOf } from './quota-answers.ts';
+
+/** An {@link IdempotencyStore} that answers by promise. */
+export interface PostgresIdempotencyStore extends IdempotencyStore {
+  claim(...asked: Parameters<IdempotencyStore['claim']>): Promise<ClaimResult>;
+  finish(...asked: Parameters<IdempotencyStore['finish']>): Promise<FinishResult>;
+  abandon(...asked: Parameters<IdempotencyStore['abandon']>): Promise<AbandonResult>;
+}
+
+const optionsSchema = z.strictObject(
+  { ...placeMembers } satisfies Record<keyof PostgresPlace, z.ZodType>,
+  'must be an object',
+);
+
+const claimSql = 'SELECT "tollgate".claim($1::text::jsonb)::text AS result';
+const finishSql = `
+UPDATE "tollgate".claims
+SET state = $3, http_status = $4::text::integer, ended_ms = t.at_ms,
+  forget_ms = t.at_ms + $5::text::bigint
+FROM (SELECT "tollgate".now_ms() AS at_ms) t
+WHERE name = $1 AND claim_id = $2 AND state = 'running' AND forget_ms > t.at_ms
+RETURNING name`;
+const abandonSql = `
+DELETE FROM "tollgate".claims
+WHERE name = $1 AND claim_id = $2 AND state = 'running' AND forget_ms > "tollgate".now_ms()
+RETURNING name`;
+
+/**
+ * An idempotency store over a migrated database. Each claim forgets a few records that are old
+ * enough, so there is nothing to sweep.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
+export function postgresIdempotencyStore(options: PostgresPlace): PostgresIdempotencyStore {
+  checkMakerOptions('postgresIdempotencyStore', optionsSchema, options, placeCures);
+  const { rows } = statements(options);
+  const changed = async (
+    sql: string,
+    values: unknown[],
+    patience: CallOptions | undefined,
+  ): Promise<boolean> => (await rows(sql, values, patience)).length > 0;
+
+  return {
+    claim: async (input, patience) =>
+      claimResult(resultOf(await rows(claimSql, [jsonText(input)], patience))),
+    finish: async ({ name, claimId, state, httpStatus, keepMs }, patience) => {
+      const values = [name, claimId, state, String(httpStatus), String(keepMs)];
+      return { status: (await changed(finishSql, values, patience)) ? 'finished' : 'gone' };
+    },
+    abandon: async ({ name, claimId }, patience) => ({
+      status: (await changed(abandonSql, [name, claimId], patience)) ? 'abandoned' : 'gone',
+    }),
+  };
+}
+
+function claimResult(answer: JsonValue | undefined): ClaimResult {
+  const status = member(answer, 'status');
+  if (status === 'claimed') return { status };
+  if (status !== 'taken') corrupt('status');
+  return { status, record: recordFrom(answer) };
+}
+
+function recordFrom(answer: JsonValue | undefined): ClaimRecord {
+  const text = (name: string): string => {
+    const value = member(answer, name);
+    return typeof value === 'string' ? value : corrupt(name);
+  };
+  const number = (name: string): number | undefined => {
+    const value = member(answer, name) ?? undefined;
+    return value === undefined || typeof value === 'number' ? value : corrupt(name);
+  };
+  const state = states.find((word) => word === text('state')) ?? corrupt('state');
+  return {
+    state,
+    fingerprint: text('fingerprint'),
+    claimId: text('claimId'),
+    requestId: text('requestId'),
+    status: number('httpStatus'),
+    claimedAtMs: number('claimedAtMs') ?? corrupt('claimedAtMs'),
+    endedAtMs: number('endedAtMs'),
+  };
+}
+
+const states: readonly ClaimRecord['state'][] = ['running', 'done', 'unknown'];
+
+function corrupt(name: string): never {
+  throw new StoreCorrupt(['PostgreSQL answered what it may not: ', name].join(''));
+}

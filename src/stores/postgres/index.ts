@@ -1,0 +1,38 @@
+/** `tollgate/postgres`: keys, quota, usage, catalog and idempotency records in PostgreSQL. */
+
+export type { KeyTable } from '../sql/key-row.ts';
+export type {
+  CredentialReference,
+  PublishedCatalog,
+  PublishedCatalogOptions,
+  PublishedChannel,
+  PublishedModel,
+} from '../sql/published-catalog.ts';
+export type {
+  UsageFilter,
+  UsageGrouping,
+  UsagePage,
+  UsageQueries,
+  UsageRecordPage,
+  UsageReportQuery,
+  UsageReportRow,
+} from '../sql/usage-report.ts';
+export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
+export type { PostgresClient, PostgresPlace } from './client.ts';
+export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './idempotency-store.ts';
+export {
+  type PostgresKeyStore,
+  type PostgresKeyStoreOptions,
+  postgresKeyStore,
+} from './key-store.ts';
+export { migratePostgres, type PostgresMigration, postgresMigrations } from './migrations.ts';
+export {
+  type PostgresQuotaStore,
+  type PostgresQuotaStoreOptions,
+  postgresQuotaStore,
+} from './quota-store.ts';
+export {
+  type PostgresUsageSink,
+  type PostgresUsageSinkOptions,
+  postgresUsageSink,
+} from './usage-sink.ts';

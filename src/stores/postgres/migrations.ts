@@ -1,0 +1,93 @@
+/** The schema, as numbered migrations: run by {@link migratePostgres}, or by a host's own tool. */
+import { z } from 'zod';
+import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
+import { integerAt } from '../sql/columns.ts';
+import {
+  type PostgresPlace,
+  placeCures,
+  placeMembers,
+  type Statements,
+  statements,
+} from './client.ts';
+import { base } from './sql-base.ts';
+import { idempotencyTables } from './sql-idempotency.ts';
+import { keysAndModels } from './sql-keys-and-models.ts';
+import { quotaCare } from './sql-quota-care.ts';
+import { quotaOperations } from './sql-quota-operations.ts';
+import { quotaSteps } from './sql-quota-steps.ts';
+import { quotaTables } from './sql-quota-tables.ts';
+import { usageTables } from './sql-usage.ts';
+
+/** One step of the schema. */
+export interface PostgresMigration {
+  /** From 1, without gaps. */
+  readonly version: number;
+  /**
+   * One statement, in the schema `"tollgate"`. It takes its own advisory lock, is one transaction,
+   * and does nothing where it has run before: any number of processes may send it.
+   */
+  readonly sql: string;
+}
+
+/** All of them, in order. One that was published is never changed. */
+export const postgresMigrations: readonly PostgresMigration[] = [
+  base,
+  quotaTables,
+  quotaSteps,
+  quotaOperations,
+  quotaCare,
+  idempotencyTables,
+  keysAndModels,
+  usageTables,
+].map((sql, index) => ({ version: index + 1, sql }));
+
+const placeSchema = z.strictObject(
+  { schema: placeMembers.schema } satisfies Record<keyof Omit<PostgresPlace, 'client'>, z.ZodType>,
+  'must be an object',
+);
+
+const clientSchema = z.strictObject(
+  { client: placeMembers.client } satisfies Record<'client', z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * Brings the schema up to date; harmless where it is, and where several processes do so at once.
+ *
+ * @throws ConfigurationError that names the option and the cure; StoreUnavailable
+ */
+export async function migratePostgres(
+  client: PostgresPlace['client'],
+  options: Omit<PostgresPlace, 'client'> = {},
+): Promise<void> {
+  checkMakerOptions('migratePostgres', clientSchema, { client }, placeCures);
+  checkMakerOptions('migratePostgres', placeSchema, options);
+  const { rows } = statements({ client, ...options });
+  for (const { sql } of postgresMigrations) await rows(sql, []);
+}
+
+const readVersion = 'SELECT coalesce(max(version), 0) AS version FROM "tollgate".schema_versions';
+
+const cure = 'Run migratePostgres(client) before the gateway starts.';
+
+/** What is wrong with the version of the schema, in a sentence; undefined where it is ours. */
+export async function versionProblem(
+  { rows }: Statements,
+  options: CallOptions,
+): Promise<string | undefined> {
+  try {
+    const [row] = await rows(readVersion, [], options);
+    const version = integerAt(row, 'version');
+    if (version === postgresMigrations.length) return undefined;
+    const versions = [version, ', this package has ', postgresMigrations.length].join('');
+    return ['The schema has version ', versions, '. ', cure].join('');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return ['The tables are missing. ', cure].join('');
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof StoreUnavailable && / (?:42P01|3F000)$/.test(error.message);
+}

@@ -1,0 +1,256 @@
+/**
+ * Migration 4: the operations that reservations go through, one function each. JSON in, JSON out;
+ * amounts are decimal text on both sides, which no parser rounds. Each is told never to read a
+ * table from end to end: a connection keeps the plans it made while a table was small.
+ */
+
+/** `quota_reserve`, `quota_extend`, `quota_settle`, `quota_release`. */
+export const quotaOperations = `
+DO $migration$ BEGIN
+PERFORM pg_advisory_xact_lock(8390880602266034277);
+IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 4) THEN RETURN; END IF;
+
+CREATE FUNCTION "tollgate".quota_reserve(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+DECLARE
+  place text := p_input->>'partition';
+  name text := p_input->>'id';
+  at_ms bigint;
+  end_ms bigint;
+  known "tollgate".quota_reservations;
+  subjects text[];
+  periods text[];
+  amounts bigint[];
+  limits bigint[];
+  charges bigint[];
+  caps bigint[];
+  standing "tollgate".quota_rows;
+  room bigint;
+  rest text[] := '{}';
+BEGIN
+  SELECT array_agg(l.subject ORDER BY n), array_agg(l.period ORDER BY n),
+    array_agg(l.amount ORDER BY n), array_agg(l.lim ORDER BY n),
+    array_agg(l.charge ORDER BY n), array_agg(l.cap ORDER BY n)
+  INTO subjects, periods, amounts, limits, charges, caps
+  FROM ROWS FROM (jsonb_to_recordset(p_input->'lines')
+    AS (subject text, period text, amount bigint, "limit" bigint, charge bigint, cap bigint))
+    WITH ORDINALITY AS l (subject, period, amount, lim, charge, cap, n);
+  at_ms := "tollgate".quota_enter(place, ARRAY[name], subjects);
+
+  known := "tollgate".quota_find(place, name);
+  IF known.state <> 'held' THEN
+    RETURN jsonb_build_object('status', 'resolved', 'as', known.state);
+  END IF;
+  IF known.state = 'held'
+    AND (known.subjects, known.periods, known.asked) <> (subjects, periods, amounts) THEN
+    RETURN jsonb_build_object('status', 'id_conflict');
+  END IF;
+
+  -- Line by line, in order: the first reason against the hold is the one that is told.
+  FOR i IN 1 .. cardinality(subjects) LOOP
+    SELECT * INTO standing FROM "tollgate".quota_rows
+    WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
+    room := coalesce(standing.limit_nanos, limits[i], 0)
+      - coalesce(standing.used_nanos, 0) - coalesce(standing.held_nanos, 0);
+    IF known.state = 'held' THEN
+      rest := rest || room::text;
+      CONTINUE;
+    END IF;
+    IF NOT standing.enabled THEN
+      RETURN jsonb_build_object('status', 'disabled_subject', 'subject', subjects[i]);
+    END IF;
+    IF coalesce(standing.limit_nanos, limits[i]) IS NULL THEN
+      RETURN jsonb_build_object('status', 'unknown_subject', 'subject', subjects[i]);
+    END IF;
+    IF room < amounts[i] THEN
+      RETURN jsonb_build_object(
+        'status', 'insufficient', 'subject', subjects[i], 'available', room::text);
+    END IF;
+    IF caps[i] IS NOT NULL AND caps[i] <= (SELECT count(*) FROM (
+      SELECT FROM "tollgate".quota_leases
+      WHERE subject = subjects[i] AND partition = place LIMIT caps[i]
+    ) busy) THEN
+      RETURN jsonb_build_object('status', 'too_many_in_flight', 'subject', subjects[i]);
+    END IF;
+    rest := rest || (room - amounts[i])::text;
+  END LOOP;
+  IF known.state = 'held' THEN
+    RETURN jsonb_build_object(
+      'status', 'held', 'replay', true, 'expiresAtMs', known.due_ms, 'available', rest);
+  END IF;
+
+  end_ms := at_ms + (p_input->>'ttlMs')::bigint;
+  INSERT INTO "tollgate".quota_reservations
+    (partition, id, state, due_ms, subjects, periods, asked, amounts, on_expire)
+  VALUES (place, name, 'held', end_ms, subjects, periods, amounts, amounts, charges)
+  ON CONFLICT DO NOTHING;
+  -- Only the same id under other subjects can have come between.
+  IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
+  INSERT INTO "tollgate".quota_leases (partition, subject, due_ms, id)
+  SELECT DISTINCT place, s.subject, end_ms, name FROM unnest(subjects) AS s (subject);
+  INSERT INTO "tollgate".quota_rows AS r
+    (partition, subject, period, limit_nanos, held_nanos, in_flight, version)
+  SELECT place, l.subject, l.period, l.lim, l.amount, 1, 1
+  FROM unnest(subjects, periods, amounts, limits) AS l (subject, period, amount, lim)
+  ON CONFLICT (partition, subject, period) DO UPDATE
+  SET limit_nanos = coalesce(r.limit_nanos, excluded.limit_nanos),
+    held_nanos = r.held_nanos + excluded.held_nanos,
+    in_flight = r.in_flight + 1, version = r.version + 1;
+  RETURN jsonb_build_object(
+    'status', 'held', 'replay', false, 'expiresAtMs', end_ms, 'available', rest);
+END $body$;
+
+-- One lease of a batch, behind the locks.
+CREATE FUNCTION "tollgate".quota_extend_one(p_partition text, p_item jsonb, p_at_ms bigint)
+RETURNS jsonb LANGUAGE plpgsql AS $body$
+DECLARE
+  known "tollgate".quota_reservations;
+  end_ms bigint;
+  more bigint[];
+  room bigint;
+BEGIN
+  known := "tollgate".quota_find(p_partition, p_item->>'id');
+  IF known.state IS DISTINCT FROM 'held' THEN
+    RETURN jsonb_build_object('status', 'gone', 'as', coalesce(known.state, 'unknown'));
+  END IF;
+  more := ARRAY (
+    SELECT a.amount::bigint FROM jsonb_array_elements_text(p_item->'add')
+      WITH ORDINALITY AS a (amount, n) ORDER BY a.n
+  );
+  IF p_item ? 'add' AND cardinality(more) <> cardinality(known.subjects) THEN
+    RAISE EXCEPTION 'Quota input refused: add must have an amount for each line.'
+      USING ERRCODE = 'TG001';
+  END IF;
+
+  -- A short renewal that comes late must not cut a long lease.
+  end_ms := greatest(known.due_ms, p_at_ms + (p_item->>'ttlMs')::bigint);
+  IF end_ms > known.due_ms THEN
+    UPDATE "tollgate".quota_reservations SET due_ms = end_ms
+    WHERE id = known.id AND partition = p_partition;
+    FOR i IN 1 .. cardinality(known.subjects) LOOP
+      UPDATE "tollgate".quota_leases SET due_ms = end_ms
+      WHERE subject = known.subjects[i] AND partition = p_partition
+        AND due_ms = known.due_ms AND id = known.id;
+    END LOOP;
+  END IF;
+
+  FOR i IN 1 .. cardinality(more) LOOP
+    room := (
+      SELECT coalesce(limit_nanos, 0) - used_nanos - held_nanos FROM "tollgate".quota_rows
+      WHERE subject = known.subjects[i] AND period = known.periods[i] AND partition = p_partition
+    );
+    IF more[i] > 0 AND room < more[i] THEN
+      RETURN jsonb_build_object(
+        'status', 'insufficient', 'subject', known.subjects[i], 'available', room::text);
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(more) LOOP
+    CONTINUE WHEN more[i] = 0;
+    known.amounts[i] := known.amounts[i] + more[i];
+    UPDATE "tollgate".quota_rows
+    SET held_nanos = held_nanos + more[i], version = version + 1
+    WHERE subject = known.subjects[i] AND period = known.periods[i] AND partition = p_partition;
+    UPDATE "tollgate".quota_reservations SET amounts = known.amounts
+    WHERE id = known.id AND partition = p_partition;
+  END LOOP;
+  RETURN jsonb_build_object('status', 'held', 'expiresAtMs', end_ms);
+END $body$;
+
+CREATE FUNCTION "tollgate".quota_extend(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+DECLARE
+  place text := p_input->>'partition';
+  at_ms bigint;
+  item jsonb;
+  answers jsonb := '[]';
+BEGIN
+  at_ms := "tollgate".quota_enter(
+    place, ARRAY (SELECT i.item->>'id' FROM jsonb_array_elements(p_input->'items') AS i (item)),
+    '{}');
+  FOR item IN
+    SELECT i.item FROM jsonb_array_elements(p_input->'items') WITH ORDINALITY AS i (item, n)
+    ORDER BY i.n
+  LOOP
+    answers := answers || jsonb_build_array("tollgate".quota_extend_one(place, item, at_ms));
+  END LOOP;
+  RETURN answers;
+END $body$;
+
+CREATE FUNCTION "tollgate".quota_settle(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+DECLARE
+  place text := p_input->>'partition';
+  name text := p_input->>'id';
+  at_ms bigint;
+  known "tollgate".quota_reservations;
+  subjects text[];
+  periods text[];
+  charges bigint[];
+BEGIN
+  SELECT array_agg(l.subject ORDER BY n), array_agg(l.period ORDER BY n),
+    array_agg(l.amount ORDER BY n)
+  INTO subjects, periods, charges
+  FROM ROWS FROM (jsonb_to_recordset(p_input->'lines')
+    AS (subject text, period text, amount bigint))
+    WITH ORDINALITY AS l (subject, period, amount, n);
+  at_ms := "tollgate".quota_enter(place, ARRAY[name], subjects);
+  known := "tollgate".quota_find(place, name);
+  IF known.state = 'settled' THEN
+    RETURN jsonb_build_object('status', 'already', 'charged', known.charged::text[]);
+  END IF;
+  IF known.state = 'released' THEN
+    RETURN jsonb_build_object('status', 'conflict', 'as', 'released');
+  END IF;
+
+  PERFORM "tollgate".quota_charge(place, subjects, periods, charges);
+  IF known.state IS NULL THEN
+    INSERT INTO "tollgate".quota_reservations (partition, id, state, due_ms, charged, ended_ms)
+    VALUES (place, name, 'settled', at_ms, charges, at_ms) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
+    RETURN jsonb_build_object('status', 'settled_late', 'from', 'unknown');
+  END IF;
+  IF known.state = 'held' THEN
+    PERFORM "tollgate".quota_give_back(known, 'settled', at_ms);
+  ELSE
+    -- What the expiry charged is inside the final charge, not beside it.
+    FOR i IN 1 .. cardinality(known.subjects) LOOP
+      UPDATE "tollgate".quota_rows
+      SET used_nanos = used_nanos - known.on_expire[i], version = version + 1
+      WHERE subject = known.subjects[i] AND period = known.periods[i] AND partition = place;
+    END LOOP;
+  END IF;
+  UPDATE "tollgate".quota_reservations
+  SET state = 'settled', charged = charges, ended_ms = at_ms
+  WHERE id = name AND partition = place;
+  IF known.state = 'held' THEN RETURN jsonb_build_object('status', 'settled'); END IF;
+  RETURN jsonb_build_object('status', 'settled_late', 'from', 'expired');
+END $body$;
+
+CREATE FUNCTION "tollgate".quota_release(p_input jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+DECLARE
+  place text := p_input->>'partition';
+  name text := p_input->>'id';
+  at_ms bigint;
+  known "tollgate".quota_reservations;
+BEGIN
+  at_ms := "tollgate".quota_enter(
+    place, ARRAY[name],
+    ARRAY (SELECT l.line->>'subject' FROM jsonb_array_elements(p_input->'lines') AS l (line)));
+  known := "tollgate".quota_find(place, name);
+  IF known.state <> 'held' THEN
+    RETURN jsonb_build_object('status', 'already', 'as', known.state);
+  END IF;
+  IF known.state = 'held' THEN
+    PERFORM "tollgate".quota_give_back(known, 'released', at_ms);
+  ELSE
+    -- It has overtaken its reserve, and blocks it.
+    INSERT INTO "tollgate".quota_reservations (partition, id, state, due_ms, ended_ms)
+    VALUES (place, name, 'released', at_ms, at_ms) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
+  END IF;
+  RETURN jsonb_build_object('status', 'released');
+END $body$;
+
+INSERT INTO "tollgate".schema_versions (version) VALUES (4);
+END $migration$`;

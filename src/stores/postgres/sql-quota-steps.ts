@@ -1,0 +1,131 @@
+/**
+ * Migration 3: the steps that the operations of quota are made of. An operation first locks all its
+ * subjects, sorted, and waits for nothing after: so no two of them can block each other.
+ */
+
+/**
+ * A subject is locked by an advisory lock of its transaction: it needs no row, and readers don't
+ * wait for it. Whoever changes a reservation holds the locks of all its subjects.
+ */
+export const quotaSteps = `
+DO $migration$ BEGIN
+PERFORM pg_advisory_xact_lock(8390880602266034277);
+IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 3) THEN RETURN; END IF;
+
+-- Names hold no slash, so no two pairs are one text. Two that share a hash only wait needlessly.
+CREATE FUNCTION "tollgate".quota_lock_key(p_partition text, p_subject text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $body$
+  SELECT hashtextextended('tollgate/' || p_partition || '/' || p_subject, 0)
+$body$;
+
+-- A reservation as it stands; read behind the locks of its subjects. Its row is locked too, against
+-- whoever prunes.
+CREATE FUNCTION "tollgate".quota_find(p_partition text, p_id text)
+RETURNS "tollgate".quota_reservations LANGUAGE sql AS $body$
+  SELECT * FROM "tollgate".quota_reservations
+  WHERE id = p_id AND partition = p_partition FOR UPDATE
+$body$;
+
+-- Ends a reservation that is held and gives back what it held. An expiry charges what the reserve
+-- has fixed; any other charge is a step of its own. Each statement names whole keys: whatever the
+-- tables held when it was planned, it goes by the index.
+CREATE FUNCTION "tollgate".quota_give_back(
+  p_known "tollgate".quota_reservations, p_state text, p_at_ms bigint
+) RETURNS void LANGUAGE plpgsql AS $body$
+BEGIN
+  UPDATE "tollgate".quota_reservations SET state = p_state, ended_ms = p_at_ms
+  WHERE id = p_known.id AND partition = p_known.partition;
+  FOR i IN 1 .. cardinality(p_known.subjects) LOOP
+    DELETE FROM "tollgate".quota_leases
+    WHERE subject = p_known.subjects[i] AND partition = p_known.partition
+      AND due_ms = p_known.due_ms AND id = p_known.id;
+    UPDATE "tollgate".quota_rows
+    SET held_nanos = held_nanos - p_known.amounts[i],
+      used_nanos = used_nanos + CASE p_state WHEN 'expired' THEN p_known.on_expire[i] ELSE 0 END,
+      in_flight = in_flight - 1, version = version + 1
+    WHERE subject = p_known.subjects[i] AND period = p_known.periods[i]
+      AND partition = p_known.partition;
+  END LOOP;
+END $body$;
+
+-- Expires a reservation if its lease has run out; tells whether it did.
+CREATE FUNCTION "tollgate".quota_expire(p_partition text, p_id text, p_at_ms bigint)
+RETURNS boolean LANGUAGE plpgsql AS $body$
+DECLARE
+  known "tollgate".quota_reservations;
+BEGIN
+  known := "tollgate".quota_find(p_partition, p_id);
+  IF known.state IS DISTINCT FROM 'held' OR known.due_ms > p_at_ms THEN RETURN false; END IF;
+  PERFORM "tollgate".quota_give_back(known, 'expired', p_at_ms);
+  RETURN true;
+END $body$;
+
+-- Adds charges to rows, made without a limit where there are none.
+CREATE FUNCTION "tollgate".quota_charge(
+  p_partition text, p_subjects text[], p_periods text[], p_amounts bigint[]
+) RETURNS void LANGUAGE sql AS $body$
+  INSERT INTO "tollgate".quota_rows AS r (partition, subject, period, used_nanos, version)
+  SELECT p_partition, n.subject, n.period, n.amount, 1
+  FROM unnest(p_subjects, p_periods, p_amounts) AS n (subject, period, amount)
+  ON CONFLICT (partition, subject, period) DO UPDATE
+  SET used_nanos = r.used_nanos + excluded.used_nanos, version = r.version + 1
+$body$;
+
+-- What every operation does first: locks the subjects it is about, and expires what is due of
+-- them, up to 64 leases each, and of the reservations it is about. Gives the time from then on.
+CREATE FUNCTION "tollgate".quota_enter(p_partition text, p_ids text[], p_subjects text[])
+RETURNS bigint LANGUAGE plpgsql AS $body$
+DECLARE
+  started_ms bigint := "tollgate".now_ms();
+  at_ms bigint;
+  touched text[];
+  wanted text[];
+  due text[];
+  one text;
+BEGIN
+  -- With an older snapshot a count made behind the lock could miss what was held before it.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'quota needs the isolation level READ COMMITTED' USING ERRCODE = 'TG002';
+  END IF;
+  touched := ARRAY (
+    SELECT unnest(p_subjects)
+    UNION SELECT unnest(subjects) FROM "tollgate".quota_reservations
+    WHERE id = ANY (p_ids) AND partition = p_partition
+  );
+  due := ARRAY (
+    SELECT d.id FROM unnest(touched) AS s (subject) CROSS JOIN LATERAL (
+      SELECT l.id FROM "tollgate".quota_leases l
+      WHERE l.subject = s.subject AND l.partition = p_partition AND l.due_ms <= started_ms
+      ORDER BY l.due_ms LIMIT 64
+    ) d
+  );
+  -- A lease that ran out may be of other subjects too, and they must be locked before it is ended.
+  wanted := touched;
+  IF cardinality(due) > 0 THEN
+    wanted := ARRAY (
+      SELECT unnest(touched)
+      UNION SELECT unnest(subjects) FROM "tollgate".quota_reservations
+      WHERE id = ANY (due) AND partition = p_partition
+    );
+  END IF;
+  PERFORM pg_advisory_xact_lock(k.key) FROM (
+    SELECT DISTINCT "tollgate".quota_lock_key(p_partition, w.subject) AS key
+    FROM unnest(wanted) AS w (subject) ORDER BY key
+  ) k;
+  -- A reservation that came to be meanwhile with subjects nobody named: once more, from the start.
+  IF EXISTS (
+    SELECT FROM "tollgate".quota_reservations
+    WHERE id = ANY (p_ids) AND partition = p_partition
+      AND NOT subjects <@ wanted
+  ) THEN
+    RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001';
+  END IF;
+  at_ms := "tollgate".now_ms();
+  FOREACH one IN ARRAY due || p_ids LOOP
+    PERFORM "tollgate".quota_expire(p_partition, one, at_ms);
+  END LOOP;
+  RETURN at_ms;
+END $body$;
+
+INSERT INTO "tollgate".schema_versions (version) VALUES (3);
+END $migration$`;

@@ -1,0 +1,156 @@
+/** The usage log in a table of PostgreSQL: written in batches, and asked for bills. */
+import { z } from 'zod';
+import { type Clock, systemClock } from '../../clock.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
+import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
+import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import type {
+  UsageFilter,
+  UsagePage,
+  UsageQueries,
+  UsageRecordPage,
+  UsageReportQuery,
+  UsageReportRow,
+} from '../sql/usage-report.ts';
+import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import {
+  isRefused,
+  readUsagePage,
+  readUsageReport,
+  type Taken,
+  take,
+  writeUsage,
+} from './usage-statements.ts';
+
+/** Where the table is, and how much may wait to be written. */
+export interface PostgresUsageSinkOptions extends PostgresPlace {
+  /** How long a record may wait for others to be written with it; 200 ms where left out. */
+  readonly flushMs?: number;
+  /** How many records may wait while nothing can be written; 10,000 where left out. */
+  readonly maxBufferedRecords?: number;
+  /** Called with each write that failed; its records are kept and written with the next. */
+  readonly onError?: (error: unknown) => void;
+  /**
+   * Called with each record that will never be written: the database refuses it for what is in it,
+   * or the sink is closed while the database is down. Where left out, `close()` rejects.
+   */
+  readonly onLost?: (record: UsageRecord, error: unknown) => void;
+  readonly clock?: Clock;
+}
+
+/** A sink that can be asked. */
+export interface PostgresUsageSink extends UsageSink, UsageQueries {
+  record(entry: UsageRecord): void;
+  usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
+  usageRecords(
+    filter: UsageFilter,
+    page?: UsagePage,
+    options?: CallOptions,
+  ): Promise<UsageRecordPage>;
+}
+
+const optionsSchema = z.strictObject(
+  {
+    ...placeMembers,
+    flushMs: wait.optional(),
+    maxBufferedRecords: positive.optional(),
+    onError: aFunction.optional(),
+    onLost: aFunction.optional(),
+    clock: aClock.optional(),
+  } satisfies Record<keyof PostgresUsageSinkOptions, z.ZodType>,
+  'must be an object',
+);
+
+/** The most that one statement writes. */
+const batchSize = 500;
+
+/** How often a write is tried while the sink closes. */
+const lastTries = 3;
+
+/**
+ * A usage sink over a migrated database, one write in flight. Each call is one row: a batch that is
+ * written again counts once, and a call that was `unknown` becomes what it was resolved to.
+ *
+ * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
+ * written, or told as lost.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
+export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUsageSink {
+  checkMakerOptions('postgresUsageSink', optionsSchema, options, placeCures);
+  const { flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
+  const place = statements(options);
+  const waiting: Taken[] = [];
+  const untold: unknown[] = [];
+  let closed = false;
+  let writing: Promise<void> | undefined;
+
+  const lose = (record: UsageRecord, error: unknown): void => {
+    if (options.onLost === undefined) untold.push(error);
+    else options.onLost(record, error);
+  };
+
+  /** Writes the first so many; one that is refused for what it holds must not block others. */
+  const writeFirst = async (count: number): Promise<void> => {
+    const batch = waiting.slice(0, count);
+    try {
+      await writeUsage(place, batch);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      if (batch.length > 1) return writeFirst(Math.ceil(batch.length / 2));
+      for (const { record } of batch) lose(record, error);
+    }
+    waiting.splice(0, batch.length);
+  };
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) await writeFirst(batchSize);
+  };
+
+  const flush = (): Promise<void> => {
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  };
+
+  const stop = clock.every(flushMs, () => {
+    if (writing === undefined) flush().catch((error: unknown) => options.onError?.(error));
+  });
+
+  const writeLast = async (): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await flush();
+      } catch (error) {
+        if (tries < lastTries) continue;
+        for (const { record } of waiting.splice(0)) lose(record, error);
+        return;
+      }
+    }
+  };
+
+  return {
+    record: (entry) => {
+      if (closed) throw new Error('The usage log is closed.');
+      if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
+      waiting.push(take(entry));
+    },
+    close: async () => {
+      closed = true;
+      stop();
+      await writeLast();
+      const [error] = untold.splice(0);
+      if (error !== undefined) throw error;
+    },
+    // What was recorded here is in the answer, so it is written first.
+    usageReport: async (query, patience) => {
+      await flush();
+      return readUsageReport(place, query, patience);
+    },
+    usageRecords: async (filter, page, patience) => {
+      await flush();
+      return readUsagePage(place, filter, page, patience);
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * What every quota script begins with: the names of keys, the clock, and the steps that move money
+ * between a row and the reservations on it. The operations are in `quota-scripts.ts`.
+ *
+ * Keys, all under the hash tag of their partition `p`, so that a Redis Cluster keeps them together:
+ *
+ * ```
+ * <prefix>:{p}:b:<subject>|<period>  hash    limit, used, held, inFlight, disabled, version
+ * <prefix>:{p}:r:<id>                hash    state, lines until settled, charged from then on
+ * <prefix>:{p}:l                     zset    id → when its lease runs out, of the whole partition
+ * <prefix>:{p}:s:<subject>           zset    the same, of one subject
+ * <prefix>:{p}:a:<id>                string  an adjustment that was made
+ * ```
+ *
+ * Only `a` and ended `r` have a TTL. A script is given the base `<prefix>:{p}:` and builds names
+ * from it, for which leases are due can't be known outside. No name holds `:` or `|`.
+ */
+import { maxLazyExpirations } from '../../ports/quota-input.ts';
+
+/** The common part of the quota scripts. A line of a reservation: row, asked, held, onExpire. */
+export const quotaPrelude: string = `
+local base = KEYS[1]
+local tombstoneMs = ARGV[1]
+local lazily = ${maxLazyExpirations}
+local leases = base .. 'l'
+
+-- The server's own clock: whoever asks may be wrong about the time.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- Lua counts in doubles: whole as they are up to 2^53, but written as 1e+15, or -0, if let.
+local function int(x)
+  return string.format('%.0f', x == 0 and 0 or x)
+end
+
+local function rowKey(name)
+  return base .. 'b:' .. name
+end
+
+local function subjectKey(row)
+  return base .. 's:' .. string.match(row, '^[^|]+')
+end
+
+local function find(id)
+  local key = base .. 'r:' .. id
+  local fields = redis.call('HMGET', key, 'state', 'lines', 'charged')
+  if not fields[1] then return nil end
+  local lines = {}
+  for row, asked, held, onExpire in string.gmatch(fields[2] or '', '(%S+) (%d+) (%d+) (%d+)') do
+    lines[#lines + 1] = { row = row, asked = asked, held = held, onExpire = onExpire }
+  end
+  return { id = id, key = key, state = fields[1], lines = lines, charged = fields[3] }
+end
+
+local function writeLines(reservation)
+  local parts = {}
+  for _, line in ipairs(reservation.lines) do
+    parts[#parts + 1] = table.concat({ line.row, line.asked, line.held, line.onExpire }, ' ')
+  end
+  redis.call('HSET', reservation.key, 'lines', table.concat(parts, ' '))
+end
+
+-- HINCRBY counts in 64 bits, and stays whole where a sum of debts passes 2^53.
+local function add(row, field, amount)
+  redis.call('HINCRBY', rowKey(row), field, amount)
+end
+
+local function setDue(reservation, dueAt)
+  redis.call('ZADD', leases, int(dueAt), reservation.id)
+  for _, line in ipairs(reservation.lines) do
+    redis.call('ZADD', subjectKey(line.row), int(dueAt), reservation.id)
+  end
+end
+
+-- The leases go first: a full server refuses the first write of a script if that takes memory, and
+-- what ends a hold must land there too.
+local function giveBack(reservation)
+  redis.call('ZREM', leases, reservation.id)
+  for _, line in ipairs(reservation.lines) do
+    redis.call('ZREM', subjectKey(line.row), reservation.id)
+    add(line.row, 'held', int(-line.held))
+    add(line.row, 'inFlight', -1)
+    add(line.row, 'version', 1)
+  end
+end
+
+local function bury(reservation, state)
+  redis.call('HSET', reservation.key, 'state', state)
+  redis.call('PEXPIRE', reservation.key, tombstoneMs)
+end
+
+-- What a repeat needs is little: most of the memory is tombstones.
+local function buryBare(key, state, charged)
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'state', state, 'charged', charged)
+  redis.call('PEXPIRE', key, tombstoneMs)
+end
+
+local function expire(reservation)
+  giveBack(reservation)
+  for _, line in ipairs(reservation.lines) do
+    add(line.row, 'used', line.onExpire)
+  end
+  bury(reservation, 'expired')
+end
+
+-- Expires due leases of a queue, at most max of them.
+local function expireDue(queue, max)
+  local ids = redis.call('ZRANGEBYSCORE', queue, '-inf', int(now), 'LIMIT', 0, max)
+  for _, id in ipairs(ids) do
+    local reservation = find(id)
+    if reservation and reservation.state == 'held' then
+      expire(reservation)
+    else
+      -- Deleted by a stranger's hand: it must not stand in the way of the others.
+      redis.call('ZREM', queue, id)
+    end
+  end
+  return #ids
+end
+
+local function expireDueOf(rows)
+  for _, row in ipairs(rows) do
+    expireDue(subjectKey(row), lazily)
+  end
+end
+
+-- The reservation as of now: one whose lease has run out has expired.
+local function findAsOfNow(id)
+  local reservation = find(id)
+  if reservation and reservation.state == 'held' then
+    local dueAt = tonumber(redis.call('ZSCORE', leases, id))
+    reservation.dueAt = dueAt
+    if dueAt <= now then
+      expire(reservation)
+      reservation.state = 'expired'
+    end
+  end
+  return reservation
+end
+
+-- What an asker reckons the rest from: limit, used, held. Texts, for they may pass 2^53.
+local function balance(row)
+  local fields = redis.call('HMGET', rowKey(row), 'limit', 'used', 'held')
+  return fields[1] or '0', fields[2] or '0', fields[3] or '0'
+end
+`;

@@ -1,0 +1,119 @@
+/** The replies of the quota scripts, read into the results of the port. */
+import type { Nanos } from '../../money.ts';
+import type {
+  ExtendResult,
+  Line,
+  QuotaState,
+  ReleaseResult,
+  ReserveResult,
+  SettleResult,
+} from '../../ports/quota-store.ts';
+import { corrupt, countOf, listOf, nanosOf, textsOf, wordOf } from './reply.ts';
+
+const endings = ['settled', 'released', 'expired'] as const;
+
+/** @throws StoreCorrupt where it is no reply to a reserve of these lines */
+export function readReserve(reply: unknown, lines: readonly Line[]): ReserveResult {
+  const [status, ...rest] = textsOf(reply);
+  switch (status) {
+    case 'held':
+      return heldOf(rest, lines.length);
+    case 'resolved':
+      return { status, as: wordOf(rest[0], endings) };
+    case 'id_conflict':
+      return { status };
+    case 'insufficient':
+      return { status, subject: subjectAt(lines, rest[0]), available: availableOf(rest.slice(1)) };
+    case 'too_many_in_flight':
+    case 'unknown_subject':
+    case 'disabled_subject':
+      return { status, subject: subjectAt(lines, rest[0]) };
+    default:
+      return corrupt();
+  }
+}
+
+/** One result for each lease asked; undefined where a hold was to grow by too few or many lines. */
+export function readExtend(reply: unknown, count: number): readonly ExtendResult[] | undefined {
+  const list = listOf(reply);
+  if (list[0] === 'misfit') return undefined;
+  return list.length === count ? list.map(readExtended) : corrupt();
+}
+
+/** @throws StoreCorrupt where it is no reply to a settle */
+export function readSettle(reply: unknown): SettleResult {
+  const [status, word] = textsOf(reply);
+  switch (status) {
+    case 'settled':
+      return { status };
+    case 'settled_late':
+      return { status, from: wordOf(word, ['expired', 'unknown']) };
+    case 'already':
+      return { status, charged: chargedOf(word) };
+    case 'conflict':
+      return { status, as: 'released' };
+    default:
+      return corrupt();
+  }
+}
+
+/** @throws StoreCorrupt where it is no reply to a release */
+export function readRelease(reply: unknown): ReleaseResult {
+  const [status, word] = textsOf(reply);
+  if (status === 'released') return { status };
+  return status === 'already' ? { status, as: wordOf(word, endings) } : corrupt();
+}
+
+/** A row as it stands, or undefined where there is none. */
+export function readState(reply: unknown): QuotaState | undefined {
+  const [found, limit, used, held, inFlight, enabled, version] = textsOf(reply);
+  if (found === 'none') return undefined;
+  if (found !== 'row') return corrupt();
+  return {
+    limit: nanosOf(limit),
+    used: nanosOf(used),
+    held: nanosOf(held),
+    inFlight: countOf(inFlight),
+    enabled: wordOf(enabled, ['0', '1']) === '1',
+    version: countOf(version),
+  };
+}
+
+function heldOf([replay, dueAt, ...balances]: readonly string[], count: number): ReserveResult {
+  if (balances.length !== 3 * count) return corrupt();
+  return {
+    status: 'held',
+    replay: wordOf(replay, ['0', '1']) === '1',
+    expiresAtMs: countOf(dueAt),
+    available: Array.from({ length: count }, (_, line) =>
+      availableOf(balances.slice(3 * line, 3 * line + 3)),
+    ),
+  };
+}
+
+function readExtended(reply: unknown): ExtendResult {
+  const [status, word, ...balance] = textsOf(reply);
+  switch (status) {
+    case 'held':
+      return { status, expiresAtMs: countOf(word) };
+    case 'insufficient':
+      return { status, subject: word ?? corrupt(), available: availableOf(balance) };
+    case 'gone':
+      return { status, as: wordOf(word, [...endings, 'unknown']) };
+    default:
+      return corrupt();
+  }
+}
+
+/** Reckoned here and not in Lua, where what passes 2^53 is no longer exact. */
+function availableOf([limit, used, held]: readonly string[]): bigint {
+  return nanosOf(limit) - nanosOf(used) - nanosOf(held);
+}
+
+function chargedOf(text: string | undefined): readonly Nanos[] {
+  return (text ?? '').split(' ').map(nanosOf);
+}
+
+function subjectAt(lines: readonly Line[], position: string | undefined): string {
+  return lines[countOf(position) - 1]?.subject ?? corrupt();
+}

@@ -1,0 +1,254 @@
+/**
+ * The operations of the Redis quota store, one script each: one step that no other meets. They do
+ * what `stores/memory/quota-operations.ts` does, in its order; every number in a reply is a text.
+ */
+import { maxNanos } from '../../money.ts';
+import { quotaPrelude } from './quota-lua.ts';
+import { type Script, scriptOf } from './script.ts';
+
+/**
+ * ARGV: tombstoneMs, id, ttlMs, count; by line: subject|period, amount, charge on expiry, limit or
+ * '', cap or ''.
+ */
+export const reserveScript: Script = scriptOf(`${quotaPrelude}
+local id, ttlMs, count = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local rows, asked = {}, {}
+for index = 1, count do
+  local at = 5 * index
+  rows[index] = ARGV[at]
+  asked[index] = {
+    row = ARGV[at], asked = ARGV[at + 1], held = ARGV[at + 1], onExpire = ARGV[at + 2],
+    limit = ARGV[at + 3], cap = ARGV[at + 4],
+  }
+end
+
+local function held(replay, dueAt)
+  local reply = { 'held', replay, int(dueAt) }
+  for _, row in ipairs(rows) do
+    for _, text in ipairs({ balance(row) }) do reply[#reply + 1] = text end
+  end
+  return reply
+end
+
+local function isSame(known)
+  if #known.lines ~= count then return false end
+  for index, line in ipairs(asked) do
+    local other = known.lines[index]
+    if other.row ~= line.row or other.asked ~= line.asked then return false end
+  end
+  return true
+end
+
+expireDueOf(rows)
+local known = findAsOfNow(id)
+if known then
+  if known.state ~= 'held' then return { 'resolved', known.state } end
+  if not isSame(known) then return { 'id_conflict' } end
+  return held('1', known.dueAt)
+end
+
+-- Nothing is written before every line is found to fit.
+for index, line in ipairs(asked) do
+  local fields = redis.call('HMGET', rowKey(line.row), 'limit', 'used', 'held', 'disabled')
+  local limit = fields[1] or line.limit
+  local used, heldNow = fields[2] or '0', fields[3] or '0'
+  local at = int(index)
+  if fields[4] then return { 'disabled_subject', at } end
+  if limit == '' then return { 'unknown_subject', at } end
+  if limit - used - heldNow < tonumber(line.asked) then
+    return { 'insufficient', at, limit, used, heldNow }
+  end
+  local inFlight = redis.call('ZCARD', subjectKey(line.row))
+  if line.cap ~= '' and inFlight >= tonumber(line.cap) then
+    return { 'too_many_in_flight', at }
+  end
+end
+
+local reservation = { id = id, key = base .. 'r:' .. id, lines = asked }
+redis.call('HSET', reservation.key, 'state', 'held')
+writeLines(reservation)
+setDue(reservation, now + ttlMs)
+for _, line in ipairs(asked) do
+  if line.limit ~= '' then redis.call('HSETNX', rowKey(line.row), 'limit', line.limit) end
+  add(line.row, 'held', line.asked)
+  add(line.row, 'inFlight', 1)
+  add(line.row, 'version', 1)
+end
+return held('0', now + ttlMs)
+`);
+
+/**
+ * ARGV: tombstoneMs, count; by lease: id, ttlMs, number of added amounts or '', the amounts. A
+ * reply for each, or `misfit` and no change where a hold would grow by other than one amount a
+ * line.
+ */
+export const extendScript: Script = scriptOf(`${quotaPrelude}
+local count, at = tonumber(ARGV[2]), 3
+local asked = {}
+for index = 1, count do
+  local lease = { id = ARGV[at], ttlMs = tonumber(ARGV[at + 1]) }
+  if ARGV[at + 2] ~= '' then
+    lease.add = {}
+    for step = 1, tonumber(ARGV[at + 2]) do lease.add[step] = ARGV[at + 2 + step] end
+  end
+  asked[index] = lease
+  at = at + 3 + (lease.add and #lease.add or 0)
+end
+
+for _, lease in ipairs(asked) do
+  local known = lease.add and find(lease.id)
+  if known and known.state == 'held' and #lease.add ~= #known.lines then return { 'misfit' } end
+end
+
+local function grow(reservation, amounts)
+  for index, line in ipairs(reservation.lines) do
+    local limit, used, held = balance(line.row)
+    local amount = tonumber(amounts[index])
+    if amount > 0 and limit - used - held < amount then
+      return { 'insufficient', string.match(line.row, '^[^|]+'), limit, used, held }
+    end
+  end
+  for index, line in ipairs(reservation.lines) do
+    if amounts[index] ~= '0' then
+      line.held = int(line.held + amounts[index])
+      add(line.row, 'held', amounts[index])
+      add(line.row, 'version', 1)
+    end
+  end
+  writeLines(reservation)
+  return nil
+end
+
+local function extend(lease)
+  local reservation = findAsOfNow(lease.id)
+  if not reservation then return { 'gone', 'unknown' } end
+  if reservation.state ~= 'held' then return { 'gone', reservation.state } end
+  -- A short renewal that comes late must not cut a long one.
+  local dueAt = math.max(reservation.dueAt, now + lease.ttlMs)
+  setDue(reservation, dueAt)
+  local rows = {}
+  for index, line in ipairs(reservation.lines) do rows[index] = line.row end
+  expireDueOf(rows)
+  return lease.add and grow(reservation, lease.add) or { 'held', int(dueAt) }
+end
+
+local replies = {}
+for index, lease in ipairs(asked) do replies[index] = extend(lease) end
+return replies
+`);
+
+/** ARGV: tombstoneMs, id, count; by line: subject|period, amount. */
+export const settleScript: Script = scriptOf(`${quotaPrelude}
+local id, count = ARGV[2], tonumber(ARGV[3])
+local rows, amounts = {}, {}
+for index = 1, count do
+  rows[index], amounts[index] = ARGV[2 * index + 2], ARGV[2 * index + 3]
+end
+
+expireDueOf(rows)
+local known = findAsOfNow(id)
+if known and known.state == 'settled' then return { 'already', known.charged } end
+if known and known.state == 'released' then return { 'conflict' } end
+
+-- Past 2^63 an addition would fail with the lines before it written.
+for index, row in ipairs(rows) do
+  local used = redis.call('HGET', rowKey(row), 'used') or '0'
+  if used + amounts[index] > 9.2e18 then return { 'overflow' } end
+end
+
+if known and known.state == 'held' then giveBack(known) end
+for index, row in ipairs(rows) do
+  add(row, 'used', amounts[index])
+  add(row, 'version', 1)
+end
+if known and known.state == 'expired' then
+  -- What the expiry charged is inside the final charge, not beside it.
+  for _, line in ipairs(known.lines) do add(line.row, 'used', int(-line.onExpire)) end
+end
+buryBare(base .. 'r:' .. id, 'settled', table.concat(amounts, ' '))
+if not known then return { 'settled_late', 'unknown' } end
+if known.state == 'expired' then return { 'settled_late', 'expired' } end
+return { 'settled' }
+`);
+
+/** ARGV: tombstoneMs, id, count; by line: subject|period. */
+export const releaseScript: Script = scriptOf(`${quotaPrelude}
+local id, rows = ARGV[2], {}
+for index = 1, tonumber(ARGV[3]) do rows[index] = ARGV[3 + index] end
+
+expireDueOf(rows)
+local known = findAsOfNow(id)
+if known and known.state ~= 'held' then return { 'already', known.state } end
+if known then giveBack(known) end
+-- One that overtakes its reserve blocks it.
+buryBare(base .. 'r:' .. id, 'released', '')
+return { 'released' }
+`);
+
+/** ARGV: tombstoneMs, max. Replies how many have expired, and whether more are due. */
+export const sweepScript: Script = scriptOf(`${quotaPrelude}
+local expired = expireDue(leases, ARGV[2])
+local more = redis.call('ZRANGEBYSCORE', leases, '-inf', int(now), 'LIMIT', 0, 1)
+return { int(expired), int(#more) }
+`);
+
+const stateReply = `
+local function state(row)
+  local fields = redis.call(
+    'HMGET', rowKey(row), 'limit', 'used', 'held', 'inFlight', 'disabled', 'version')
+  if not fields[6] then return { 'none' } end
+  return {
+    'row', fields[1] or '0', fields[2] or '0', fields[3] or '0', fields[4] or '0',
+    fields[5] and '0' or '1', fields[6],
+  }
+end
+`;
+
+/** ARGV: tombstoneMs, subject|period. */
+export const readScript: Script = scriptOf(`${quotaPrelude}${stateReply}
+expireDueOf({ ARGV[2] })
+return state(ARGV[2])
+`);
+
+/** ARGV: tombstoneMs, id, subject|period, limit or '', addLimit or '', enabled `1`, `0` or ''. */
+export const adjustScript: Script = scriptOf(`${quotaPrelude}${stateReply}
+local done, row = base .. 'a:' .. ARGV[2], ARGV[3]
+expireDueOf({ row })
+if redis.call('EXISTS', done) == 1 then
+  -- Makes the row where there is none, as an adjustment always does.
+  add(row, 'version', 0)
+  return state(row)
+end
+
+local limit = ARGV[4] ~= '' and ARGV[4] or redis.call('HGET', rowKey(row), 'limit')
+if ARGV[5] ~= '' then
+  local sum = (limit or 0) + ARGV[5]
+  if sum > ${maxNanos} then return { 'refused' } end
+  limit = int(math.max(0, sum))
+end
+if limit then redis.call('HSET', rowKey(row), 'limit', limit) end
+if ARGV[6] == '1' then redis.call('HDEL', rowKey(row), 'disabled') end
+if ARGV[6] == '0' then redis.call('HSET', rowKey(row), 'disabled', '1') end
+add(row, 'version', 1)
+redis.call('SET', done, '1', 'PX', tombstoneMs)
+return state(row)
+`);
+
+/** KEYS: the set of partitions. ARGV: one that is used from now on, or none to list them all. */
+export const partitionsScript: Script = scriptOf(`
+if ARGV[1] then
+  redis.call('SADD', KEYS[1], ARGV[1])
+  return { ARGV[1] }
+end
+return redis.call('SMEMBERS', KEYS[1])
+`);
+
+/** Replies what INFO says of the server, after a write that shows whether it takes any. */
+export const checkScript: Script = scriptOf(`
+local probe = KEYS[1] .. 'probe'
+redis.call('SET', probe, '1', 'PX', 1000)
+redis.call('DEL', probe)
+return {
+  redis.call('INFO', 'server'), redis.call('INFO', 'memory'), redis.call('INFO', 'persistence'),
+}
+`);

@@ -1,0 +1,49 @@
+/** Quota in Redis, for any number of processes: what a host says to make one. */
+import { z } from 'zod';
+import type { QuotaStore } from '../../ports/quota-store.ts';
+import { checkMakerOptions, oneOf, positive } from '../../ports/set-up.ts';
+import { type RedisClient, scriptRunner } from './client.ts';
+import { quotaStoreOver } from './quota-operations.ts';
+import { aPrefix, aRedisClient, cures, defaultPrefix } from './set-up.ts';
+
+/** The client, and what may be said beside it. */
+export interface RedisQuotaStoreOptions {
+  /** Connected by the host, and closed by it. */
+  readonly client: RedisClient;
+  /** What every key begins with; `tollgate` where left out. */
+  readonly prefix?: string;
+  /** How long an ended reservation is remembered for repeats; an hour where left out. */
+  readonly tombstoneMs?: number;
+  /**
+   * `replica-async`, the default: a failover may lose what the replica had not seen. `durable` is
+   * right for one server, without failover, with `appendonly yes` and `appendfsync always`.
+   */
+  readonly durability?: 'replica-async' | 'durable';
+}
+
+const durabilities = ['replica-async', 'durable'] as const;
+
+const optionsSchema = z.strictObject(
+  {
+    client: aRedisClient,
+    prefix: aPrefix.optional(),
+    tombstoneMs: positive.optional(),
+    durability: z.enum(durabilities, oneOf(durabilities)).optional(),
+  } satisfies Record<keyof RedisQuotaStoreOptions, z.ZodType>,
+  'must be an object',
+);
+
+/**
+ * A quota store in Redis 6.2 or newer. Each operation is one script on the server, so that no two
+ * of them meet; leases end by the server's clock.
+ *
+ * Balances and holds never expire; the server must not evict (`check` looks).
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
+export function redisQuotaStore(options: RedisQuotaStoreOptions): QuotaStore {
+  checkMakerOptions('redisQuotaStore', optionsSchema, options, cures);
+  const { client, prefix = defaultPrefix, tombstoneMs = 3_600_000 } = options;
+  const { durability = 'replica-async' } = options;
+  return quotaStoreOver(scriptRunner(client), { prefix, tombstoneMs, durability });
+}

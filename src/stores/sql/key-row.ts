@@ -1,0 +1,109 @@
+/**
+ * A key as a row: its id, its group and whether it is disabled are columns, the digest of its
+ * secret is one more, and the rest is JSON. No column has a place for a secret.
+ */
+import { ConfigurationError } from '../../errors.ts';
+import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
+import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
+import { labelsFrom, nanosFrom } from './usage-json.ts';
+
+/** A {@link KeyStore} over a table, which can be changed while gateways run. */
+export interface KeyTable extends KeyStore {
+  /**
+   * Issues a key and keeps its digest. The secret is in the answer and nowhere else.
+   *
+   * @throws ConfigurationError where the key could never be charged, or its id is taken
+   */
+  issue(options: IssueKeyOptions): MaybePromise<IssuedKey>;
+  /**
+   * Adds a key under a secret of the host's own.
+   *
+   * @throws ConfigurationError where the id or the secret is taken, or the secret could be guessed
+   */
+  add(secret: string, key: ApiKey): MaybePromise<void>;
+  /**
+   * Changes a key from the next look-up on, `{ disabled: true }` for one; false where there is none
+   * of this id.
+   */
+  update(id: string, change: Partial<Omit<ApiKey, 'id'>>): MaybePromise<boolean>;
+  /** Forgets a key and the digest of its secret; false where there is none of this id. */
+  remove(id: string): MaybePromise<boolean>;
+  /** The keys of a group, or of all, in the order of their ids. */
+  list(group?: string): MaybePromise<readonly ApiKey[]>;
+}
+
+/** What is in the column `record`: all that has no column of its own. */
+export function keyText({ id: _id, group: _group, disabled: _disabled, ...rest }: ApiKey): string {
+  return jsonText(rest);
+}
+
+/**
+ * The key of a row with the columns `id`, `key_group`, `disabled` and `record`.
+ *
+ * @throws StoreCorrupt that names the column
+ */
+export function keyFrom(row: unknown): ApiKey {
+  const record = jsonAt(row, 'record');
+  const expiresAtMs = countFrom(record, 'expiresAtMs');
+  const maxInFlight = countFrom(record, 'maxInFlight');
+  const quotaPartition = member(record, 'quotaPartition');
+  const metadata = member(record, 'metadata');
+  if (quotaPartition !== undefined && typeof quotaPartition !== 'string') corrupt('record');
+  const labels = metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('record'));
+  return {
+    id: textAt(row, 'id'),
+    group: textAt(row, 'key_group'),
+    disabled: flagAt(row, 'disabled'),
+    quota: subjectsFrom(member(record, 'quota')),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(quotaPartition === undefined ? {} : { quotaPartition }),
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(labels === undefined ? {} : { metadata: labels }),
+  };
+}
+
+/** The secret of a key that is added could be guessed. */
+export function weakSecret(store: string, id: string): ConfigurationError {
+  return new ConfigurationError(
+    `${store}: the secret of key "${id}" has under 96 bits and could be guessed. ` +
+      'Use one of issueKey(), or set allowWeakKeys with a pepper.',
+  );
+}
+
+/** A key that is added is there already. */
+export function takenKey(store: string, id: string): ConfigurationError {
+  return new ConfigurationError(
+    `${store}: the id or the secret of key "${id}" is taken. Remove that key first.`,
+  );
+}
+
+function subjectsFrom(value: JsonValue | undefined): readonly QuotaSubject[] {
+  return Array.isArray(value) ? items(value).map(subjectFrom) : corrupt('record');
+}
+
+function subjectFrom(value: JsonValue): QuotaSubject {
+  const id = member(value, 'id');
+  const period = periods.find((word) => word === member(value, 'period'));
+  const limit = member(value, 'limitNanos');
+  const maxInFlight = countFrom(value, 'maxInFlight');
+  if (typeof id !== 'string' || period === undefined) corrupt('record');
+  const limitNanos = limit === undefined ? undefined : (nanosFrom(limit) ?? corrupt('record'));
+  return {
+    id,
+    period,
+    ...(limitNanos === undefined ? {} : { limitNanos }),
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+  };
+}
+
+const periods: readonly QuotaSubject['period'][] = ['total', 'day', 'month'];
+
+function countFrom(value: JsonValue | undefined, name: string): number | undefined {
+  if (!isJsonObject(value)) corrupt('record');
+  const count = member(value, name);
+  if (count === undefined) return undefined;
+  return typeof count === 'number' && Number.isSafeInteger(count) ? count : corrupt('record');
+}

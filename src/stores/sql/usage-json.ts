@@ -1,0 +1,113 @@
+/** The parts of a usage record that are kept as JSON, read back; undefined for what is none. */
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import type { ImagePrice, Nanos, Price } from '../../money.ts';
+import { isNanos } from '../../ports/quota-input.ts';
+import type { Attempt, HeldLine } from '../../ports/usage-sink.ts';
+
+/** An amount as {@link jsonText} writes it. */
+export function nanosFrom(value: JsonValue | undefined): Nanos | undefined {
+  if (typeof value !== 'string' || !/^\d{1,16}$/.test(value)) return undefined;
+  const nanos = BigInt(value);
+  return isNanos(nanos) ? nanos : undefined;
+}
+
+/** Labels: an object of texts. */
+export function labelsFrom(
+  value: JsonValue | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const entries = allOf(Object.entries(value), ([name, label]) =>
+    typeof label === 'string' ? ([name, label] as const) : undefined,
+  );
+  return entries === undefined ? undefined : Object.fromEntries(entries);
+}
+
+/** What each subject had to hold. */
+export function linesFrom(value: JsonValue | undefined): readonly HeldLine[] | undefined {
+  return listOf(value, (item) => {
+    const subject = member(item, 'subject');
+    const period = member(item, 'period');
+    const heldNanos = nanosFrom(member(item, 'heldNanos'));
+    if (typeof subject !== 'string' || typeof period !== 'string') return undefined;
+    return heldNanos === undefined ? undefined : { subject, period, heldNanos };
+  });
+}
+
+/** The tries on channels. */
+export function attemptsFrom(value: JsonValue | undefined): readonly Attempt[] | undefined {
+  return listOf(value, (item) => {
+    const channelId = member(item, 'channelId');
+    const status = member(item, 'status');
+    const reason = member(item, 'reason');
+    const mayHaveRun = member(item, 'mayHaveRun');
+    const durationMs = member(item, 'durationMs');
+    if (typeof channelId !== 'string' || typeof mayHaveRun !== 'boolean') return undefined;
+    if (typeof durationMs !== 'number') return undefined;
+    if (status !== undefined && typeof status !== 'number') return undefined;
+    if (reason !== undefined && typeof reason !== 'string') return undefined;
+    return { channelId, status, reason, mayHaveRun, durationMs };
+  });
+}
+
+/** The price at the time of the call. */
+export function priceFrom(value: JsonValue | undefined): Price | undefined {
+  switch (member(value, 'per')) {
+    case 'nothing':
+      return { per: 'nothing' };
+    case 'token':
+      return tokenPrice(value);
+    case 'image': {
+      const rows = listOf(member(value, 'rows'), imageRow);
+      return rows === undefined ? undefined : { per: 'image', rows };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function tokenPrice(value: JsonValue | undefined): Price | undefined {
+  const inputPerMillionNanos = nanosFrom(member(value, 'inputPerMillionNanos'));
+  const outputPerMillionNanos = nanosFrom(member(value, 'outputPerMillionNanos'));
+  const cached = member(value, 'cachedInputPerMillionNanos');
+  if (inputPerMillionNanos === undefined || outputPerMillionNanos === undefined) return undefined;
+  const price = { per: 'token', inputPerMillionNanos, outputPerMillionNanos } as const;
+  if (cached === undefined) return price;
+  const cachedInputPerMillionNanos = nanosFrom(cached);
+  if (cachedInputPerMillionNanos === undefined) return undefined;
+  return { ...price, cachedInputPerMillionNanos };
+}
+
+function imageRow(value: JsonValue): ImagePrice['rows'][number] | undefined {
+  const nanos = nanosFrom(member(value, 'nanos'));
+  const size = member(value, 'size');
+  const quality = member(value, 'quality');
+  if (nanos === undefined) return undefined;
+  if (size !== undefined && typeof size !== 'string') return undefined;
+  if (quality !== undefined && typeof quality !== 'string') return undefined;
+  return {
+    ...(size === undefined ? {} : { size }),
+    ...(quality === undefined ? {} : { quality }),
+    nanos,
+  };
+}
+
+function listOf<T>(
+  value: JsonValue | undefined,
+  read: (item: JsonValue) => T | undefined,
+): readonly T[] | undefined {
+  return Array.isArray(value) ? allOf(items(value), read) : undefined;
+}
+
+/** Every item read, or undefined where one can't be. */
+function allOf<T, U>(
+  list: readonly T[],
+  read: (item: T) => U | undefined,
+): readonly U[] | undefined {
+  const found: U[] = [];
+  for (const item of list) {
+    const value = read(item);
+    if (value === undefined) return undefined;
+    found.push(value);
+  }
+  return found;
+}

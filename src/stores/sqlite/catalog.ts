@@ -1,0 +1,63 @@
+/** A catalog in a SQLite table: versions of the list of models, the newest one served. */
+import { z } from 'zod';
+import { systemClock } from '../../clock.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
+import { bigintAt, textAt } from '../sql/columns.ts';
+import {
+  type CatalogTable,
+  type PublishedCatalog,
+  type PublishedCatalogOptions,
+  publishedCatalog,
+  publishedCatalogShape,
+} from '../sql/published-catalog.ts';
+import { connectionTo, type SqliteHandle } from './handle.ts';
+import { aHandle, handleCure } from './schema.ts';
+
+/** The database, and how the secrets that its models name are found. */
+export interface SqliteCatalogOptions extends PublishedCatalogOptions {
+  /** Open and migrated. */
+  readonly db: SqliteHandle;
+}
+
+const optionsSchema = z.strictObject(
+  { db: aHandle, ...publishedCatalogShape },
+  'must be an object',
+);
+
+const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate_catalog';
+const selectNewest = `
+SELECT version, models FROM tollgate_catalog ORDER BY version DESC LIMIT 1`;
+const insertVersion = 'INSERT INTO tollgate_catalog (models, published_at_ms) VALUES (?, ?)';
+// A few are kept for whoever wants to see what was changed, and to go back.
+const deleteOld = `
+DELETE FROM tollgate_catalog WHERE version <= (SELECT max(version) FROM tollgate_catalog) - 10`;
+
+/** The statement every look runs, for the test of its plan. */
+export const catalogStatements: readonly string[] = [selectNewest];
+
+/**
+ * A catalog of the version that was published last; an empty one where none was.
+ *
+ * @throws ConfigurationError that names the option or the model and the cure; StoreUnavailable
+ */
+export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<PublishedCatalog> {
+  checkMakerOptions('sqliteCatalog', optionsSchema, options, handleCure);
+  const { db, clock = systemClock() } = options;
+  const connection = connectionTo(db);
+
+  const table: CatalogTable = {
+    version: () => connection.reading(() => bigintAt(connection.row(selectVersion), 'version')),
+    read: () =>
+      connection.reading(() => {
+        const row = connection.row(selectNewest);
+        if (row === undefined) return { version: 0n, models: undefined };
+        return { version: bigintAt(row, 'version'), models: textAt(row, 'models') };
+      }),
+    add: (models) =>
+      connection.transaction(() => {
+        connection.run(insertVersion, models, BigInt(clock.now()));
+        connection.run(deleteOld);
+      }),
+  };
+  return publishedCatalog('sqliteCatalog', table, options);
+}

@@ -1,0 +1,31 @@
+/**
+ * Published as `tollgate/sqlite`: the five stores over a database the host opens with libsql,
+ * better-sqlite3 or `node:sqlite`, and the migrations of their tables.
+ */
+export type { KeyTable } from '../sql/key-row.ts';
+export type {
+  CredentialReference,
+  PublishedCatalog,
+  PublishedChannel,
+  PublishedModel,
+} from '../sql/published-catalog.ts';
+export type {
+  UsageFilter,
+  UsageGrouping,
+  UsagePage,
+  UsageQueries,
+  UsageRecordPage,
+  UsageReportQuery,
+  UsageReportRow,
+} from '../sql/usage-report.ts';
+export { type SqliteCatalogOptions, sqliteCatalog } from './catalog.ts';
+export type { SqliteHandle, SqliteStatement, SqliteValue } from './handle.ts';
+export { type SqliteIdempotencyStoreOptions, sqliteIdempotencyStore } from './idempotency-store.ts';
+export { type SqliteKeyStore, type SqliteKeyStoreOptions, sqliteKeyStore } from './key-store.ts';
+export { type SqliteQuotaStoreOptions, sqliteQuotaStore } from './quota-store.ts';
+export { migrateSqlite, sqliteMigrations } from './schema.ts';
+export {
+  type SqliteUsageSink,
+  type SqliteUsageSinkOptions,
+  sqliteUsageSink,
+} from './usage-sink.ts';

@@ -1,0 +1,132 @@
+/** Keys in a SQLite table, by the digest of their secret. */
+import { z } from 'zod';
+import { ConfigurationError } from '../../errors.ts';
+import { type IssuedKey, issueKey } from '../../issue-key.ts';
+import type { CallOptions } from '../../ports/call-options.ts';
+import type { ApiKey } from '../../ports/key-store.ts';
+import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
+import { digestSecret, isWeakSecret } from '../../secret.ts';
+import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
+import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
+import { aHandle, handleCure } from './schema.ts';
+
+/** The database, and the pepper of the digests. */
+export interface SqliteKeyStoreOptions {
+  /** Open and migrated. */
+  readonly db: SqliteHandle;
+  /** Mixed into every digest, so that a leaked file can't even confirm a guess. */
+  readonly pepper?: string;
+  /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
+  readonly allowWeakKeys?: boolean;
+}
+
+/** A {@link KeyTable} that answers at once. */
+export interface SqliteKeyStore extends KeyTable {
+  find(secret: string, options?: CallOptions): ApiKey | undefined;
+  issue(options: Parameters<KeyTable['issue']>[0]): IssuedKey;
+  add(secret: string, key: ApiKey): void;
+  update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
+  remove(id: string): boolean;
+  list(group?: string): readonly ApiKey[];
+}
+
+const optionsSchema = z.strictObject(
+  {
+    db: aHandle,
+    pepper: text('must be text').optional(),
+    allowWeakKeys: flag.optional(),
+  } satisfies Record<keyof SqliteKeyStoreOptions, z.ZodType>,
+  'must be an object',
+);
+
+const selectByDigest = `
+SELECT id, key_group, disabled, record FROM tollgate_key WHERE digest = ?`;
+const selectById = `
+SELECT id, key_group, disabled, record FROM tollgate_key WHERE id = ?`;
+const selectTaken = 'SELECT id FROM tollgate_key WHERE id = ? OR digest = ?';
+const selectAll = 'SELECT id, key_group, disabled, record FROM tollgate_key ORDER BY id';
+const selectGroup = `
+SELECT id, key_group, disabled, record FROM tollgate_key WHERE key_group = ? ORDER BY id`;
+const insertKey = `
+INSERT INTO tollgate_key (id, digest, key_group, disabled, record) VALUES (?, ?, ?, ?, ?)`;
+const updateKey = 'UPDATE tollgate_key SET key_group = ?, disabled = ?, record = ? WHERE id = ?';
+const deleteKey = 'DELETE FROM tollgate_key WHERE id = ?';
+
+/** The statements of the key store, for the test of their plans. */
+export const keyStatements: readonly string[] = [
+  selectByDigest,
+  selectById,
+  selectTaken,
+  selectGroup,
+  updateKey,
+  deleteKey,
+];
+
+/**
+ * A key store over a migrated database; answers at once, never by promise. It keeps digests, never
+ * a secret.
+ *
+ * @throws ConfigurationError that names the option and the cure
+ */
+export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
+  checkMakerOptions('sqliteKeyStore', optionsSchema, options, handleCure);
+  const { db, pepper, allowWeakKeys = false } = options;
+  if (allowWeakKeys && pepper === undefined) {
+    throw new ConfigurationError('sqliteKeyStore: allowWeakKeys needs a pepper. Give it one.');
+  }
+  const connection = connectionTo(db);
+
+  const insert = (secret: string, key: ApiKey): void => {
+    const digest = digestSecret(secret, pepper);
+    connection.transaction(() => {
+      if (connection.row(selectTaken, key.id, digest) !== undefined) {
+        throw takenKey('sqliteKeyStore', key.id);
+      }
+      const { id, group, disabled } = key;
+      connection.run(insertKey, id, digest, group, disabled ? 1n : 0n, keyText(key));
+    });
+  };
+
+  return {
+    find: (secret, call) =>
+      connection.reading(
+        () => keyAt(connection, selectByDigest, digestSecret(secret, pepper)),
+        call,
+      ),
+    issue: (asked) => {
+      const issued = issueKey(asked);
+      insert(issued.secret, issued.key);
+      return issued;
+    },
+    add: (secret, key) => {
+      if (!allowWeakKeys && isWeakSecret(secret)) throw weakSecret('sqliteKeyStore', key.id);
+      insert(secret, key);
+    },
+    update: (id, change) =>
+      connection.transaction(() => {
+        const known = keyAt(connection, selectById, id);
+        if (known === undefined) return false;
+        const key = { ...known, ...change };
+        connection.run(updateKey, key.group, key.disabled ? 1n : 0n, keyText(key), id);
+        return true;
+      }),
+    remove: (id) =>
+      connection.transaction(() => {
+        if (keyAt(connection, selectById, id) === undefined) return false;
+        connection.run(deleteKey, id);
+        return true;
+      }),
+    list: (group) =>
+      connection.reading(() =>
+        (group === undefined
+          ? connection.rows(selectAll)
+          : connection.rows(selectGroup, group)
+        ).map(keyFrom),
+      ),
+  };
+}
+
+function keyAt(connection: Connection, select: string, value: string): ApiKey | undefined {
+  const row = connection.row(select, value);
+  return row === undefined ? undefined : keyFrom(row);
+}

@@ -1,0 +1,201 @@
+/**
+ * The tables, as numbered migrations, and how a file is brought to the newest. A migration that was
+ * published never changes: the next one does.
+ */
+import { z } from 'zod';
+import { ConfigurationError } from '../../errors.ts';
+import { checkMakerOptions, methods } from '../../ports/set-up.ts';
+import { integerAt, textAt } from '../sql/columns.ts';
+import { type Connection, connectionTo, execWhenFree, type SqliteHandle } from './handle.ts';
+
+/** Money is in whole nanos; STRICT tables take no text and no fraction for it. */
+const quotaTables = `
+CREATE TABLE tollgate_quota (
+  quota_partition TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  period TEXT NOT NULL,
+  -- NULL where only a charge is known of the row: the next reserve brings its limit.
+  limit_nanos INTEGER CHECK (limit_nanos >= 0),
+  used_nanos INTEGER NOT NULL DEFAULT 0 CHECK (used_nanos >= 0),
+  held_nanos INTEGER NOT NULL DEFAULT 0 CHECK (held_nanos >= 0),
+  in_flight INTEGER NOT NULL DEFAULT 0 CHECK (in_flight >= 0),
+  enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  version INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (quota_partition, subject, period)
+) STRICT, WITHOUT ROWID;
+
+-- A reservation; once it has ended, its tombstone.
+CREATE TABLE tollgate_hold (
+  quota_partition TEXT NOT NULL,
+  id TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'released', 'expired')),
+  due_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
+  -- JSON: subject, period, asked, amount and onExpire of each line; amounts as text.
+  lines TEXT NOT NULL,
+  -- JSON: what was charged, by line; amounts as text.
+  charged TEXT NOT NULL DEFAULT '[]',
+  PRIMARY KEY (quota_partition, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_hold_due ON tollgate_hold (due_at_ms, quota_partition) WHERE state = 'held';
+CREATE INDEX tollgate_hold_ended ON tollgate_hold (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
+
+-- The held reservations of each subject, whatever their periods, in the order of their ends.
+CREATE TABLE tollgate_lease (
+  quota_partition TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  due_at_ms INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (quota_partition, subject, due_at_ms, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tollgate_adjustment (
+  quota_partition TEXT NOT NULL,
+  id TEXT NOT NULL,
+  adjusted_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (quota_partition, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_adjustment_age ON tollgate_adjustment (adjusted_at_ms);
+`;
+
+/** Keys by the digest of their secret; claims by the digest of theirs. */
+const keyTables = `
+CREATE TABLE tollgate_key (
+  id TEXT NOT NULL PRIMARY KEY,
+  digest TEXT NOT NULL UNIQUE,
+  key_group TEXT NOT NULL,
+  disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+  record TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_key_group ON tollgate_key (key_group, id);
+
+CREATE TABLE tollgate_claim (
+  name TEXT NOT NULL PRIMARY KEY,
+  state TEXT NOT NULL CHECK (state IN ('running', 'done', 'unknown')),
+  fingerprint TEXT NOT NULL,
+  claim_id TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  http_status INTEGER,
+  claimed_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER,
+  lease_ends_at_ms INTEGER NOT NULL,
+  forget_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tollgate_claim_age ON tollgate_claim (forget_at_ms);
+
+CREATE TABLE tollgate_catalog (
+  version INTEGER PRIMARY KEY AUTOINCREMENT,
+  models TEXT NOT NULL,
+  published_at_ms INTEGER NOT NULL
+) STRICT;
+`;
+
+/** One row a call; only what was unknown of it is written again. */
+const usageTable = `
+CREATE TABLE tollgate_usage (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  request_id TEXT NOT NULL,
+  reservation_id TEXT NOT NULL,
+  quota_partition TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  key_group TEXT NOT NULL,
+  protocol TEXT NOT NULL,
+  streamed INTEGER NOT NULL,
+  model_id TEXT NOT NULL,
+  channel_id TEXT,
+  upstream_model TEXT,
+  started_at_ms INTEGER NOT NULL,
+  duration_ms REAL NOT NULL,
+  first_byte_ms REAL,
+  status INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT,
+  basis TEXT NOT NULL,
+  input_tokens INTEGER,
+  cached_input_tokens INTEGER,
+  output_tokens INTEGER,
+  images INTEGER,
+  held_nanos INTEGER NOT NULL,
+  charge_nanos INTEGER NOT NULL,
+  price TEXT NOT NULL,
+  metadata TEXT,
+  lines TEXT NOT NULL,
+  attempts TEXT NOT NULL,
+  UNIQUE (request_id, reservation_id)
+) STRICT;
+CREATE INDEX tollgate_usage_start ON tollgate_usage (started_at_ms, seq);
+`;
+
+/** The migrations, the first to run first; its number is its place in the list, from 1. */
+export const sqliteMigrations: readonly string[] = [quotaTables + keyTables + usageTable];
+
+const versionTable = `
+CREATE TABLE IF NOT EXISTS tollgate_schema (
+  version INTEGER NOT NULL PRIMARY KEY
+) STRICT;
+`;
+
+const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate_schema';
+const insertVersion = 'INSERT INTO tollgate_schema (version) VALUES (?)';
+
+/**
+ * Makes the tables, or brings them to the newest version, in one transaction; any number of
+ * processes may do so at once. Turns the file to WAL, so that readers wait for nobody.
+ *
+ * @throws ConfigurationError where a newer version of this package has been at the file;
+ *   StoreUnavailable where it can't be written
+ */
+export function migrateSqlite(db: SqliteHandle): void {
+  checkHandle('migrateSqlite', db);
+  const connection = connectionTo(db);
+  connection.reading(() => {
+    const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
+    // Setting it waits for whoever reads; where it is set there is nothing to wait for.
+    if (mode === 'wal' || mode === 'memory') return;
+    execWhenFree(db, 'PRAGMA journal_mode = WAL', patient.timeoutMs);
+  });
+  connection.transaction(() => {
+    db.exec(versionTable);
+    const version = integerAt(connection.row(selectVersion), 'version');
+    if (version > sqliteMigrations.length) throw newer(version);
+    for (const [index, migration] of sqliteMigrations.entries()) {
+      if (index < version) continue;
+      db.exec(migration);
+      connection.run(insertVersion, BigInt(index + 1));
+    }
+  }, patient);
+}
+
+/** Others may be migrating, and may have much to copy. */
+const patient = { timeoutMs: 30_000 };
+
+/** What is wrong with the file for these stores; nothing where it is fit. */
+export function schemaProblems(connection: Connection): readonly string[] {
+  const found = connection.row(
+    "SELECT count(*) AS tables FROM sqlite_master WHERE name = 'tollgate_schema'",
+  );
+  if (integerAt(found, 'tables') === 0) return ['the tables are missing: run migrateSqlite(db)'];
+  const version = integerAt(connection.row(selectVersion), 'version');
+  if (version === sqliteMigrations.length) return [];
+  const cure = version > sqliteMigrations.length ? 'update this package' : 'run migrateSqlite(db)';
+  return [`the tables are of version ${version}, not ${sqliteMigrations.length}: ${cure}`];
+}
+
+/** What each maker checks first. */
+export const aHandle: z.ZodType = methods('exec', 'prepare');
+
+/** The cure each maker names for its `db`. */
+export const handleCure: Readonly<Record<'db', string>> = {
+  db: 'Give it an open database of libsql, better-sqlite3 or node:sqlite',
+};
+
+function checkHandle(maker: string, db: unknown): void {
+  checkMakerOptions(maker, z.object({ db: aHandle }), { db }, handleCure);
+}
+
+function newer(version: number): ConfigurationError {
+  return new ConfigurationError(
+    `migrateSqlite: the tables are of version ${version}, which is newer than this package's ` +
+      `${sqliteMigrations.length}. Update the package.`,
+  );
+}

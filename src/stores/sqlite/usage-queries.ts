@@ -1,0 +1,107 @@
+/** What is asked of the usage table: sums by name, and pages of records. */
+import type { CallOptions } from '../../ports/call-options.ts';
+import { bigintAt, integerAt, textAt } from '../sql/columns.ts';
+import {
+  checkFilter,
+  checkPage,
+  checkReport,
+  pageOf,
+  type UsageFilter,
+  type UsageGrouping,
+  type UsagePage,
+  type UsageRecordPage,
+  type UsageReportQuery,
+  type UsageReportRow,
+} from '../sql/usage-report.ts';
+import { usageRecordFrom } from '../sql/usage-row.ts';
+import type { Connection, SqliteValue } from './handle.ts';
+
+// Sums are read as text: a year's may pass what a number holds.
+const sums = `
+  count(*) AS calls,
+  CAST(coalesce(sum(input_tokens), 0) AS TEXT) AS input_tokens,
+  CAST(coalesce(sum(cached_input_tokens), 0) AS TEXT) AS cached_input_tokens,
+  CAST(coalesce(sum(output_tokens), 0) AS TEXT) AS output_tokens,
+  CAST(coalesce(sum(images), 0) AS TEXT) AS images,
+  CAST(sum(charge_nanos) AS TEXT) AS charge_nanos`;
+
+const fitting = `
+FROM tollgate_usage
+WHERE started_at_ms >= ? AND started_at_ms < ?
+  AND (? IS NULL OR key_id = ?)
+  AND (? IS NULL OR key_group = ?)
+  AND (? IS NULL OR model_id = ?)`;
+
+const named = ' GROUP BY name ORDER BY name';
+
+const reports: Readonly<Record<UsageGrouping, string>> = {
+  key: ['SELECT key_id AS name,', sums, fitting, named].join(''),
+  group: ['SELECT key_group AS name,', sums, fitting, named].join(''),
+  model: ['SELECT model_id AS name,', sums, fitting, named].join(''),
+  day: ["SELECT date(started_at_ms / 1000, 'unixepoch') AS name,", sums, fitting, named].join(''),
+};
+
+const onward = `
+  AND (started_at_ms, seq) > (?, ?)
+ORDER BY started_at_ms, seq LIMIT ?`;
+
+const selectRecords = ['SELECT *', fitting, onward].join('');
+
+/** The statements of a report and of a page, for the test of their plans. */
+export const usageStatements: readonly string[] = [...Object.values(reports), selectRecords];
+
+/** See `UsageQueries.usageReport`. */
+export function readUsageReport(
+  connection: Connection,
+  query: UsageReportQuery,
+  options?: CallOptions,
+): readonly UsageReportRow[] {
+  checkReport(query);
+  return connection.reading(
+    () => connection.rows(reports[query.by], ...fits(query, query.fromMs)).map(reportRow),
+    options,
+  );
+}
+
+/** See `UsageQueries.usageRecords`. */
+export function readUsagePage(
+  connection: Connection,
+  filter: UsageFilter,
+  page: UsagePage | undefined,
+  options?: CallOptions,
+): UsageRecordPage {
+  checkFilter(filter);
+  const { limit, after } = checkPage(page);
+  const fromMs = filter.fromMs ?? 0;
+  const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
+  const behind = [BigInt(after?.startedAtMs ?? fromMs), after?.seq ?? -1n];
+  const rows = connection.reading(
+    () =>
+      connection
+        .rows(selectRecords, ...fits(filter, start), ...behind, BigInt(limit + 1))
+        .map((row) => ({ seq: bigintAt(row, 'seq'), record: usageRecordFrom(row) })),
+    options,
+  );
+  return pageOf(rows, limit);
+}
+
+/** The values of `fitting`. */
+function fits(
+  { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId }: UsageFilter,
+  fromMs: number,
+): readonly SqliteValue[] {
+  const [key, ofGroup, model] = [keyId ?? null, group ?? null, modelId ?? null];
+  return [BigInt(fromMs), BigInt(toMs), key, key, ofGroup, ofGroup, model, model];
+}
+
+function reportRow(row: unknown): UsageReportRow {
+  return {
+    name: textAt(row, 'name'),
+    calls: integerAt(row, 'calls'),
+    inputTokens: integerAt(row, 'input_tokens'),
+    cachedInputTokens: integerAt(row, 'cached_input_tokens'),
+    outputTokens: integerAt(row, 'output_tokens'),
+    images: integerAt(row, 'images'),
+    chargeNanos: bigintAt(row, 'charge_nanos'),
+  };
+}

@@ -1,0 +1,152 @@
+/** The databases that are killed, and how a process opens its store over one of them. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import pg from 'pg';
+import { createClient } from 'redis';
+import { z } from 'zod';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { migratePostgres } from '../../src/stores/postgres/migrations.ts';
+import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
+import { redisQuotaStore } from '../../src/stores/redis/index.ts';
+import { migrateSqlite, sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
+import { startCutProxy } from '../proof/cut-proxy.ts';
+import { startPostgres } from '../services/postgres.ts';
+import { startRedis } from '../services/redis.ts';
+
+/** Names a database, so that a process can find it. */
+export type Place =
+  | { readonly kind: 'redis'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly connection: Connection }
+  | { readonly kind: 'sqlite'; readonly file: string };
+
+interface Connection {
+  readonly host: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+/** A place as it was handed to a process. */
+export const placeSchema: z.ZodType<Place> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('redis'), path: z.string() }),
+  z.object({
+    kind: z.literal('postgres'),
+    connection: z.object({ host: z.string(), user: z.string(), database: z.string() }),
+  }),
+  z.object({ kind: z.literal('sqlite'), file: z.string() }),
+]);
+
+/** A store in this process, and its end. */
+export interface OpenStore {
+  readonly store: QuotaStore;
+  close(): Promise<void>;
+}
+
+/** A database that runs, as the test that kills it has it. */
+export interface Database {
+  /** For the test itself. */
+  readonly place: Place;
+  /** For the gateways: the same, at the end of a line that can be broken. */
+  readonly placeOfGateways: Place;
+  /** Loses the next reply that a gateway should get. */
+  breakLine(): void;
+  /** SIGKILL, and up again on what is on its disk. None where there is no server. */
+  readonly crash: (() => Promise<void>) | undefined;
+  remove(): Promise<void>;
+}
+
+/** How each kind is started; what is on its disk after a kill is all that it may know. */
+export const databases: Readonly<Record<Place['kind'], () => Promise<Database>>> = {
+  redis: startRedisDatabase,
+  postgres: startPostgresDatabase,
+  sqlite: makeSqliteDatabase,
+};
+
+async function startRedisDatabase(): Promise<Database> {
+  const server = await startRedis(['--appendfsync', 'always']);
+  const at = join(server.path, '../proxy.sock');
+  const proxy = await startCutProxy({ at, to: server.path });
+  return {
+    place: { kind: 'redis', path: server.path },
+    placeOfGateways: { kind: 'redis', path: at },
+    breakLine: () => proxy.set({ kind: 'lose' }),
+    crash: async () => {
+      await server.kill();
+      await server.start();
+    },
+    remove: async () => {
+      await proxy.close();
+      await server.remove();
+    },
+  };
+}
+
+async function startPostgresDatabase(): Promise<Database> {
+  const server = await startPostgres({ fsync: true });
+  await migratePostgres(server.pool());
+  const { host, user, database } = server.connection;
+  const socket = '.s.PGSQL.5432';
+  const folder = join(host, 'proxy');
+  await mkdir(folder);
+  const proxy = await startCutProxy({ at: join(folder, socket), to: join(host, socket) });
+  return {
+    place: { kind: 'postgres', connection: { host, user, database } },
+    placeOfGateways: { kind: 'postgres', connection: { host: folder, user, database } },
+    breakLine: () => proxy.set({ kind: 'lose' }),
+    crash: async () => {
+      await server.kill();
+      await server.restart();
+    },
+    remove: async () => {
+      await proxy.close();
+      await server.stop();
+    },
+  };
+}
+
+/** A file has no line to it and no server: only those who write it can be killed. */
+async function makeSqliteDatabase(): Promise<Database> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-kill-'));
+  const file = join(folder, 'tollgate.db');
+  const db = new Libsql(file);
+  migrateSqlite(db);
+  db.close();
+  const place = { kind: 'sqlite', file } as const;
+  return {
+    place,
+    placeOfGateways: place,
+    breakLine: () => {},
+    crash: undefined,
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+/** Opens the store of this process; waits for no server. */
+export async function openStore(place: Place): Promise<OpenStore> {
+  switch (place.kind) {
+    case 'redis': {
+      const client = createClient({ socket: { path: place.path, reconnectStrategy: 20 } });
+      client.on('error', () => {});
+      await client.connect();
+      return {
+        store: redisQuotaStore({ client, durability: 'durable' }),
+        close: async () => client.destroy(),
+      };
+    }
+    case 'postgres': {
+      const pool = new pg.Pool({ ...place.connection, max: 10, connectionTimeoutMillis: 1_000 });
+      pool.on('error', () => {});
+      return { store: postgresQuotaStore({ client: pool }), close: () => pool.end() };
+    }
+    case 'sqlite': {
+      const db = new Libsql(place.file);
+      return {
+        store: sqliteQuotaStore({ db }),
+        close: async () => {
+          db.close();
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * The kill test, `npm run test:kill`. Apart from `npm test`: it wants the machine for itself.
+ * `KILL_SECONDS` is how long each store is under load, `KILL_SEED` whom chance kills.
+ */
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { reporters } from '../support/reporters.ts';
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['test/kill/**/*.check.ts'],
+    passWithNoTests: false,
+    allowOnly: false,
+    pool: 'forks',
+    testTimeout: 3_600_000,
+    hookTimeout: 60_000,
+    reporters: reporters('kill'),
+  },
+});
+
+export default config;

@@ -1,0 +1,75 @@
+/**
+ * Records what several clients ask of one store at once, and what they are answered: random
+ * operations of a seed, on one subject, under ids that clients share.
+ */
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { Invocation } from './linearisable.ts';
+import { ask, type Operation } from './operations.ts';
+import { type Draw, drawn } from './random.ts';
+
+/** How a history is made. */
+export interface HistoryPlan {
+  readonly seed: number;
+  /** Never used before, in any store; 40 characters at most, for ids are made of it. */
+  readonly partition: string;
+  readonly clients: number;
+  readonly operationsEach: number;
+  /** In a hundred operations, how many nobody hears the answer of. */
+  readonly lostPercent: number;
+}
+
+/** Plays the plan, the clients spread over these stores, which share their books. */
+export async function recordHistory(
+  stores: readonly QuotaStore[],
+  plan: HistoryPlan,
+): Promise<readonly Invocation[]> {
+  const history: Invocation[] = [];
+  const late: Promise<unknown>[] = [];
+  let time = 0;
+
+  const client = async (number: number): Promise<void> => {
+    const draw = drawn(plan.seed * 1_000 + number);
+    const store = stores[number % stores.length];
+    if (store === undefined) throw new RangeError('There is no store to ask.');
+    for (let count = 0; count < plan.operationsEach; count += 1) {
+      const operation = drawOperation(draw, plan.partition, count);
+      const invokedAt = ++time;
+      const asked = ask(store, operation);
+      if (draw(100) < plan.lostPercent) {
+        // Whoever lost an answer goes on at once, as after a timeout; the store may come later.
+        late.push(asked.catch(() => undefined));
+        history.push({ client: number, operation, invokedAt, returned: undefined });
+        continue;
+      }
+      const answer = await asked;
+      history.push({ client: number, operation, invokedAt, returned: { at: ++time, answer } });
+    }
+  };
+
+  await Promise.all(Array.from({ length: plan.clients }, (_, number) => client(number)));
+  await Promise.all(late);
+  return history;
+}
+
+const subject = 's';
+const period = '';
+/** No lease ends in a history. */
+const ttlMs = 900_000;
+
+/** Clients go on at about one pace, and so mostly ask about what another one asks about too. */
+function drawOperation(draw: Draw, partition: string, count: number): Operation {
+  const id = `reservation-${count - (count % 4) + draw(6)}-${partition}`;
+  const amount = BigInt(draw(40));
+  const lines = [{ subject, period, amount }];
+  const kind = draw(10);
+  if (kind < 4) {
+    const asked = [{ subject, period, amount: 10n, limit: 60n }];
+    return { op: 'reserve', input: { id, partition, lines: asked, ttlMs, onExpire: 'release' } };
+  }
+  if (kind < 6) return { op: 'settle', input: { id, partition, lines, basis: 'usage' } };
+  if (kind < 7) return { op: 'release', input: { id, partition, lines } };
+  if (kind < 8) return { op: 'extend', input: [{ id, partition, ttlMs, add: [amount / 4n] }] };
+  if (kind < 9) return { op: 'read', input: { subject, period, partition } };
+  const change = { id: `adjustment-${draw(9)}-${partition}`, addLimit: BigInt(draw(60)) };
+  return { op: 'adjust', input: { ...change, partition, subject, period } };
+}

@@ -1,0 +1,77 @@
+/** The judge of histories is just: it convicts wrong stores, and histories that can't be. */
+import { describe, expect, it } from 'vitest';
+import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
+import { recordHistory } from './histories.ts';
+import { type Invocation, judge } from './linearisable.ts';
+import type { Operation } from './operations.ts';
+import { judged } from './prove.ts';
+import { emptyBooks } from './quota-model.ts';
+import { chargesTwice, checksThenActs, distant, readsStale, refundsTwice } from './wrong-stores.ts';
+
+describe('the judge', () => {
+  const read: Operation = { op: 'read', input: { subject: 's', period: '', partition: 'p' } };
+  const adjust: Operation = {
+    op: 'adjust',
+    input: { id: 'adjustment-00001', partition: 'p', subject: 's', period: '', limit: 7n },
+  };
+  const row = { limit: 7n, used: 0n, held: 0n, inFlight: 0, enabled: true, version: 0 };
+  const did = (operation: Operation, from: number, to: number, answer: unknown): Invocation => ({
+    ...{ client: 0, operation, invokedAt: from, returned: { at: to, answer } },
+  });
+
+  it('lets a read overlap a change and see either side of it', () => {
+    for (const seen of [undefined, row]) {
+      const history = [did(adjust, 1, 4, row), did(read, 2, 3, seen)];
+      expect(judge(history, emptyBooks()).isLinearisable).toBe(true);
+    }
+  });
+
+  it('convicts a read that misses a change which had returned before', () => {
+    const verdict = judge([did(adjust, 1, 2, row), did(read, 3, 4, undefined)], emptyBooks());
+    expect(verdict).toMatchObject({ isLinearisable: false, explained: 1 });
+  });
+
+  it('convicts two reads that see time go back', () => {
+    const history = [did(adjust, 1, 8, row), did(read, 2, 3, row), did(read, 4, 5, undefined)];
+    expect(judge(history, emptyBooks()).isLinearisable).toBe(false);
+  });
+
+  it('lets a change without an answer have happened, or not, or late', () => {
+    const lost: Invocation = { client: 0, operation: adjust, invokedAt: 1, returned: undefined };
+    for (const seen of [
+      [undefined, undefined],
+      [undefined, row],
+      [row, row],
+    ]) {
+      const reads = seen.map((answer, at) => did(read, 2 + 2 * at, 3 + 2 * at, answer));
+      expect(judge([lost, ...reads], emptyBooks()).isLinearisable).toBe(true);
+    }
+    const back = [did(read, 2, 3, row), did(read, 4, 5, undefined)];
+    expect(judge([lost, ...back], emptyBooks()).isLinearisable).toBe(false);
+  });
+
+  it.each<readonly [string, (sound: QuotaStore) => QuotaStore]>([
+    ['looks first and takes then', checksThenActs],
+    ['refunds twice', refundsTwice],
+    ['charges twice', chargesTwice],
+    ['reads from a cache', readsStale],
+  ])('convicts a store that %s', async (_fault, breakIt) => {
+    let isCaught = false;
+    for (let round = 0; round < 10 && !isCaught; round += 1) {
+      const store = distant(breakIt(memoryQuotaStore()), round);
+      isCaught = !(await judged([store], 20_261_120 + round, 0)).isLinearisable;
+    }
+
+    expect(isCaught).toBe(true);
+  });
+
+  it('has nothing against looking first where one client is alone', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const store = distant(checksThenActs(memoryQuotaStore()), round);
+      const plan = { seed: round, partition: `alone-${round}`, clients: 1, operationsEach: 100 };
+      const history = await recordHistory([store], { ...plan, lostPercent: 0 });
+      expect(judge(history, emptyBooks()), `seed ${round}`).toMatchObject({ isLinearisable: true });
+    }
+  });
+});

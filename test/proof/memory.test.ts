@@ -1,0 +1,5 @@
+/** The memory quota store agrees with the model, and lets nobody see two things at once. */
+import { proveQuotaStore } from './prove.ts';
+import { memoryUnderTest } from './stores-under-test.ts';
+
+proveQuotaStore(memoryUnderTest, { sequences: 300, histories: 8 });

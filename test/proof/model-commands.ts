@@ -1,0 +1,197 @@
+/**
+ * Random sequences of operations, each played on a store and on the reference model side by side.
+ * Few ids, few subjects and small limits, so that operations meet.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import type { ExtendInput, Line } from '../../src/ports/quota-store.ts';
+import { ask, comparable, type Operation } from './operations.ts';
+import { type Books, emptyBooks, play } from './quota-model.ts';
+import type { ProofSetup, StoreUnderTest } from './stores-under-test.ts';
+
+/** The model as it stands, and the time by which it counts. */
+interface Reference {
+  books: Books;
+  nowMs: number;
+}
+
+/** The store, and the names that are its own in this run. */
+interface Played {
+  readonly setup: ProofSetup;
+  readonly partition: string;
+}
+
+type Command = fc.AsyncCommand<Reference, Played>;
+
+/** What is drawn: a stretch of time, or an operation whose ids and partition belong to the run. */
+type Draft = (partition: string, books: Books) => Operation | { readonly waitMs: number };
+
+/**
+ * Plays `runs` sequences of up to 60 operations.
+ *
+ * @throws where an answer or a row differs; fast-check then prints the seed and the shortest
+ *   sequence that it found
+ */
+export async function agreesWithModel(
+  under: StoreUnderTest,
+  { seed, runs }: { readonly seed: number; readonly runs: number },
+): Promise<void> {
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.commands([...commands], { maxCommands: 60, size: '+1' }), async (drawn) => {
+      count += 1;
+      const partition = `model-${randomUUID().slice(0, 8)}-${count}`;
+      const setup = await under.make();
+      try {
+        const init = (): { model: Reference; real: Played } => ({
+          model: { books: emptyBooks(), nowMs: setup.clock.now() },
+          real: { setup, partition },
+        });
+        await fc.asyncModelRun(init, drawn);
+      } finally {
+        await setup.cleanup?.();
+      }
+    }),
+    { seed, numRuns: runs },
+  );
+}
+
+const subjects = ['a', 'b', 'c'] as const;
+const periods = ['', '2026-11'] as const;
+const limit = 100n;
+const leases = [100_000, 200_000, 500_000] as const;
+
+/** Up to the edge of a lease, onto it, and past it. */
+const waits = [1, 99_999, 100_000, 400_000] as const;
+
+/** Completed by the run's partition: an id is unique for ever, in every partition. */
+const id = fc.integer({ min: 1, max: 8 }).map((number) => `reservation-${number}-`);
+const amount = fc.bigInt({ min: 0n, max: 40n });
+const lines: fc.Arbitrary<readonly Line[]> = fc
+  .subarray([...subjects], { minLength: 1 })
+  .chain((chosen) =>
+    fc.tuple(
+      ...chosen.map((subject) =>
+        fc.record({ subject: fc.constant(subject), period: fc.constantFrom(...periods), amount }),
+      ),
+    ),
+  );
+
+const reserve: fc.Arbitrary<Draft> = fc
+  .record({
+    id,
+    lines,
+    ttlMs: fc.constantFrom(...leases),
+    charges: fc.boolean(),
+    cap: fc.constantFrom(undefined, undefined, 1, 2),
+    hasLimit: fc.constantFrom(true, true, true, false),
+  })
+  .map(({ id, lines, ttlMs, charges, cap, hasLimit }) => (partition) => ({
+    op: 'reserve',
+    input: {
+      id: id + partition,
+      partition,
+      ttlMs,
+      lines: hasLimit ? lines.map((line) => ({ ...line, limit })) : lines,
+      onExpire: charges ? { charge: lines.map((line) => line.amount / 2n) } : 'release',
+      ...(cap === undefined ? {} : { maxInFlight: lines.map(() => cap) }),
+    },
+  }));
+
+const extend: fc.Arbitrary<Draft> = fc
+  .array(
+    fc.record({
+      id,
+      ttlMs: fc.constantFrom(...leases),
+      add: fc.constantFrom(undefined, 0n, 5n, 30n),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((inputs) => (partition, books) => ({
+    op: 'extend',
+    input: inputs.map(({ id, ttlMs, add }): ExtendInput => {
+      const input = { id: id + partition, partition, ttlMs };
+      // A hold grows by one amount a line; how many it has is known when the command runs.
+      const lines = books.holds.get(input.id)?.lines ?? [];
+      return add === undefined || lines.length === 0
+        ? input
+        : { ...input, add: lines.map(() => add) };
+    }),
+  }));
+
+const settle: fc.Arbitrary<Draft> = fc
+  .record({ id, lines })
+  .map(({ id, lines }) => (partition) => ({
+    op: 'settle',
+    input: { id: id + partition, partition, lines, basis: 'usage' },
+  }));
+
+const release: fc.Arbitrary<Draft> = fc
+  .record({ id, lines })
+  .map(({ id, lines }) => (partition) => ({
+    op: 'release',
+    input: { id: id + partition, partition, lines },
+  }));
+
+const adjust: fc.Arbitrary<Draft> = fc
+  .record({
+    number: fc.integer({ min: 1, max: 4 }),
+    subject: fc.constantFrom(...subjects),
+    change: fc.oneof(
+      fc.record({ limit: fc.bigInt({ min: 0n, max: 120n }) }),
+      fc.record({ addLimit: fc.bigInt({ min: -60n, max: 60n }) }),
+      fc.record({ enabled: fc.boolean() }),
+    ),
+  })
+  .map(({ number, subject, change }) => (partition) => ({
+    op: 'adjust',
+    input: {
+      id: `adjustment-${subject}-${number}-${partition}`,
+      ...{ partition, subject, period: '', ...change },
+    },
+  }));
+
+const sweep: fc.Arbitrary<Draft> = fc.constant((partition) => ({
+  op: 'sweep',
+  // Which leases a bounded sweep takes first is a store's affair: all of them, then.
+  input: { max: 1_000, partition },
+}));
+
+const wait: fc.Arbitrary<Draft> = fc.constantFrom(...waits).map((waitMs) => () => ({ waitMs }));
+
+/** Puts the operation to both and insists on the same answer, and on the same rows after it. */
+function commandOf(draft: Draft): Command {
+  let said = 'not run';
+  return {
+    check: () => true,
+    run: async (model, { setup, partition }) => {
+      const step = draft(partition, model.books);
+      said = comparable(step, true);
+      if ('waitMs' in step) {
+        model.nowMs += step.waitMs;
+        await setup.clock.advance(step.waitMs);
+        return;
+      }
+      const insist = async (operation: Operation): Promise<void> => {
+        const { books, answer } = play(model.books, operation, model.nowMs);
+        const own = await ask(setup.store, operation);
+        assert.equal(comparable(own, true), comparable(answer, true));
+        model.books = books;
+      };
+      await insist(step);
+      for (const row of rowsOf(partition)) await insist({ op: 'read', input: row });
+    },
+    toString: () => said,
+  };
+}
+
+function rowsOf(
+  partition: string,
+): readonly { readonly subject: string; readonly period: string; readonly partition: string }[] {
+  return subjects.flatMap((subject) => periods.map((period) => ({ subject, period, partition })));
+}
+
+const commands: readonly fc.Arbitrary<Command>[] = [
+  ...[reserve, reserve, extend, settle, release, adjust, sweep, wait],
+].map((drafts) => drafts.map(commandOf));

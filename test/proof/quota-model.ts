@@ -1,0 +1,260 @@
+/**
+ * The quota protocol in its shortest form: pure, sequential, of one partition, and deaf to every
+ * concern of storage. What a store answers is right when this answers the same.
+ */
+import type { Nanos } from '../../src/money.ts';
+import type {
+  AdjustInput,
+  ExtendInput,
+  ExtendResult,
+  Line,
+  QuotaState,
+  ReleaseInput,
+  ReleaseResult,
+  ReserveInput,
+  ReserveResult,
+  SettleInput,
+  SettleResult,
+} from '../../src/ports/quota-store.ts';
+import type { Operation, RowName } from './operations.ts';
+
+interface Row {
+  readonly limit: Nanos | undefined;
+  readonly used: Nanos;
+  readonly held: Nanos;
+  readonly inFlight: number;
+  readonly enabled: boolean;
+}
+
+interface Hold {
+  readonly state: 'held' | 'settled' | 'released' | 'expired';
+  readonly lines: readonly Line[];
+  /** What is held, by line; more than was asked where it has grown. */
+  readonly amounts: readonly Nanos[];
+  readonly onExpire: readonly Nanos[];
+  readonly charged: readonly Nanos[];
+  readonly dueAtMs: number;
+}
+
+/** Everything that a store knows. */
+export interface Books {
+  readonly rows: Map<string, Row>;
+  readonly holds: Map<string, Hold>;
+  readonly adjusted: Set<string>;
+}
+
+/** Books in which nothing has been written yet. */
+export function emptyBooks(): Books {
+  return { rows: new Map(), holds: new Map(), adjusted: new Set() };
+}
+
+/** The answer to an operation, and the books after it; those before stay as they were. */
+export function play(
+  before: Books,
+  operation: Operation,
+  nowMs: number,
+): { readonly books: Books; readonly answer: unknown } {
+  const books = {
+    rows: new Map(before.rows),
+    holds: new Map(before.holds),
+    adjusted: new Set(before.adjusted),
+  };
+  expireDue(books, nowMs);
+  return { books, answer: answerTo(books, operation, nowMs) };
+}
+
+/**
+ * Writes books down: the same text for the same books, however they came about. Rows and holds are
+ * never changed but replaced, so each is put into words once.
+ */
+export function scribe(): (books: Books) => string {
+  const words = new WeakMap<Row | Hold, string>();
+  const written = ([name, entry]: readonly [string, Row | Hold]): string => {
+    const known = words.get(entry) ?? wordsOf(name, entry);
+    words.set(entry, known);
+    return known;
+  };
+  return ({ rows, holds, adjusted }) =>
+    [...[...rows].map(written), ...[...holds].map(written), ...adjusted].sort().join();
+}
+
+function wordsOf(name: string, entry: Row | Hold): string {
+  return JSON.stringify([name, entry], (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}` : value,
+  );
+}
+
+function answerTo(books: Books, operation: Operation, nowMs: number): unknown {
+  switch (operation.op) {
+    case 'reserve':
+      return reserve(books, operation.input, nowMs);
+    case 'extend':
+      return operation.input.map((input) => extend(books, input, nowMs));
+    case 'settle':
+      return settle(books, operation.input);
+    case 'release':
+      return release(books, operation.input);
+    case 'adjust':
+      return adjust(books, operation.input);
+    case 'read':
+      return read(books, operation.input);
+    case 'sweep':
+      // What is due has expired already, whoever asks.
+      return { more: false };
+  }
+}
+
+function reserve(books: Books, input: ReserveInput, nowMs: number): ReserveResult {
+  const known = books.holds.get(input.id);
+  if (known !== undefined && known.state !== 'held') {
+    return { status: 'resolved', as: known.state };
+  }
+  if (known !== undefined) {
+    return namesOf(known.lines) === namesOf(input.lines)
+      ? held(books, known, true)
+      : { status: 'id_conflict' };
+  }
+  for (const [index, { subject, period, amount, limit: first }] of input.lines.entries()) {
+    const row = books.rows.get(`${subject}|${period}`);
+    const limit = row?.limit ?? first;
+    if (row?.enabled === false) return { status: 'disabled_subject', subject };
+    if (limit === undefined) return { status: 'unknown_subject', subject };
+    const available = limit - (row?.used ?? 0n) - (row?.held ?? 0n);
+    if (available < amount) return { status: 'insufficient', subject, available };
+    const cap = input.maxInFlight?.[index] ?? Number.POSITIVE_INFINITY;
+    if (inFlightOf(books, subject) >= cap) return { status: 'too_many_in_flight', subject };
+  }
+  for (const { limit, ...line } of input.lines) {
+    change(books, line, (row) => ({ limit: row.limit ?? limit, inFlight: row.inFlight + 1 }));
+  }
+  const amounts = input.lines.map((line) => line.amount);
+  move(books, 'held', input.lines, amounts, 1n);
+  const onExpire = input.onExpire === 'release' ? [] : input.onExpire.charge;
+  const dueAtMs = nowMs + input.ttlMs;
+  const { lines } = input;
+  const hold: Hold = { state: 'held', lines, amounts, onExpire, charged: [], dueAtMs };
+  books.holds.set(input.id, hold);
+  return held(books, hold, false);
+}
+
+function extend(books: Books, { id, ttlMs, add }: ExtendInput, nowMs: number): ExtendResult {
+  const hold = books.holds.get(id);
+  if (hold?.state !== 'held') return { status: 'gone', as: hold?.state ?? 'unknown' };
+  const renewed = { ...hold, dueAtMs: Math.max(hold.dueAtMs, nowMs + ttlMs) };
+  books.holds.set(id, renewed);
+  for (const [index, line] of hold.lines.entries()) {
+    const [amount, available] = [add?.[index] ?? 0n, availableOf(books, line)];
+    if (amount > 0n && available < amount) {
+      return { status: 'insufficient', subject: line.subject, available };
+    }
+  }
+  move(books, 'held', hold.lines, add ?? [], 1n);
+  const amounts = hold.amounts.map((amount, index) => amount + (add?.[index] ?? 0n));
+  books.holds.set(id, { ...renewed, amounts });
+  return { status: 'held', expiresAtMs: renewed.dueAtMs };
+}
+
+function settle(books: Books, { id, lines }: SettleInput): SettleResult {
+  const known = books.holds.get(id);
+  if (known?.state === 'settled') return { status: 'already', charged: known.charged };
+  if (known?.state === 'released') return { status: 'conflict', as: 'released' };
+  if (known?.state === 'held') end(books, id, known, 'settled');
+  // What the expiry charged is inside the final charge, not beside it.
+  if (known?.state === 'expired') move(books, 'used', known.lines, known.onExpire, -1n);
+  const charged = lines.map((line) => line.amount);
+  move(books, 'used', lines, charged, 1n);
+  books.holds.set(id, { ...(known ?? stranger), state: 'settled', charged });
+  if (known?.state === 'held') return { status: 'settled' };
+  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+}
+
+function release(books: Books, { id }: ReleaseInput): ReleaseResult {
+  const known = books.holds.get(id);
+  if (known !== undefined && known.state !== 'held') return { status: 'already', as: known.state };
+  if (known === undefined) books.holds.set(id, { ...stranger });
+  else end(books, id, known, 'released');
+  return { status: 'released' };
+}
+
+function adjust(books: Books, input: AdjustInput): QuotaState | undefined {
+  if (!books.adjusted.has(input.id)) {
+    books.adjusted.add(input.id);
+    change(books, input, ({ limit: before, enabled }) => {
+      const base = input.limit ?? before;
+      const sum = (base ?? 0n) + (input.addLimit ?? 0n);
+      const limit = input.addLimit === undefined ? base : sum < 0n ? 0n : sum;
+      return { limit, enabled: input.enabled ?? enabled };
+    });
+  }
+  return read(books, input);
+}
+
+function read(
+  books: Books,
+  { subject, period }: Omit<RowName, 'partition'>,
+): QuotaState | undefined {
+  const row = books.rows.get(`${subject}|${period}`);
+  return row === undefined ? undefined : { ...row, limit: row.limit ?? 0n, version: 0 };
+}
+
+function expireDue(books: Books, nowMs: number): void {
+  for (const [id, hold] of books.holds) {
+    if (hold.state !== 'held' || hold.dueAtMs > nowMs) continue;
+    end(books, id, hold, 'expired');
+    move(books, 'used', hold.lines, hold.onExpire, 1n);
+  }
+}
+
+/** A reservation that ends before anybody has seen its reserve. */
+const stranger: Hold = {
+  ...{ state: 'released', lines: [], amounts: [], onExpire: [], charged: [], dueAtMs: 0 },
+};
+
+function end(books: Books, id: string, hold: Hold, state: Hold['state']): void {
+  books.holds.set(id, { ...hold, state });
+  move(books, 'held', hold.lines, hold.amounts, -1n);
+  for (const line of hold.lines) change(books, line, (row) => ({ inFlight: row.inFlight - 1 }));
+}
+
+function move(
+  books: Books,
+  part: 'held' | 'used',
+  lines: readonly Line[],
+  amounts: readonly Nanos[],
+  sign: 1n | -1n,
+): void {
+  for (const [index, line] of lines.entries()) {
+    change(books, line, (row) => ({ [part]: row[part] + sign * (amounts[index] ?? 0n) }));
+  }
+}
+
+function change(
+  books: Books,
+  { subject, period }: Pick<Line, 'subject' | 'period'>,
+  to: (row: Row) => Partial<Row>,
+): void {
+  const row = books.rows.get(`${subject}|${period}`) ?? unwritten;
+  books.rows.set(`${subject}|${period}`, { ...row, ...to(row) });
+}
+
+const unwritten: Row = { limit: undefined, used: 0n, held: 0n, inFlight: 0, enabled: true };
+
+function held(books: Books, { lines, dueAtMs }: Hold, replay: boolean): ReserveResult {
+  const available = lines.map((line) => availableOf(books, line));
+  return { status: 'held', replay, expiresAtMs: dueAtMs, available };
+}
+
+function availableOf(books: Books, { subject, period }: Line): bigint {
+  const row = books.rows.get(`${subject}|${period}`) ?? unwritten;
+  return (row.limit ?? 0n) - row.used - row.held;
+}
+
+function inFlightOf({ holds }: Books, subject: string): number {
+  const concerns = ({ state, lines }: Hold): boolean =>
+    state === 'held' && lines.some((line) => line.subject === subject);
+  return [...holds.values()].filter(concerns).length;
+}
+
+function namesOf(lines: readonly Line[]): string {
+  return lines.map(({ subject, period, amount }) => `${subject}|${period}|${amount}`).join();
+}

@@ -1,0 +1,117 @@
+/**
+ * Stores with the faults that gateways were shipped with, and what makes a store in memory race at
+ * all: the proofs must catch the first, and let the sound one pass.
+ */
+
+import type { QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
+import { drawn } from './random.ts';
+
+/** The same store, as from afar: each question and each answer is under way for a few turns. */
+export function distant(store: QuotaStore, seed: number): QuotaStore {
+  const draw = drawn(seed);
+  const far = async <T>(question: () => T): Promise<Awaited<T>> => {
+    await turns(draw(4));
+    const answer = await question();
+    await turns(draw(4));
+    return answer;
+  };
+  return {
+    durability: store.durability,
+    reserve: (input, options) => far(() => store.reserve(input, options)),
+    extend: (inputs, options) => far(() => store.extend(inputs, options)),
+    settle: (input, options) => far(() => store.settle(input, options)),
+    release: (input, options) => far(() => store.release(input, options)),
+    sweep: (options) => far(() => store.sweep(options)),
+    read: (subject, period, partition, options) =>
+      far(() => store.read(subject, period, partition, options)),
+    adjust: (input, options) => far(() => store.adjust(input, options)),
+    check: (options) => far(() => store.check(options)),
+    close: () => far(() => store.close()),
+  };
+}
+
+/**
+ * Looks whether a hold fits, then takes it, whatever has come between: two that look at once both
+ * fit. Over a store that answers at once.
+ */
+export function checksThenActs(sound: QuotaStore): QuotaStore {
+  let count = 0;
+  const raiseLimits = (input: ReserveInput, addLimit: bigint): void => {
+    for (const { subject, period } of input.lines) {
+      const id = `raising-number-${1_000 + ++count}`;
+      void sound.adjust({ id, partition: input.partition, subject, period, addLimit });
+    }
+  };
+  return {
+    ...sound,
+    reserve: async (input) => {
+      for (const { subject, period, amount } of input.lines) {
+        const state = await sound.read(subject, period, input.partition);
+        if (state === undefined || state.limit === 0n) return sound.reserve(input);
+        if (state.limit - state.used - state.held < amount) return sound.reserve(input);
+      }
+      await turns(2);
+      raiseLimits(input, plenty);
+      const result = await sound.reserve(input);
+      raiseLimits(input, -plenty);
+      if (result.status !== 'held') return result;
+      return { ...result, available: result.available.map((left) => left - plenty) };
+    },
+  };
+}
+
+const plenty = 1_000_000n;
+
+/** Gives back what was held each time it is told to, as counters without an id do. */
+export function refundsTwice(sound: QuotaStore): QuotaStore {
+  let count = 0;
+  return {
+    ...sound,
+    release: async (input, options) => {
+      const result = await sound.release(input, options);
+      if (result.status !== 'already' || result.as !== 'released') return result;
+      for (const { subject, period, amount } of input.lines) {
+        const id = `refund-number-${1_000 + ++count}`;
+        await sound.adjust({ id, partition: input.partition, subject, period, addLimit: amount });
+      }
+      return result;
+    },
+  };
+}
+
+/** Charges a settle that is repeated once more: what an idempotence check is there against. */
+export function chargesTwice(sound: QuotaStore, processId: number = 0): QuotaStore {
+  let count = 0;
+  return {
+    ...sound,
+    settle: async (input, options) => {
+      const result = await sound.settle(input, options);
+      if (result.status !== 'already') return result;
+      // Under an id of its own, the store can't know it again.
+      await sound.settle(
+        { ...input, id: `charge-number-${processId}-${1_000 + ++count}` },
+        options,
+      );
+      return result;
+    },
+  };
+}
+
+/** Answers a read from what it read before, as a cache beside the books does. */
+export function readsStale(sound: QuotaStore): QuotaStore {
+  const seen = new Map<string, Awaited<ReturnType<QuotaStore['read']>>>();
+  return {
+    ...sound,
+    read: async (subject, period, partition, options) => {
+      const before = seen.get(subject);
+      const now = await sound.read(subject, period, partition, options);
+      seen.set(subject, now);
+      return before ?? now;
+    },
+  };
+}
+
+/** Lets so many rounds of the event loop pass. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+}

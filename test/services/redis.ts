@@ -1,0 +1,145 @@
+/**
+ * A private Redis for a suite: append-only file on, in a folder of its own, on a unix socket. It
+ * can be killed, and started again on the same data.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+
+/** A running server, or one that can be started again. */
+export interface RedisServer {
+  /** Where it listens. */
+  readonly path: string;
+  /** Starts it on what it has on disk; resolves when it answers. */
+  start(): Promise<void>;
+  /** Ends it by SIGKILL, as a crash would. */
+  kill(): Promise<void>;
+  /** Holds it as it is, by SIGSTOP: it takes connections and answers nothing. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends it and deletes what it had. */
+  remove(): Promise<void>;
+}
+
+const program = 'redis-server';
+const startWithinMs = 10_000;
+
+/**
+ * A suite over a private Redis. Without redis-server on the machine it is skipped, with one loud
+ * line; with `REQUIRE_SERVICES=1` it fails.
+ */
+export function describeRedis(name: string, suite: (server: () => RedisServer) => void): void {
+  if (spawnSync(program, ['--version']).error === undefined) {
+    describe(name, () => suite(serverOfSuite()));
+    return;
+  }
+  if (process.env.REQUIRE_SERVICES === '1') {
+    describe(name, () => {
+      it('finds redis-server on this machine', () => {
+        throw new Error('REQUIRE_SERVICES=1, and redis-server is not installed');
+      });
+    });
+    return;
+  }
+  process.stderr.write(`SKIPPED: ${name}: redis-server is not installed\n`);
+  describe.skip(name, () => suite(notStarted));
+}
+
+/** Starts a Redis; more lines of its configuration go as arguments: `--cluster-enabled yes`. */
+export async function startRedis(more: readonly string[] = []): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'));
+  const path = join(folder, 'redis.sock');
+  let child: ChildProcess | undefined;
+
+  const server: RedisServer = {
+    path,
+    start: async () => {
+      child = await launch(folder, path, more);
+    },
+    kill: async () => {
+      if (child !== undefined) await end(child);
+      child = undefined;
+    },
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+    remove: async () => {
+      await server.kill();
+      await rm(folder, { recursive: true });
+    },
+  };
+  await server.start();
+  return server;
+}
+
+function serverOfSuite(): () => RedisServer {
+  let server: RedisServer | undefined;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server?.remove());
+  return () => server ?? notStarted();
+}
+
+function notStarted(): never {
+  throw new Error('the server is there in the tests of its suite only');
+}
+
+async function launch(
+  folder: string,
+  path: string,
+  more: readonly string[],
+): Promise<ChildProcess> {
+  const options = ['--dir', folder, '--unixsocket', path, '--appendonly', 'yes', '--save', ''];
+  // Fast, and what a process wrote survives its own death; fsync is about the machine's.
+  const child = spawn(program, [...options, '--appendfsync', 'no', '--port', '0', ...more], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const dieWithUs = (): boolean => child.kill('SIGKILL');
+  process.once('exit', dieWithUs);
+  child.once('exit', () => process.off('exit', dieWithUs));
+  await untilReady(child);
+  await ping(path);
+  return child;
+}
+
+/** Resolves at the line that says so; the file has been read by then. */
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = [];
+    const fail = (): void => {
+      child.kill('SIGKILL');
+      reject(new Error(`redis-server did not start:\n${said.join('\n')}`));
+    };
+    const timer = setTimeout(fail, startWithinMs);
+    child.once('error', reject);
+    child.once('exit', fail);
+    if (child.stdout === null) return fail();
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      said.push(line);
+      if (!/ready to accept connections/i.test(line)) return;
+      clearTimeout(timer);
+      child.off('exit', fail);
+      resolve();
+    });
+  });
+}
+
+async function ping(path: string): Promise<void> {
+  const socket = connect(path);
+  socket.end('PING\r\n');
+  let reply = '';
+  for await (const chunk of socket) reply += String(chunk);
+  if (!reply.startsWith('+PONG')) throw new Error(`redis-server answered a ping with ${reply}`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}

@@ -1,0 +1,216 @@
+/**
+ * Calls full of canaries, through a real gateway: chats, streams, images and native calls that end
+ * well and badly, repeated and resolved ones. What its stores keep of them must hold no canary.
+ */
+import { expect, vi } from 'vitest';
+import { UpstreamError } from '../../src/errors.ts';
+import { type IssuedKey, issueKey } from '../../src/issue-key.ts';
+import type { GatewayOptions } from '../../src/options.ts';
+import type { Catalog } from '../../src/ports/catalog.ts';
+import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts';
+import { defaultPartition } from '../../src/ports/quota-input.ts';
+import type { AdjustInput } from '../../src/ports/quota-store.ts';
+import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
+import type { UsageRecord, UsageSink } from '../../src/ports/usage-sink.ts';
+import { staticCatalog } from '../../src/stores/memory/catalog.ts';
+import type { PublishedModel } from '../../src/stores/sql/published-catalog.ts';
+import { type Canaries, canaries as common, found, leakOf } from '../faults/canaries.ts';
+import { type DrivenUpstream, drivenUpstream, type Play } from '../stages/driven-upstream.ts';
+import { keyed } from '../stages/idempotency-scene.ts';
+import { type Asked, scene } from '../stages/scene.ts';
+import { chat, events, headersOf, image, sceneModels } from '../stages/scene-models.ts';
+
+/** The key of all calls; a test adds it to its store. */
+export const caller: IssuedKey = issueKey({
+  id: 'canary-caller',
+  group: 'staff',
+  limitNanos: 10n ** 12n,
+});
+
+/** What no store may hold. */
+export const canaries: Canaries & Readonly<Record<'completion' | 'idempotencyKey', string>> = {
+  ...common,
+  callerKey: caller.secret,
+  upstreamHost: 'canary-gpu7.internal.example',
+  completion: 'canary-completion on the same private matter',
+  idempotencyKey: 'canary-order-4711',
+};
+
+/** The models that are called, as a database has them: a secret is a name. */
+export const canaryModels: readonly PublishedModel[] = sceneModels()
+  .filter(({ id }) => ['chat', 'image', 'native'].includes(id))
+  .map((model) => ({
+    ...model,
+    channels: model.channels.map((channel) => ({
+      ...channel,
+      baseUrl: `https://${canaries.upstreamHost}/v1`,
+      credential: { name: 'account' },
+    })),
+  }));
+
+/** An operator's change, so that no table of quota is empty. */
+export const adjustment: AdjustInput = {
+  id: 'adjustment-of-canaries',
+  partition: defaultPartition,
+  subject: caller.key.id,
+  period: '',
+  addLimit: 1n,
+};
+
+/** The stores of the gateway; every sink gets every record. */
+export interface CanaryStores extends Omit<GatewayOptions, 'catalog' | 'usage'> {
+  readonly idempotency: IdempotencyStore;
+  /** One of the same models where left out. */
+  readonly catalog?: Catalog;
+  readonly sinks?: readonly UsageSink[];
+}
+
+/** Runs all calls and closes the gateway, which flushes the sinks. */
+export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): Promise<void> {
+  const records: UsageRecord[] = [];
+  const driven = drivenUpstream(...steps.flatMap(({ play }) => play ?? []));
+  const { gateway, call } = scene({
+    options: {
+      catalog: staticCatalog(modelsWithSecret()),
+      ...stores,
+      upstream: downAtFirst(driven),
+      usage: {
+        record: async (entry) => {
+          records.push(entry);
+          for (const sink of sinks) await sink.record(entry);
+        },
+        close: async () => {
+          for (const sink of sinks) await sink.close();
+        },
+      },
+    },
+  });
+
+  const answers = [];
+  for (const { asked } of steps) answers.push(await call(withKey(asked)));
+  // A repetition is no call, and has no record.
+  await vi.waitFor(() => expect(records).toHaveLength(driven.calls.length + 1));
+  const inDoubt = records.find(
+    ({ protocol, outcome }) => protocol === 'images' && outcome === 'unknown',
+  );
+  if (inDoubt !== undefined) await gateway.resolveUnknown(inDoubt, { ran: true });
+  await gateway.close();
+
+  expect(answers.map(({ status }) => status)).toEqual(steps.map(({ status }) => status));
+  expect(records.at(-1)).toMatchObject({ outcome: 'complete', reason: 'resolved' });
+  const wire = { asked: steps.map(({ asked }) => withKey(asked)), answers, sent: sentTo(driven) };
+  expect(canariesIn({ wire })).toHaveLength(Object.keys(canaries).length);
+}
+
+/** `prompt in usage`, `base64 in usage`: which canaries, or only their beginnings, are where. */
+export function canariesIn(places: Readonly<Record<string, unknown>>): readonly string[] {
+  const beginnings = Object.entries(canaries).map(([name, canary]) => [name, canary.slice(0, 20)]);
+  return found(Object.fromEntries(beginnings), places);
+}
+
+interface Step {
+  readonly asked: Asked;
+  /** What the upstream does; nothing where the call never gets there. */
+  readonly play?: Play;
+  readonly status: number;
+}
+
+const { prompt, base64, completion, idempotencyKey } = canaries;
+const leak = { error: { message: leakOf(canaries), type: leakOf(canaries), code: completion } };
+const tokens = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const chatReply = {
+  choices: [{ index: 0, message: { role: 'assistant', content: completion } }],
+  usage: tokens,
+};
+const imageReply = { created: 1, data: [{ b64_json: base64, revised_prompt: prompt }] };
+const streamPiece = { choices: [{ index: 0, delta: { content: completion } }] };
+
+const messages = [
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: prompt },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } },
+    ],
+  },
+];
+const askedChat = chat({ messages });
+const askedStream = chat({ messages, stream: true });
+const askedImage = image({ prompt });
+const askedNative: Asked = {
+  path: '/v1beta/models/native:generateContent',
+  body: {
+    contents: [
+      { parts: [{ text: prompt }, { inlineData: { mimeType: 'image/png', data: base64 } }] },
+    ],
+  },
+};
+
+/** The first call finds nobody who listens. */
+const steps: readonly Step[] = [
+  { asked: askedChat, status: 502 },
+  { asked: keyed(askedChat, idempotencyKey), play: answers(200, chatReply), status: 200 },
+  { asked: keyed(askedChat, idempotencyKey), status: 200 },
+  {
+    asked: askedStream,
+    play: streams(streamPiece, { choices: [], usage: tokens }, '[DONE]'),
+    status: 200,
+  },
+  { asked: keyed(askedImage, idempotencyKey), play: answers(200, imageReply), status: 200 },
+  { asked: keyed(askedImage, idempotencyKey), status: 200 },
+  {
+    asked: askedNative,
+    play: answers(200, {
+      candidates: [{ content: { parts: [{ text: completion }] }, finishReason: 'STOP' }],
+    }),
+    status: 200,
+  },
+  { asked: askedChat, play: answers(400, leak), status: 400 },
+  { asked: askedStream, play: streams(streamPiece, leak), status: 502 },
+  // Two in doubt: one will be resolved, the other stays held.
+  { asked: keyed(askedImage, `${idempotencyKey}-2`), play: answers(500, leak), status: 502 },
+  { asked: askedImage, play: answers(500, leak), status: 502 },
+];
+
+function answers(status: number, body: unknown): Play {
+  return (up) => up.answer(status, body);
+}
+
+function streams(...data: readonly unknown[]): Play {
+  return (up) => up.answer(200, events(...data), headersOf('chatStream'));
+}
+
+/** The first call fails as a dial does, by an error that names everything. */
+function downAtFirst(upstream: DrivenUpstream): UpstreamClient {
+  let isDown = true;
+  return {
+    send: (request) => {
+      if (!isDown) return upstream.send(request);
+      isDown = false;
+      const cause = new Error(`connect ECONNREFUSED ${leakOf(canaries)}`);
+      return Promise.reject(new UpstreamError('connect', 'connect_refused', { cause }));
+    },
+    close: () => upstream.close(),
+  };
+}
+
+function withKey(asked: Asked): Asked {
+  const authorization = `Bearer ${caller.secret}`;
+  const headers = { ...asked.headers, authorization, 'x-vendor-api-key': caller.secret };
+  return { ...asked, headers };
+}
+
+function sentTo({ calls }: DrivenUpstream): readonly unknown[] {
+  return calls.map(({ request: { origin, path, headers, body } }) => ({
+    address: `${origin}${path}`,
+    headers,
+    body: Buffer.concat(body).toString(),
+  }));
+}
+
+function modelsWithSecret(): Parameters<typeof staticCatalog>[0] {
+  return canaryModels.map((model) => ({
+    ...model,
+    channels: model.channels.map((channel) => ({ ...channel, credential: canaries.upstreamKey })),
+  }));
+}

@@ -1,0 +1,83 @@
+/**
+ * After calls full of canaries, each sink and each table is searched whole: no prompt, no answer,
+ * no picture, no secret and no address of an upstream has come to rest in one.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { expect, it, onTestFinished } from 'vitest';
+import { jsonlUsageSink } from '../../src/stores/jsonl/usage-sink.ts';
+import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
+import {
+  migrateSqlite,
+  sqliteCatalog,
+  sqliteIdempotencyStore,
+  sqliteKeyStore,
+  sqliteQuotaStore,
+  sqliteUsageSink,
+} from '../../src/stores/sqlite/index.ts';
+import { found } from '../faults/canaries.ts';
+import {
+  adjustment,
+  caller,
+  canaries,
+  canariesIn,
+  canaryModels,
+  runCanaryCalls,
+} from './canary-calls.ts';
+
+it('the sinks in memory and in a file and the tables of SQLite keep no canary', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-canaries-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'usage.jsonl');
+  const db = new Libsql(':memory:');
+  onTestFinished(() => void db.close());
+  migrateSqlite(db);
+  const [keys, quota] = [sqliteKeyStore({ db }), sqliteQuotaStore({ db })];
+  const catalog = await sqliteCatalog({ db, credentials: () => canaries.upstreamKey });
+  await catalog.publish(canaryModels);
+  keys.add(caller.secret, caller.key);
+  const memory = memoryUsageSink();
+
+  await runCanaryCalls({
+    keys,
+    quota,
+    catalog,
+    idempotency: sqliteIdempotencyStore({ db }),
+    sinks: [memory, jsonlUsageSink({ path }), sqliteUsageSink({ db })],
+  });
+  await quota.adjust(adjustment);
+  catalog.close();
+
+  const tables = tablesOf(db);
+  const sinks = { memory: memory.records, jsonl: await readFile(path, 'utf8') };
+  expect(canariesIn(sinks)).toEqual([]);
+  // Where an upstream is, is what a catalog is for; its secret is a name there.
+  expect(canariesIn(tables)).toEqual(['upstreamHost in tollgate_catalog']);
+  expect(Object.keys(tables).toSorted()).toEqual([
+    'sqlite_sequence',
+    'tollgate_adjustment',
+    'tollgate_catalog',
+    'tollgate_claim',
+    'tollgate_hold',
+    'tollgate_key',
+    'tollgate_lease',
+    'tollgate_quota',
+    'tollgate_schema',
+    'tollgate_usage',
+  ]);
+  expect(Object.entries(tables).filter(([, rows]) => rows.length === 0)).toEqual([]);
+  expect(found({ caller: caller.key.id }, sinks)).toEqual(['caller in memory', 'caller in jsonl']);
+});
+
+/** Every table there is, with every row. */
+function tablesOf(db: InstanceType<typeof Libsql>): Readonly<Record<string, readonly unknown[]>> {
+  const names: readonly unknown[] = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .pluck()
+    .all();
+  return Object.fromEntries(
+    names.map((name) => [String(name), db.prepare(`SELECT * FROM "${name}"`).all()]),
+  );
+}

@@ -1,0 +1,66 @@
+/** The other stores of PostgreSQL keep the published contracts, in a schema of another name. */
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
+import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';
+import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { catalogContract } from '../../../src/testing/contracts/catalog.ts';
+import { idempotencyStoreContract } from '../../../src/testing/contracts/idempotency-store.ts';
+import { keyStoreContract } from '../../../src/testing/contracts/key-store.ts';
+import { usageSinkContract } from '../../../src/testing/contracts/usage-sink.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { type HeldClock, holdClock, migrated } from './scene.ts';
+
+const schema = 'Other_Schema';
+
+describe.skipIf(!hasPostgres())('PostgreSQL', () => {
+  let server: PostgresServer;
+  let client: ReturnType<PostgresServer['pool']>;
+  let clock: HeldClock;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    client = await migrated(server.pool(), schema);
+    clock = await holdClock(client, schema);
+  });
+  afterAll(() => server.stop());
+
+  describe.each([undefined, 'a pepper'])('postgresKeyStore with pepper %s', (pepper) => {
+    const contract = keyStoreContract(async () => {
+      await client.query(`TRUNCATE "${schema}".keys`);
+      const peppered = pepper === undefined ? {} : { pepper };
+      const store = postgresKeyStore({ client, schema, ...peppered });
+      return { store, put: store.add };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('postgresCatalog', () => {
+    const contract = catalogContract(async (models) => {
+      const catalog = await postgresCatalog({ client, schema });
+      await catalog.publish(models.map((model) => ({ ...model, channels: [] })));
+      return { catalog, cleanup: catalog.close };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('postgresIdempotencyStore', () => {
+    const contract = idempotencyStoreContract(() => ({
+      store: postgresIdempotencyStore({ client, schema }),
+      clock,
+    }));
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('postgresUsageSink', () => {
+    const contract = usageSinkContract(async () => {
+      await client.query(`TRUNCATE "${schema}".usage`);
+      const sink = postgresUsageSink({ client, schema });
+      return {
+        sink,
+        stored: async () => (await sink.usageRecords({}, { limit: 1_000 })).records,
+      };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+});

@@ -1,0 +1,224 @@
+/** What goes wrong between the store and PostgreSQL, and what the store makes of it. */
+import { createServer, type Server } from 'node:net';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
+import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';
+import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
+import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
+
+const id = 'reservation_0001';
+const partition = 'default';
+const lines = [{ subject: 'alice', period: '', amount: 5n }];
+const reserve = { id, partition, lines, ttlMs: 30_000, onExpire: 'release' } as const;
+
+/** Every operation, each with the same patience. */
+const operations: readonly (readonly [string, (store: QuotaStore, ms: number) => unknown])[] = [
+  ['reserve', (store, timeoutMs) => store.reserve(reserve, { timeoutMs })],
+  ['extend', (store, timeoutMs) => store.extend([{ id, partition, ttlMs: 1_000 }], { timeoutMs })],
+  [
+    'settle',
+    (store, timeoutMs) => store.settle({ id, partition, lines, basis: 'usage' }, { timeoutMs }),
+  ],
+  ['release', (store, timeoutMs) => store.release({ id, partition, lines }, { timeoutMs })],
+  ['sweep', (store, timeoutMs) => store.sweep({ max: 5, timeoutMs })],
+  ['read', (store, timeoutMs) => store.read('alice', '', partition, { timeoutMs })],
+  [
+    'adjust',
+    (store, timeoutMs) =>
+      store.adjust({ id, partition, subject: 'alice', period: '', limit: 5n }, { timeoutMs }),
+  ],
+  ['check', (store, timeoutMs) => store.check({ timeoutMs })],
+];
+
+const opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const open of opened.splice(0)) await open.close();
+});
+
+/** A pool to a port of this machine. */
+function poolOn(port: number): pg.Pool {
+  const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'x', database: 'x', max: 1 });
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** A server that takes connections and never says a word. */
+async function silentServer(): Promise<Server> {
+  const sockets = new Set<{ destroy(): unknown }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push({
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return server;
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function answering(...rows: readonly unknown[]): PostgresClient {
+  return { query: async () => ({ rows }) };
+}
+
+/** Fails with these codes, one a query, then answers. */
+function failing(...codes: readonly string[]): PostgresClient & { readonly asked: () => number } {
+  let asked = 0;
+  return {
+    asked: () => asked,
+    query: async () => {
+      const code = codes[asked];
+      asked += 1;
+      if (code !== undefined) throw Object.assign(new Error('no'), { code });
+      return { rows: [{ result: '{"status":"settled"}' }] };
+    },
+  };
+}
+
+const settleWith = async (client: PostgresClient): Promise<unknown> =>
+  postgresQuotaStore({ client }).settle({ id, partition, lines, basis: 'usage' });
+
+describe.each(operations)('%s', (_name, ask) => {
+  it('QS-40 is not done where nobody listens', async () => {
+    const server = await silentServer();
+    const port = portOf(server);
+    await opened.pop()?.close();
+    const store = postgresQuotaStore({ client: poolOn(port) });
+
+    await expect(async () => ask(store, 5_000)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      outcome: 'not_done',
+    });
+  });
+
+  it('QS-40 is given up in time where nobody answers', async () => {
+    const store = postgresQuotaStore({ client: poolOn(portOf(await silentServer())) });
+
+    await expect(async () => ask(store, 50)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      outcome: 'unknown',
+    });
+  });
+
+  it.each([
+    ['no rows', answering()],
+    ['two rows', answering({ result: '{}' }, { result: '{}' })],
+    ['a row that is none', answering(5)],
+    ['no JSON', answering({ result: '{"status"' })],
+    ['JSON of another kind', answering({ result: '[[]]' })],
+    ['a word nobody knows', answering({ result: '{"status":"maybe"}' })],
+    ['a number where text belongs', answering({ result: 7 })],
+    ['floats for amounts', answering({ result: '{"limit":1.5,"used":"1e3","held":-0}' })],
+    ['no answer at all', { query: async () => JSON.parse('null') }],
+  ])('QS-43 takes %s for corrupt', async (_what, client) => {
+    await expect(async () => ask(postgresQuotaStore({ client }), 1_000)).rejects.toMatchObject({
+      name: 'StoreCorrupt',
+    });
+  });
+});
+
+describe('QS-45', () => {
+  it.each(['40001', '40P01'])('a statement that lost a race (%s) is sent again', async (code) => {
+    const client = failing(code, code);
+
+    expect(await settleWith(client)).toEqual({ status: 'settled' });
+    expect(client.asked()).toBe(3);
+  });
+
+  it('a race that is lost for ever is not done', async () => {
+    const client = failing(...Array.from({ length: 50 }, () => '40001'));
+
+    await expect(settleWith(client)).rejects.toMatchObject({ outcome: 'not_done' });
+  });
+
+  it.each([
+    ['25006', 'not_done'],
+    ['53100', 'not_done'],
+    ['53300', 'not_done'],
+    ['55P03', 'not_done'],
+    ['57014', 'not_done'],
+    ['57P03', 'not_done'],
+    ['42P01', 'not_done'],
+    ['08001', 'not_done'],
+    ['ECONNREFUSED', 'not_done'],
+    ['08006', 'unknown'],
+    ['57P01', 'unknown'],
+    ['XX000', 'unknown'],
+    ['ECONNRESET', 'unknown'],
+    ['EPIPE', 'unknown'],
+  ])('%s is %s', async (code, outcome) => {
+    await expect(settleWith(failing(code))).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      outcome,
+    });
+  });
+
+  it('a message of the server stays inside', async () => {
+    const client = {
+      query: () => Promise.reject(new Error('Key (id)=(tg_secret) already exists')),
+    };
+
+    await expect(settleWith(client)).rejects.toThrow(/^PostgreSQL is unavailable$/);
+  });
+});
+
+it('a signal ends the wait, and nothing is sent where it came before', async () => {
+  let asked = 0;
+  const client = {
+    query: () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    },
+  };
+  const store = postgresQuotaStore({ client });
+  const stop = new AbortController();
+  const asking = store.read('alice', '', partition, { signal: stop.signal });
+
+  stop.abort();
+
+  await expect(asking).rejects.toMatchObject({ outcome: 'unknown' });
+  await expect(store.read('alice', '', partition, { signal: stop.signal })).rejects.toMatchObject({
+    outcome: 'not_done',
+  });
+  expect(asked).toBe(1);
+});
+
+it('keys and claims that come back broken are corrupt', async () => {
+  const client = answering({ id: 'key', key_group: 'g', disabled: false, record: '{}' });
+  const claims = postgresIdempotencyStore({ client: answering({ result: '{"status":"taken"}' }) });
+
+  await expect(postgresKeyStore({ client }).find('secret')).rejects.toMatchObject({
+    name: 'StoreCorrupt',
+  });
+  await expect(claims.abandon({ name: 'n', claimId: 'c' })).resolves.toBeDefined();
+  await expect(
+    claims.claim({
+      name: 'n',
+      fingerprint: 'f',
+      claimId: 'c',
+      requestId: 'r',
+      leaseMs: 1,
+      keepMs: 1,
+      ifTaken: 'answer',
+    }),
+  ).rejects.toMatchObject({ name: 'StoreCorrupt' });
+});
+
+it('a set-up that can’t work says which option, and the cure', () => {
+  expect(() => postgresQuotaStore(JSON.parse('{}'))).toThrow(
+    'postgresQuotaStore: options.client must be an object with query(). ' +
+      'Give it a Pool of pg, or what has its query(text, values).',
+  );
+  for (const schema of ['', 'a"b', 'a.b', '1', 'x'.repeat(64)]) {
+    expect(() => postgresQuotaStore({ client: answering(), schema })).toThrow(/options\.schema/);
+  }
+});

@@ -1,0 +1,153 @@
+/** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without a secret. */
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { GatewayEvent } from '../../../src/events.ts';
+import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
+import { postgresKeyStore } from '../../../src/stores/postgres/key-store.ts';
+import type { PublishedModel } from '../../../src/stores/sql/published-catalog.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { migrated } from './scene.ts';
+
+const model: PublishedModel = {
+  id: 'gpt-5',
+  vendor: 'OpenAI',
+  protocols: ['chat'],
+  groups: ['staff'],
+  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 2_500_000_000n },
+  channels: [
+    {
+      id: 'openai-1',
+      dialect: 'openai',
+      baseUrl: 'https://api.openai.com/v1',
+      credential: { name: 'main' },
+      priority: 0,
+      weight: 1,
+    },
+  ],
+};
+
+describe.skipIf(!hasPostgres())('PostgreSQL', () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = await migrated(server.pool());
+  });
+  afterAll(() => server.stop());
+
+  it('a key that one process issues and disables is seen by another', async () => {
+    const [one, other] = [postgresKeyStore({ client: pool }), postgresKeyStore({ client: pool })];
+    const { secret, key } = await one.issue({ group: 'staff', limitNanos: 5n, period: 'month' });
+    expect(await other.find(secret)).toEqual(key);
+
+    expect(await one.update(key.id, { disabled: true })).toBe(true);
+
+    expect(await other.find(secret)).toEqual({ ...key, disabled: true });
+    expect(await other.remove(key.id)).toBe(true);
+    expect(await one.find(secret)).toBeUndefined();
+    expect(await one.remove(key.id)).toBe(false);
+    expect(await one.update(key.id, { disabled: false })).toBe(false);
+  });
+
+  it('two changes of one key at once both stand', async () => {
+    const keys = postgresKeyStore({ client: pool });
+    const { secret, key } = await keys.issue({ group: 'staff', limitNanos: 5n });
+
+    await Promise.all([
+      keys.update(key.id, { disabled: true }),
+      keys.update(key.id, { group: 'trial' }),
+      keys.update(key.id, { maxInFlight: 3 }),
+      keys.update(key.id, { metadata: { team: 'a' } }),
+    ]);
+
+    expect(await keys.find(secret)).toEqual({
+      ...key,
+      disabled: true,
+      group: 'trial',
+      maxInFlight: 3,
+      metadata: { team: 'a' },
+    });
+  });
+
+  it('an id or a secret that is taken, or could be guessed, is refused with the cure', async () => {
+    const keys = postgresKeyStore({ client: pool });
+    const { secret, key } = await keys.issue({ group: 'staff', limitNanos: 5n });
+
+    await expect(keys.add(secret, { ...key, id: 'key_other' })).rejects.toThrow(/is taken/);
+    await expect(keys.issue({ id: key.id, group: 'a', limitNanos: 1n })).rejects.toThrow(/taken/);
+    await expect(keys.add('password', key)).rejects.toThrow(/could be guessed/);
+    expect(() => postgresKeyStore({ client: pool, allowWeakKeys: true })).toThrow(/a pepper/);
+  });
+
+  it('keys are listed by their group, in the order of their ids', async () => {
+    const keys = postgresKeyStore({ client: pool });
+    for (const id of ['key_b', 'key_a', 'key_C']) {
+      await keys.issue({ id, group: 'listed', limitNanos: 1n });
+    }
+
+    expect((await keys.list('listed')).map(({ id }) => id)).toEqual(['key_C', 'key_a', 'key_b']);
+    expect((await keys.list()).length).toBeGreaterThan(3);
+    expect(await keys.list('nobody')).toEqual([]);
+  });
+
+  it('a version is served here as it is published, and elsewhere at the next look', async () => {
+    const clock = fakeClock();
+    const events: GatewayEvent[] = [];
+    const credentials = (name: string): string => `secret-of-${name}`;
+    const options = { client: pool, clock, credentials };
+    const [one, other] = [
+      await postgresCatalog(options),
+      await postgresCatalog({ ...options, onEvent: (event) => events.push(event) }),
+    ];
+    expect(other.find('gpt-5')).toBeUndefined();
+
+    await one.publish([model]);
+    clock.advance(2_000);
+
+    expect(one.find('gpt-5')?.channels[0]?.credential).toBe('secret-of-main');
+    await vi.waitFor(() => expect(other.find('gpt-5')).toEqual(one.find('gpt-5')));
+    expect(events).toEqual([{ type: 'catalog_loaded', file: 'postgresCatalog', models: 1 }]);
+    one.close();
+    other.close();
+  });
+
+  it('a bad list is refused unwritten, and one that got in changes nothing', async () => {
+    const clock = fakeClock();
+    const events: GatewayEvent[] = [];
+    const catalog = await postgresCatalog({
+      client: pool,
+      clock,
+      credentials: () => 'secret',
+      onEvent: (event) => events.push(event),
+    });
+    await catalog.publish([model]);
+    const served = catalog.find('gpt-5');
+    await expect(catalog.publish([{ ...model, vendor: '' }])).rejects.toThrow(/vendor/);
+    await pool.query(`INSERT INTO tollgate.catalogs (models) VALUES ('[{"id":"x"}]')`);
+
+    clock.advance(2_000);
+
+    await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ type: 'catalog_refused' }));
+    expect(catalog.find('gpt-5')).toBe(served);
+    catalog.close();
+  });
+
+  it('no table holds a secret of a key or of a channel', async () => {
+    const keys = postgresKeyStore({ client: pool, pepper: 'the pepper' });
+    const { secret } = await keys.issue({ group: 'staff', limitNanos: 5n });
+    const { rows: tables } = await pool.query(
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'tollgate'",
+    );
+
+    expect(tables.length).toBeGreaterThan(8);
+    for (const { name } of tables) {
+      const { rows } = await pool.query(`SELECT t::text AS text FROM tollgate.${name} t`);
+      const text = JSON.stringify(rows);
+      for (const hidden of [secret, secret.slice(12), 'the pepper', 'secret-of-main']) {
+        expect(text).not.toContain(hidden);
+      }
+    }
+  });
+});

@@ -1,0 +1,78 @@
+/** The schema of PostgreSQL: made once, by whoever comes first, and missed by name. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migratePostgres, postgresMigrations } from '../../../src/stores/postgres/migrations.ts';
+import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+
+it('migrations are numbered from 1 without gaps, each a single statement that locks', () => {
+  expect(postgresMigrations.map(({ version }) => version)).toEqual(
+    postgresMigrations.map((_, index) => index + 1),
+  );
+  for (const { version, sql } of postgresMigrations) {
+    expect(sql).toMatch(/^\nDO \$migration\$ BEGIN\nPERFORM pg_advisory_xact_lock/);
+    expect(sql).toContain(`schema_versions (version) VALUES (${version});`);
+    expect(sql).toMatch(/END \$migration\$$/);
+  }
+});
+
+describe.skipIf(!hasPostgres())('migratePostgres', () => {
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('before it, check says what to run, and so does every version but ours', async () => {
+    const pool = server.pool();
+    const store = postgresQuotaStore({ client: pool, schema: 'first' });
+    expect(await store.check()).toEqual({
+      ok: false,
+      problems: ['The tables are missing. Run migratePostgres(client) before the gateway starts.'],
+    });
+    await migratePostgres(pool, { schema: 'first' });
+    expect(await store.check()).toEqual({ ok: true });
+
+    await pool.query('INSERT INTO first.schema_versions (version) VALUES (9999)');
+
+    expect(await store.check()).toMatchObject({
+      ok: false,
+      problems: [expect.stringContaining('has version 9999')],
+    });
+  });
+
+  it('eight processes at once make one schema', async () => {
+    const pools = Array.from({ length: 8 }, () => server.pool(1));
+
+    await Promise.all(pools.map((client) => migratePostgres(client, { schema: 'together' })));
+
+    const { rows } = await server
+      .pool(1)
+      .query('SELECT version FROM together.schema_versions ORDER BY version');
+    expect(rows).toEqual(postgresMigrations.map(({ version }) => ({ version })));
+  });
+
+  it('a second time changes nothing that is there', async () => {
+    const client = server.pool();
+    await migratePostgres(client, { schema: 'again' });
+    const store = postgresQuotaStore({ client, schema: 'again' });
+    const row = { subject: 'alice', period: '', partition: 'p' };
+    await store.adjust({ ...row, id: 'adjustment_00001', limit: 7n });
+
+    await migratePostgres(client, { schema: 'again' });
+
+    expect(await store.read('alice', '', 'p')).toMatchObject({ limit: 7n });
+  });
+
+  it('a role that may not make schemas can migrate one that it was given', async () => {
+    const admin = server.pool(1);
+    await admin.query('CREATE ROLE guest LOGIN');
+    await admin.query('CREATE SCHEMA given AUTHORIZATION guest');
+    const client = server.pool(1);
+    await client.query('SET ROLE guest');
+
+    await migratePostgres(client, { schema: 'given' });
+
+    expect(await postgresQuotaStore({ client, schema: 'given' }).check()).toEqual({ ok: true });
+  });
+});

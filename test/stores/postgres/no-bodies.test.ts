@@ -1,0 +1,77 @@
+/** After calls full of canaries, no table of PostgreSQL holds one. */
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  postgresCatalog,
+  postgresIdempotencyStore,
+  postgresKeyStore,
+  postgresQuotaStore,
+  postgresUsageSink,
+} from '../../../src/stores/postgres/index.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import {
+  adjustment,
+  caller,
+  canaries,
+  canariesIn,
+  canaryModels,
+  runCanaryCalls,
+} from '../canary-calls.ts';
+import { migrated } from './scene.ts';
+
+describe.skipIf(!hasPostgres())('PostgreSQL', () => {
+  let server: PostgresServer;
+  let client: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    client = await migrated(server.pool());
+  });
+  afterAll(() => server.stop());
+
+  it('keeps no prompt, answer, picture or secret, and addresses in its catalog alone', async () => {
+    const [keys, quota] = [postgresKeyStore({ client }), postgresQuotaStore({ client })];
+    const catalog = await postgresCatalog({ client, credentials: () => canaries.upstreamKey });
+    await catalog.publish(canaryModels);
+    await keys.add(caller.secret, caller.key);
+
+    await runCanaryCalls({
+      keys,
+      quota,
+      catalog,
+      idempotency: postgresIdempotencyStore({ client }),
+      sinks: [postgresUsageSink({ client })],
+    });
+    await quota.adjust(adjustment);
+    catalog.close();
+
+    const tables = await tablesOf(client);
+    // Where an upstream is, is what a catalog is for; its secret is a name there.
+    expect(canariesIn(tables)).toEqual(['upstreamHost in catalogs']);
+    expect(Object.keys(tables)).toEqual([
+      'catalogs',
+      'claims',
+      'keys',
+      'quota_adjustments',
+      'quota_leases',
+      'quota_reservations',
+      'quota_rows',
+      'schema_versions',
+      'usage',
+    ]);
+    expect(Object.entries(tables).filter(([, rows]) => rows.length === 0)).toEqual([]);
+  });
+});
+
+/** Every table there is, with every row as text. */
+async function tablesOf(client: pg.Pool): Promise<Readonly<Record<string, readonly unknown[]>>> {
+  const { rows } = await client.query<{ readonly name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables
+      WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY table_name`,
+  );
+  const tables = rows.map(async ({ name }) => {
+    const found = await client.query(['SELECT t::text FROM tollgate.', ' AS t'].join(name));
+    return [name, found.rows] as const;
+  });
+  return Object.fromEntries(await Promise.all(tables));
+}

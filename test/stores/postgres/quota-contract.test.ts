@@ -1,0 +1,27 @@
+/** The quota store of PostgreSQL keeps the published contract, against a real server. */
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
+import { quotaStoreContract } from '../../../src/testing/contracts/quota-store.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { type HeldClock, holdClock, migrated } from './scene.ts';
+
+describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
+  let server: PostgresServer;
+  let clock: HeldClock;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    clock = await holdClock(await migrated(server.pool()));
+  });
+  afterAll(() => server.stop());
+
+  const contract = quotaStoreContract(() => {
+    const pool = server.pool();
+    return {
+      store: postgresQuotaStore({ client: pool }),
+      clock,
+      cleanup: () => pool.end(),
+    };
+  });
+  for (const { name, run } of contract) it(name, run, 60_000);
+});

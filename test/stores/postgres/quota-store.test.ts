@@ -1,0 +1,223 @@
+/** What the quota store of PostgreSQL does beyond the contract. */
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ReserveInput } from '../../../src/ports/quota-store.ts';
+import {
+  type PostgresQuotaStore,
+  postgresQuotaStore,
+} from '../../../src/stores/postgres/quota-store.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { type HeldClock, holdClock, migrated } from './scene.ts';
+
+const hourMs = 3_600_000;
+
+describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let clock: HeldClock;
+  let store: PostgresQuotaStore;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = await migrated(server.pool());
+    clock = await holdClock(pool);
+    store = postgresQuotaStore({ client: pool });
+  });
+  afterAll(() => server.stop());
+
+  /** A hold of 5 in a partition of its own. */
+  const held = async (change: Partial<ReserveInput> = {}): Promise<ReserveInput> => {
+    const input: ReserveInput = {
+      id: randomUUID(),
+      partition: randomUUID(),
+      lines: [{ subject: 'alice', period: '', amount: 5n, limit: 100n }],
+      ttlMs: 30_000,
+      onExpire: 'release',
+      ...change,
+    };
+    expect(await store.reserve(input)).toMatchObject({ status: 'held' });
+    return input;
+  };
+
+  it('a short renewal that comes late does not cut a long lease', async () => {
+    const { id, partition } = await held();
+    const [long] = await store.extend([{ id, partition, ttlMs: 900_000 }]);
+
+    const [late] = await store.extend([{ id, partition, ttlMs: 1_000 }]);
+
+    expect(late).toEqual(long);
+    await clock.advance(899_999);
+    expect(await store.read('alice', '', partition)).toMatchObject({ held: 5n });
+    await clock.advance(1);
+    expect(await store.read('alice', '', partition)).toMatchObject({ held: 0n });
+  });
+
+  it('a long batch over several partitions is answered in the order asked', async () => {
+    const holds = [];
+    const partition = randomUUID();
+    for (let count = 0; count < 120; count += 1) {
+      holds.push(await held(count % 3 === 0 ? {} : { partition, lines: lineOf(1n, 1_000n) }));
+    }
+    const gone = randomUUID();
+
+    const results = await store.extend(
+      [...holds, { id: gone, partition }].map((hold) => ({
+        id: hold.id,
+        partition: hold.partition,
+        ttlMs: 40_000,
+      })),
+    );
+
+    expect(results).toHaveLength(121);
+    expect(results.slice(0, 120).every(({ status }) => status === 'held')).toBe(true);
+    expect(results.at(-1)).toEqual({ status: 'gone', as: 'unknown' });
+  });
+
+  it('an ended reservation is forgotten by a sweep after an hour, and not before', async () => {
+    const { id, partition, lines } = await held();
+    await store.settle({ id, partition, lines, basis: 'usage' });
+    const known = async (): Promise<number> => {
+      const text = 'SELECT id FROM tollgate.quota_reservations WHERE partition = $1';
+      return (await pool.query(text, [partition])).rows.length;
+    };
+
+    await clock.advance(hourMs - 1);
+    await store.sweep({ max: 10 });
+    expect(await known()).toBe(1);
+    await clock.advance(1);
+    await store.sweep({ max: 10 });
+
+    expect(await known()).toBe(0);
+    expect(await store.read('alice', '', partition)).toMatchObject({ used: 5n, held: 0n });
+  });
+
+  it('an adjustment counts once, however late it is repeated, and is on record', async () => {
+    const partition = randomUUID();
+    const topUp = { id: randomUUID(), partition, subject: 'alice', period: '', addLimit: 50n };
+    await store.adjust(topUp);
+    await clock.advance(30 * 24 * hourMs);
+    await store.sweep({ max: 10 });
+
+    expect(await store.adjust(topUp)).toMatchObject({ limit: 50n });
+
+    const { rows } = await pool.query(
+      'SELECT subject, add_limit_nanos FROM tollgate.quota_adjustments WHERE id = $1',
+      [topUp.id],
+    );
+    expect(rows).toEqual([{ subject: 'alice', add_limit_nanos: '50' }]);
+  });
+
+  it('a limit beyond 2^53 − 1 is refused, and the adjustment may be made again', async () => {
+    const partition = randomUUID();
+    const row = { partition, subject: 'alice', period: '' };
+    await store.adjust({ ...row, id: randomUUID(), limit: 9_007_199_254_740_991n });
+    const id = randomUUID();
+
+    await expect(store.adjust({ ...row, id, addLimit: 1n })).rejects.toThrow(RangeError);
+
+    expect(await store.adjust({ ...row, id, addLimit: -1n })).toMatchObject({
+      limit: 9_007_199_254_740_990n,
+    });
+  });
+
+  it('a sweep waits for nobody: a lease whose subject is locked is left, and told', async () => {
+    const hold = await held();
+    await clock.advance(30_000);
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    await other.query("SELECT pg_advisory_xact_lock(tollgate.quota_lock_key($1, 'alice'))", [
+      hold.partition,
+    ]);
+
+    const meanwhile = await store.sweep({ max: 10, partition: hold.partition });
+    await other.query('COMMIT');
+    other.release();
+
+    expect(meanwhile).toEqual({ expired: 0, more: true });
+    expect(await store.sweep({ max: 10, partition: hold.partition })).toEqual({
+      expired: 1,
+      more: false,
+    });
+  });
+
+  it('QS-42 a settle whose answer was lost is told as done before, and charged once', async () => {
+    const { id, partition, lines } = await held();
+    const losing = postgresQuotaStore({
+      client: {
+        query: async (text, values) => {
+          await pool.query(text, values);
+          throw Object.assign(new Error('gone'), { code: 'ECONNRESET' });
+        },
+      },
+    });
+
+    await expect(losing.settle({ id, partition, lines, basis: 'usage' })).rejects.toMatchObject({
+      outcome: 'unknown',
+    });
+
+    expect(await store.settle({ id, partition, lines, basis: 'usage' })).toEqual({
+      status: 'already',
+      charged: [5n],
+    });
+    expect(await store.read('alice', '', partition)).toMatchObject({ used: 5n, held: 0n });
+  });
+
+  it('QS-44 a reserve that lands after it was given up and released holds nothing', async () => {
+    const input = { ...(await held()), id: randomUUID() };
+    let go = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const landed: Promise<unknown>[] = [];
+    const slow = postgresQuotaStore({
+      client: {
+        query: (text, values) => {
+          const query = gate.then(() => pool.query(text, values));
+          landed.push(query);
+          return query;
+        },
+      },
+    });
+    await expect(slow.reserve(input, { timeoutMs: 10 })).rejects.toMatchObject({
+      outcome: 'unknown',
+    });
+
+    await store.release(input);
+    go();
+    await Promise.all(landed);
+
+    expect(await store.read('alice', '', input.partition)).toMatchObject({ held: 5n, inFlight: 1 });
+  });
+
+  it('another isolation level is refused: a count behind a lock could miss a hold', async () => {
+    const own = server.pool(1);
+    await own.query('SET default_transaction_isolation = serializable');
+    const strict = postgresQuotaStore({ client: own });
+
+    expect(await strict.check()).toMatchObject({
+      ok: false,
+      problems: [expect.stringContaining('default_transaction_isolation')],
+    });
+    await expect(
+      strict.release({ id: randomUUID(), partition: 'p', lines: lineOf(1n, 1n) }),
+    ).rejects.toMatchObject({ name: 'StoreUnavailable', outcome: 'not_done' });
+  });
+
+  it('check tells of a server that may lose charges, or only reads', async () => {
+    const own = server.pool(1);
+    await own.query('SET synchronous_commit = off');
+    await own.query('SET default_transaction_read_only = on');
+
+    const found = await postgresQuotaStore({ client: own }).check();
+
+    expect(found).toMatchObject({
+      ok: false,
+      problems: [expect.stringContaining('only reads'), expect.stringContaining('synchronous')],
+    });
+  });
+});
+
+function lineOf(amount: bigint, limit: bigint): ReserveInput['lines'] {
+  return [{ subject: 'alice', period: '', amount, limit }];
+}

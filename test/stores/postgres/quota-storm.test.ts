@@ -1,0 +1,192 @@
+/** Quota in PostgreSQL under many clients at once, and under a server that is killed. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Line } from '../../../src/ports/quota-store.ts';
+import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
+import {
+  type PostgresQuotaStore,
+  postgresQuotaStore,
+} from '../../../src/stores/postgres/quota-store.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { migrated } from './scene.ts';
+
+const seed = 20_261_121;
+const partition = 'storm';
+const ttlMs = 900_000;
+const limit = 1_000_000n;
+
+describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    server = await startPostgres({ fsync: true });
+    await migrated(server.pool(1));
+  });
+  afterAll(() => server.stop());
+
+  const store = (connections: number): PostgresQuotaStore =>
+    postgresQuotaStore({ client: server.pool(connections) });
+
+  it('QS-37 sixty-four clients over a few subjects: no error, no hang, no deadlock', async () => {
+    const failures: unknown[] = [];
+    const stores = Array.from({ length: 64 }, () => {
+      const pool = server.pool(1);
+      // A deadlock that the store mends by trying again would not show otherwise.
+      const query: PostgresClient['query'] = (text, values) =>
+        pool.query(text, values).catch((error: unknown) => {
+          failures.push(error);
+          throw error;
+        });
+      return postgresQuotaStore({ client: { query } });
+    });
+
+    const charges = await Promise.all(
+      stores.map((own, index) => storm(own, numbers(seed + index), 15)),
+    );
+
+    const used = charges.flat().reduce((sum, charge) => sum + charge, 0n);
+    const sums = await sumsOf(server);
+    expect(sums).toEqual({ used: String(used), held: '0', inFlight: '0', leases: '0' });
+    expect(failures).toEqual([]);
+  }, 60_000);
+
+  it('QS-10 three pools race for a quota of ten: exactly ten are held', async () => {
+    const stores = [store(8), store(8), store(8)];
+    const lines = [{ subject: 'race', period: '', amount: 10n, limit: 100n }];
+
+    const results = await Promise.all(
+      stores.flatMap((own) =>
+        Array.from({ length: 20 }, () =>
+          own.reserve({ id: randomUUID(), partition, lines, ttlMs, onExpire: 'release' }),
+        ),
+      ),
+    );
+
+    expect(results.filter(({ status }) => status === 'held')).toHaveLength(10);
+    expect(await stores[0]?.read('race', '', partition)).toMatchObject({
+      held: 100n,
+      inFlight: 10,
+    });
+  });
+
+  it('QS-15 a cap over two periods is exact, though no row is shared', async () => {
+    const own = store(16);
+    const periods = ['2026-11', '2026-12'];
+
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        own.reserve({
+          id: randomUUID(),
+          partition,
+          lines: [{ subject: 'capped', period: periods[index % 2] ?? '', amount: 1n, limit }],
+          ttlMs,
+          onExpire: 'release',
+          maxInFlight: [7],
+        }),
+      ),
+    );
+
+    expect(results.filter(({ status }) => status === 'held')).toHaveLength(7);
+  });
+
+  it('QS-36 a server killed in mid-load has every charge it acknowledged, once', async () => {
+    const own = store(12);
+    const acknowledged: string[] = [];
+    const tried: string[] = [];
+    const spend = async (): Promise<void> => {
+      for (let count = 0; count < 60; count += 1) {
+        const id = randomUUID();
+        const lines = [{ subject: 'killed', period: '', amount: 7n, limit }];
+        const input = { id, partition, lines, ttlMs, onExpire: 'release' } as const;
+        await own.reserve(input);
+        tried.push(id);
+        await own.settle({ id, partition, lines, basis: 'usage' });
+        acknowledged.push(id);
+      }
+    };
+    const load = Array.from({ length: 12 }, () => spend().catch((error: unknown) => error));
+    await until(() => acknowledged.length >= 100);
+
+    await server.kill();
+    const outcomes = await Promise.all(load);
+    await server.restart();
+
+    expect(outcomes.every((error) => nameOf(error) === 'StoreUnavailable')).toBe(true);
+    expect(acknowledged.length).toBeLessThan(720);
+    // What was not acknowledged is settled again, as the gateway does: each counts once.
+    const lines = [{ subject: 'killed', period: '', amount: 7n }];
+    for (const id of tried) await own.settle({ id, partition, lines, basis: 'usage' });
+    for (const id of acknowledged) {
+      const again = await own.settle({ id, partition, lines, basis: 'usage' });
+      expect(again).toEqual({ status: 'already', charged: [7n] });
+    }
+    const state = await own.read('killed', '', partition);
+    expect(state?.used).toBe(7n * BigInt(tried.length));
+    const { rows } = await server.pool(1).query(
+      `SELECT (SELECT held_nanos FROM tollgate.quota_rows WHERE subject = 'killed') = (
+        SELECT coalesce(sum(amounts[1]), 0) FROM tollgate.quota_reservations
+        WHERE state = 'held' AND subjects = '{killed}') AS whole`,
+    );
+    expect(rows).toEqual([{ whole: true }]);
+  }, 60_000);
+});
+
+/** One client's life: holds on two or three of six subjects, and all that may happen to them. */
+async function storm(
+  own: PostgresQuotaStore,
+  next: () => number,
+  cycles: number,
+): Promise<readonly bigint[]> {
+  const charges: bigint[] = [];
+  for (let cycle = 0; cycle < cycles; cycle += 1) {
+    const lines = linesOf(next);
+    const batch = [randomUUID(), randomUUID()];
+    for (const id of batch) {
+      await own.reserve({ id, partition, lines, ttlMs, onExpire: 'release' });
+    }
+    const add = lines.map(() => 1n);
+    await own.extend(batch.map((id) => ({ id, partition, ttlMs, add })));
+    const [first = '', second = ''] = batch;
+    if (next() < 0.3) await own.sweep({ max: 10 });
+    if (next() < 0.3) await own.read('s1', '', partition);
+    await own.settle({ id: first, partition, lines, basis: 'usage' });
+    charges.push(...lines.map(({ amount }) => amount));
+    await own.release({ id: second, partition, lines });
+  }
+  return charges;
+}
+
+function linesOf(next: () => number): readonly Line[] {
+  return ['s1', 's2', 's3', 's4', 's5', 's6']
+    .filter((subject) => subject === 's1' || next() < 0.4)
+    .map((subject) => ({ subject, period: '', amount: BigInt(1 + Math.floor(next() * 9)), limit }));
+}
+
+async function sumsOf(server: PostgresServer): Promise<unknown> {
+  const { rows } = await server.pool(1).query(
+    `SELECT sum(used_nanos)::text AS used, sum(held_nanos)::text AS held,
+      sum(in_flight)::text AS "inFlight",
+      (SELECT count(*)::text FROM tollgate.quota_leases) AS leases
+    FROM tollgate.quota_rows`,
+  );
+  return rows[0];
+}
+
+/** Numbers from 0 to 1 that are the same on each run (mulberry32). */
+function numbers(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function nameOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.name : undefined;
+}

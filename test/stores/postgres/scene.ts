@@ -1,0 +1,34 @@
+/** What the suites of PostgreSQL share: a migrated schema, and a clock that a test can hold. */
+import type pg from 'pg';
+import { migratePostgres } from '../../../src/stores/postgres/migrations.ts';
+
+/** The clock of a schema, which stands still between moves. */
+export interface HeldClock {
+  advance(ms: number): Promise<void>;
+}
+
+/**
+ * Puts a clock that stands still in place of the server's. Nothing but `now_ms()` tells the time,
+ * so a test that replaces it holds all leases of the schema; every row it then reads is real.
+ */
+export async function holdClock(pool: pg.Pool, schema = 'tollgate'): Promise<HeldClock> {
+  const sql = [
+    'CREATE TABLE "tollgate".held_clock (now_ms bigint NOT NULL)',
+    'INSERT INTO "tollgate".held_clock VALUES (1767225600000)',
+    `CREATE OR REPLACE FUNCTION "tollgate".now_ms() RETURNS bigint LANGUAGE sql VOLATILE
+      AS $body$ SELECT now_ms FROM "tollgate".held_clock $body$`,
+  ].map((text) => text.replaceAll('"tollgate"', `"${schema}"`));
+  for (const text of sql) await pool.query(text);
+  return {
+    advance: async (ms) => {
+      const text = 'UPDATE "tollgate".held_clock SET now_ms = now_ms + $1';
+      await pool.query(text.replaceAll('"tollgate"', `"${schema}"`), [ms]);
+    },
+  };
+}
+
+/** A pool on a migrated schema. */
+export async function migrated(pool: pg.Pool, schema?: string): Promise<pg.Pool> {
+  await migratePostgres(pool, schema === undefined ? {} : { schema });
+  return pool;
+}

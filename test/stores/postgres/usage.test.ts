@@ -1,0 +1,276 @@
+/** The usage log in PostgreSQL: nothing lost unsaid, each call once, and sums to bill from. */
+import type pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
+import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
+import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { migrated } from './scene.ts';
+
+const dayMs = 86_400_000;
+const november = Date.UTC(2026, 10, 1);
+
+describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = await migrated(server.pool());
+  });
+  beforeEach(() => pool.query('TRUNCATE tollgate.usage'));
+  afterAll(() => server.stop());
+
+  /** A client that refuses while `isDown`, and counts what it is asked. */
+  const gated = (): PostgresClient & { isDown: boolean; asked: number } => {
+    const client = {
+      isDown: false,
+      asked: 0,
+      query: async (text: string, values?: unknown[]) => {
+        client.asked += 1;
+        if (client.isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
+        return pool.query(text, values);
+      },
+    };
+    return client;
+  };
+
+  it('a record comes back as it went in, member by member', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    const records = [
+      usageRecord({ requestId: 'whole', metadata: { team: 'a' }, durationMs: 1.5 }),
+      usageRecord({
+        requestId: 'bare',
+        channelId: undefined,
+        upstreamModel: undefined,
+        attempts: [],
+        firstByteMs: undefined,
+        outcome: 'failed',
+        reason: 'upstream_error',
+        usage: undefined,
+        price: { per: 'image', rows: [{ size: '1x1', nanos: 40_000_000n }] },
+      }),
+    ];
+    for (const record of records) sink.record(record);
+
+    const page = await sink.usageRecords({});
+
+    expect(page).toEqual({ records, next: undefined });
+    await sink.close();
+  });
+
+  it('writes what waits in one statement each time its interval is over', async () => {
+    const clock = fakeClock();
+    const client = gated();
+    const sink = postgresUsageSink({ client, clock, flushMs: 100 });
+    for (let index = 0; index < 300; index += 1) sink.record(numbered(index));
+
+    clock.advance(100);
+
+    await vi.waitFor(async () => expect(await countOf(pool)).toBe(300));
+    expect(client.asked).toBe(1);
+    await sink.close();
+  });
+
+  it('keeps what could not be written, says so, and refuses what it has no room for', async () => {
+    const clock = fakeClock();
+    const client = gated();
+    const failures: unknown[] = [];
+    const onError = (error: unknown): number => failures.push(error);
+    const sink = postgresUsageSink({
+      client,
+      clock,
+      flushMs: 100,
+      maxBufferedRecords: 2,
+      onError,
+    });
+    client.isDown = true;
+    sink.record(numbered(1));
+    sink.record(numbered(2));
+
+    clock.advance(100);
+
+    await vi.waitFor(() => expect(failures).toHaveLength(1));
+    expect(() => sink.record(numbered(3))).toThrow(/full/);
+    client.isDown = false;
+    await sink.close();
+    expect(await countOf(pool)).toBe(2);
+    expect(() => sink.record(numbered(4))).toThrow(/closed/);
+  });
+
+  it('a record that the database refuses is told as lost, and holds up no other', async () => {
+    const lost: UsageRecord[] = [];
+    const onLost = (record: UsageRecord): number => lost.push(record);
+    const sink = postgresUsageSink({ client: pool, onLost });
+    const bad = usageRecord({ requestId: 'bad', status: 2 ** 40 });
+    for (let index = 0; index < 9; index += 1) sink.record(index === 4 ? bad : numbered(index));
+
+    await sink.close();
+
+    expect(lost).toEqual([bad]);
+    expect(await countOf(pool)).toBe(8);
+  });
+
+  it('a record that is none is refused at once', async () => {
+    const sink = postgresUsageSink({ client: pool });
+
+    expect(() => sink.record(usageRecord({ durationMs: Number.NaN }))).toThrow(RangeError);
+
+    await sink.close();
+    expect(await countOf(pool)).toBe(0);
+  });
+
+  it('what is left when it is closed while the database is down is lost aloud', async () => {
+    const down: PostgresClient = {
+      query: () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' })),
+    };
+    const lost: UsageRecord[] = [];
+    const heard = postgresUsageSink({ client: down, onLost: (record) => lost.push(record) });
+    const unheard = postgresUsageSink({ client: down });
+    heard.record(numbered(1));
+    unheard.record(numbered(2));
+
+    await heard.close();
+
+    expect(lost).toHaveLength(1);
+    await expect(unheard.close()).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  });
+
+  it('a batch whose answer was lost is written again, and counts once', async () => {
+    let isLosing = true;
+    const client: PostgresClient = {
+      query: async (text, values) => {
+        const answer = await pool.query(text, values);
+        if (isLosing) throw Object.assign(new Error('gone'), { code: 'ECONNRESET' });
+        return answer;
+      },
+    };
+    const sink = postgresUsageSink({ client });
+    sink.record(numbered(1));
+    await expect(sink.usageRecords({})).rejects.toMatchObject({ outcome: 'unknown' });
+    isLosing = false;
+
+    await sink.close();
+
+    expect(await countOf(pool)).toBe(1);
+  });
+
+  it('a call that was unknown becomes what it was resolved to, and that stays', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    const unknown = usageRecord({ outcome: 'unknown', basis: 'policy', chargeNanos: 0n });
+    const resolved = {
+      ...unknown,
+      outcome: 'complete',
+      reason: 'resolved',
+      chargeNanos: 9n,
+    } as const;
+    sink.record(unknown);
+    expect((await sink.usageRecords({})).records).toEqual([unknown]);
+
+    sink.record(unknown);
+    sink.record(resolved);
+    expect((await sink.usageRecords({})).records).toEqual([resolved]);
+    sink.record(unknown);
+
+    expect((await sink.usageRecords({})).records).toEqual([resolved]);
+    await sink.close();
+  });
+
+  it('what is known of a call stays within one batch too', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    const known = usageRecord({ outcome: 'complete' });
+
+    sink.record(known);
+    sink.record(usageRecord({ outcome: 'unknown', basis: 'policy', chargeNanos: 0n }));
+
+    expect((await sink.usageRecords({})).records).toEqual([known]);
+    await sink.close();
+  });
+
+  it('sums by key, group, model and UTC day, within a span and for whom it is asked', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5, images: 1 };
+    const rows: readonly (readonly [string, string, number, bigint])[] = [
+      ['alice', 'gpt-5', november, 9_007_199_254_740_991n],
+      ['alice', 'gpt-5', november + dayMs - 1, 9_007_199_254_740_991n],
+      ['alice', 'draw', november + dayMs, 3n],
+      ['bob', 'gpt-5', november + dayMs, 4n],
+      ['bob', 'gpt-5', november + 30 * dayMs, 5n],
+    ];
+    for (const [index, [keyId, modelId, startedAtMs, chargeNanos]] of rows.entries()) {
+      const group = keyId === 'bob' ? 'trial' : 'staff';
+      const requestId = `req_${index}`;
+      sink.record(
+        usageRecord({ requestId, keyId, group, modelId, startedAtMs, chargeNanos, usage }),
+      );
+    }
+    const span = { fromMs: november, toMs: november + 30 * dayMs };
+    const charges = async (
+      query: Parameters<typeof sink.usageReport>[0],
+    ): Promise<readonly unknown[]> =>
+      (await sink.usageReport(query)).map(({ name, chargeNanos }) => [name, chargeNanos]);
+
+    expect(await sink.usageReport({ by: 'key', ...span })).toEqual([
+      {
+        name: 'alice',
+        calls: 3,
+        inputTokens: 30,
+        cachedInputTokens: 12,
+        outputTokens: 15,
+        images: 3,
+        chargeNanos: 18_014_398_509_481_985n,
+      },
+      {
+        name: 'bob',
+        calls: 1,
+        inputTokens: 10,
+        cachedInputTokens: 4,
+        outputTokens: 5,
+        images: 1,
+        chargeNanos: 4n,
+      },
+    ]);
+    expect(await charges({ by: 'group', ...span, keyId: 'bob' })).toEqual([['trial', 4n]]);
+    expect(await charges({ by: 'model', ...span, group: 'staff' })).toEqual([
+      ['draw', 3n],
+      ['gpt-5', 18_014_398_509_481_982n],
+    ]);
+    expect(await charges({ by: 'day', ...span, modelId: 'gpt-5' })).toEqual([
+      ['2026-11-01', 18_014_398_509_481_982n],
+      ['2026-11-02', 4n],
+    ]);
+    expect(await charges({ by: 'key', fromMs: 0, toMs: 1 })).toEqual([]);
+    await sink.close();
+  });
+
+  it('records come page by page, each once', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    for (let index = 0; index < 25; index += 1) sink.record(numbered(index));
+    const seen: string[] = [];
+    let after: string | undefined;
+
+    do {
+      const page = await sink.usageRecords(
+        { keyId: 'key_alice' },
+        { limit: 10, ...(after === undefined ? {} : { after }) },
+      );
+      seen.push(...page.records.map(({ requestId }) => requestId));
+      after = page.next;
+    } while (after !== undefined);
+
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => `req_${index}`));
+    await expect(sink.usageRecords({}, { limit: 0 })).rejects.toThrow(RangeError);
+    await expect(sink.usageReport(JSON.parse('{"by":"secret"}'))).rejects.toThrow(RangeError);
+    await sink.close();
+  });
+});
+
+function numbered(index: number): UsageRecord {
+  return usageRecord({ requestId: `req_${index}` });
+}
+
+async function countOf(pool: pg.Pool): Promise<number> {
+  return (await pool.query('SELECT FROM tollgate.usage')).rows.length;
+}

@@ -1,0 +1,41 @@
+/** Every operation of a quota store as one short call, for suites that break them all alike. */
+import { randomUUID } from 'node:crypto';
+import type { CallOptions } from '../../../src/ports/call-options.ts';
+import type { Line, QuotaStore, ReserveInput } from '../../../src/ports/quota-store.ts';
+
+/** A partition for one test. */
+export function newPartition(): string {
+  return `p-${randomUUID()}`;
+}
+
+/** A line on a subject, that brings its limit. */
+export function line(subject: string, amount: bigint): Line {
+  return { subject, period: '', amount, limit: 100n };
+}
+
+/** A reserve of 10 for alice under a fresh id, changed where asked. */
+export function reserveOf(partition: string, change: Partial<ReserveInput> = {}): ReserveInput {
+  const lines = [line('alice', 10n)];
+  return { id: randomUUID(), partition, lines, ttlMs: 30_000, onExpire: 'release', ...change };
+}
+
+/** Each operation by its name. */
+export function callsOf(
+  store: QuotaStore,
+  partition: string,
+  options: CallOptions,
+): readonly (readonly [name: string, call: () => Promise<unknown>])[] {
+  const id = randomUUID();
+  const lines = [line('alice', 10n)];
+  const row = { subject: 'alice', period: '' };
+  return [
+    ['reserve', async () => store.reserve(reserveOf(partition), options)],
+    ['extend', async () => store.extend([{ id, partition, ttlMs: 1_000 }], options)],
+    ['settle', async () => store.settle({ id, partition, lines, basis: 'usage' }, options)],
+    ['release', async () => store.release({ id, partition, lines }, options)],
+    ['sweep', async () => store.sweep({ max: 10, partition, ...options })],
+    ['read', async () => store.read('alice', '', partition, options)],
+    ['adjust', async () => store.adjust({ id, partition, ...row, limit: 1n }, options)],
+    ['check', async () => store.check(options)],
+  ];
+}

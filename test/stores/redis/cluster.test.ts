@@ -1,0 +1,141 @@
+/** On a Redis Cluster each partition lives on one node, and a store finds it there. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Cluster } from 'ioredis';
+import { createClient, createCluster } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RedisClient } from '../../../src/stores/redis/client.ts';
+import { redisIdempotencyStore, redisQuotaStore } from '../../../src/stores/redis/index.ts';
+import { describeRedis, type RedisServer, startRedis } from '../../services/redis.ts';
+import { callsOf, line, newPartition, reserveOf } from './calls.ts';
+import { newPrefix } from './scene.ts';
+
+const host = '127.0.0.1';
+const lastSlot = 16_383;
+const half = 8_191;
+
+describeRedis('a Redis Cluster of two nodes', () => {
+  const ports: number[] = [];
+  const nodes: RedisServer[] = [];
+  const closers: (() => unknown)[] = [];
+
+  beforeAll(async () => {
+    for (let index = 0; index < 2; index += 1) {
+      const [port, busPort] = [await freePort(), await freePort()];
+      const addresses = ['--port', `${port}`, '--cluster-port', `${busPort}`];
+      nodes.push(await startRedis(['--cluster-enabled', 'yes', '--bind', host, ...addresses]));
+      ports.push(port);
+      if (index > 0) await tell(nodes[0], 'CLUSTER', 'MEET', host, `${port}`, `${busPort}`);
+    }
+    await tell(nodes[0], 'CLUSTER', 'ADDSLOTSRANGE', '0', `${half}`);
+    await tell(nodes[1], 'CLUSTER', 'ADDSLOTSRANGE', `${half + 1}`, `${lastSlot}`);
+    for (const node of nodes) await untilWhole(node);
+  });
+  afterAll(async () => {
+    for (const close of closers) await close();
+    for (const node of nodes) await node.remove();
+  });
+
+  const open = {
+    'node-redis': async (): Promise<RedisClient> => {
+      const rootNodes = ports.map((port) => ({ socket: { host, port } }));
+      const cluster = createCluster({ rootNodes });
+      cluster.on('error', () => {});
+      await cluster.connect();
+      closers.push(() => cluster.destroy());
+      return cluster;
+    },
+    ioredis: async (): Promise<RedisClient> => {
+      const cluster = new Cluster(ports.map((port) => ({ host, port })));
+      cluster.on('error', () => {});
+      await once(cluster, 'ready');
+      closers.push(() => cluster.disconnect());
+      return cluster;
+    },
+    'a function that knows one node': async (): Promise<RedisClient> => {
+      const [port = 0] = ports;
+      const client = await createClient({ socket: { host, port } }).connect();
+      closers.push(() => client.destroy());
+      return { send: (words) => client.sendCommand([...words]) };
+    },
+  };
+
+  describe.each(['node-redis', 'ioredis'] as const)('over %s', (name) => {
+    it('does every operation in every partition, wherever it lives', async () => {
+      const client = await open[name]();
+      const store = redisQuotaStore({ client, prefix: newPrefix() });
+      const partitions = Array.from({ length: 12 }, newPartition);
+
+      const inputs = partitions.map((partition) => reserveOf(partition));
+      for (const input of inputs) expect((await store.reserve(input)).status).toBe('held');
+      const leases = inputs.map((input) => ({ ...input, ttlMs: 60_000 }));
+      const extended = await store.extend(leases);
+      for (const input of inputs) await store.settle({ ...input, basis: 'usage' });
+      for (const partition of partitions) {
+        for (const [, call] of callsOf(store, partition, {})) await call();
+        const state = await store.read('alice', '', partition);
+        expect([state?.used, state?.held]).toEqual([20n, 10n]);
+      }
+
+      expect(new Set(extended.map(({ status }) => status))).toEqual(new Set(['held']));
+      expect(await store.sweep({ max: 1_000 })).toEqual({ expired: 0, more: false });
+      for (const node of nodes) expect(Number(await tell(node, 'DBSIZE'))).toBeGreaterThan(0);
+    });
+
+    it('keeps claims on both', async () => {
+      const client = await open[name]();
+      const store = redisIdempotencyStore({ client, prefix: newPrefix() });
+      const rest = { fingerprint: 'f', requestId: 'r', leaseMs: 60_000, keepMs: 60_000 };
+      const claim = (index: number, claimId: string) =>
+        store.claim({ name: `name-${index}`, claimId, ifTaken: 'answer', ...rest });
+
+      for (let index = 0; index < 12; index += 1) {
+        expect((await claim(index, 'first')).status).toBe('claimed');
+        expect((await claim(index, 'second')).status).toBe('taken');
+      }
+    });
+  });
+
+  it('QS-45 sends a client that does not follow nowhere: nothing has been done', async () => {
+    const client = await open['a function that knows one node']();
+    const store = redisQuotaStore({ client, prefix: newPrefix() });
+
+    const failures = [];
+    for (let index = 0; index < 20; index += 1) {
+      const lines = [line('alice', 0n)];
+      const input = { ...reserveOf(newPartition()), lines, basis: 'usage' } as const;
+      failures.push(await Promise.resolve(store.settle(input)).catch((error: unknown) => error));
+    }
+
+    const errors = failures.filter((outcome) => outcome instanceof Error);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(errors.length).toBeLessThan(20);
+    for (const error of errors) {
+      expect(error).toMatchObject({ name: 'StoreUnavailable', outcome: 'not_done' });
+    }
+  });
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function tell(node: RedisServer | undefined, ...words: readonly string[]): Promise<string> {
+  const client = await createClient({ socket: { path: node?.path ?? '', tls: false } }).connect();
+  const reply = await client.sendCommand([...words]);
+  client.destroy();
+  return String(reply);
+}
+
+/** Nodes tell each other by gossip; there is nothing to wait for but their word. */
+async function untilWhole(node: RedisServer): Promise<void> {
+  while (!(await tell(node, 'CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

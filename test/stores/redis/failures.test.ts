@@ -1,0 +1,164 @@
+/** What Redis or a client says when it fails, and what a store makes of it. */
+import { describe, expect, it } from 'vitest';
+import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
+import { callsOf, reserveOf } from './calls.ts';
+
+const refused = { name: 'StoreUnavailable', outcome: 'not_done' };
+const unknown = { name: 'StoreUnavailable', outcome: 'unknown' };
+const corrupt = { name: 'StoreCorrupt' };
+
+const sayings: readonly (readonly [message: string, expected: object])[] = [
+  ["READONLY You can't write against a read only replica. script: f0, on @user_script:9.", refused],
+  ["ERR Error running script (call to f_0): @user_script:9: -READONLY You can't write", refused],
+  ["OOM command not allowed when used memory > 'maxmemory'. script: f0", refused],
+  ['LOADING Redis is loading the dataset in memory', refused],
+  ['MISCONF Redis is configured to save RDB snapshots', refused],
+  ['MASTERDOWN Link with MASTER is down', refused],
+  ['CLUSTERDOWN Hash slot not served', refused],
+  ['MOVED 866 127.0.0.1:7001', refused],
+  ['ASK 866 127.0.0.1:7001', refused],
+  ['TRYAGAIN Multiple keys request during rehashing of slot', refused],
+  ['BUSY Redis is busy running a script', refused],
+  ['NOREPLICAS Not enough good replicas to write.', refused],
+  ['NOAUTH Authentication required.', refused],
+  ["NOPERM User u has no permissions to run the 'evalsha' command", refused],
+  ['ERR max number of clients reached', refused],
+  ['connect ECONNREFUSED 127.0.0.1:6379', refused],
+  ['The client is closed', refused],
+  ['The client is offline', refused],
+  ['The command was aborted', refused],
+  ["Stream isn't writeable and enableOfflineQueue options is false", refused],
+  ['Command timeout during maintenance. Waited to write command for more than 9ms.', refused],
+  ['Socket closed unexpectedly', unknown],
+  ['Connection is closed.', unknown],
+  ['read ECONNRESET', unknown],
+  ['Reached the max retries per request limit (which is 20).', unknown],
+  ['Command timed out', unknown],
+  ['WRONGTYPE Operation against a key holding the wrong kind of value', corrupt],
+  ['ERR user_script:9: attempt to compare nil with number', corrupt],
+  ['Protocol error, got "?" as reply type byte', corrupt],
+];
+
+describe('a Redis store', () => {
+  it.each(sayings)('QS-45 that hears "%s" says so in its own words', async (message, expected) => {
+    const store = redisQuotaStore({ client: { send: () => Promise.reject(new Error(message)) } });
+
+    const call = store.reserve(reserveOf('default'));
+
+    await expect(call).rejects.toMatchObject(expected);
+  });
+
+  it('QS-45 that is refused on every address of a host knows that nothing was sent', async () => {
+    const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    const store = redisQuotaStore({ client: { send: () => Promise.reject(error) } });
+
+    await expect(store.check()).rejects.toMatchObject(refused);
+  });
+
+  it('QS-45 sends the text of a script that the server does not know, once', async () => {
+    const sent: string[] = [];
+    const store = redisQuotaStore({
+      client: {
+        send: async ([command = '']) => {
+          sent.push(command);
+          if (command === 'EVALSHA') throw new Error('NOSCRIPT No matching script.');
+          return ['none'];
+        },
+      },
+    });
+
+    expect(await store.read('alice', '', 'default')).toBeUndefined();
+    expect(sent).toEqual(['EVALSHA', 'EVAL']);
+  });
+
+  it('QS-40 sends nothing for an asker that has given up', async () => {
+    const sent: unknown[] = [];
+    const store = redisQuotaStore({
+      client: {
+        send: async (words) => {
+          sent.push(words);
+          return null;
+        },
+      },
+    });
+
+    for (const [, call] of callsOf(store, 'default', { signal: AbortSignal.abort() })) {
+      await expect(call()).rejects.toMatchObject(refused);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  it('QS-40 gives up with its asker, and tells the client', async () => {
+    const asker = new AbortController();
+    const signals: AbortSignal[] = [];
+    const store = redisQuotaStore({
+      client: {
+        send: (_words, { signal }) => {
+          signals.push(signal);
+          return new Promise(() => {});
+        },
+      },
+    });
+
+    const call = store.reserve(reserveOf('default'), { signal: asker.signal });
+    asker.abort();
+
+    await expect(call).rejects.toMatchObject(unknown);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+});
+
+const garbage: readonly unknown[] = [
+  null,
+  undefined,
+  'OK',
+  5,
+  {},
+  [],
+  [null],
+  [[]],
+  [5],
+  ['perhaps'],
+  ['held'],
+  ['held', '0', '1e15', '100', '0', '10'],
+  ['held', '0', '1767225600000', '100', '0'],
+  ['held', '2', '1767225600000', '100', '0', '10'],
+  ['held', '0', '1767225600000', '100', '-0', '10'],
+  ['insufficient', '2', '100', '0', '10'],
+  ['insufficient', '1', '100', '0'],
+  ['insufficient', '1', '100', '0', '99999999999999999999'],
+  ['too_many_in_flight', '0'],
+  ['resolved', 'held'],
+  ['settled_late', 'released'],
+  ['already'],
+  ['already', ''],
+  ['already', '1.5'],
+  ['row', '100', '-1', '0', '0', '1', '1'],
+  ['row', '100', '1', '0', '0', 'yes', '1'],
+  ['row', '100', '1', '0', '0', '1'],
+  [['gone', 'held']],
+  [['held', 'soon']],
+  [
+    ['gone', 'unknown'],
+    ['gone', 'unknown'],
+  ],
+  ['-1', '0'],
+  ['1', ''],
+];
+
+describe('QS-43 garbage for a reply is StoreCorrupt, in', () => {
+  const names = callsOf(redisQuotaStore({ client: answering(null) }), 'default', {});
+  // What `check` reads are texts for an operator: it answers with a problem.
+  it.each(names.map(([name]) => name).filter((name) => name !== 'check'))('%s', async (name) => {
+    for (const reply of garbage) {
+      const store = redisQuotaStore({ client: answering(reply) });
+      const [, call] = callsOf(store, 'default', {}).find(([own]) => own === name) ?? [];
+
+      await expect(call?.(), JSON.stringify(reply)).rejects.toMatchObject(corrupt);
+    }
+  });
+});
+
+function answering(reply: unknown): { send(): Promise<unknown> } {
+  return { send: () => Promise.resolve(reply) };
+}

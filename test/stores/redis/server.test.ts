@@ -1,0 +1,275 @@
+/** What the Redis stores leave on a server, what they ask of it, and what they find unfit in it. */
+import { createClient } from 'redis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { maxLazyExpirations } from '../../../src/ports/quota-input.ts';
+import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
+import { idempotencyStoreOver } from '../../../src/stores/redis/idempotency-store.ts';
+import { quotaStoreOver } from '../../../src/stores/redis/quota-operations.ts';
+import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
+import type { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { describeRedis } from '../../services/redis.ts';
+import { callsOf, line, newPartition, reserveOf } from './calls.ts';
+import { newPrefix, onClock, serverClock } from './scene.ts';
+
+type Client = Awaited<ReturnType<typeof connected>>;
+
+describeRedis('a Redis server', (server) => {
+  let opened: Client | undefined;
+  beforeAll(async () => {
+    opened = await connected(server().path);
+  });
+  afterAll(() => opened?.destroy());
+  const client = (): Client => {
+    if (opened === undefined) throw new Error('the client is there in tests only');
+    return opened;
+  };
+
+  it('QS-41 never forgets a balance or a hold, and what has ended in an hour', async () => {
+    const { store, prefix } = sceneOn(scriptRunner(client()));
+    const partition = newPartition();
+    const [held, settled, released] = [1, 2, 3].map(() => reserveOf(partition));
+    for (const input of [held, settled, released]) if (input) await store.reserve(input);
+    if (settled) await store.settle({ ...settled, basis: 'usage' });
+    if (released) await store.release(released);
+
+    const ttls = await ttlsOf(client(), prefix);
+    const ended = [settled, released].map((input) => `${prefix}:{${partition}}:r:${input?.id}`);
+
+    expect(new Set(ttls.keys())).toEqual(
+      new Set([
+        ...ended,
+        `${prefix}:partitions`,
+        `${prefix}:{${partition}}:r:${held?.id}`,
+        `${prefix}:{${partition}}:b:alice|`,
+        `${prefix}:{${partition}}:s:alice`,
+        `${prefix}:{${partition}}:l`,
+      ]),
+    );
+    for (const [key, ttl] of ttls) {
+      if (ended.includes(key)) expect(3_600 - ttl).toBeLessThan(60);
+      else expect([key, ttl]).toEqual([key, -1]);
+    }
+  });
+
+  it('keeps a claim no longer than it is asked to', async () => {
+    const { clock, run, prefix } = sceneOn(scriptRunner(client()));
+    const store = idempotencyStoreOver(run, { prefix });
+    clock.advance(0);
+    await store.claim({
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+      ...{ leaseMs: 60_000, keepMs: 600_000, ifTaken: 'answer' },
+    });
+
+    const [ttl = -1] = (await ttlsOf(client(), prefix)).values();
+
+    expect(ttl).toBeGreaterThan(0);
+    expect(ttl).toBeLessThanOrEqual(660);
+  });
+
+  it('is asked by one script an operation, and never to walk its keys', async () => {
+    const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
+    for (const [, call] of callsOf(store, 'default', {})) await call();
+    await client().sendCommand(['CONFIG', 'RESETSTAT']);
+
+    const calls = callsOf(store, 'default', {});
+    for (const [, call] of calls) await call();
+
+    const counts = await commandCounts(client());
+    expect(counts.get('evalsha')).toBe(calls.length);
+    for (const name of ['eval', 'keys', 'scan', 'smembers'])
+      expect(counts.get(name)).toBe(undefined);
+  });
+
+  it('QS-32 does as much for ten thousand leases that are due as for a hundred', async () => {
+    const workFor = async (leases: number): Promise<ReadonlyMap<string, number>> => {
+      const { store, clock } = sceneOn(scriptRunner(client()));
+      const partition = newPartition();
+      const lines = [{ ...line('alice', 1n), limit: 1_000_000n }];
+      for (let held = 0; held < leases; held += 100) {
+        const some = Array.from({ length: 100 }, () => reserveOf(partition, { lines }));
+        await Promise.all(some.map((input) => store.reserve(input)));
+      }
+      clock.advance(60_000);
+      await store.read('bob', '', partition);
+      await client().sendCommand(['CONFIG', 'RESETSTAT']);
+      await store.read('alice', '', partition);
+      return commandCounts(client());
+    };
+
+    const few = await workFor(100);
+    const many = await workFor(10_000);
+
+    expect(many).toEqual(few);
+    expect(many.get('pexpire')).toBe(maxLazyExpirations);
+  });
+
+  it('counts time by its own clock', async () => {
+    const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
+    const before = await timeOf(client());
+
+    const result = await store.reserve(reserveOf('default', { ttlMs: 900_000 }));
+
+    const after = await timeOf(client());
+    const expiresAtMs = result.status === 'held' ? result.expiresAtMs : 0;
+    expect(expiresAtMs).toBeGreaterThanOrEqual(before + 900_000);
+    expect(expiresAtMs).toBeLessThanOrEqual(after + 900_000);
+  });
+
+  it('a sweep of all finds the partitions of every process', async () => {
+    const { store, run, clock, prefix } = sceneOn(scriptRunner(client()));
+    for (const partition of ['default', newPartition(), newPartition()]) {
+      for (let held = 0; held < 3; held += 1) await store.reserve(reserveOf(partition));
+    }
+    const another = quotaStoreOver(run, settingsOf(prefix));
+    expect(await another.sweep({ max: 100 })).toEqual({ expired: 0, more: false });
+    clock.advance(60_000);
+
+    expect(await another.sweep({ max: 4 })).toEqual({ expired: 4, more: true });
+    expect(await another.sweep({ max: 5 })).toEqual({ expired: 5, more: false });
+    expect(await another.sweep({ max: 5 })).toEqual({ expired: 0, more: false });
+  });
+
+  it('a sweep of many goes in portions and keeps to its bound', async () => {
+    const { store, clock } = sceneOn(scriptRunner(client()));
+    const lines = [{ ...line('alice', 1n), limit: 1_000n }];
+    const inputs = Array.from({ length: 700 }, () => reserveOf('default', { lines }));
+    await Promise.all(inputs.map((input) => store.reserve(input)));
+    const leases = inputs.map(({ id }) => ({ id, partition: 'default', ttlMs: 40_000 }));
+    expect(new Set((await store.extend(leases)).map(({ status }) => status))).toEqual(
+      new Set(['held']),
+    );
+    clock.advance(60_000);
+
+    expect(await store.sweep({ max: 600 })).toEqual({ expired: 600, more: true });
+    expect(await store.sweep({ max: 600 })).toEqual({ expired: 100, more: false });
+  });
+
+  it('an extend answers in the order asked, over partitions', async () => {
+    const { store } = sceneOn(scriptRunner(client()));
+    const partitions = [newPartition(), newPartition()];
+    const inputs = [0, 1, 0, 1, 1].map((index) => reserveOf(partitions[index] ?? ''));
+    for (const input of inputs.slice(0, 4)) await store.reserve(input);
+    const third = inputs[2];
+    if (third) await store.release(third);
+
+    const results = await store.extend(inputs.map((input) => ({ ...input, ttlMs: 60_000 })));
+
+    const words = results.map((result) => (result.status === 'gone' ? result.as : result.status));
+    expect(words).toEqual(['held', 'held', 'released', 'held', 'unknown']);
+  });
+
+  it('a short renewal that comes late cuts no lease', async () => {
+    const { store, clock } = sceneOn(scriptRunner(client()));
+    const input = reserveOf('default', { ttlMs: 60_000 });
+    await store.reserve(input);
+
+    const [renewed] = await store.extend([{ ...input, ttlMs: 1_000 }]);
+
+    expect(renewed).toEqual({ status: 'held', expiresAtMs: clock.now() + 60_000 });
+  });
+
+  it('a debt past 2^53 is exact', async () => {
+    const { store } = sceneOn(scriptRunner(client()));
+    const most = 2n ** 53n - 1n;
+    for (let count = 0; count < 3; count += 1) {
+      const input = reserveOf('default', { lines: [line('alice', most)] });
+      await store.settle({ ...input, basis: 'usage' });
+    }
+
+    expect((await store.read('alice', '', 'default'))?.used).toBe(3n * most);
+    expect(await store.reserve(reserveOf('default'))).toEqual({
+      status: 'insufficient',
+      subject: 'alice',
+      available: 100n - 3n * most,
+    });
+  });
+
+  it('a debt that Redis can not count is refused whole, and the hold stays', async () => {
+    const { store, prefix } = sceneOn(scriptRunner(client()));
+    const lines = [line('alice', 10n), line('bob', 10n)];
+    const input = reserveOf('default', { lines });
+    await store.reserve(input);
+    await client().hSet(`${prefix}:{default}:b:bob|`, 'used', '9223372036854775807');
+
+    const call = Promise.resolve(store.settle({ ...input, basis: 'usage' }));
+
+    await expect(call).rejects.toMatchObject({ name: 'StoreCorrupt' });
+    const state = await store.read('alice', '', 'default');
+    expect([state?.used, state?.held, state?.inFlight]).toEqual([0n, 10n, 1]);
+  });
+
+  it('QS-41 is unfit where it may evict, and for hard money where it keeps no file', async () => {
+    const store = redisQuotaStore({ client: client(), durability: 'durable' });
+    expect(await store.check()).toEqual({ ok: true });
+
+    await client().sendCommand(['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
+    await client().sendCommand(['CONFIG', 'SET', 'appendonly', 'no']);
+    const found = await store.check();
+    await client().sendCommand(['CONFIG', 'SET', 'maxmemory-policy', 'noeviction']);
+    await client().sendCommand(['CONFIG', 'SET', 'appendonly', 'yes']);
+
+    expect(found).toEqual({
+      ok: false,
+      problems: [
+        'maxmemory-policy is allkeys-lru, which may drop balances: set it to noeviction',
+        'appendonly is off, so nothing is durable: set appendonly yes and appendfsync always',
+      ],
+    });
+  });
+
+  it('that is too old is unfit', async () => {
+    const info = ['redis_version:6.0.16\r\n', 'maxmemory_policy:noeviction\r\n', ''];
+    const store = redisQuotaStore({ client: { send: () => Promise.resolve(info) } });
+
+    expect(await store.check()).toEqual({
+      ok: false,
+      problems: ['Redis is version 6.0.16: it must be 6.2 or newer'],
+    });
+  });
+});
+
+interface ServerScene {
+  readonly store: QuotaStore;
+  readonly run: RunScript;
+  readonly clock: FakeClock;
+  readonly prefix: string;
+}
+
+function sceneOn(real: RunScript): ServerScene {
+  const [clock, prefix] = [serverClock(), newPrefix()];
+  const run = onClock(real, clock);
+  return { store: quotaStoreOver(run, settingsOf(prefix)), run, clock, prefix };
+}
+
+function settingsOf(prefix: string): Parameters<typeof quotaStoreOver>[1] {
+  return { prefix, tombstoneMs: 3_600_000, durability: 'replica-async' };
+}
+
+async function connected(path: string) {
+  return createClient({ socket: { path, tls: false } })
+    .on('error', () => {})
+    .connect();
+}
+
+/** Seconds left of each key, −1 for ever. */
+async function ttlsOf(client: Client, prefix: string): Promise<ReadonlyMap<string, number>> {
+  const keys = await client.keys(`${prefix}:*`);
+  const ttls = new Map<string, number>();
+  for (const key of keys) ttls.set(key, await client.ttl(key));
+  return ttls;
+}
+
+/** How often each command was run since the counts were reset, inside scripts too. */
+async function commandCounts(client: Client): Promise<ReadonlyMap<string, number>> {
+  const info = await client.info('commandstats');
+  const counts = [...info.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(
+    ([, name = '', calls]) => [name, Number(calls)] as const,
+  );
+  return new Map(counts.filter(([name]) => !/^(?:info|config)/.test(name)));
+}
+
+async function timeOf(client: Client): Promise<number> {
+  const [seconds, micros] = String(await client.sendCommand(['TIME'])).split(',');
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+}

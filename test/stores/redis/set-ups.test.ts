@@ -1,0 +1,39 @@
+/** A wrong set-up of a Redis store is refused at start-up, with the place and the cure. */
+import { describe, expect, it } from 'vitest';
+import {
+  redisIdempotencyStore,
+  redisQuotaStore,
+  redisRateLimiter,
+} from '../../../src/stores/redis/index.ts';
+
+const client = { send: () => Promise.resolve(null) };
+
+describe('a set-up is refused', () => {
+  it.each([
+    [
+      () => redisQuotaStore(JSON.parse('{"client":{}}')),
+      'redisQuotaStore: options.client must be a node-redis or ioredis client, or an object with ' +
+        'send(). Hand in the client that your app connected.',
+    ],
+    [
+      () => redisIdempotencyStore(JSON.parse('{}')),
+      'redisIdempotencyStore: options.client must be a node-redis or ioredis client',
+    ],
+    [
+      () => redisQuotaStore({ client, prefix: 'a{b}' }),
+      'redisQuotaStore: options.prefix must match /^[A-Za-z0-9._:-]{1,64}$/. Leave it out for the',
+    ],
+    [() => redisQuotaStore({ client, tombstoneMs: 0 }), 'options.tombstoneMs must be a positive'],
+    [
+      () => redisRateLimiter({ client, points: 0, durationMs: 1 }),
+      'options.points must be a positive integer. Say how many points',
+    ],
+    [
+      () => redisQuotaStore({ client, ...JSON.parse('{"durability":"process"}') }),
+      "options.durability must be 'replica-async' or 'durable'",
+    ],
+  ])('%#', (make, sentence) => {
+    expect(make).toThrow(sentence);
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
+  });
+});

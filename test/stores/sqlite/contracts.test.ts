@@ -1,0 +1,80 @@
+/** The stores over SQLite keep every contract we publish, over each driver there is. */
+import { describe, it } from 'vitest';
+import {
+  type PublishedModel,
+  sqliteCatalog,
+  sqliteIdempotencyStore,
+  sqliteKeyStore,
+  sqliteQuotaStore,
+  sqliteUsageSink,
+} from '../../../src/stores/sqlite/index.ts';
+import {
+  catalogContract,
+  fakeClock,
+  idempotencyStoreContract,
+  keyStoreContract,
+  quotaStoreContract,
+  usageSinkContract,
+} from '../../../src/testing/index.ts';
+import { kinds, scratch } from './handles.ts';
+
+describe.each(kinds)('over $name', (kind) => {
+  describe('sqliteQuotaStore', () => {
+    const contract = quotaStoreContract(() => {
+      const { db, cleanup } = scratch(kind);
+      const clock = fakeClock();
+      return { store: sqliteQuotaStore({ db, clock }), clock, cleanup };
+    });
+    for (const { name, run } of contract) it(name, run, 60_000);
+  });
+
+  describe.each([undefined, 'a pepper'])('sqliteKeyStore with pepper %s', (pepper) => {
+    const contract = keyStoreContract(() => {
+      const { db, cleanup } = scratch(kind);
+      const store = sqliteKeyStore(pepper === undefined ? { db } : { db, pepper });
+      return { store, put: store.add, cleanup };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('sqliteCatalog', () => {
+    const contract = catalogContract(async (models) => {
+      const { db, cleanup } = scratch(kind);
+      const catalog = await sqliteCatalog({ db });
+      await catalog.publish(models.map((model): PublishedModel => ({ ...model, channels: [] })));
+      return {
+        catalog,
+        cleanup: () => {
+          catalog.close();
+          cleanup();
+        },
+      };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('sqliteUsageSink', () => {
+    const contract = usageSinkContract(() => {
+      const { db, cleanup } = scratch(kind);
+      const sink = sqliteUsageSink({ db });
+      return {
+        sink,
+        stored: () => sink.usageRecords({}, { limit: 1_000 }).records,
+        cleanup: async () => {
+          await sink.close();
+          cleanup();
+        },
+      };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+
+  describe('sqliteIdempotencyStore', () => {
+    const contract = idempotencyStoreContract(() => {
+      const { db, cleanup } = scratch(kind);
+      const clock = fakeClock();
+      return { store: sqliteIdempotencyStore({ db, clock }), clock, cleanup };
+    });
+    for (const { name, run } of contract) it(name, run);
+  });
+});

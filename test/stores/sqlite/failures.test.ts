@@ -1,0 +1,300 @@
+/** What goes wrong with a file, and how it is told: in time, with what is known of the outcome. */
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { QuotaStore } from '../../../src/ports/quota-store.ts';
+import {
+  migrateSqlite,
+  sqliteIdempotencyStore,
+  sqliteKeyStore,
+  sqliteQuotaStore,
+  sqliteUsageSink,
+} from '../../../src/stores/sqlite/index.ts';
+import { fakeClock, usageRecord } from '../../../src/testing/index.ts';
+import { fileKinds, type Kind, kinds, type Scratch, scratch } from './handles.ts';
+
+const partition = 'default';
+const line = { subject: 'alice', period: '', amount: 10n };
+const limited = { ...line, limit: 1_000n };
+let made = 0;
+
+function newId(): string {
+  made += 1;
+  return `reservation-${String(made).padStart(8, '0')}`;
+}
+
+function opened(kind: Kind): Scratch {
+  const found = scratch(kind);
+  onTestFinished(found.cleanup);
+  return found;
+}
+
+function reserve(store: QuotaStore, timeoutMs?: number): unknown {
+  const input = { id: newId(), partition, lines: [limited], ttlMs: 30_000 };
+  const call = timeoutMs === undefined ? {} : { timeoutMs };
+  return store.reserve({ ...input, onExpire: 'release' }, call);
+}
+
+const unavailable = (outcome: 'not_done' | 'unknown'): unknown =>
+  expect.objectContaining({ name: 'StoreUnavailable', outcome });
+const corrupt: unknown = expect.objectContaining({ name: 'StoreCorrupt' });
+
+describe.each(fileKinds)('over $name', (kind) => {
+  it('QS-40 a file that another process keeps locked is not waited for beyond the time', () => {
+    const { db, again } = opened(kind);
+    const other = again();
+    const store = sqliteQuotaStore({ db });
+    other.exec('BEGIN IMMEDIATE');
+
+    expect(() => reserve(store, 60)).toThrow(unavailable('not_done'));
+    expect(() => store.read('alice', '', partition, { timeoutMs: 1 })).toThrow(
+      unavailable('not_done'),
+    );
+    other.exec('COMMIT');
+
+    expect(reserve(store, 60)).toMatchObject({ status: 'held', available: [990n] });
+  });
+
+  it('a file that is only read by another is not waited for at all', () => {
+    const { db, again } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    reserve(store);
+    const other = again();
+    other.exec('BEGIN');
+    const before = other.prepare('SELECT held_nanos FROM tollgate_quota').all();
+
+    expect(reserve(store, 1)).toMatchObject({ status: 'held', available: [980n] });
+
+    expect(other.prepare('SELECT held_nanos FROM tollgate_quota').all()).toEqual(before);
+    other.exec('COMMIT');
+    expect(other.prepare('SELECT held_nanos FROM tollgate_quota').all()).not.toEqual(before);
+  });
+
+  it('a full disk refuses the write, leaves nothing of it, and is over with room', async () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    reserve(store);
+    const pages = db.prepare('PRAGMA page_count').all();
+    const count: unknown = Array.isArray(pages) ? Reflect.get(pages[0], 'page_count') : 0;
+    db.exec(`PRAGMA max_page_count = ${Number(count)}`);
+
+    const until = (): void => {
+      for (let tries = 0; tries < 1_000; tries += 1) reserve(store);
+    };
+    expect(until).toThrow(unavailable('not_done'));
+    const full = await store.read('alice', '', partition);
+    expect(full?.held).toBe(BigInt(full?.inFlight ?? 0) * 10n);
+    expect(full?.held).toBeGreaterThan(0n);
+    db.exec('PRAGMA max_page_count = 1000000');
+
+    expect(reserve(store)).toMatchObject({ status: 'held' });
+  });
+
+  it('a handle that may only read can read keys, and holds nothing', () => {
+    const { db } = opened(kind);
+    const keys = sqliteKeyStore({ db });
+    const { secret, key } = keys.issue({ group: 'chat', limitNanos: 1n });
+    const store = sqliteQuotaStore({ db });
+    db.exec('PRAGMA query_only = 1');
+
+    expect(keys.find(secret)?.id).toBe(key.id);
+    expect(() => reserve(store)).toThrow(unavailable('not_done'));
+    expect(store.check()).toMatchObject({
+      problems: [expect.stringContaining('query_only')],
+    });
+  });
+
+  it('a file that is no database is corrupt, for every store', () => {
+    const { path, again } = opened(kind);
+    writeFileSync(`${path}-other`, 'this was never a database'.repeat(1_000));
+    const db = kind.open(`${path}-other`);
+    onTestFinished(() => void db.close());
+
+    expect(() => migrateSqlite(db)).toThrow(corrupt);
+    expect(() => sqliteKeyStore({ db }).find('x')).toThrow(corrupt);
+    expect(again()).toBeDefined();
+  });
+
+  it('a database without its tables says what to run', () => {
+    const { path } = opened(kind);
+    const db = kind.open(`${path}-other`);
+    onTestFinished(() => void db.close());
+    const store = sqliteQuotaStore({ db });
+
+    expect(store.check()).toEqual({
+      ok: false,
+      problems: [
+        'the tables are missing: run migrateSqlite(db)',
+        'journal_mode is delete, not wal: run migrateSqlite(db)',
+      ],
+    });
+    expect(() => reserve(store)).toThrow(unavailable('not_done'));
+    migrateSqlite(db);
+
+    expect(store.check()).toEqual({ ok: true });
+    expect(reserve(store)).toMatchObject({ status: 'held' });
+  });
+
+  it('tables of a newer version are left alone, and told', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    db.exec('INSERT INTO tollgate_schema (version) VALUES (99)');
+
+    expect(() => migrateSqlite(db)).toThrow('newer than this package');
+    expect(store.check()).toEqual({
+      ok: false,
+      problems: ['the tables are of version 99, not 1: update this package'],
+    });
+  });
+
+  it('migrating again, and from a second handle, changes nothing', () => {
+    const { db, again } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    reserve(store);
+    const before = store.read('alice', '', partition);
+
+    migrateSqlite(db);
+    migrateSqlite(again());
+
+    expect(store.read('alice', '', partition)).toEqual(before);
+  });
+});
+
+describe.each(kinds)('over $name', (kind) => {
+  it('a transaction that the host has open on the handle is not joined, and not ended', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    db.exec('BEGIN');
+    db.exec("INSERT INTO tollgate_catalog (models, published_at_ms) VALUES ('[]', 1)");
+
+    expect(() => reserve(store)).toThrow(unavailable('not_done'));
+
+    db.exec('COMMIT');
+    expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toHaveLength(1);
+    expect(reserve(store)).toMatchObject({ status: 'held' });
+  });
+
+  it('a call that was given up before it began is not begun', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    const signal = AbortSignal.abort();
+
+    expect(() => store.adjust({ id: newId(), partition, ...line, limit: 1n }, { signal })).toThrow(
+      unavailable('not_done'),
+    );
+    expect(store.read('alice', '', partition)).toBeUndefined();
+  });
+
+  it.each([
+    ['QS-43 a state that is none', "UPDATE tollgate_hold SET lines = 'no json'"],
+    ['QS-43 lines that are none', `UPDATE tollgate_hold SET lines = '[{"subject":"alice"}]'`],
+    ['QS-43 a balance below what is held', 'UPDATE tollgate_quota SET held_nanos = 3'],
+  ])('%s is corrupt, and nothing is changed by whoever finds it', (_what, damage) => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    const id = newId();
+    store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
+    db.exec(damage);
+    const before = db.prepare('SELECT * FROM tollgate_quota').all();
+
+    expect(() => store.settle({ id, partition, lines: [line], basis: 'usage' })).toThrow(corrupt);
+
+    expect(db.prepare('SELECT * FROM tollgate_quota').all()).toEqual(before);
+  });
+
+  it('an illegal growth in a batch changes none of the batch', () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const store = sqliteQuotaStore({ db, clock });
+    const [one, other] = [newId(), newId()];
+    for (const id of [one, other]) {
+      store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
+    }
+    const before = store.read('alice', '', partition);
+    clock.advance(10_000);
+
+    expect(() =>
+      store.extend([
+        { id: one, partition, ttlMs: 30_000, add: [5n] },
+        { id: other, partition, ttlMs: 30_000, add: [5n, 5n] },
+      ]),
+    ).toThrow(RangeError);
+
+    expect(store.read('alice', '', partition)).toEqual(before);
+  });
+
+  it('a short renewal that comes late does not cut a long one', () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const store = sqliteQuotaStore({ db, clock });
+    const id = newId();
+    store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
+
+    const long = store.extend([{ id, partition, ttlMs: 600_000 }]);
+    const short = store.extend([{ id, partition, ttlMs: 1_000 }]);
+    clock.advance(599_999);
+
+    expect(short).toEqual(long);
+    expect(store.read('alice', '', partition)).toMatchObject({ held: 10n });
+  });
+
+  it('a sweep forgets what ended an hour ago, and nothing younger', () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const store = sqliteQuotaStore({ db, clock });
+    const [old, young] = [newId(), newId()];
+    const settle = (id: string): unknown =>
+      store.settle({ id, partition, lines: [line], basis: 'usage' });
+    store.adjust({ id: newId(), partition, subject: 'alice', period: '', limit: 100n });
+    settle(old);
+    clock.advance(1_800_000);
+    settle(young);
+    clock.advance(1_800_000);
+
+    store.sweep({ max: 1 });
+
+    const ids = db.prepare('SELECT id FROM tollgate_hold').all();
+    expect(ids).toEqual([expect.objectContaining({ id: young })]);
+    expect(db.prepare('SELECT id FROM tollgate_adjustment').all()).toEqual([]);
+    expect(settle(young)).toMatchObject({ status: 'already' });
+  });
+
+  it('the usage that could not be written is told, kept, and written with the next', async () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const errors: unknown[] = [];
+    const sink = sqliteUsageSink({
+      db,
+      clock,
+      maxBufferedRecords: 2,
+      onError: (error) => errors.push(error),
+    });
+    db.exec('PRAGMA query_only = 1');
+    sink.record(usageRecord({ requestId: 'one' }));
+    clock.advance(200);
+    sink.record(usageRecord({ requestId: 'two' }));
+
+    expect(errors).toEqual([unavailable('not_done')]);
+    expect(() => sink.record(usageRecord({ requestId: 'three' }))).toThrow('full');
+    db.exec('PRAGMA query_only = 0');
+    clock.advance(200);
+    await sink.close();
+
+    const { records } = sink.usageRecords({});
+    expect(records.map(({ requestId }) => requestId)).toEqual(['one', 'two']);
+    expect(() => sink.record(usageRecord())).toThrow('closed');
+  });
+
+  it('names the option that is wrong, and the cure', () => {
+    const { db } = opened(kind);
+    const wrong: OpenOptions = JSON.parse('{ "db": {} }');
+
+    for (const make of [sqliteQuotaStore, sqliteUsageSink, sqliteIdempotencyStore]) {
+      expect(() => make(wrong)).toThrow(/options\.db must be an object with exec\(\), prepare\(\)/);
+    }
+    expect(() => sqliteKeyStore({ db, allowWeakKeys: true })).toThrow('needs a pepper');
+  });
+});
+
+interface OpenOptions {
+  readonly db: Scratch['db'];
+}

@@ -1,0 +1,82 @@
+/** The databases the suites run over: libsql in memory and in a file, `node:sqlite` where it is. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { migrateSqlite, type SqliteHandle } from '../../../src/stores/sqlite/index.ts';
+
+/** A handle that can be closed. */
+export interface OpenDatabase extends SqliteHandle {
+  close(): unknown;
+}
+
+/** A kind of database, and how one is opened under a path. */
+export interface Kind {
+  readonly name: string;
+  /** False where every database is a new one in memory. */
+  readonly inFile: boolean;
+  open(path: string): OpenDatabase;
+}
+
+/** Every commit waits for the disk, and in a file system in memory that takes no time. */
+const ground = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+const nodeSqlite = loadNodeSqlite();
+
+/** Every kind there is on this Node. */
+export const kinds: readonly Kind[] = [
+  { name: 'libsql in memory', inFile: false, open: () => new Libsql(':memory:') },
+  { name: 'libsql in a file', inFile: true, open: (path) => new Libsql(path) },
+  ...(nodeSqlite === undefined
+    ? []
+    : [{ name: 'node:sqlite in a file', inFile: true, open: nodeSqlite }]),
+];
+
+/** Those of which two may share a file. */
+export const fileKinds: readonly Kind[] = kinds.filter(({ inFile }) => inFile);
+
+/** An open, migrated database of its own, and how to be rid of it. */
+export interface Scratch {
+  readonly db: OpenDatabase;
+  /** Opens the same file once more. */
+  again(): OpenDatabase;
+  readonly path: string;
+  cleanup(): void;
+}
+
+/** A new database with its tables. */
+export function scratch(kind: Kind): Scratch {
+  const folder = mkdtempSync(join(ground, 'tollgate-sqlite-'));
+  const path = join(folder, 'tollgate.db');
+  const opened: OpenDatabase[] = [];
+  const again = (): OpenDatabase => {
+    const db = kind.open(path);
+    opened.push(db);
+    return db;
+  };
+  const db = again();
+  migrateSqlite(db);
+  return {
+    db,
+    again,
+    path,
+    cleanup: () => {
+      for (const each of opened) each.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Absent on Node 20; where it is experimental its warning is expected, and taken here. */
+function loadNodeSqlite(): ((path: string) => OpenDatabase) | undefined {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    const module: unknown = process.getBuiltinModule?.('node:sqlite');
+    if (typeof module !== 'object' || module === null) return undefined;
+    const DatabaseSync: unknown = Reflect.get(module, 'DatabaseSync');
+    if (typeof DatabaseSync !== 'function') return undefined;
+    return (path) => Reflect.construct(DatabaseSync, [path]);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,204 @@
+/** What the tables of keys and models promise beyond the contracts: change, and no secret. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayEvent } from '../../../src/events.ts';
+import {
+  type PublishedModel,
+  sqliteCatalog,
+  sqliteKeyStore,
+} from '../../../src/stores/sqlite/index.ts';
+import { fakeClock } from '../../../src/testing/index.ts';
+import { fileKinds, type Kind, kinds, type Scratch, scratch } from './handles.ts';
+
+function opened(kind: Kind): Scratch {
+  const found = scratch(kind);
+  onTestFinished(found.cleanup);
+  return found;
+}
+
+describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
+  it('an issued key is found, disabled, listed by its group, and forgotten', () => {
+    const keys = sqliteKeyStore({ db: opened(kind).db, pepper: 'a pepper' });
+    const chat = keys.issue({ group: 'chat', limitNanos: 5n, period: 'month', maxInFlight: 2 });
+    const image = keys.issue({ group: 'image', limitNanos: 7n, metadata: { team: 'ü' } });
+
+    expect(keys.find(chat.secret)).toEqual(chat.key);
+    expect(keys.list('image')).toEqual([image.key]);
+    expect(keys.list().map(({ id }) => id)).toEqual([chat.key.id, image.key.id].toSorted());
+    expect(keys.update(chat.key.id, { disabled: true })).toBe(true);
+    expect(keys.find(chat.secret)).toEqual({ ...chat.key, disabled: true });
+    expect(keys.remove(chat.key.id)).toBe(true);
+    expect(keys.find(chat.secret)).toBeUndefined();
+    expect(keys.remove(chat.key.id)).toBe(false);
+    expect(keys.update(chat.key.id, {})).toBe(false);
+  });
+
+  it('a change of a key can’t change its id', () => {
+    const keys = sqliteKeyStore({ db: opened(kind).db });
+    const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
+    const change: { disabled: boolean } = JSON.parse('{ "id": "other", "disabled": true }');
+
+    keys.update(key.id, change);
+
+    expect(keys.find(secret)).toEqual({ ...key, disabled: true });
+  });
+
+  it('an id or a secret is taken once, and a weak secret not at all', () => {
+    const keys = sqliteKeyStore({ db: opened(kind).db });
+    const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
+
+    expect(() => keys.add(secret, { ...key, id: 'another' })).toThrow('is taken');
+    expect(() => keys.issue({ id: key.id, group: 'chat', limitNanos: 5n })).toThrow('is taken');
+    expect(() => keys.add('sesame', { ...key, id: 'another' })).toThrow('could be guessed');
+    expect(keys.list()).toHaveLength(1);
+  });
+
+  it('a record that was damaged is corrupt, not a key', () => {
+    const { db } = opened(kind);
+    const keys = sqliteKeyStore({ db });
+    const { secret } = keys.issue({ group: 'chat', limitNanos: 5n });
+    db.exec(`UPDATE tollgate_key SET record = '{"quota":[{"id":1}]}'`);
+
+    expect(() => keys.find(secret)).toThrow(
+      expect.objectContaining({ name: 'StoreCorrupt', message: expect.stringContaining('record') }),
+    );
+  });
+});
+
+describe.each(fileKinds)('a file of $name', (kind) => {
+  it('holds no secret: neither a key’s nor an account’s', async () => {
+    const { db, path } = opened(kind);
+    const { secret } = sqliteKeyStore({ db }).issue({ group: 'chat', limitNanos: 5n });
+    const catalog = await sqliteCatalog({ db, credentials: () => 'the-account-secret' });
+    onTestFinished(catalog.close);
+    await catalog.publish([model('m', { name: 'openai' })]);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+
+    const bytes = readFileSync(path).toString('latin1');
+
+    expect(catalog.find('m')?.channels[0]?.credential).toBe('the-account-secret');
+    expect(bytes).toContain('{"name":"openai"}');
+    expect(bytes).not.toContain('the-account-secret');
+    expect(bytes).not.toContain(secret.slice(12));
+  });
+
+  it('is followed by another process at its next look', async () => {
+    const { db, again } = opened(kind);
+    const clock = fakeClock();
+    const events: GatewayEvent[] = [];
+    const here = await sqliteCatalog({ db, ...known });
+    const there = await sqliteCatalog({
+      db: again(),
+      clock,
+      pollMs: 500,
+      onEvent: (event) => events.push(event),
+      ...known,
+    });
+    onTestFinished(here.close);
+    onTestFinished(there.close);
+    expect(there.list('staff', 'chat')).toEqual([]);
+
+    await here.publish([model('one'), model('two')]);
+    clock.advance(500);
+    await expect.poll(() => events).toHaveLength(1);
+
+    expect(there.list('staff', 'chat').map(({ id }) => id)).toEqual(['one', 'two']);
+    expect(events).toEqual([{ type: 'catalog_loaded', file: 'sqliteCatalog', models: 2 }]);
+  });
+});
+
+describe.each(kinds)('sqliteCatalog over $name', (kind) => {
+  it('refuses a bad version with the place in it, and serves the last good one', async () => {
+    const catalog = await sqliteCatalog({ db: opened(kind).db, ...known });
+    onTestFinished(catalog.close);
+    await catalog.publish([model('one')]);
+
+    await expect(catalog.publish([model('one'), model('one')])).rejects.toThrow(
+      'Model "one": the id or alias "one" is taken',
+    );
+
+    expect(catalog.find('one')?.id).toBe('one');
+  });
+
+  it('takes a secret for none of its credentials, and does not repeat it', async () => {
+    const { db } = opened(kind);
+    const catalog = await sqliteCatalog({ db, ...known });
+    onTestFinished(catalog.close);
+    const secret: { name: string } = JSON.parse('"sk-a-real-secret"');
+
+    const refused = catalog.publish([model('one', secret)]);
+
+    await expect(refused).rejects.toThrow('no table holds a secret');
+    await expect(refused).rejects.not.toThrow('sk-a-real');
+    expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toEqual([]);
+  });
+
+  it('writes no version whose secrets are not to be had', async () => {
+    const { db } = opened(kind);
+    const catalog = await sqliteCatalog({ db, credentials: () => '' });
+    onTestFinished(catalog.close);
+
+    await expect(catalog.publish([model('one')])).rejects.toThrow(
+      'credential.name was not resolved',
+    );
+
+    expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toEqual([]);
+  });
+
+  it('tells a version it has no secrets for once, and serves it when it has', async () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const events: GatewayEvent[] = [];
+    let secret = '';
+    const catalog = await sqliteCatalog({
+      db,
+      clock,
+      credentials: () => secret,
+      onEvent: (event) => events.push(event),
+    });
+    const publisher = await sqliteCatalog({ db, ...known });
+    onTestFinished(catalog.close);
+    onTestFinished(publisher.close);
+    await publisher.publish([model('one')]);
+    for (let looks = 0; looks < 3; looks += 1) {
+      clock.advance(2_000);
+      await expect.poll(() => events.length).toBe(1);
+    }
+    expect(catalog.find('one')).toBeUndefined();
+
+    secret = 'secret';
+    clock.advance(2_000);
+    await expect.poll(() => catalog.find('one')?.id).toBe('one');
+
+    expect(events.map(({ type }) => type)).toEqual(['catalog_refused', 'catalog_loaded']);
+  });
+});
+
+const known = { credentials: () => 'secret' };
+
+function model(
+  id: string,
+  credential: PublishedModel['channels'][number]['credential'] = { name: 'openai' },
+): PublishedModel {
+  return {
+    id,
+    vendor: 'OpenAI',
+    protocols: ['chat'],
+    groups: ['staff'],
+    price: {
+      per: 'token',
+      inputPerMillionNanos: 1n,
+      outputPerMillionNanos: 9_007_199_254_740_991n,
+    },
+    channels: [
+      {
+        id: `account-${id}`,
+        dialect: 'openai',
+        baseUrl: 'https://api.openai.com/v1',
+        credential,
+        priority: 1,
+        weight: 1,
+      },
+    ],
+  };
+}

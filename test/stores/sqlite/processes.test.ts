@@ -1,0 +1,212 @@
+/** Several processes on one file: exact while they race, and exact where they are killed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { build } from 'tsup';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { items, member } from '../../../src/json.ts';
+import { integerAt, jsonAt, textAt } from '../../../src/stores/sql/columns.ts';
+import { sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
+import { fakeClock } from '../../../src/testing/index.ts';
+import { fileKinds, type OpenDatabase, type Scratch, scratch } from './handles.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const outDir = join(root, '.build/sqlite');
+const partition = 'default';
+
+beforeAll(async () => {
+  await build({
+    entry: { worker: join(import.meta.dirname, 'worker.ts') },
+    outDir,
+    config: false,
+    tsconfig: join(root, 'tsconfig.json'),
+    target: 'node20',
+    format: 'esm',
+    silent: true,
+    external: ['libsql'],
+    outExtension: () => ({ js: '.mjs' }),
+  });
+}, 60_000);
+
+it('QS-11 three processes that reserve at once hold exactly what fits', async () => {
+  const { db, path } = opened();
+  give(db, 3_000n);
+
+  const said = await raced(
+    ['a', 'b', 'c'].map((name) => ({ path, task: 'race', ids: idsOf(name, 200), amount: '10' })),
+  );
+
+  const words = said.map(([status]) => status);
+  expect(words.filter((word) => word === 'held')).toHaveLength(300);
+  expect(words.filter((word) => word === 'insufficient')).toHaveLength(300);
+  expect(stateOf(db)).toMatchObject({ used: 0n, held: 3_000n, inFlight: 300 });
+}, 60_000);
+
+it('QS-16 one call that three processes settle is one charge', async () => {
+  const { db, path } = opened();
+  give(db, 1_000_000n);
+  const ids = idsOf('shared', 100);
+
+  const said = await raced(
+    ['a', 'b', 'c'].map(() => ({ path, task: 'settle', ids, amount: '10' })),
+  );
+
+  const words = said.map(([status]) => status);
+  expect(words.filter((word) => word === 'settled')).toHaveLength(100);
+  expect(words.filter((word) => word === 'already')).toHaveLength(200);
+  expect(stateOf(db)).toMatchObject({ used: 1_000n, held: 0n, inFlight: 0 });
+}, 60_000);
+
+it('QS-35 writers killed in mid-load leave exact books, and lose nothing they told', async () => {
+  const { db, path } = opened();
+  give(db, 1_000_000_000n);
+  const told: (readonly string[])[] = [];
+
+  // Each is killed after so many lines of its own, wherever it is by then; the other goes on.
+  for (const [round, mostLines] of [40, 61, 83, 97, 110, 131].entries()) {
+    const untilKilled = async (name: string, most: number): Promise<void> => {
+      const { child, lines } = started({ path, task: 'load', name, amount: '10' });
+      let said = 0;
+      for await (const words of lines) {
+        told.push(words);
+        said += 1;
+        if (said === most) child.kill('SIGKILL');
+      }
+    };
+    await Promise.all([
+      untilKilled(`first-worker-${round}`, mostLines),
+      untilKilled(`other-worker-${round}`, 2 * mostLines),
+    ]);
+  }
+
+  expectConserved(db);
+  const states = new Map(holdsOf(db).map((hold) => [hold.id, hold.state]));
+  for (const [word = '', id = ''] of told) {
+    if (word === 'settled' || word === 'released') expect([id, states.get(id)]).toEqual([id, word]);
+  }
+  const reserved = new Set(told.filter(([word]) => word === 'reserving').map(([, id]) => id));
+  expect([...states.keys()].filter((id) => !reserved.has(id))).toEqual([]);
+  expect(told.length).toBeGreaterThan(1_000);
+
+  const later = fakeClock(Date.now() + 120_000);
+  await sqliteQuotaStore({ db, clock: later }).sweep({ max: 1_000 });
+  expectConserved(db);
+  expect(stateOf(db)).toMatchObject({ held: 0n, inFlight: 0 });
+}, 60_000);
+
+it('processes that find no tables make them once, together', async () => {
+  const { path } = opened();
+  const fresh = `${path}-fresh`;
+
+  const said = await raced(
+    ['a', 'b', 'c', 'd'].map(() => ({ path: fresh, task: 'migrate', amount: '0' })),
+  );
+
+  expect(said.flat()).toEqual(Array.from({ length: 4 }, () => 'migrated'));
+}, 60_000);
+
+interface Task {
+  readonly path: string;
+  readonly task: 'migrate' | 'race' | 'settle' | 'load';
+  readonly amount: string;
+  readonly ids?: readonly string[];
+  readonly name?: string;
+}
+
+interface Worker {
+  readonly child: ChildProcess;
+  readonly lines: AsyncIterable<readonly string[]>;
+}
+
+function opened(): Scratch {
+  const [kind] = fileKinds;
+  if (kind === undefined) throw new Error('there is always libsql');
+  const found = scratch(kind);
+  onTestFinished(found.cleanup);
+  return found;
+}
+
+function started(task: Task): Worker {
+  const child = spawn(process.execPath, [join(outDir, 'worker.mjs'), JSON.stringify(task)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, lines: wordsOf(child) };
+}
+
+async function* wordsOf(child: ChildProcess): AsyncGenerator<readonly string[]> {
+  if (child.stdout === null) throw new Error('its stdout is a pipe');
+  for await (const line of createInterface({ input: child.stdout })) yield line.split(' ');
+}
+
+/** What workers said that were let loose at once, until they ended by themselves, and well. */
+async function raced(tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
+  const workers = tasks.map(started);
+  const exits = workers.map(({ child }) => once(child, 'exit'));
+  const said: (readonly string[])[] = [];
+  let waiting = workers.length;
+  await Promise.all(
+    workers.map(async ({ lines }) => {
+      for await (const words of lines) {
+        if (words[0] !== 'ready') {
+          said.push(words);
+          continue;
+        }
+        waiting -= 1;
+        if (waiting === 0) for (const { child } of workers) child.stdin?.write('!');
+      }
+    }),
+  );
+  expect(await Promise.all(exits)).toEqual(tasks.map(() => [0, null]));
+  return said;
+}
+
+function idsOf(name: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${name}-${String(index).padStart(16, '0')}`);
+}
+
+function give(db: OpenDatabase, limit: bigint): void {
+  const store = sqliteQuotaStore({ db });
+  for (const subject of ['group', 'key']) {
+    store.adjust({ id: `adjustment-${subject}-0`, partition, subject, period: '', limit });
+  }
+}
+
+function stateOf(db: OpenDatabase): unknown {
+  return sqliteQuotaStore({ db }).read('key', '', partition);
+}
+
+interface Hold {
+  readonly id: string;
+  readonly state: string;
+  /** The first line's: what is held, and what was charged. */
+  readonly amount: bigint;
+  readonly charged: bigint;
+}
+
+function holdsOf(db: OpenDatabase): readonly Hold[] {
+  const rows: unknown = db.prepare('SELECT id, state, lines, charged FROM tollgate_hold').all();
+  return (Array.isArray(rows) ? rows : []).map((row: unknown) => ({
+    id: textAt(row, 'id'),
+    state: textAt(row, 'state'),
+    amount: BigInt(String(member(items(jsonAt(row, 'lines'))[0], 'amount') ?? 0)),
+    charged: BigInt(String(items(jsonAt(row, 'charged'))[0] ?? 0)),
+  }));
+}
+
+/** I1, by the rows themselves: balances are the sums of the reservations behind them. */
+function expectConserved(db: OpenDatabase): void {
+  const holds = holdsOf(db);
+  const held = holds.filter(({ state }) => state === 'held');
+  const leases = db.prepare('SELECT count(*) AS leases FROM tollgate_lease').all();
+  const expected = {
+    used: holds.reduce((sum, { charged }) => sum + charged, 0n),
+    held: held.reduce((sum, { amount }) => sum + amount, 0n),
+    inFlight: held.length,
+  };
+  for (const subject of ['group', 'key']) {
+    expect(sqliteQuotaStore({ db }).read(subject, '', partition)).toMatchObject(expected);
+  }
+  expect(integerAt(Array.isArray(leases) ? leases[0] : undefined, 'leases')).toBe(2 * held.length);
+}
