@@ -5,7 +5,7 @@ import { reporters } from './test/support/reporters.ts';
 const here = import.meta.dirname;
 /**
  * On other Node versions the form is thin: left out is what no version can change, which is
- * databases, types and style, and the long searches through functions of bytes.
+ * databases, types and style, the long searches through functions of bytes, and what is measured.
  */
 const thick: readonly string[] = [
   'test/{stores,proof}/{redis,postgres}*',
@@ -15,10 +15,23 @@ const thick: readonly string[] = [
   'test/translate/laws/**',
   'test/translate/second-reading-requests-hostile.test.ts',
   'test/relay/truncated.test.ts',
+  'test/proof/**',
+  'test/faults/callers-crowds.test.ts',
 ];
-const leftOut = process.env.TEST_FORM === 'thin' ? thick : [];
+const isThin = process.env.TEST_FORM === 'thin';
+const leftOut = isThin ? thick : [];
 /** What measures a process needs the machine for itself: these files run last, one by one. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
+
+const measured = {
+  extends: true as const,
+  test: {
+    name: 'alone',
+    include: [...alone],
+    fileParallelism: false,
+    sequence: { groupOrder: 1 },
+  },
+};
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -44,15 +57,7 @@ const config: ViteUserConfig = defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: [...alone],
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      ...(isThin ? [] : [measured]),
     ],
     setupFiles: ['test/support/fail-on-unhandled.ts'],
     passWithNoTests: false,

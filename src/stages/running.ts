@@ -187,18 +187,36 @@ export function runningCalls(
           due.push(entry);
         }
       }
-      // One store as a rule; two while calls still run that began before the host swapped it.
-      const stores = [...new Set(due.map(({ settlement }) => settlement.quota))];
       await Promise.all(
-        stores.map((quota) => {
-          const held = due.filter(({ settlement }) => settlement.quota === quota);
-          const renewal = renewLeases(held, quota, settings().leaseMs, guard, emit);
-          for (const { settlement } of held) settlement.renewing(renewal);
+        batchesOf(due).map((held) => {
+          const [{ settlement }] = held;
+          const renewal = renewLeases(held, settlement.quota, settings().leaseMs, guard, emit);
+          for (const hold of held) hold.settlement.renewing(renewal);
           return renewal;
         }),
       );
     },
   };
+}
+
+type Batch = readonly [HoldingEntry, ...HoldingEntry[]];
+
+/**
+ * One for each store and partition, so that one that is down takes no other's answer along. Two
+ * stores there are while calls still run that began before the host swapped it.
+ */
+function batchesOf(due: readonly HoldingEntry[]): readonly Batch[] {
+  const batches: [HoldingEntry, ...HoldingEntry[]][] = [];
+  for (const entry of due) {
+    const batch = batches.find(([first]) => isTogether(first, entry));
+    if (batch === undefined) batches.push([entry]);
+    else batch.push(entry);
+  }
+  return batches;
+}
+
+function isTogether({ settlement: a }: HoldingEntry, { settlement: b }: HoldingEntry): boolean {
+  return a.quota === b.quota && a.reservation.partition === b.reservation.partition;
 }
 
 /** A hold that is being ended has no lease to renew: an image may have got a longer one. */

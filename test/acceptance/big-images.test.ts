@@ -3,39 +3,24 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { build } from 'tsup';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { childScript } from '../support/child-script.ts';
 import { upstreamSecret } from '../support/stage.ts';
 
 const mebibyte = 1024 * 1024;
 const started = z.object({ origin: z.string(), secret: z.string() });
 const measured = z.object({ peakRssBytes: z.number(), longestStallMs: z.number() });
-const root = join(import.meta.dirname, '../..');
-// In the repo, for what is bundled looks for its packages from here.
-const outDir = join(root, '.build/big-images');
 
 let upstream: FakeUpstream;
 let child: ChildProcess;
 let gateway: z.infer<typeof started>;
 
 beforeEach(async () => {
-  await build({
-    entry: { gateway: join(import.meta.dirname, 'big-images-gateway.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    format: 'esm',
-    target: 'node20',
-    silent: true,
-  });
+  const script = await childScript(join(import.meta.dirname, 'big-images-gateway.ts'));
   upstream = await startFakeUpstream();
-  child = fork(join(outDir, 'gateway.js'), [
-    upstream.openaiBaseUrl,
-    upstream.geminiBaseUrl,
-    upstreamSecret,
-  ]);
+  child = fork(script, [upstream.openaiBaseUrl, upstream.geminiBaseUrl, upstreamSecret]);
   const [hello] = await once(child, 'message');
   gateway = started.parse(hello);
 }, 60_000);

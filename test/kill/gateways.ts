@@ -1,29 +1,8 @@
 /** Starts the gateways, kills one now and then, and puts another in its place. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { build } from 'tsup';
 import { z } from 'zod';
 import type { Draw } from '../proof/random.ts';
-
-const root = join(import.meta.dirname, '../..');
-// In the repo, for what is bundled looks for its packages from here.
-const outDir = join(root, '.build/kill');
-
-/** Makes the script of a gateway one file of JavaScript. */
-export async function buildGateway(): Promise<void> {
-  await build({
-    entry: { gateway: join(import.meta.dirname, 'killed-gateway.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    format: 'esm',
-    target: 'node20',
-    external: ['libsql', 'pg', 'redis', 'undici', 'vitest', 'zod'],
-    outExtension: () => ({ js: '.mjs' }),
-    silent: true,
-  });
-}
 
 /** Gateways that come and go. */
 export interface Gateways {
@@ -44,13 +23,17 @@ interface Running {
   isMeantToEnd: boolean;
 }
 
-/** Starts so many; resolves when each of them has listened. */
-export async function startGateways(count: number, config: object): Promise<Gateways> {
+/** Starts so many by their script; resolves when each of them has listened. */
+export async function startGateways(
+  script: string,
+  count: number,
+  config: object,
+): Promise<Gateways> {
   const faults: string[] = [];
   let kills = 0;
 
   const start = (): Running => {
-    const child = fork(join(outDir, 'gateway.mjs'), [JSON.stringify(config)]);
+    const child = fork(script, [JSON.stringify(config)]);
     const running: Running = { child, origin: undefined, isMeantToEnd: false };
     child.once('message', (message: unknown) => {
       running.origin = z.object({ origin: z.string() }).parse(message).origin;

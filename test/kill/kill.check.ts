@@ -10,10 +10,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { type Draw, drawn } from '../proof/random.ts';
+import { childScript } from '../support/child-script.ts';
 import { startCallers } from './callers.ts';
 import { type Database, databases, openStore } from './databases.ts';
 import { readFacts } from './facts.ts';
-import { buildGateway, type Gateways, startGateways } from './gateways.ts';
+import { type Gateways, startGateways } from './gateways.ts';
 import { startSampler } from './sampler.ts';
 import { leaseMs } from './terms.ts';
 import { startUpstream } from './upstream.ts';
@@ -26,7 +27,12 @@ const settlesTwice = process.env.KILL_MUTATION === 'settles_twice';
 const processes = 3;
 const callersEach = 16;
 
-beforeAll(buildGateway, 60_000);
+let script: string;
+
+beforeAll(async () => {
+  const path = join(import.meta.dirname, 'killed-gateway.ts');
+  script = await childScript(path, 'libsql', 'pg', 'redis', 'undici', 'vitest', 'zod');
+}, 60_000);
 
 it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (kind) => {
   const draw = drawn(seed);
@@ -41,7 +47,7 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
   onTestFinished(close);
   const { openaiBaseUrl } = upstream;
   const config = { place: database.placeOfGateways, factsFile, openaiBaseUrl, settlesTwice };
-  const gateways = await startGateways(processes, config);
+  const gateways = await startGateways(script, processes, config);
   const calls = startCallers(processes * callersEach, gateways, processes);
   const samples = startSampler(store, calls.caller);
 

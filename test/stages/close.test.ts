@@ -3,12 +3,12 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { build } from 'tsup';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { childScript } from '../support/child-script.ts';
 import { inTime, pass, turns } from './failing.ts';
 import { scene } from './scene.ts';
 import { ask, begun, channel, chat, headersOf, kinds, model, whole } from './scene-models.ts';
@@ -272,19 +272,9 @@ describe('a gateway that closes', () => {
 });
 
 it('a process whose gateway has closed ends by itself: nothing is left open', async () => {
-  const root = join(import.meta.dirname, '../..');
-  const outDir = join(root, '.build/closing-gateway');
-  await build({
-    entry: { gateway: join(import.meta.dirname, 'closing-gateway.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    format: 'esm',
-    target: 'node20',
-    silent: true,
-  });
+  const script = await childScript(join(import.meta.dirname, 'closing-gateway.ts'));
 
-  const child = fork(join(outDir, 'gateway.js'), { stdio: 'pipe' });
+  const child = fork(script, { stdio: 'pipe' });
   let said = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     said += chunk.toString();

@@ -3,36 +3,25 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { build } from 'tsup';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { gate, type Script, sse } from '../../src/testing/fake-upstream/scripts.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { childScript } from '../support/child-script.ts';
 
 const streamCount = 50;
 const started = z.object({ origin: z.string(), secret: z.string() });
-const root = join(import.meta.dirname, '../..');
-// In the repo, for what is bundled looks for its packages from here.
-const outDir = join(root, '.build/exiting-gateway');
 
 let upstream: FakeUpstream;
 let agent: Agent;
 let child: ChildProcess;
 
 beforeEach(async () => {
-  await build({
-    entry: { gateway: join(import.meta.dirname, 'exiting-gateway.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    format: 'esm',
-    target: 'node20',
-    silent: true,
-  });
+  const script = await childScript(join(import.meta.dirname, 'exiting-gateway.ts'));
   upstream = await startFakeUpstream();
   // Callers keep their connections, as SDKs do: nobody goes away by himself.
   agent = new Agent({ keepAlive: true, timeout: 0 });
-  child = fork(join(outDir, 'gateway.js'), [upstream.openaiBaseUrl]);
+  child = fork(script, [upstream.openaiBaseUrl]);
 }, 60_000);
 
 afterEach(async () => {

@@ -101,3 +101,34 @@ it('the shortest lease that is allowed outlives a renewal that has to be tried a
 
   expect(await state()).toEqual({ held: 211n, used: 0n, inFlight: 1 });
 });
+
+it('a partition whose renewals fail takes no other one along', async () => {
+  const { start, upstream, clock, quota } = scene({
+    options: {
+      keys: {
+        find: (secret) => ({
+          id: secret,
+          group: 'staff',
+          disabled: false,
+          quota: [{ id: secret, period: 'total', limitNanos: 1_000_000n }],
+          quotaPartition: secret,
+        }),
+      },
+    },
+    store: (store) => ({
+      extend: (inputs, options) => {
+        if (inputs.some(({ partition }) => partition === 'ill')) throw new Error('down');
+        return store.extend(inputs, options);
+      },
+    }),
+  });
+  for (const partition of ['ill', 'well']) {
+    start({ ...ask.chat, headers: { authorization: `Bearer ${partition}` } });
+    await upstream.next();
+  }
+
+  await pass(clock, 60_000);
+
+  expect(await quota.read('well', '', 'well')).toMatchObject({ held: 211n });
+  expect(await quota.read('ill', '', 'ill')).toMatchObject({ held: 0n });
+});

@@ -42,3 +42,27 @@ it('keeps what could not be written, says so, and refuses what it has no room fo
   expect(() => sink.record(usageRecord())).toThrow(/full/);
   await expect(sink.close()).rejects.toThrow(/ENOENT/);
 });
+
+it('a listener that throws or rejects is no concern of the sink’s', async () => {
+  const clock = fakeClock();
+  const path = join(tmpdir(), 'no-such-folder', 'usage.jsonl');
+  let told = 0;
+  const listeners = [
+    (): never => {
+      told += 1;
+      throw new Error('listener');
+    },
+    async (): Promise<never> => {
+      told += 1;
+      throw new Error('listener');
+    },
+  ];
+  for (const onError of listeners) {
+    const sink = jsonlUsageSink({ path, clock, flushMs: 100, onError });
+    await sink.record(usageRecord());
+  }
+
+  clock.advance(100);
+
+  await vi.waitFor(() => expect(told).toBe(2));
+});

@@ -1,7 +1,8 @@
-/** The memory stores beyond their contracts: key store, limiter and sink. */
+/** The memory stores beyond their contracts: key store, quota, limiter and sink. */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
+import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
@@ -36,6 +37,35 @@ describe('a key store', () => {
     const keys = memoryKeyStore({ allowWeakKeys: true, pepper: 'p' });
     keys.add('password123', key);
     expect(keys.find('password123')).toEqual(key);
+  });
+});
+
+describe('a quota store', () => {
+  const row = { partition: 'default', subject: 'alice', period: '' };
+  const topUp = { ...row, id: 'top-up-000000000', addLimit: 100n };
+
+  it('counts a top-up once that is told again after days', () => {
+    const clock = fakeClock();
+    const quota = memoryQuotaStore({ clock, tombstones: 1 });
+    quota.adjust(topUp);
+    for (const id of ['other-top-up-0001', 'other-top-up-0002']) {
+      clock.advance(10 * 86_400_000);
+      quota.adjust({ ...topUp, id });
+    }
+
+    expect(quota.adjust(topUp)).toMatchObject({ limit: 300n });
+  });
+
+  it('T51 remembers only the latest 100,000 of them', () => {
+    const quota = memoryQuotaStore({ clock: fakeClock() });
+    quota.adjust(topUp);
+    for (let made = 1; made < 100_000; made += 1) {
+      quota.adjust({ ...row, id: `adjustment-${String(made).padStart(8, '0')}`, enabled: true });
+    }
+
+    expect(quota.adjust(topUp)).toMatchObject({ limit: 100n });
+    quota.adjust({ ...row, id: 'adjustment-one-more', enabled: true });
+    expect(quota.adjust(topUp)).toMatchObject({ limit: 200n });
   });
 });
 

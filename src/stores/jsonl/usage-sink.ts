@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { tell } from '../tell.ts';
 
 /** Where the file is, and how much may wait to be written. */
 export interface JsonlUsageSinkOptions {
@@ -69,7 +70,8 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
   };
 
   const stop = clock.every(flushMs, () => {
-    if (writing === undefined) flush().catch((error: unknown) => options.onError?.(error));
+    if (writing !== undefined) return;
+    flush().catch((error: unknown) => tell(() => options.onError?.(error)));
   });
 
   return {

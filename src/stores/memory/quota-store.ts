@@ -76,10 +76,14 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
+/** A payment may be told again after days, so these are bounded by their number alone. */
+const mostAdjustments = 100_000;
+
 /**
  * A quota store in memory; answers at once, never by promise.
  *
- * Balances live as long as the store: each subject and period that was ever held keeps its row.
+ * Balances live as long as the store: each subject and period that was ever held keeps its row. Of
+ * adjustments the latest 100,000 are remembered, however old: one that is told again counts once.
  *
  * @throws ConfigurationError that names the option and the cure
  */
@@ -89,8 +93,8 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
   const ledger = openLedger(limit, tombstoneMs);
   const adjusted = new Set<string>();
   const adjustments = tombstones<string>({
-    limit,
-    maxAgeMs: tombstoneMs,
+    limit: mostAdjustments,
+    maxAgeMs: Number.POSITIVE_INFINITY,
     forget: (id) => adjusted.delete(id),
   });
   seed(ledger, options.limits ?? []);

@@ -119,7 +119,7 @@ function isLostRace(error: unknown): boolean {
 const illegalInput = 'TG001';
 
 /** Codes after which a statement may have been committed, its answer lost. */
-const mayBeDone = /^(?:08(?!001|004)|57P0[12]|58|F0|XX)/;
+const mayBeDone = /^(?:08(?!001|004)|40003|57P0[12]|58|F0|XX)/;
 
 /** Node's codes of five letters have no digit in them. */
 const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/;

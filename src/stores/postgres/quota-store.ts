@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
-import type { CallOptions } from '../../ports/call-options.ts';
+import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
 import {
   checkAdjust,
   checkEnding,
@@ -23,7 +23,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../ports/quota-store.ts';
-import { checkMakerOptions, positive } from '../../ports/set-up.ts';
+import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
 import {
   type PostgresPlace,
@@ -46,8 +46,8 @@ import { quotaProblems } from './quota-check.ts';
 /** Where the tables are, and how long is remembered what has ended. */
 export interface PostgresQuotaStoreOptions extends PostgresPlace {
   /**
-   * How long an ended reservation is remembered for repeats, in ms; an hour where left out. Longer
-   * than a gateway tries to settle, which is 15 minutes.
+   * How long an ended reservation is remembered for repeats, in ms; an hour where left out. Not
+   * under 15 minutes: so long a gateway tries to settle, and one forgotten would be charged twice.
    */
   readonly tombstoneMs?: number;
 }
@@ -66,11 +66,15 @@ export interface PostgresQuotaStore extends QuotaStore {
   adjust(...asked: Parameters<QuotaStore['adjust']>): Promise<QuotaState>;
 }
 
+/** As long as a gateway goes on telling how a call ended. */
+const shortestTombstoneMs = 900_000;
+const longEnough = 'must be an integer of at least 900000 ms';
+
 const optionsSchema = z.strictObject(
-  { ...placeMembers, tombstoneMs: positive.optional() } satisfies Record<
-    keyof PostgresQuotaStoreOptions,
-    z.ZodType
-  >,
+  {
+    ...placeMembers,
+    tombstoneMs: z.int(longEnough).min(shortestTombstoneMs, longEnough).optional(),
+  } satisfies Record<keyof PostgresQuotaStoreOptions, z.ZodType>,
   'must be an object',
 );
 
@@ -109,7 +113,7 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
     },
     extend: async (inputs, patience = {}) => {
       checkExtend(inputs);
-      return extendAll(ask, inputs, patience);
+      return extendAll(inParts(ask), inputs, patience);
     },
     settle: async ({ id, partition, lines }, patience = {}) => {
       checkEnding({ id, partition, lines });
@@ -121,10 +125,11 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
     },
     sweep: async ({ max, partition, ...patience }) => {
       checkSweep({ max, ...(partition === undefined ? {} : { partition }) });
+      const askPart = inParts(ask);
       let expired = 0;
       for (;;) {
         const part = { max: Math.min(max - expired, leasesAtOnce), partition, keepMs: tombstoneMs };
-        const swept = sweepResult(await ask(sweepSql, part, patience));
+        const swept = sweepResult(await askPart(sweepSql, part, patience));
         expired += swept.expired;
         // Where nothing could be expired, the rest is in other hands.
         if (!swept.more || swept.expired === 0 || expired >= max) {
@@ -152,6 +157,21 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
 
 function asking({ rows }: Statements): Ask {
   return async (sql, input, options) => resultOf(await rows(sql, [jsonText(input)], options));
+}
+
+/** For one call in several transactions: once one was answered, no failure undoes the whole. */
+function inParts(ask: Ask): Ask {
+  let isBegun = false;
+  return async (...asked) => {
+    try {
+      const answer = await ask(...asked);
+      isBegun = true;
+      return answer;
+    } catch (error) {
+      if (!isBegun || !(error instanceof StoreUnavailable)) throw error;
+      throw new StoreUnavailable(error.message, { outcome: 'unknown', cause: error.cause });
+    }
+  };
 }
 
 /** Each line with what the reserve says of it elsewhere. */

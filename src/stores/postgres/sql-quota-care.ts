@@ -23,7 +23,7 @@ END $body$;
 -- Expires due leases without waiting for anybody: a subject that is locked is being touched, and
 -- whoever touches it expires what is due of it. Forgets what ended long enough ago.
 CREATE FUNCTION "tollgate".quota_sweep(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   only_in text := p_input->>'partition';
   at_ms bigint := "tollgate".now_ms();
@@ -42,7 +42,7 @@ BEGIN
   DELETE FROM "tollgate".quota_reservations r USING (
     SELECT partition, id FROM "tollgate".quota_reservations
     WHERE state <> 'held' AND ended_ms <= at_ms - (p_input->>'keepMs')::bigint
-    ORDER BY ended_ms LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ORDER BY ended_ms LIMIT 10000 FOR UPDATE SKIP LOCKED
   ) old WHERE r.id = old.id AND r.partition = old.partition;
 
   RETURN jsonb_build_object('expired', expired, 'more', EXISTS (
@@ -62,7 +62,7 @@ $body$;
 
 -- One row at one moment; readers lock nothing unless a lease has run out. Null for no row.
 CREATE FUNCTION "tollgate".quota_read(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   name text := p_input->>'subject';
@@ -78,7 +78,7 @@ BEGIN
 END $body$;
 
 CREATE FUNCTION "tollgate".quota_adjust(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   name text := p_input->>'subject';

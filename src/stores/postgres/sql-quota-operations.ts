@@ -1,7 +1,8 @@
 /**
  * Migration 4: the operations that reservations go through, one function each. JSON in, JSON out;
  * amounts are decimal text on both sides, which no parser rounds. Each is told never to read a
- * table from end to end: a connection keeps the plans it made while a table was small.
+ * table from end to end, for a connection keeps the plans it made while a table was small; and to
+ * give up a lock that it does not get in 5 s, so that one that is stuck can't hold a whole pool.
  */
 
 /** `quota_reserve`, `quota_extend`, `quota_settle`, `quota_release`. */
@@ -11,7 +12,7 @@ PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 4) THEN RETURN; END IF;
 
 CREATE FUNCTION "tollgate".quota_reserve(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   name text := p_input->>'id';
@@ -157,7 +158,7 @@ BEGIN
 END $body$;
 
 CREATE FUNCTION "tollgate".quota_extend(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   at_ms bigint;
@@ -177,7 +178,7 @@ BEGIN
 END $body$;
 
 CREATE FUNCTION "tollgate".quota_settle(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   name text := p_input->>'id';
@@ -227,7 +228,7 @@ BEGIN
 END $body$;
 
 CREATE FUNCTION "tollgate".quota_release(p_input jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
   place text := p_input->>'partition';
   name text := p_input->>'id';

@@ -12,6 +12,7 @@ import type {
   UsageReportQuery,
   UsageReportRow,
 } from '../sql/usage-report.ts';
+import { tell } from '../tell.ts';
 import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
 import {
   isRefused,
@@ -28,11 +29,15 @@ export interface PostgresUsageSinkOptions extends PostgresPlace {
   readonly flushMs?: number;
   /** How many records may wait while nothing can be written; 10,000 where left out. */
   readonly maxBufferedRecords?: number;
-  /** Called with each write that failed; its records are kept and written with the next. */
+  /**
+   * Called with each write that failed; its records are kept and written with the next. What it
+   * throws is swallowed.
+   */
   readonly onError?: (error: unknown) => void;
   /**
    * Called with each record that will never be written: the database refuses it for what is in it,
-   * or the sink is closed while the database is down. Where left out, `close()` rejects.
+   * or the sink is closed and the database down, or silent for 8 s; a write in flight may still
+   * land then. What it throws is swallowed. Where left out, `close()` rejects.
    */
   readonly onLost?: (record: UsageRecord, error: unknown) => void;
   readonly clock?: Clock;
@@ -67,6 +72,9 @@ const batchSize = 500;
 /** How often a write is tried while the sink closes. */
 const lastTries = 3;
 
+/** How long a close may take in all: a gateway waits 10 s for it, and then its process may end. */
+const closeMs = 8_000;
+
 /**
  * A usage sink over a migrated database, one write in flight. Each call is one row: a batch that is
  * written again counts once, and a call that was `unknown` becomes what it was resolved to.
@@ -82,50 +90,55 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
   const place = statements(options);
   const waiting: Taken[] = [];
   const untold: unknown[] = [];
+  const givingUp = new AbortController();
   let closed = false;
   let writing: Promise<void> | undefined;
 
   const lose = (record: UsageRecord, error: unknown): void => {
     if (options.onLost === undefined) untold.push(error);
-    else options.onLost(record, error);
+    else void tell(() => options.onLost?.(record, error));
   };
 
   /** Writes the first so many; one that is refused for what it holds must not block others. */
   const writeFirst = async (count: number): Promise<void> => {
     const batch = waiting.slice(0, count);
     try {
-      await writeUsage(place, batch);
+      await writeUsage(place, batch, givingUp.signal);
     } catch (error) {
       if (!isRefused(error)) throw error;
       if (batch.length > 1) return writeFirst(Math.ceil(batch.length / 2));
-      for (const { record } of batch) lose(record, error);
+      for (const { record } of waiting.splice(0, batch.length)) lose(record, error);
+      return;
     }
     waiting.splice(0, batch.length);
   };
 
   const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) await writeFirst(batchSize);
+    try {
+      while (waiting.length > 0) await writeFirst(batchSize);
+    } finally {
+      // At once: what is recorded from here on starts a write of its own.
+      writing = undefined;
+    }
   };
 
-  const flush = (): Promise<void> => {
-    writing ??= writeAll().finally(() => {
-      writing = undefined;
-    });
+  const flush = async (): Promise<void> => {
+    if (waiting.length > 0) writing ??= writeAll();
     return writing;
   };
 
   const stop = clock.every(flushMs, () => {
-    if (writing === undefined) flush().catch((error: unknown) => options.onError?.(error));
+    if (writing !== undefined) return;
+    flush().catch((error: unknown) => tell(() => options.onError?.(error)));
   });
 
   const writeLast = async (): Promise<void> => {
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = 1; waiting.length > 0; tries += 1) {
       try {
-        return await flush();
+        await flush();
       } catch (error) {
-        if (tries < lastTries) continue;
+        if (tries < lastTries && !givingUp.signal.aborted) continue;
         for (const { record } of waiting.splice(0)) lose(record, error);
-        return;
       }
     }
   };
@@ -139,7 +152,9 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
     close: async () => {
       closed = true;
       stop();
+      const stopTimer = clock.every(closeMs, () => givingUp.abort());
       await writeLast();
+      stopTimer();
       const [error] = untold.splice(0);
       if (error !== undefined) throw error;
     },

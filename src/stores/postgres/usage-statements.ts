@@ -45,16 +45,20 @@ SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis
 WHERE u.outcome = 'unknown'`;
 
 /** A write that hangs must not keep all later ones waiting. */
-const patience = { timeoutMs: 10_000 };
+const timeoutMs = 10_000;
 
 /**
  * Writes records, each call once: what is known of a call stays, `unknown` gives way.
  *
  * @throws StoreUnavailable; none of them is written then, unless the outcome is unknown
  */
-export async function writeUsage({ rows }: Statements, taken: readonly Taken[]): Promise<void> {
+export async function writeUsage(
+  { rows }: Statements,
+  taken: readonly Taken[],
+  signal: AbortSignal,
+): Promise<void> {
   const written = [...oneOfEach(taken).values()].map(({ row }) => row);
-  await rows(insertUsage, [jsonText(written)], patience);
+  await rows(insertUsage, [jsonText(written)], { timeoutMs, signal });
 }
 
 /** One statement can't change a row twice, so that the rule of the table is kept here too. */

@@ -43,10 +43,10 @@ export type RedisClient = NodeRedisClient | IoRedisClient | RedisLike;
 /** Runs a script and resolves to its reply, unchecked; rejects with what a store may throw. */
 export type RunScript = (call: ScriptCall, signal: AbortSignal) => Promise<unknown>;
 
-/** A script and what it is given. The first key decides on the node of a cluster. */
+/** A script and what it is given. Its keys, at least one, decide on the node of a cluster. */
 export interface ScriptCall {
   readonly script: Script;
-  readonly key: string;
+  readonly keys: readonly string[];
   readonly words: readonly string[];
 }
 
@@ -81,25 +81,27 @@ type Send = (
 function senderOf(client: RedisClient): Send {
   if ('evalSha' in client) return nodeRedisSender(client);
   if ('evalsha' in client) return ioRedisSender(client);
-  return (command, { script, key, words }, signal) =>
-    client.send([command, nameOf(command, script), '1', key, ...words], { signal });
+  return (command, { script, keys, words }, signal) =>
+    client.send([command, nameOf(command, script), `${keys.length}`, ...keys, ...words], {
+      signal,
+    });
 }
 
 function nodeRedisSender(client: NodeRedisClient): Send {
-  return (command, { script, key, words }, abortSignal) => {
+  return (command, { script, keys, words }, abortSignal) => {
     // A host may have asked for buffers instead of texts; and with a signal it forgets what it has
     // not sent yet when nobody waits any more.
     const own = client.withCommandOptions?.({ typeMapping: {}, abortSignal }) ?? client;
-    const options = { keys: [key], arguments: [...words] };
+    const options = { keys: [...keys], arguments: [...words] };
     return command === 'EVAL' ? own.eval(script.text, options) : own.evalSha(script.sha1, options);
   };
 }
 
 function ioRedisSender(client: IoRedisClient): Send {
-  return (command, { script, key, words }) =>
+  return (command, { script, keys, words }) =>
     command === 'EVAL'
-      ? client.eval(script.text, 1, key, ...words)
-      : client.evalsha(script.sha1, 1, key, ...words);
+      ? client.eval(script.text, keys.length, ...keys, ...words)
+      : client.evalsha(script.sha1, keys.length, ...keys, ...words);
 }
 
 function nameOf(command: 'EVALSHA' | 'EVAL', { text, sha1 }: Script): string {

@@ -5,10 +5,19 @@
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
 /**
+ * A call that ioredis sent again and again, perhaps after one that was done and not heard; what it
+ * ends with is the last error only.
+ */
+const manyTimes = /^Too many Cluster redirections/;
+
+/** What stands before Redis' code in an error of a script, before Redis 7. */
+const scriptName = String.raw`Error running script \(call to \w+\): (?:@\w+: ?\d+: )*`;
+
+/**
  * Refused before the script's first write: in the wrong place or state, without the right, or
  * without room. A script that has written is never refused any more.
  */
-const refused = anyOf(
+const refused = atStart(
   ...['READONLY', 'LOADING', 'OOM', 'MISCONF', 'MASTERDOWN', 'CLUSTERDOWN', 'MOVED', 'ASK'],
   ...['TRYAGAIN', 'BUSY', 'NOREPLICAS', 'NOSCRIPT', 'NOAUTH', 'WRONGPASS', 'NOPERM'],
   ...['max number of clients reached', 'Script killed by user'],
@@ -35,7 +44,10 @@ export function isUnknownScript(error: unknown): boolean {
 /** The error to throw for one of the client's. Its text may name hosts, so it is only the cause. */
 export function failureOf(error: unknown): StoreUnavailable | StoreCorrupt {
   const message = messageOf(error);
-  const code = refused.exec(message)?.[0].trim();
+  if (manyTimes.test(message)) {
+    return new StoreUnavailable('Redis could not be asked in the end', { cause: error });
+  }
+  const code = refused.exec(message)?.[1];
   if (code !== undefined) {
     return new StoreUnavailable(`Redis refused the call: ${code}`, {
       outcome: 'not_done',
@@ -56,6 +68,10 @@ export function failureOf(error: unknown): StoreUnavailable | StoreCorrupt {
 /** node-redis gives up what waits for a connection with an error that has a class and no words. */
 function isUnsentTimeout(error: unknown): boolean {
   return error instanceof Error && error.constructor.name === 'TimeoutError' && !error.message;
+}
+
+function atStart(...words: readonly string[]): RegExp {
+  return new RegExp(`^-?(?:ERR )?(?:${scriptName})?-?(${words.join('|')})(?:\\s|$)`);
 }
 
 function anyOf(...words: readonly string[]): RegExp {

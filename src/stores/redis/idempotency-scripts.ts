@@ -43,10 +43,11 @@ end
 
 local leaseEndsAt = now + ARGV[5]
 local forgetAt = ms(leaseEndsAt + ARGV[6])
-redis.call('DEL', key)
+-- HSET comes first: a full server refuses it, and so every new claim.
 redis.call('HSET', key, 'state', 'running', 'fingerprint', ARGV[3], 'claimId', claimId,
   'requestId', ARGV[4], 'claimedAt', ms(now), 'leaseEndsAt', ms(leaseEndsAt),
   'forgetAt', forgetAt)
+redis.call('HDEL', key, 'status', 'endedAt')
 redis.call('PEXPIREAT', key, forgetAt)
 return { 'claimed' }
 `);

@@ -54,18 +54,18 @@ export function idempotencyStoreOver(
     claim: async (input, options): Promise<ClaimResult> => {
       const { name, claimId, ifTaken, fingerprint, requestId, leaseMs, keepMs } = input;
       const words = [claimId, ifTaken, fingerprint, requestId, msOf(leaseMs), msOf(keepMs)];
-      const call = { script: claimScript, key: keyOf(name), words };
+      const call = { script: claimScript, keys: [keyOf(name)], words };
       return readClaim(await patiently(options, (signal) => run(call, signal)));
     },
     finish: async (input, options): Promise<FinishResult> => {
       const { name, claimId, state, httpStatus, keepMs } = input;
       const words = [claimId, state, String(httpStatus), msOf(keepMs)];
-      const call = { script: finishScript, key: keyOf(name), words };
+      const call = { script: finishScript, keys: [keyOf(name)], words };
       const [status] = textsOf(await patiently(options, (signal) => run(call, signal)));
       return { status: wordOf(status, ['finished', 'gone']) };
     },
     abandon: async ({ name, claimId }, options): Promise<AbandonResult> => {
-      const call = { script: abandonScript, key: keyOf(name), words: [claimId] };
+      const call = { script: abandonScript, keys: [keyOf(name)], words: [claimId] };
       const [status] = textsOf(await patiently(options, (signal) => run(call, signal)));
       return { status: wordOf(status, ['abandoned', 'gone']) };
     },

@@ -24,12 +24,14 @@ export function partitionBook(run: RunScript, key: string): PartitionBook {
   return {
     enter: async (partition, signal) => {
       if (partition === defaultPartition || entered.has(partition)) return;
-      await run({ script: partitionsScript, key, words: [partition] }, signal);
+      await run({ script: partitionsScript, keys: [key], words: [partition] }, signal);
       if (entered.size >= mostRemembered) entered.clear();
       entered.add(partition);
     },
     list: async (signal) => {
-      const known = textsOf(await run({ script: partitionsScript, key, words: [] }, signal));
+      const known = textsOf(
+        await run({ script: partitionsScript, keys: [key], words: [] }, signal),
+      );
       // A failover may have lost what this process wrote.
       return [...new Set([defaultPartition, ...entered, ...known])];
     },

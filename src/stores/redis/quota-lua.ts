@@ -12,8 +12,8 @@
  * <prefix>:{p}:a:<id>                string  an adjustment that was made
  * ```
  *
- * Only `a` and ended `r` have a TTL. A script is given the base `<prefix>:{p}:` and builds names
- * from it, for which leases are due can't be known outside. No name holds `:` or `|`.
+ * Only ended `r` have a TTL. A script is given the base `<prefix>:{p}:` and builds names from it,
+ * for which leases are due can't be known outside. No name holds `:` or `|`.
  */
 import { maxLazyExpirations } from '../../ports/quota-input.ts';
 

@@ -43,8 +43,11 @@ export function quotaStoreOver(run: RunScript, settings: QuotaSettings): QuotaSt
   const { prefix, durability } = settings;
   const tombstoneMs = String(settings.tombstoneMs);
   const ask: Ask = (script, partition, words, signal) => {
-    const key = `${prefix}:{${partition}}:`;
-    return run({ script, key, words: [tombstoneMs, ...words] }, signal);
+    const base = `${prefix}:{${partition}}:`;
+    // Two keys that never exist: where their slot is on its way to another node, Redis runs the
+    // script on neither, for each would know a part of the books only.
+    const keys = [base, `${base}x`];
+    return run({ script, keys, words: [tombstoneMs, ...words] }, signal);
   };
   const book = partitionBook(run, `${prefix}:partitions`);
 

@@ -125,6 +125,8 @@ local function extend(lease)
   if reservation.state ~= 'held' then return { 'gone', reservation.state } end
   -- A short renewal that comes late must not cut a long one.
   local dueAt = math.max(reservation.dueAt, now + lease.ttlMs)
+  -- A full server refuses a first write that may take memory, and a hold that stands is renewed.
+  redis.call('ZREM', leases, lease.id)
   setDue(reservation, dueAt)
   local rows = {}
   for index, line in ipairs(reservation.lines) do rows[index] = line.row end
@@ -156,6 +158,8 @@ for index, row in ipairs(rows) do
   if used + amounts[index] > 9.2e18 then return { 'overflow' } end
 end
 
+-- A first write that a full server does not refuse: what has run is charged there too.
+redis.call('ZREM', leases, id)
 if known and known.state == 'held' then giveBack(known) end
 for index, row in ipairs(rows) do
   add(row, 'used', amounts[index])
@@ -230,7 +234,8 @@ if limit then redis.call('HSET', rowKey(row), 'limit', limit) end
 if ARGV[6] == '1' then redis.call('HDEL', rowKey(row), 'disabled') end
 if ARGV[6] == '0' then redis.call('HSET', rowKey(row), 'disabled', '1') end
 add(row, 'version', 1)
-redis.call('SET', done, '1', 'PX', tombstoneMs)
+-- Without an end: a payment may be told again after days.
+redis.call('SET', done, '1')
 return state(row)
 `);
 
@@ -243,10 +248,30 @@ end
 return redis.call('SMEMBERS', KEYS[1])
 `);
 
-/** Replies what INFO says of the server, after a write that shows whether it takes any. */
+/**
+ * Replies what INFO says of the server, after every command of the scripts above: a write shows
+ * whether it takes any, and a right that is missing must not be found amid a settle.
+ */
 export const checkScript: Script = scriptOf(`
 local probe = KEYS[1] .. 'probe'
-redis.call('SET', probe, '1', 'PX', 1000)
+redis.call('SET', probe, '1')
+redis.call('PEXPIRE', probe, 1000)
+redis.call('EXISTS', probe)
+redis.call('TIME')
+redis.call('DEL', probe)
+redis.call('HSET', probe, 'field', '1')
+redis.call('HSETNX', probe, 'field', '1')
+redis.call('HINCRBY', probe, 'field', 1)
+redis.call('HGET', probe, 'field')
+redis.call('HMGET', probe, 'field')
+redis.call('HDEL', probe, 'field')
+redis.call('ZADD', probe, 1, 'member')
+redis.call('ZSCORE', probe, 'member')
+redis.call('ZCARD', probe)
+redis.call('ZRANGEBYSCORE', probe, '-inf', 1, 'LIMIT', 0, 1)
+redis.call('ZREM', probe, 'member')
+redis.call('SADD', probe, 'member')
+redis.call('SMEMBERS', probe)
 redis.call('DEL', probe)
 return {
   redis.call('INFO', 'server'), redis.call('INFO', 'memory'), redis.call('INFO', 'persistence'),

@@ -4,7 +4,7 @@ import type { QuotaStore } from '../../ports/quota-store.ts';
 import { checkMakerOptions, oneOf, positive } from '../../ports/set-up.ts';
 import { type RedisClient, scriptRunner } from './client.ts';
 import { quotaStoreOver } from './quota-operations.ts';
-import { aPrefix, aRedisClient, cures, defaultPrefix } from './set-up.ts';
+import { aPrefix, aQuotaClient, cures, defaultPrefix } from './set-up.ts';
 
 /** The client, and what may be said beside it. */
 export interface RedisQuotaStoreOptions {
@@ -25,7 +25,7 @@ const durabilities = ['replica-async', 'durable'] as const;
 
 const optionsSchema = z.strictObject(
   {
-    client: aRedisClient,
+    client: aQuotaClient,
     prefix: aPrefix.optional(),
     tombstoneMs: positive.optional(),
     durability: z.enum(durabilities, oneOf(durabilities)).optional(),

@@ -2,6 +2,7 @@
  * The two operations that take more than one script: an extend of many leases, and a sweep of all
  * partitions. Both go in portions, so that a server is never busy with one call for long.
  */
+import { StoreUnavailable } from '../../ports/call-options.ts';
 import type { ExtendInput, ExtendResult } from '../../ports/quota-store.ts';
 import type { PartitionBook } from './partition-book.ts';
 import { readExtend } from './quota-replies.ts';
@@ -21,7 +22,8 @@ export type Ask = (
 const portion = 250;
 
 /**
- * Renews leases, all partitions at once, and answers in the order asked.
+ * Renews leases, all partitions at once, and answers in the order asked. Where one portion fails
+ * the others are done all the same, and the outcome of all is `unknown`.
  *
  * @throws RangeError where a hold is to grow by other than one amount a line; its portion has not
  *   changed then
@@ -38,11 +40,17 @@ export async function extendLeases(
       results.set(index, answers[place] ?? corrupt());
     }
   };
-  await Promise.all(portionsOf(inputs).map(renew));
+  const portions = portionsOf(inputs);
+  const settled = await Promise.allSettled(portions.map(renew));
+  const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  if (failures.length > 0) throw failureOfAll(failures, failures.length < portions.length);
   return inputs.map((_input, index) => results.get(index) ?? corrupt());
 }
 
-/** Expires due leases of one partition, or of all that were ever reserved in. */
+/**
+ * Expires due leases of one partition, or of all that were ever reserved in. One that can not be
+ * swept keeps no other from it; the error comes at the end.
+ */
 export async function sweepPartitions(
   ask: Ask,
   book: PartitionBook,
@@ -52,14 +60,23 @@ export async function sweepPartitions(
   const partitions = partition === undefined ? await book.list(signal) : [partition];
   let expired = 0;
   let more = false;
+  const failures: unknown[] = [];
   for (const name of partitions) {
     // With no room left this only looks whether more is due.
     const swept = await sweepPartition(ask, name, max - expired, signal);
     expired += swept.expired;
     more ||= swept.more;
-    if (more && expired >= max) break;
+    failures.push(...swept.failures);
+    if (signal.aborted || (more && expired >= max)) break;
   }
+  if (failures.length > 0) throw failureOfAll(failures, expired > 0);
   return { expired, more };
+}
+
+interface Swept {
+  readonly expired: number;
+  readonly more: boolean;
+  readonly failures: readonly unknown[];
 }
 
 async function sweepPartition(
@@ -67,15 +84,32 @@ async function sweepPartition(
   partition: string,
   max: number,
   signal: AbortSignal,
-): Promise<{ readonly expired: number; readonly more: boolean }> {
+): Promise<Swept> {
   let expired = 0;
-  for (;;) {
-    const room = Math.min(max - expired, portion);
-    const [count, due] = textsOf(await ask(sweepScript, partition, [String(room)], signal));
-    expired += countOf(count);
-    const more = countOf(due) > 0;
-    if (!more || expired >= max || signal.aborted) return { expired, more };
+  try {
+    for (;;) {
+      const room = Math.min(max - expired, portion);
+      const [count, due] = textsOf(await ask(sweepScript, partition, [String(room)], signal));
+      expired += countOf(count);
+      const more = countOf(due) > 0;
+      if (!more || expired >= max || signal.aborted) return { expired, more, failures: [] };
+    }
+  } catch (error) {
+    return { expired, more: false, failures: [error] };
   }
+}
+
+/** One error for several: `not_done` only where nothing was done, and each says so of its own. */
+function failureOfAll(failures: readonly unknown[], someDone: boolean): unknown {
+  const other = failures.find((failure) => !(failure instanceof StoreUnavailable));
+  if (other !== undefined) return other;
+  const unknown = failures.find((failure) => !isNotDone(failure));
+  if (unknown !== undefined || !someDone) return unknown ?? failures[0];
+  return new StoreUnavailable('Redis did a part of it only', { cause: failures[0] });
+}
+
+function isNotDone(failure: unknown): boolean {
+  return failure instanceof StoreUnavailable && failure.outcome === 'not_done';
 }
 
 /** Leases of one partition, each with its place among those asked. */

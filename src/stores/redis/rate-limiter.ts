@@ -66,7 +66,7 @@ export function rateLimiterOver(
       // Whole microseconds, rounded in the caller's favour: the last of the points must fit.
       const costUs = Math.floor((points * durationMs * 1_000) / allowance);
       const words = [String(costUs), String(durationMs)];
-      const call = { script: consumeScript, key, words };
+      const call = { script: consumeScript, keys: [key], words };
       const reply = await patiently(undefined, (signal) => run(call, signal));
       const [granted, retryAfterMs] = textsOf(reply);
       return wordOf(granted, ['1', '0']) === '1'

@@ -7,6 +7,7 @@ const codes = {
   locked: 6,
   corrupt: 11,
   full: 13,
+  tooBig: 18,
   constraint: 19,
   mismatch: 20,
   notADatabase: 26,
@@ -17,6 +18,7 @@ const names: ReadonlyMap<string, number> = new Map([
   ['SQLITE_LOCKED', codes.locked],
   ['SQLITE_CORRUPT', codes.corrupt],
   ['SQLITE_FULL', codes.full],
+  ['SQLITE_TOOBIG', codes.tooBig],
   ['SQLITE_CONSTRAINT', codes.constraint],
   ['SQLITE_MISMATCH', codes.mismatch],
   ['SQLITE_NOTADB', codes.notADatabase],
@@ -32,6 +34,14 @@ const corruptions: readonly (number | undefined)[] = [
 
 /** These leave nothing behind, at a commit too. */
 const surelyNotDone: readonly (number | undefined)[] = [codes.busy, codes.locked, codes.full];
+
+/** What the values of one row can be refused for. */
+const refusals: readonly (number | undefined)[] = [codes.tooBig, codes.constraint, codes.mismatch];
+
+/** Whether a row was refused for what is in it, which no other try can mend. */
+export function isRefused(error: unknown): boolean {
+  return refusals.includes(codeOf(error));
+}
 
 /** Whether another connection has the lock. */
 export function isBusy(error: unknown): boolean {

@@ -27,7 +27,7 @@ export interface SqliteQuotaStoreOptions {
   readonly db: SqliteHandle;
   /** The store's own clock, by which leases end: the machine's, which all processes share. */
   readonly clock?: Clock;
-  /** How long what has ended is remembered for repeats; an hour where left out. */
+  /** How long a reservation that has ended is remembered for repeats; an hour where left out. */
   readonly tombstoneMs?: number;
 }
 
@@ -52,11 +52,6 @@ DELETE FROM tollgate_hold WHERE (quota_partition, id) IN (
   SELECT quota_partition, id FROM tollgate_hold
   WHERE ended_at_ms <= ? ORDER BY ended_at_ms LIMIT ?
 )`;
-const forgetAdjustments = `
-DELETE FROM tollgate_adjustment WHERE (quota_partition, id) IN (
-  SELECT quota_partition, id FROM tollgate_adjustment
-  WHERE adjusted_at_ms <= ? ORDER BY adjusted_at_ms LIMIT ?
-)`;
 const selectAdjustment = `
 SELECT id FROM tollgate_adjustment WHERE quota_partition = ? AND id = ?`;
 const insertAdjustment = `
@@ -67,7 +62,6 @@ export const sweepStatements: readonly string[] = [
   selectDue,
   selectDueOfPartition,
   forgetHolds,
-  forgetAdjustments,
   selectAdjustment,
 ];
 
@@ -75,7 +69,8 @@ export const sweepStatements: readonly string[] = [
 const mostForgotten = 10_000n;
 
 /**
- * A quota store over a migrated database; answers at once, never by promise.
+ * A quota store over a migrated database; answers at once, never by promise. Adjustments are
+ * remembered for ever: a payment may be told again after days.
  *
  * @throws ConfigurationError that names the option and the cure; StoreUnavailable where the
  *   database can't be read
@@ -84,7 +79,7 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
   checkMakerOptions('sqliteQuotaStore', optionsSchema, options, handleCure);
   const { db, clock = systemClock(), tombstoneMs = 3_600_000 } = options;
   const connection = connectionTo(db);
-  const durability = connection.reading(() => durabilityOf(connection));
+  const durability = connection.reading(() => (isInFile(connection) ? 'durable' : 'process'));
 
   const inBooks = <T>(
     partition: string,
@@ -120,7 +115,7 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
       checkSweep(bounds);
       return connection.transaction(() => {
         const nowMs = clock.now();
-        forget(connection, nowMs - tombstoneMs);
+        connection.run(forgetHolds, BigInt(nowMs - tombstoneMs), mostForgotten);
         return sweep(connection, bounds, nowMs);
       }, bounds);
     },
@@ -139,11 +134,11 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
 }
 
 /** What is in memory has no file to its name. */
-function durabilityOf(connection: Connection): QuotaStore['durability'] {
+function isInFile(connection: Connection): boolean {
   const main = connection
     .rows('PRAGMA database_list')
     .find((row) => textAt(row, 'name') === 'main');
-  return (textOrNoneAt(main, 'file') ?? '') === '' ? 'process' : 'durable';
+  return (textOrNoneAt(main, 'file') ?? '') !== '';
 }
 
 function sweep(
@@ -160,11 +155,6 @@ function sweep(
     findHold({ connection, partition: textAt(row, 'quota_partition'), nowMs }, textAt(row, 'id'));
   }
   return { expired: expired.length, more: due(1).length > 0 };
-}
-
-function forget(connection: Connection, untilMs: number): void {
-  connection.run(forgetHolds, BigInt(untilMs), mostForgotten);
-  connection.run(forgetAdjustments, BigInt(untilMs), mostForgotten);
 }
 
 function adjustOnce(books: Books, input: AdjustInput): QuotaState {
@@ -184,8 +174,8 @@ function settingProblems(connection: Connection): readonly string[] {
   const level = integerAt(connection.row('PRAGMA synchronous'), 'synchronous');
   const isReadOnly = integerAt(connection.row('PRAGMA query_only'), 'query_only') === 1;
   return [
-    // In memory there is one connection, and none to wait for.
-    ...(mode === 'wal' || mode === 'memory'
+    // A database in memory has no other mode. A file with its journal there breaks in a crash.
+    ...(mode === 'wal' || (mode === 'memory' && !isInFile(connection))
       ? []
       : [`journal_mode is ${mode}, not wal: run migrateSqlite(db)`]),
     ...(level >= 2 ? [] : ['synchronous is below FULL: leave it as the store sets it']),

@@ -49,13 +49,13 @@ CREATE TABLE tollgate_lease (
   PRIMARY KEY (quota_partition, subject, due_at_ms, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Never forgotten: a payment may be told again after days.
 CREATE TABLE tollgate_adjustment (
   quota_partition TEXT NOT NULL,
   id TEXT NOT NULL,
   adjusted_at_ms INTEGER NOT NULL,
   PRIMARY KEY (quota_partition, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX tollgate_adjustment_age ON tollgate_adjustment (adjusted_at_ms);
 `;
 
 /** Keys by the digest of their secret; claims by the digest of theirs. */
@@ -150,8 +150,9 @@ export function migrateSqlite(db: SqliteHandle): void {
   const connection = connectionTo(db);
   connection.reading(() => {
     const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
-    // Setting it waits for whoever reads; where it is set there is nothing to wait for.
-    if (mode === 'wal' || mode === 'memory') return;
+    // Setting it waits for whoever reads; where it is set there is nothing to wait for. A database
+    // without a file stays in memory.
+    if (mode === 'wal') return;
     execWhenFree(db, 'PRAGMA journal_mode = WAL', patient.timeoutMs);
   });
   connection.transaction(() => {

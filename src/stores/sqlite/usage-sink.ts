@@ -1,4 +1,5 @@
 /** The usage log in a SQLite table: written in batches, and asked for bills. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
@@ -14,7 +15,9 @@ import type {
   UsageReportRow,
 } from '../sql/usage-report.ts';
 import { usageValuesOf } from '../sql/usage-row.ts';
-import { connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
+import { tell } from '../tell.ts';
+import { failureOf, isRefused } from './failure.ts';
+import { type Connection, connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
 import { aHandle, handleCure } from './schema.ts';
 import { readUsagePage, readUsageReport } from './usage-queries.ts';
 
@@ -26,8 +29,17 @@ export interface SqliteUsageSinkOptions {
   readonly flushMs?: number;
   /** How many records may wait while the file can't be written; 10,000 where left out. */
   readonly maxBufferedRecords?: number;
-  /** Called with each write that failed; its records are kept and written with the next. */
+  /**
+   * Called with each write that failed; its records are kept and written with the next. What it
+   * throws is swallowed.
+   */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Called with each record that will never be written: the file refuses it for what is in it, or
+   * can't be written for 8 s while the sink closes. What it throws is swallowed. Where left out,
+   * `close()` rejects.
+   */
+  readonly onLost?: (record: UsageRecord, error: unknown) => void;
   readonly clock?: Clock;
 }
 
@@ -44,6 +56,7 @@ const optionsSchema = z.strictObject(
     flushMs: wait.optional(),
     maxBufferedRecords: positive.optional(),
     onError: aFunction.optional(),
+    onLost: aFunction.optional(),
     clock: aClock.optional(),
   } satisfies Record<keyof SqliteUsageSinkOptions, z.ZodType>,
   'must be an object',
@@ -64,13 +77,19 @@ WHERE tollgate_usage.outcome = 'unknown'`;
 /** The most that one transaction writes: others wait for it meanwhile. */
 const batchSize = 500;
 
+/** How long writes are tried while the sink closes: the gateway waits 10 s for it. */
+const closingMs = 8_000;
+
+/** A closing sink waits in short turns, for whoever has the lock may be in this process. */
+const turn = { timeoutMs: 250, pauseMs: 100 };
+
 /**
  * A usage sink over a migrated database. Each call is one row, by its request and reservation: a
  * batch that is written again counts once, and a call that was `unknown` becomes what it was
  * resolved to. What is known of a call stays, whatever is recorded of it later.
  *
  * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
- * never dropped while the process lives.
+ * written, or told as lost.
  *
  * @throws ConfigurationError that names the option and the cure
  */
@@ -78,16 +97,22 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
   checkMakerOptions('sqliteUsageSink', optionsSchema, options, handleCure);
   const { db, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
   const connection = connectionTo(db);
-  const waiting: (readonly SqliteValue[])[] = [];
+  const { onError, onLost } = options;
+  const waiting: Taken[] = [];
+  let untold: unknown;
   let closed = false;
+
+  const lose = (record: UsageRecord, error: unknown): void => {
+    if (onLost === undefined) untold ??= error;
+    else void tell(() => onLost(record, error));
+  };
 
   const flush = (call?: CallOptions): void => {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchSize);
-      connection.transaction(() => {
-        for (const values of batch) connection.run(insertUsage, ...values);
-      }, call);
+      const refused = connection.transaction(() => write(connection, batch), call);
       waiting.splice(0, batch.length);
+      for (const { record, error } of refused) lose(record, error);
     }
   };
 
@@ -95,20 +120,33 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     try {
       flush();
     } catch (error) {
-      options.onError?.(error);
+      void tell(() => onError?.(error));
     }
   });
+
+  const writeLast = async (): Promise<void> => {
+    const untilMs = clock.monotonicMs() + closingMs;
+    while (waiting.length > 0) {
+      try {
+        flush(turn);
+      } catch (error) {
+        if (clock.monotonicMs() < untilMs) await pause(turn.pauseMs);
+        else for (const { record } of waiting.splice(0)) lose(record, error);
+      }
+    }
+  };
 
   return {
     record: (entry) => {
       if (closed) throw new Error('The usage log is closed.');
       if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
-      waiting.push(usageValuesOf(entry).map(bindable));
+      waiting.push({ record: entry, values: usageValuesOf(entry).map(bindable) });
     },
     close: async () => {
       closed = true;
       stop();
-      flush();
+      await writeLast();
+      if (untold !== undefined) throw untold;
     },
     // What was recorded here is in the answer, so it is written first.
     usageReport: (query, call) => {
@@ -122,8 +160,37 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
   };
 }
 
-/** SQLite has no booleans. */
+/** A record that waits to be written. */
+interface Taken {
+  readonly record: UsageRecord;
+  readonly values: readonly SqliteValue[];
+}
+
+/** A record that the file refused, which changed nothing and ended no transaction. */
+interface Refused {
+  readonly record: UsageRecord;
+  readonly error: Error;
+}
+
+/** Writes a batch inside a transaction, but for what of it is refused: that must not block it. */
+function write(connection: Connection, batch: readonly Taken[]): readonly Refused[] {
+  const refused: Refused[] = [];
+  for (const { record, values } of batch) {
+    try {
+      connection.run(insertUsage, ...values);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      refused.push({ record, error: failureOf(error, 'not_done') });
+    }
+  }
+  return refused;
+}
+
+/** SQLite has no booleans. What no driver binds is refused here, where one record is at stake. */
 function bindable(value: SqlValue): SqliteValue {
+  if (typeof value === 'object' && value !== null) {
+    throw new RangeError('Usage record refused: a member is an object.');
+  }
   if (typeof value !== 'boolean') return value;
   return value ? 1n : 0n;
 }

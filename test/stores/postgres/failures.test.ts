@@ -84,6 +84,18 @@ function failing(...codes: readonly string[]): PostgresClient & { readonly asked
   };
 }
 
+/** Answers the first query with this result, and fails all others with this code. */
+function answeringOnce(result: unknown, code: string): PostgresClient {
+  let isFirst = true;
+  return {
+    query: async () => {
+      if (!isFirst) throw Object.assign(new Error('no'), { code });
+      isFirst = false;
+      return { rows: [{ result: JSON.stringify(result) }] };
+    },
+  };
+}
+
 const settleWith = async (client: PostgresClient): Promise<unknown> =>
   postgresQuotaStore({ client }).settle({ id, partition, lines, basis: 'usage' });
 
@@ -151,6 +163,7 @@ describe('QS-45', () => {
     ['08001', 'not_done'],
     ['ECONNREFUSED', 'not_done'],
     ['08006', 'unknown'],
+    ['40003', 'unknown'],
     ['57P01', 'unknown'],
     ['XX000', 'unknown'],
     ['ECONNRESET', 'unknown'],
@@ -160,6 +173,28 @@ describe('QS-45', () => {
       name: 'StoreUnavailable',
       outcome,
     });
+  });
+
+  it('what came back of a long extend or sweep makes the outcome of the rest unknown', async () => {
+    const inputs = Array.from({ length: 101 }, (_, index) => ({
+      id: `reservation_${1_000 + index}`,
+      partition,
+      ttlMs: 1_000,
+    }));
+    const renewed = inputs.slice(0, 100).map(() => ({ status: 'held', expiresAtMs: 1 }));
+    const extending = postgresQuotaStore({ client: answeringOnce(renewed, '57014') });
+    const sweeping = postgresQuotaStore({
+      client: answeringOnce({ expired: 100, more: true }, '55P03'),
+    });
+
+    await expect(extending.extend(inputs)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      message: 'PostgreSQL is unavailable 57014',
+      outcome: 'unknown',
+      cause: { code: '57014' },
+    });
+    await expect(extending.extend(inputs)).rejects.toMatchObject({ outcome: 'not_done' });
+    await expect(sweeping.sweep({ max: 500 })).rejects.toMatchObject({ outcome: 'unknown' });
   });
 
   it('a message of the server stays inside', async () => {
@@ -221,4 +256,11 @@ it('a set-up that can’t work says which option, and the cure', () => {
   for (const schema of ['', 'a"b', 'a.b', '1', 'x'.repeat(64)]) {
     expect(() => postgresQuotaStore({ client: answering(), schema })).toThrow(/options\.schema/);
   }
+  for (const tombstoneMs of [899_999, 1_000_000.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(() => postgresQuotaStore({ client: answering(), tombstoneMs })).toThrow(
+      'postgresQuotaStore: options.tombstoneMs must be an integer of at least 900000 ms. ' +
+        'Leave it out for the default.',
+    );
+  }
+  expect(postgresQuotaStore({ client: answering(), tombstoneMs: 900_000 })).toBeDefined();
 });

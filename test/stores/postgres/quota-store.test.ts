@@ -92,6 +92,22 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await store.read('alice', '', partition)).toMatchObject({ used: 5n, held: 0n });
   });
 
+  it('one sweep forgets ten thousand', async () => {
+    const partition = randomUUID();
+    await pool.query(
+      `INSERT INTO tollgate.quota_reservations (partition, id, state, due_ms, ended_ms)
+        SELECT $1, 'old_' || n, 'settled', 0, 0 FROM generate_series(1, 10001) n`,
+      [partition],
+    );
+
+    await store.sweep({ max: 1 });
+
+    const text = 'SELECT FROM tollgate.quota_reservations WHERE partition = $1';
+    expect((await pool.query(text, [partition])).rows).toHaveLength(1);
+    await store.sweep({ max: 1 });
+    expect((await pool.query(text, [partition])).rows).toHaveLength(0);
+  });
+
   it('an adjustment counts once, however late it is repeated, and is on record', async () => {
     const partition = randomUUID();
     const topUp = { id: randomUUID(), partition, subject: 'alice', period: '', addLimit: 50n };
@@ -139,6 +155,45 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
       expired: 1,
       more: false,
     });
+  });
+
+  it('each operation waits 5 s for a lock that is stuck, and then is not done', async () => {
+    const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'tollgate'::regnamespace
+      AND 'lock_timeout=5s' = ANY (proconfig) ORDER BY proname`;
+    const patient = (await pool.query(text)).rows.map(({ proname }) => proname);
+    expect(patient).toEqual(
+      ['adjust', 'extend', 'read', 'release', 'reserve', 'settle', 'sweep'].map(
+        (name) => `quota_${name}`,
+      ),
+    );
+    const schema = 'hasty';
+    const hasty = postgresQuotaStore({ client: await migrated(pool, schema), schema });
+    for (const name of patient) {
+      await pool.query(`ALTER FUNCTION hasty.${name}(jsonb) SET lock_timeout = '1ms'`);
+    }
+    const lines = lineOf(1n, 100n);
+    const hold = { id: randomUUID(), partition: 'p', lines, ttlMs: 30_000 };
+    await hasty.reserve({ ...hold, onExpire: 'release' });
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    await other.query("SELECT pg_advisory_xact_lock(hasty.quota_lock_key('p', 'alice'))");
+
+    const adjustment = { id: randomUUID(), partition: 'p', subject: 'alice', period: '' };
+    const outcomes = await Promise.allSettled([
+      hasty.reserve({ ...hold, id: randomUUID(), onExpire: 'release' }),
+      hasty.extend([hold]),
+      hasty.settle({ ...hold, basis: 'usage' }),
+      hasty.release(hold),
+      hasty.adjust({ ...adjustment, limit: 5n }),
+    ]);
+    await other.query('ROLLBACK');
+    other.release();
+
+    const given = { name: 'StoreUnavailable', outcome: 'not_done', cause: { code: '55P03' } };
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: given });
+    }
+    expect(await hasty.settle({ ...hold, basis: 'usage' })).toEqual({ status: 'settled' });
   });
 
   it('QS-42 a settle whose answer was lost is told as done before, and charged once', async () => {

@@ -138,6 +138,95 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await expect(unheard.close()).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 
+  it('what a silent database has not taken 8 s after the close began is lost aloud', async () => {
+    const clock = fakeClock();
+    const silent: PostgresClient = { query: () => new Promise(() => {}) };
+    const lost: UsageRecord[] = [];
+    const onLost = (record: UsageRecord): number => lost.push(record);
+    const heard = postgresUsageSink({ client: silent, clock, onLost });
+    const unheard = postgresUsageSink({ client: silent, clock });
+    const records = Array.from({ length: 501 }, (_, index) => numbered(index));
+    for (const record of records) heard.record(record);
+    unheard.record(numbered(1));
+    let isOver = false;
+    const closing = heard.close().finally(() => {
+      isOver = true;
+    });
+    const rejected = expect(unheard.close()).rejects.toMatchObject({ outcome: 'unknown' });
+
+    clock.advance(7_999);
+    await new Promise(setImmediate);
+    expect(isOver).toBe(false);
+    clock.advance(1);
+
+    await closing;
+    await rejected;
+    expect(lost).toEqual(records);
+  });
+
+  it('what is recorded in the moment a write ends is written by the close', async () => {
+    // After so many turns of the event loop's smallest queue: one of them is that moment.
+    for (let turns = 0; turns < 40; turns += 1) {
+      const asked: unknown[] = [];
+      const client: PostgresClient = {
+        query: async (_text, values) => {
+          asked.push(...JSON.parse(String(values?.[0])));
+          return { rows: [] };
+        },
+      };
+      const clock = fakeClock();
+      const sink = postgresUsageSink({ client, clock, flushMs: 1 });
+      sink.record(numbered(1));
+      clock.advance(1);
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      sink.record(numbered(2));
+
+      await sink.close();
+
+      expect(asked, `after ${turns} turns`).toMatchObject(
+        [1, 2].map((index) => ({ request_id: `req_${index}` })),
+      );
+    }
+  });
+
+  it.each([
+    ['throws', () => JSON.parse('')],
+    ['rejects', () => Promise.reject(new Error('a mistake of the host'))],
+  ])('a listener that %s ends nothing and blocks nothing', async (_what, fail) => {
+    const clock = fakeClock();
+    const client = gated();
+    const told: string[] = [];
+    const sink = postgresUsageSink({
+      client,
+      clock,
+      flushMs: 100,
+      onError: () => {
+        told.push('error');
+        return fail();
+      },
+      onLost: ({ requestId }) => {
+        told.push(requestId);
+        return fail();
+      },
+    });
+    client.isDown = true;
+    sink.record(usageRecord({ requestId: 'bad', status: 2 ** 40 }));
+    sink.record(numbered(1));
+    clock.advance(100);
+    await vi.waitFor(() => expect(told).toEqual(['error']));
+    client.isDown = false;
+
+    clock.advance(100);
+
+    await vi.waitFor(async () => expect(await countOf(pool)).toBe(1));
+    expect(told).toEqual(['error', 'bad']);
+    client.isDown = true;
+    sink.record(numbered(2));
+    sink.record(numbered(3));
+    await sink.close();
+    expect(told).toEqual(['error', 'bad', 'req_2', 'req_3']);
+  });
+
   it('a batch whose answer was lost is written again, and counts once', async () => {
     let isLosing = true;
     const client: PostgresClient = {

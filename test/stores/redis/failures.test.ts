@@ -23,6 +23,12 @@ const sayings: readonly (readonly [message: string, expected: object])[] = [
   ['NOAUTH Authentication required.', refused],
   ["NOPERM User u has no permissions to run the 'evalsha' command", refused],
   ['ERR max number of clients reached', refused],
+  [
+    'ERR Error running script (call to f_0): @user_script: 9: @user_script: 9: -OOM command not ' +
+      'allowed',
+    refused,
+  ],
+  ['ERR Error running script (call to f_0): @user_script:1: Script killed by user', refused],
   ['connect ECONNREFUSED 127.0.0.1:6379', refused],
   ['The client is closed', refused],
   ['The client is offline', refused],
@@ -34,6 +40,9 @@ const sayings: readonly (readonly [message: string, expected: object])[] = [
   ['read ECONNRESET', unknown],
   ['Reached the max retries per request limit (which is 20).', unknown],
   ['Command timed out', unknown],
+  ['Too many Cluster redirections. Last error: ReplyError: CLUSTERDOWN not served', unknown],
+  ['Too many Cluster redirections. Last error: Error: connect ECONNREFUSED ::1', unknown],
+  ['The connection ended: READONLY replica', unknown],
   ['WRONGTYPE Operation against a key holding the wrong kind of value', corrupt],
   ['ERR user_script:9: attempt to compare nil with number', corrupt],
   ['Protocol error, got "?" as reply type byte', corrupt],
@@ -53,6 +62,45 @@ describe('a Redis store', () => {
     const store = redisQuotaStore({ client: { send: () => Promise.reject(error) } });
 
     await expect(store.check()).rejects.toMatchObject(refused);
+  });
+
+  describe('where one of two partitions can not be reached', () => {
+    const scene = (dead: readonly string[], message = 'CLUSTERDOWN Hash slot not served') => {
+      const asked: string[] = [];
+      const send = async (words: readonly string[]): Promise<unknown> => {
+        const [, , keyCount = '', key = ''] = words;
+        if (keyCount === '1') return ['default', 'good', 'bad'];
+        asked.push(key);
+        if (dead.some((name) => key.includes(`{${name}}`))) throw new Error(message);
+        return words.length > 7 ? [['held', '5']] : ['1', '0'];
+      };
+      return { asked, store: redisQuotaStore({ client: { send }, prefix: 't' }) };
+    };
+    const leases = ['good', 'bad'].map((partition) => ({
+      ...{ id: 'A'.repeat(16), partition, ttlMs: 1_000 },
+    }));
+
+    it('knows not what of an extend is done', async () => {
+      const { store, asked } = scene(['bad']);
+
+      await expect(store.extend(leases)).rejects.toMatchObject(unknown);
+      expect(asked).toEqual(['t:{good}:', 't:{bad}:']);
+    });
+
+    it('knows that nothing is done where all were refused, and not where one was not', async () => {
+      await expect(scene(['good', 'bad']).store.extend(leases)).rejects.toMatchObject(refused);
+      const unheard = scene(['good', 'bad'], 'Socket closed unexpectedly').store;
+      await expect(unheard.extend(leases)).rejects.toMatchObject(unknown);
+    });
+
+    it('sweeps the others all the same, and says so at the end', async () => {
+      const { store, asked } = scene(['default']);
+
+      await expect(store.sweep({ max: 10 })).rejects.toMatchObject(unknown);
+      expect(asked).toEqual(['t:{default}:', 't:{good}:', 't:{bad}:']);
+      const down = scene(['default', 'good', 'bad']).store;
+      await expect(down.sweep({ max: 10 })).rejects.toMatchObject(refused);
+    });
   });
 
   it('QS-45 sends the text of a script that the server does not know, once', async () => {

@@ -4,8 +4,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maxLazyExpirations } from '../../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
 import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
-import { idempotencyStoreOver } from '../../../src/stores/redis/idempotency-store.ts';
+import {
+  idempotencyStoreOver,
+  redisIdempotencyStore,
+} from '../../../src/stores/redis/idempotency-store.ts';
 import { quotaStoreOver } from '../../../src/stores/redis/quota-operations.ts';
+import * as scripts from '../../../src/stores/redis/quota-scripts.ts';
 import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
@@ -32,6 +36,8 @@ describeRedis('a Redis server', (server) => {
     for (const input of [held, settled, released]) if (input) await store.reserve(input);
     if (settled) await store.settle({ ...settled, basis: 'usage' });
     if (released) await store.release(released);
+    const adjustment = { id: 'a'.repeat(16), partition, subject: 'alice', period: '', limit: 90n };
+    await store.adjust(adjustment);
 
     const ttls = await ttlsOf(client(), prefix);
     const ended = [settled, released].map((input) => `${prefix}:{${partition}}:r:${input?.id}`);
@@ -40,6 +46,7 @@ describeRedis('a Redis server', (server) => {
       new Set([
         ...ended,
         `${prefix}:partitions`,
+        `${prefix}:{${partition}}:a:${adjustment.id}`,
         `${prefix}:{${partition}}:r:${held?.id}`,
         `${prefix}:{${partition}}:b:alice|`,
         `${prefix}:{${partition}}:s:alice`,
@@ -50,6 +57,89 @@ describeRedis('a Redis server', (server) => {
       if (ended.includes(key)) expect(3_600 - ttl).toBeLessThan(60);
       else expect([key, ttl]).toEqual([key, -1]);
     }
+  });
+
+  it('an adjustment told again after days counts once', async () => {
+    const { store, clock } = sceneOn(scriptRunner(client()));
+    const payment = { id: 'a'.repeat(16), partition: 'default', subject: 'alice', period: '' };
+    await store.adjust({ ...payment, addLimit: 50n });
+    clock.advance(30 * 86_400_000);
+
+    expect((await store.adjust({ ...payment, addLimit: 50n })).limit).toBe(50n);
+  });
+
+  it('QS-45 renews a hold while full, and charges what has run', async () => {
+    const { store, clock } = sceneOn(scriptRunner(client()));
+    const [held, expired, gone] = [60_000, 1_000, 1_000].map((ttlMs) =>
+      reserveOf('default', { ttlMs, lines: [{ ...line('alice', 10n), limit: 1_000n }] }),
+    );
+    for (const input of [held, expired]) if (input) await store.reserve(input);
+    clock.advance(30_000);
+    await store.sweep({ max: 10 });
+
+    const answers = await whileFull(client(), async () => {
+      const [renewed] = await store.extend([{ ...(held ?? reserveOf('')), ttlMs: 60_000 }]);
+      const settle = (input = reserveOf('')) => store.settle({ ...input, basis: 'usage' });
+      return [renewed, await settle(expired), await settle(gone)];
+    });
+
+    expect(answers).toEqual([
+      { status: 'held', expiresAtMs: clock.now() + 60_000 },
+      { status: 'settled_late', from: 'expired' },
+      { status: 'settled_late', from: 'unknown' },
+    ]);
+    const state = await store.read('alice', '', 'default');
+    expect([state?.used, state?.held, state?.inFlight]).toEqual([20n, 10n, 1]);
+  });
+
+  it('QS-45 takes no claim while full, and keeps those it has', async () => {
+    const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
+    const claim = {
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+      ...{ leaseMs: 60_000, keepMs: 60_000 },
+      ifTaken: 'answer',
+    } as const;
+    await store.claim(claim);
+
+    await whileFull(client(), async () => {
+      const another = store.claim({ ...claim, name: 'another' });
+      await expect(another).rejects.toMatchObject({ outcome: 'not_done' });
+      expect((await store.claim({ ...claim, claimId: 'rival' })).status).toBe('taken');
+    });
+  });
+
+  it('a claim taken over bears nothing of the one before', async () => {
+    const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
+    const claim = {
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+      ...{ leaseMs: 60_000, keepMs: 60_000 },
+      ifTaken: 'replace',
+    } as const;
+    await store.claim(claim);
+    await store.finish({ ...claim, state: 'done', httpStatus: 200 });
+    await store.claim({ ...claim, claimId: 'second' });
+
+    const found = await store.claim({ ...claim, claimId: 'third', ifTaken: 'answer' });
+
+    const record = { state: 'running', status: undefined, endedAtMs: undefined };
+    expect(found).toMatchObject({ status: 'taken', record });
+  });
+
+  it('that lets a client do less than our scripts is found by a check', async () => {
+    const used = (text: string) =>
+      [...text.matchAll(/redis\.call\(\s*'(\w+)'/g)].map(([, name]) => name);
+    const checked = used(scripts.checkScript.text);
+    for (const { text } of Object.values(scripts)) {
+      expect(checked).toEqual(expect.arrayContaining(used(text)));
+    }
+
+    const rights = ['on', '>pw', '~*', '+@all', '-hincrby'];
+    await client().sendCommand(['ACL', 'SETUSER', 'app', 'reset', ...rights]);
+    const app = await client().duplicate({ username: 'app', password: 'pw' }).connect();
+    const store = redisQuotaStore({ client: app, prefix: newPrefix() });
+
+    await expect(store.check()).rejects.toMatchObject({ name: 'StoreCorrupt' });
+    app.destroy();
   });
 
   it('keeps a claim no longer than it is asked to', async () => {
@@ -77,8 +167,9 @@ describeRedis('a Redis server', (server) => {
 
     const counts = await commandCounts(client());
     expect(counts.get('evalsha')).toBe(calls.length);
-    for (const name of ['eval', 'keys', 'scan', 'smembers'])
-      expect(counts.get(name)).toBe(undefined);
+    // The check tries every command once.
+    expect(counts.get('smembers')).toBe(1);
+    for (const name of ['eval', 'keys', 'scan']) expect(counts.get(name)).toBe(undefined);
   });
 
   it('QS-32 does as much for ten thousand leases that are due as for a hundred', async () => {
@@ -250,6 +341,16 @@ async function connected(path: string) {
   return createClient({ socket: { path, tls: false } })
     .on('error', () => {})
     .connect();
+}
+
+/** Does the work while the server has no room left. */
+async function whileFull<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.sendCommand(['CONFIG', 'SET', 'maxmemory', '1']);
+  try {
+    return await work();
+  } finally {
+    await client.sendCommand(['CONFIG', 'SET', 'maxmemory', '0']);
+  }
 }
 
 /** Seconds left of each key, −1 for ever. */

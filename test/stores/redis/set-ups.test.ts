@@ -7,6 +7,8 @@ import {
 } from '../../../src/stores/redis/index.ts';
 
 const client = { send: () => Promise.resolve(null) };
+const resending = { maxRetriesPerRequest: null, autoResendUnfulfilledCommands: true };
+const ioRedis = { evalsha: client.send, eval: client.send };
 
 describe('a set-up is refused', () => {
   it.each([
@@ -23,6 +25,11 @@ describe('a set-up is refused', () => {
       () => redisQuotaStore({ client, prefix: 'a{b}' }),
       'redisQuotaStore: options.prefix must match /^[A-Za-z0-9._:-]{1,64}$/. Leave it out for the',
     ],
+    [
+      () => redisQuotaStore({ client: { ...ioRedis, ...{ options: resending } } }),
+      'redisQuotaStore: options.client must not send a call again for ever: beside ' +
+        'maxRetriesPerRequest null set autoResendUnfulfilledCommands to false',
+    ],
     [() => redisQuotaStore({ client, tombstoneMs: 0 }), 'options.tombstoneMs must be a positive'],
     [
       () => redisRateLimiter({ client, points: 0, durationMs: 1 }),
@@ -36,4 +43,13 @@ describe('a set-up is refused', () => {
     expect(make).toThrow(sentence);
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
   });
+});
+
+it.each([
+  { ...resending, autoResendUnfulfilledCommands: false },
+  { ...resending, maxRetriesPerRequest: 20 },
+])('an ioredis that asks %j is taken', (options) => {
+  expect(redisQuotaStore({ client: { ...ioRedis, ...{ options } } }).durability).toBe(
+    'replica-async',
+  );
 });

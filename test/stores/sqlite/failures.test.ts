@@ -134,6 +134,22 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(reserve(store)).toMatchObject({ status: 'held' });
   });
 
+  it('a file whose journal is in memory is not fit, until it is migrated', () => {
+    const { db } = opened(kind);
+    // From WAL there is no way straight to it.
+    db.exec('PRAGMA journal_mode = DELETE');
+    db.exec('PRAGMA journal_mode = MEMORY');
+    const store = sqliteQuotaStore({ db });
+
+    expect(store.check()).toEqual({
+      ok: false,
+      problems: ['journal_mode is memory, not wal: run migrateSqlite(db)'],
+    });
+    migrateSqlite(db);
+
+    expect(store.check()).toEqual({ ok: true });
+  });
+
   it('tables of a newer version are left alone, and told', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ db });
@@ -244,7 +260,6 @@ describe.each(kinds)('over $name', (kind) => {
     const [old, young] = [newId(), newId()];
     const settle = (id: string): unknown =>
       store.settle({ id, partition, lines: [line], basis: 'usage' });
-    store.adjust({ id: newId(), partition, subject: 'alice', period: '', limit: 100n });
     settle(old);
     clock.advance(1_800_000);
     settle(young);
@@ -254,8 +269,19 @@ describe.each(kinds)('over $name', (kind) => {
 
     const ids = db.prepare('SELECT id FROM tollgate_hold').all();
     expect(ids).toEqual([expect.objectContaining({ id: young })]);
-    expect(db.prepare('SELECT id FROM tollgate_adjustment').all()).toEqual([]);
     expect(settle(young)).toMatchObject({ status: 'already' });
+  });
+
+  it('a top-up that is told again after days, and sweeps, counts once', () => {
+    const { db } = opened(kind);
+    const clock = fakeClock();
+    const store = sqliteQuotaStore({ db, clock });
+    const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 100n };
+    store.adjust(topUp);
+    clock.advance(10 * 86_400_000);
+    store.sweep({ max: 10 });
+
+    expect(store.adjust(topUp)).toMatchObject({ limit: 100n });
   });
 
   it('the usage that could not be written is told, kept, and written with the next', async () => {

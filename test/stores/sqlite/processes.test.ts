@@ -3,30 +3,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'tsup';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { items, member } from '../../../src/json.ts';
 import { integerAt, jsonAt, textAt } from '../../../src/stores/sql/columns.ts';
 import { sqliteQuotaStore } from '../../../src/stores/sqlite/index.ts';
 import { fakeClock } from '../../../src/testing/index.ts';
+import { childScript } from '../../support/child-script.ts';
 import { fileKinds, type OpenDatabase, type Scratch, scratch } from './handles.ts';
 
-const root = join(import.meta.dirname, '../../..');
-const outDir = join(root, '.build/sqlite');
 const partition = 'default';
 
+let script: string;
+
 beforeAll(async () => {
-  await build({
-    entry: { worker: join(import.meta.dirname, 'worker.ts') },
-    outDir,
-    config: false,
-    tsconfig: join(root, 'tsconfig.json'),
-    target: 'node20',
-    format: 'esm',
-    silent: true,
-    external: ['libsql'],
-    outExtension: () => ({ js: '.mjs' }),
-  });
+  script = await childScript(join(import.meta.dirname, 'worker.ts'), 'libsql');
 }, 60_000);
 
 it('QS-11 three processes that reserve at once hold exactly what fits', async () => {
@@ -128,7 +118,7 @@ function opened(): Scratch {
 }
 
 function started(task: Task): Worker {
-  const child = spawn(process.execPath, [join(outDir, 'worker.mjs'), JSON.stringify(task)], {
+  const child = spawn(process.execPath, [script, JSON.stringify(task)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

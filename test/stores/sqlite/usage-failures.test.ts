@@ -1,0 +1,130 @@
+/** What the usage log in SQLite does where it can’t write: nothing is lost unsaid. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
+import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
+import { type FakeClock, fakeClock, usageRecord } from '../../../src/testing/index.ts';
+import { type Kind, kinds, type OpenDatabase, scratch } from './handles.ts';
+
+const one = usageRecord({ requestId: 'one' });
+const two = usageRecord({ requestId: 'two' });
+const three = usageRecord({ requestId: 'three' });
+const refusal = `CREATE TRIGGER refusal BEFORE INSERT ON tollgate_usage
+  WHEN new.request_id = 'two' BEGIN SELECT raise(ABORT, 'refused'); END`;
+
+interface Scene {
+  readonly db: OpenDatabase;
+  readonly clock: FakeClock;
+}
+
+function opened(kind: Kind): Scene {
+  const { db, cleanup } = scratch(kind);
+  onTestFinished(cleanup);
+  return { db, clock: fakeClock() };
+}
+
+function writtenTo(db: OpenDatabase): readonly unknown[] {
+  const rows = db.prepare('SELECT request_id FROM tollgate_usage ORDER BY seq').all();
+  return Array.isArray(rows) ? rows.map((row) => Reflect.get(row, 'request_id')) : [];
+}
+
+const unavailable: unknown = expect.objectContaining({ name: 'StoreUnavailable' });
+
+describe.each(kinds)('over $name', (kind) => {
+  it('a record that the file refuses is told as lost, and holds up no other', async () => {
+    const { db, clock } = opened(kind);
+    const lost: (readonly [UsageRecord, unknown])[] = [];
+    const sink = sqliteUsageSink({ db, clock, onLost: (...told) => lost.push(told) });
+    db.exec(refusal);
+    for (const record of [one, two, three]) sink.record(record);
+
+    clock.advance(200);
+
+    expect(writtenTo(db)).toEqual(['one', 'three']);
+    expect(lost).toEqual([[two, expect.any(Error)]]);
+    await sink.close();
+    expect(lost).toHaveLength(1);
+  });
+
+  it('closing rejects where nobody was told of what is lost', async () => {
+    const { db, clock } = opened(kind);
+    const sink = sqliteUsageSink({ db, clock });
+    db.exec(refusal);
+    for (const record of [one, two, three]) sink.record(record);
+
+    await expect(sink.close()).rejects.toMatchObject({ name: 'StoreCorrupt' });
+
+    expect(writtenTo(db)).toEqual(['one', 'three']);
+  });
+
+  it('closing tries again until the file can be written', async () => {
+    const { db, clock } = opened(kind);
+    const lost: UsageRecord[] = [];
+    const sink = sqliteUsageSink({ db, clock, onLost: (record) => lost.push(record) });
+    db.exec('PRAGMA query_only = 1');
+    sink.record(one);
+
+    const closing = sink.close();
+    db.exec('PRAGMA query_only = 0');
+    clock.advance(7_999);
+    await closing;
+
+    expect([writtenTo(db), lost]).toEqual([['one'], []]);
+  });
+
+  it('what can’t be written for 8 s while it closes is lost aloud', async () => {
+    const { db, clock } = opened(kind);
+    const lost: (readonly [UsageRecord, unknown])[] = [];
+    const heard = sqliteUsageSink({ db, clock, onLost: (...told) => lost.push(told) });
+    const unheard = sqliteUsageSink({ db, clock });
+    db.exec('PRAGMA query_only = 1');
+    heard.record(one);
+    heard.record(two);
+    unheard.record(three);
+
+    const closing = [heard.close(), unheard.close()];
+    clock.advance(8_000);
+    const ends = await Promise.allSettled(closing);
+
+    expect(lost).toEqual([
+      [one, unavailable],
+      [two, unavailable],
+    ]);
+    expect(ends).toEqual([
+      { status: 'fulfilled', value: undefined },
+      { status: 'rejected', reason: unavailable },
+    ]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the host’s own mistake');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the host’s own mistake'))],
+  ])('a listener that %s harms nobody', async (_how, listener) => {
+    const { db, clock } = opened(kind);
+    const sink = sqliteUsageSink({ db, clock, onError: listener, onLost: listener });
+    db.exec(refusal);
+    db.exec('PRAGMA query_only = 1');
+    for (const record of [one, two, three]) sink.record(record);
+    clock.advance(200);
+    db.exec('PRAGMA query_only = 0');
+
+    clock.advance(200);
+
+    expect(writtenTo(db)).toEqual(['one', 'three']);
+    await sink.close();
+  });
+
+  it('a record with what no driver binds is refused to whoever recorded it', async () => {
+    const { db, clock } = opened(kind);
+    const sink = sqliteUsageSink({ db, clock });
+    const broken: UsageRecord = { ...usageRecord(), ...JSON.parse('{ "keyId": {} }') };
+
+    expect(() => sink.record(broken)).toThrow(RangeError);
+
+    await sink.close();
+  });
+});
