@@ -173,5 +173,9 @@ function slowWritable(body: ReplyBody): Slow {
 
 function slowReadable(body: ReplyBody): Slow {
   const stream = body.readable();
-  return { isGone: () => stream.destroyed, take: async () => void stream.read() };
+  const take = async (): Promise<void> => {
+    // Node 26 hands out one piece a time, earlier versions all that waits.
+    while (stream.read() !== null) await turns();
+  };
+  return { isGone: () => stream.destroyed, take };
 }
