@@ -125,18 +125,21 @@ export type GatewayEvent =
 /** Takes events; what it throws is swallowed, what it returns is not awaited. */
 export type EventListener = (event: GatewayEvent) => void;
 
-/**
- * The listener of the moment, with what it throws, or rejects with later, swallowed: a host's
- * mistake there must not become a caller's.
- */
+/** The listener of the moment: a host's mistake there must not become a caller's. */
 export function quietListener(listener: () => EventListener | undefined): EventListener {
-  return (event) => {
-    try {
-      const said: unknown = listener()?.(event);
-      // Any thenable: a promise may come from another library or another realm.
-      if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => {});
-    } catch {
-      // Nobody is left to tell: telling is what failed.
-    }
-  };
+  return (event) => quietly(() => listener()?.(event));
+}
+
+/**
+ * Calls what is a host's, at once. What it throws, or rejects with later, is swallowed: it must
+ * neither end the process nor hold up whoever calls.
+ */
+export function quietly(call: () => unknown): void {
+  try {
+    const said = call();
+    // Any thenable: a promise may come from another library or another realm.
+    if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => {});
+  } catch {
+    // Nobody is left to tell: telling is what failed.
+  }
 }

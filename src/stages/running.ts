@@ -3,7 +3,7 @@
  * grows holds that a long stream outgrows, and ends calls whose time is up.
  */
 import { UpstreamError } from '../errors.ts';
-import type { EventListener } from '../events.ts';
+import { type EventListener, quietly } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -233,13 +233,4 @@ function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
     return () => entry.abort(new UpstreamError('body', 'hold_used_up'));
   }
   return entry.attempt?.overdue(nowMs);
-}
-
-/** It may reach a host's own client or response: what that throws must not end the process. */
-function quietly(end: () => void): void {
-  try {
-    end();
-  } catch {
-    // The call ends all the same: see `sendUpstream`.
-  }
 }

@@ -3,9 +3,9 @@ import { appendFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
+import { quietly } from '../../events.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
-import { tell } from '../tell.ts';
 
 /** Where the file is, and how much may wait to be written. */
 export interface JsonlUsageSinkOptions {
@@ -71,7 +71,7 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
 
   const stop = clock.every(flushMs, () => {
     if (writing !== undefined) return;
-    flush().catch((error: unknown) => tell(() => options.onError?.(error)));
+    flush().catch((error: unknown) => quietly(() => options.onError?.(error)));
   });
 
   return {

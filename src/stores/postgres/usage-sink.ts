@@ -1,6 +1,7 @@
 /** The usage log in a table of PostgreSQL: written in batches, and asked for bills. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
+import { quietly } from '../../events.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
@@ -12,7 +13,6 @@ import type {
   UsageReportQuery,
   UsageReportRow,
 } from '../sql/usage-report.ts';
-import { tell } from '../tell.ts';
 import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
 import {
   isRefused,
@@ -96,7 +96,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
 
   const lose = (record: UsageRecord, error: unknown): void => {
     if (options.onLost === undefined) untold.push(error);
-    else void tell(() => options.onLost?.(record, error));
+    else quietly(() => options.onLost?.(record, error));
   };
 
   /** Writes the first so many; one that is refused for what it holds must not block others. */
@@ -129,7 +129,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
 
   const stop = clock.every(flushMs, () => {
     if (writing !== undefined) return;
-    flush().catch((error: unknown) => tell(() => options.onError?.(error)));
+    flush().catch((error: unknown) => quietly(() => options.onError?.(error)));
   });
 
   const writeLast = async (): Promise<void> => {

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
+import { quietly } from '../../events.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
@@ -15,7 +16,6 @@ import type {
   UsageReportRow,
 } from '../sql/usage-report.ts';
 import { usageValuesOf } from '../sql/usage-row.ts';
-import { tell } from '../tell.ts';
 import { failureOf, isRefused } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
 import { aHandle, handleCure } from './schema.ts';
@@ -104,7 +104,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
 
   const lose = (record: UsageRecord, error: unknown): void => {
     if (onLost === undefined) untold ??= error;
-    else void tell(() => onLost(record, error));
+    else quietly(() => onLost(record, error));
   };
 
   const flush = (call?: CallOptions): void => {
@@ -120,7 +120,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     try {
       flush();
     } catch (error) {
-      void tell(() => onError?.(error));
+      quietly(() => onError?.(error));
     }
   });
 
