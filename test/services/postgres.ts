@@ -18,7 +18,7 @@ export interface PostgresServer {
   readonly connection: { readonly host: string; readonly user: string; readonly database: string };
   /** A pool of so many connections; ended with the server where nobody has ended it before. */
   pool(max?: number): pg.Pool;
-  /** SIGKILL to every process of it, as a crash of the machine's power would. */
+  /** SIGKILL to its first process, as a crash would; over when all of its others have left too. */
   kill(): Promise<void>;
   /** Starts it on the same data, after a kill. */
   restart(): Promise<void>;
@@ -67,7 +67,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   await writeFile(join(data, 'postgresql.auto.conf'), settingsOf(folder, options.fsync === true));
   const pools = new Set<pg.Pool>();
   const connection = { host: folder, user: 'tollgate', database: 'postgres' };
-  const start = (): Promise<ChildProcess> => startServer(join(programs, 'postgres'), data, owner);
+  const start = (): Promise<RunningServer> => startServer(join(programs, 'postgres'), data, owner);
   let server = await start();
   await untilItAnswers(connection, server);
 
@@ -81,14 +81,14 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       pools.add(pool);
       return pool;
     },
-    kill: () => ended(server, 'SIGKILL'),
+    kill: () => ended(server.child, 'SIGKILL'),
     restart: async () => {
       server = await start();
       await untilItAnswers(connection, server);
     },
     stop: async () => {
       await Promise.all([...pools].filter((pool) => !pool.ended).map((pool) => pool.end()));
-      await ended(server, 'SIGQUIT');
+      await ended(server.child, 'SIGQUIT');
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -127,9 +127,23 @@ function settingsOf(folder: string, fsync: boolean): string {
   ].join('\n');
 }
 
-async function startServer(program: string, data: string, owner: Owner): Promise<ChildProcess> {
-  // Its own group: a kill must reach the processes of the connections too.
-  const child = spawn(program, ['-D', data], { ...owner, stdio: 'ignore', detached: true });
+/** Its first process, and what it said on its way out. */
+interface RunningServer {
+  readonly child: ChildProcess;
+  readonly lastWords: () => string;
+}
+
+async function startServer(program: string, data: string, owner: Owner): Promise<RunningServer> {
+  // Its own group: a Ctrl-C of the terminal is not for it.
+  const child = spawn(program, ['-D', data], {
+    ...owner,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    said = (said + piece).slice(-4096);
+  });
   await new Promise((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
@@ -137,16 +151,18 @@ async function startServer(program: string, data: string, owner: Owner): Promise
   // A run that is broken off leaves no server behind.
   const end = (): boolean => child.kill('SIGQUIT');
   process.once('exit', end);
-  child.once('exit', () => process.off('exit', end));
-  return child;
+  child.once('close', () => process.off('exit', end));
+  return { child, lastWords: () => said };
 }
 
 async function untilItAnswers(
   connection: PostgresServer['connection'],
-  server: ChildProcess,
+  server: RunningServer,
 ): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`);
+    if (server.child.exitCode !== null) {
+      throw new Error(`postgres ended with ${server.child.exitCode}: ${server.lastWords()}`);
+    }
     const client = new pg.Client(connection);
     client.on('error', () => {});
     try {
@@ -160,10 +176,10 @@ async function untilItAnswers(
 }
 
 async function ended(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined) return;
-  const gone = new Promise((resolve) => server.once('exit', resolve));
-  // SIGQUIT is for the first process alone, which ends the others; SIGKILL is for all of them.
-  if (signal === 'SIGKILL') process.kill(-server.pid, signal);
-  else server.kill(signal);
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  // Each connection has a process of its own, which holds the memory that the next server asks for,
+  // and our pipe: not the first one's exit but the pipe's end says that all have left.
+  const gone = new Promise((resolve) => server.once('close', resolve));
+  server.kill(signal);
   await gone;
 }
