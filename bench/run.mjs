@@ -1,49 +1,50 @@
 /**
- * Times Tollgate against a bare undici relay in one run: CPU of the process under test per request or
- * per event, rounds interleaved, medians and ratios. Absolute figures are this machine's; trust the ratio.
+ * Runs the suite: every scenario in turn, a table to the terminal and all of them to `results.md`.
+ * `--only chat,sse` picks scenarios and `--rounds 1` shortens (neither writes the file);
+ * `--cpu-prof folder` profiles the contenders; `--smoke` is the short form for CI.
  */
-import { forked, medians } from './harness.mjs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { machineFacts } from './lib/machine.mjs';
+import { head, scenarioReport } from './lib/report.mjs';
+import { allScenarios, runScenario } from './lib/scenarios.mjs';
+import { runSmoke } from './lib/smoke.mjs';
 
-const scenarios = [
-  { name: 'chat, 1 KB', scenario: '', requests: 6_000, connections: 32, unit: 'request' },
-  {
-    name: 'stream, 200 events in a burst',
-    scenario: '/200-0',
-    requests: 400,
-    connections: 32,
-    events: 200,
-    unit: 'event',
+const { values: asked } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    'cpu-prof': { type: 'string' },
+    smoke: { type: 'boolean', default: false },
   },
-  {
-    name: 'stream, 200 at 20 ms',
-    scenario: '/100-20',
-    requests: 200,
-    connections: 200,
-    events: 100,
-    unit: 'event',
-  },
-  {
-    name: 'chat, 100 KB up',
-    scenario: '',
-    requests: 1_500,
-    connections: 32,
-    padding: 100_000,
-    unit: 'request',
-  },
-];
+});
+const fullRounds = 5;
+const rounds = Number(asked.rounds ?? fullRounds);
+/** A gateway's code is compiled after some thousands of calls, and costs a multiple until then. */
+const warmUp = { requests: 8_000, durationMs: 15_000 };
+const names = asked.only?.split(',');
 
-const upstream = await forked('./upstream.mjs', []);
-console.log('| | bare relay, µs CPU | Tollgate, µs CPU | ratio |\n|---|--:|--:|--:|');
-for (const shape of scenarios) {
-  const contenders = await Promise.all(
-    ['bare-relay', 'tollgate'].map((name) =>
-      forked(`./contenders/${name}.mjs`, [String(upstream.port), shape.scenario]),
-    ),
-  );
-  const [bare, ours] = await medians(contenders, shape);
-  console.log(
-    `| ${shape.name} (per ${shape.unit}) | ${bare.toFixed(2)} | ${ours.toFixed(2)} | ${(ours / bare).toFixed(2)} |`,
-  );
-  for (const { child } of contenders) child.kill();
+const scenarios = (await allScenarios()).filter(({ name }) => names?.includes(name) ?? true);
+if (asked.smoke) {
+  const failures = await runSmoke(scenarios);
+  for (const failure of failures) process.stderr.write(`${failure}\n`);
+  process.exit(failures.length === 0 ? 0 : 1);
 }
-upstream.child.kill();
+
+if (!existsSync(new URL('node_modules/', import.meta.url))) {
+  process.stderr.write('The contenders are missing: npm ci --prefix bench --ignore-scripts\n');
+  process.exit(1);
+}
+const parts = [head(machineFacts(), { rounds })];
+process.stdout.write(`${parts[0]}\n`);
+for (const scenario of scenarios) {
+  const part = scenarioReport(
+    await runScenario(scenario, { rounds, warmUp, profiles: asked['cpu-prof'] }),
+  );
+  process.stdout.write(`${part}\n`);
+  parts.push(part);
+}
+if (names === undefined && asked.rounds === undefined) {
+  writeFileSync(new URL('results.md', import.meta.url), parts.join('\n'));
+}
+process.exit(0);

@@ -1,56 +1,89 @@
-/** The baseline: `node:http` and undici's dispatch, bodies in one write, the chunks of a tick joined. */
+/**
+ * The baseline: `node:http` and undici's dispatch by its older handler, bodies in one write, the
+ * chunks of a tick joined. With `freshConnections` every call dials anew, as images must.
+ */
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
-import { measured } from './measured.mjs';
+import { measured, options, upstreamOrigin } from './measured.mjs';
 
-export function start(upstreamPort, scenario) {
-  const pool = new Pool(`http://127.0.0.1:${upstreamPort}`, { connections: 1024, pipelining: 1 });
-  const path = `${scenario}/v1/chat/completions`;
-  return createServer((req, res) => {
-    const pieces = [];
-    req.on('data', (piece) => pieces.push(piece));
-    req.on('end', () => relay(pool, path, Buffer.concat(pieces), res));
-  });
+const pool = new Pool(upstreamOrigin, {
+  connections: 10_000,
+  pipelining: options.freshConnections ? 0 : 1,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+});
+
+const server = createServer((req, res) => {
+  const pieces = [];
+  req.on('data', (piece) => pieces.push(piece));
+  req.on('end', () => relay(req.url, Buffer.concat(pieces), res));
+});
+
+function relay(url, body, res) {
+  const handler = replyHandler(res);
+  const headers = { 'content-type': 'application/json' };
+  pool.dispatch({ method: 'POST', path: options.prefix + url, body, headers }, handler);
 }
 
-function relay(pool, path, body, res) {
+/** Small bodies in one write, with the head; streams and large bodies as they come. */
+function replyHandler(res) {
+  const heldBytes = 64 * 1024;
   let gathered = [];
   let streamed = false;
   const flush = () => {
-    if (gathered.length > 0) res.write(Buffer.concat(gathered));
+    if (gathered.length === 0) return;
+    const joined = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
     gathered = [];
+    if (!res.write(joined)) pause();
   };
-  pool.dispatch(
-    { method: 'POST', path, body, headers: { 'content-type': 'application/json' } },
-    {
-      onConnect() {},
-      onHeaders(status, headers) {
-        const at = headers.findIndex((name) => name.toString().toLowerCase() === 'content-type');
-        const type = headers[at + 1].toString();
-        streamed = type.startsWith('text/event-stream');
-        if (streamed) res.writeHead(status, { 'content-type': type });
-        return true;
-      },
-      onData(chunk) {
-        gathered.push(chunk);
-        if (streamed && gathered.length === 1) process.nextTick(flush);
-        return true;
-      },
-      onComplete() {
-        if (streamed) {
-          flush();
-          res.end();
-          return;
-        }
-        const whole = Buffer.concat(gathered);
-        res.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length });
-        res.end(whole);
-      },
-      onError() {
-        res.destroy();
-      },
+  let abort;
+  let resume;
+  let isPaused = false;
+  const pause = () => {
+    isPaused = true;
+    res.once('drain', () => {
+      isPaused = false;
+      resume();
+    });
+  };
+  return {
+    onConnect(stop) {
+      abort = stop;
+      res.once('close', () => {
+        if (!res.writableFinished) abort();
+      });
     },
-  );
+    onHeaders(status, headers, goOn) {
+      resume = goOn;
+      const type = headerOf(headers, 'content-type');
+      const length = headerOf(headers, 'content-length');
+      streamed = type.startsWith('text/event-stream') || Number(length) > heldBytes;
+      const sized = length === undefined ? {} : { 'content-length': length };
+      res.writeHead(status, { 'content-type': type, ...sized });
+      return true;
+    },
+    onData(chunk) {
+      gathered.push(chunk);
+      if (streamed && gathered.length === 1) process.nextTick(flush);
+      return !isPaused;
+    },
+    onComplete() {
+      if (streamed) flush();
+      res.end(streamed ? undefined : Buffer.concat(gathered));
+    },
+    onError() {
+      res.destroy();
+    },
+  };
 }
 
-measured(start);
+function headerOf(headers, name) {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at].length === name.length && headers[at].latin1Slice().toLowerCase() === name) {
+      return headers[at + 1].latin1Slice();
+    }
+  }
+  return undefined;
+}
+
+await measured({ server });

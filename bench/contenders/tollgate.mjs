@@ -1,56 +1,34 @@
-/** Tollgate on `node:http` with everything on: key, scan, checks, group, reserve, settle, usage record. */
+/**
+ * Tollgate with everything on: key, scan, checks, group, reserve, settle, usage record. `host`
+ * picks what it is mounted in; `dialect`, `keys`, `models` and `channels` what it has in front and
+ * behind.
+ */
 import { createServer } from 'node:http';
-import {
-  createGateway,
-  memoryKeyStore,
-  memoryQuotaStore,
-  memoryUsageSink,
-  staticCatalog,
-} from '../../dist/index.js';
-import { nodeAdapter } from '../../dist/node.js';
-import { measured } from './measured.mjs';
+import { createGateway, memoryUsageSink } from '../../dist/index.js';
+import { measured, options } from './measured.mjs';
+import { catalogOf, memoryStores } from './tollgate-setup.mjs';
 
-/** The key every caller of the benchmark has. */
-export const secret = 'bench-key-0123456789-0123456789-0123456789';
+/** What each host makes of a gateway: a listener for `createServer`. */
+const hosts = {
+  node: async (gateway) => (await import('../../dist/node.js')).nodeAdapter(gateway),
+  koa: async (gateway) => {
+    const { default: Koa } = await import('koa');
+    const { koaAdapter } = await import('../../dist/koa.js');
+    return new Koa().use(koaAdapter(gateway)).callback();
+  },
+  express4: (gateway) => onExpress('express4', gateway),
+  express5: (gateway) => onExpress('express', gateway),
+};
 
-export function start(upstreamPort, scenario, dialect) {
-  const keys = memoryKeyStore();
-  keys.add(secret, {
-    id: 'bench',
-    group: 'bench',
-    disabled: false,
-    quota: [
-      { id: 'bench', period: 'month', limitNanos: 9_000_000_000_000_000n },
-      { id: 'group', period: 'month', limitNanos: 9_000_000_000_000_000n },
-    ],
-  });
-  const gateway = createGateway({
-    keys,
-    quota: memoryQuotaStore(),
-    usage: memoryUsageSink({ limit: 1_000 }),
-    catalog: staticCatalog([
-      {
-        id: 'bench-model',
-        vendor: 'Bench',
-        protocols: ['chat', 'native'],
-        groups: ['bench'],
-        maxOutputTokens: 4_096,
-        price: { per: 'token', inputPerMillionNanos: 100n, outputPerMillionNanos: 200n },
-        channels: [
-          {
-            id: 'bench-channel',
-            dialect,
-            baseUrl: `http://127.0.0.1:${upstreamPort}${scenario}/v1`,
-            credential: 'none',
-            upstreamModel: 'gpt-4o',
-            priority: 1,
-            weight: 1,
-          },
-        ],
-      },
-    ]),
-  });
-  return createServer(nodeAdapter(gateway));
+async function onExpress(name, gateway) {
+  const { default: express } = await import(name);
+  const { expressAdapter } = await import('../../dist/express.js');
+  return express().use(expressAdapter(gateway));
 }
 
-measured(start);
+const gateway = createGateway({
+  ...memoryStores(options),
+  usage: memoryUsageSink({ limit: 1_000 }),
+  catalog: catalogOf(options),
+});
+await measured({ server: createServer(await hosts[options.host ?? 'node'](gateway)) });

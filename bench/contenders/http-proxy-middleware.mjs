@@ -1,0 +1,15 @@
+/** http-proxy-middleware on Express 5, with an agent that keeps connections. */
+import { Agent, createServer } from 'node:http';
+import express from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { measured, options, upstreamOrigin } from './measured.mjs';
+
+const app = express();
+app.use(
+  createProxyMiddleware({
+    target: upstreamOrigin + options.prefix,
+    changeOrigin: true,
+    agent: new Agent({ keepAlive: true }),
+  }),
+);
+await measured({ server: createServer(app) });

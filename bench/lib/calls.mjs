@@ -1,0 +1,74 @@
+/**
+ * The calls that the load generator makes. `{n}` in a path, header or body becomes a number of six
+ * digits, spread over `spread` of them.
+ */
+
+/** The model every contender knows. */
+export const modelId = 'bench-model';
+
+/** The model of theirs that makes images. */
+export const imageModelId = 'bench-image';
+
+/** The secret of the one key, and of the n-th of many. */
+export const secret = 'bench-key-0123456789-0123456789-0123456789';
+export const secretOf = (n) => `bench-key-0123456789-0123456789-0123-${sixDigits(n)}`;
+
+export const sixDigits = (n) => String(n).padStart(6, '0');
+
+const words = 'the quick brown fox jumps over a lazy dog while nobody counts its tokens again ';
+const prose = (length) => words.repeat(Math.ceil(length / words.length)).slice(0, length);
+
+/** Base64 that no compressor and no lucky search shortens. */
+export function base64(length) {
+  const bytes = Buffer.alloc(Math.ceil((length * 3) / 4));
+  let state = 0x2545f491;
+  for (let at = 0; at < bytes.length; at += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    bytes[at] = state >>> 24;
+  }
+  return bytes.toString('base64').slice(0, length);
+}
+
+/** A chat call of about 1 KB; with `imageBytes` also with a Base64 picture of that length. */
+export function chatCall({ stream = false, imageBytes = 0, model = modelId, key = secret } = {}) {
+  const text = prose(imageBytes === 0 ? 840 : 200);
+  const picture = {
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${base64(imageBytes)}` },
+  };
+  const content = imageBytes === 0 ? text : [{ type: 'text', text }, picture];
+  const messages = [
+    { role: 'system', content: 'You are a helpful assistant.' },
+    { role: 'user', content },
+  ];
+  return {
+    path: '/v1/chat/completions',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model, ...(stream && { stream: true }), messages }),
+    expect: stream ? '[DONE]' : '"usage"',
+  };
+}
+
+/** The same in Gemini's words. */
+export function nativeCall({ stream = false, model = modelId, key = secret } = {}) {
+  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  return {
+    path: `/v1beta/models/${model}:${method}`,
+    headers: { 'x-goog-api-key': key },
+    body: JSON.stringify({
+      systemInstruction: { parts: [{ text: 'You are a helpful assistant.' }] },
+      contents: [{ role: 'user', parts: [{ text: prose(850) }] }],
+    }),
+    expect: stream ? '"STOP"' : '"usageMetadata"',
+  };
+}
+
+/** An image call with a prompt of about 1 KB. */
+export function imageCall({ model = imageModelId, key = secret } = {}) {
+  return {
+    path: '/v1/images/generations',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model, prompt: prose(940), n: 1, size: '1024x1024' }),
+    expect: '"b64_json"',
+  };
+}

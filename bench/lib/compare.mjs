@@ -1,0 +1,103 @@
+/**
+ * Measures contenders side by side: a warm-up for each, then rounds in which all take their turn,
+ * A B A B, so that whatever else the machine does hits them alike.
+ */
+import { ratiosOf, summary } from './statistics.mjs';
+
+/**
+ * @param context what a scenario is handed
+ * @param entries `name`, a started `contender`, and what its `shape` has of its own;
+ *   `warmUpShare`: how much of the warm-up it gets
+ * @param options `shape`: the load of every entry (`load.mjs`); `warmUp`: what is different of it
+ *   in the warm-up; `streams`: how the upstream answers below `/stream`, `warmUp` and `measured`;
+ *   `measure`: `(context, entry, shape)` to an object of figures, CPU and latencies where left out
+ * @returns by name, by figure: the value of each round
+ */
+export async function compare(context, entries, options) {
+  const { shape, warmUp = {}, streams, measure = measureCpu } = options;
+  const shapeOf = (entry) => ({ port: entry.contender.port, ...shape, ...entry.shape });
+  const values = new Map(entries.map(({ name }) => [name, {}]));
+
+  if (streams !== undefined) await context.answerStreams(streams.warmUp);
+  for (const entry of entries) {
+    const load = { ...shapeOf(entry), ...context.warmUp, ...warmUp };
+    const wanted = Math.ceil(load.requests * (entry.warmUpShare ?? 1));
+    const { requests } = await context.load({ ...load, requests: wanted });
+    if (requests < wanted) {
+      context.note(`${entry.name}: the warm-up was out of time after ${requests} calls.`);
+    }
+  }
+  if (streams !== undefined) await context.answerStreams(streams.measured);
+  for (let round = 0; round < context.rounds; round += 1) {
+    for (const entry of entries) {
+      const figures = await measure(context, entry, shapeOf(entry));
+      const known = values.get(entry.name);
+      for (const [figure, value] of Object.entries(figures)) {
+        known[figure] = [...(known[figure] ?? []), value];
+      }
+    }
+  }
+  return values;
+}
+
+/** CPU of the contender per event of a stream, or per request, µs; and the latencies of the run. */
+async function measureCpu(context, { contender }, shape) {
+  const before = await contender.usage();
+  const result = await context.load(shape);
+  const after = await contender.usage();
+  const micros = after.cpuMicros - before.cpuMicros;
+  return {
+    cpuMicros: micros / (result.events || result.requests),
+    perSecond: (result.events || result.requests) / result.seconds,
+    latencyP50: result.latencyMicros.p50,
+    latencyP99: result.latencyMicros.p99,
+    firstByteP50: result.firstByteMicros.p50,
+    firstByteP99: result.firstByteMicros.p99,
+    eventDelayP50: result.eventDelayMicros.p50,
+    eventDelayP99: result.eventDelayMicros.p99,
+  };
+}
+
+/** Says under the table whose streams came slower than the upstream was told to send them. */
+export function notePace(context, values, perSecond) {
+  for (const [name, figures] of values) {
+    const kept = summary(figures.perSecond).median / perSecond;
+    if (kept < 0.9) {
+      context.note(`${name}: ${Math.round(kept * 100)} % of ${perSecond} events a second came.`);
+    }
+  }
+}
+
+/**
+ * A line of the report.
+ *
+ * @param line `contender`; `figure` and `unit`; `values` of its rounds; `baseline`: the values of
+ *   what it is compared with, round by round; `target`: `{ of: 'ratio' | 'median', max | min }`;
+ *   `note`
+ */
+export function row({ contender, figure, unit, values, baseline, target, note = '' }) {
+  const { median, low, high } = summary(values);
+  const ratios = baseline === undefined ? {} : ratiosOf(values, baseline);
+  return { contender, figure, unit, median, low, high, ...ratios, target, note };
+}
+
+/** One row for each contender, with one figure, against the contender called `baseline`. */
+export function rowsOf(values, { figure, unit, label, baseline, targets = {}, notes = {} }) {
+  return [...values].map(([contender, figures]) =>
+    row({
+      contender,
+      figure: label,
+      unit,
+      values: figures[figure],
+      baseline: baseline === undefined ? undefined : values.get(baseline)[figure],
+      target: targets[contender],
+      note: notes[contender],
+    }),
+  );
+}
+
+/** How far a row is above its target, as a factor; at most 1 where it is met. */
+export function excessOf({ target, ratio, median }) {
+  const value = target.of === 'ratio' ? ratio : median;
+  return target.max === undefined ? target.min / value : value / target.max;
+}

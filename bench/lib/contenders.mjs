@@ -1,0 +1,65 @@
+/**
+ * The contenders by name. Each starts one and says how a call to it differs: a contender has its
+ * own headers, and `direct` its own path.
+ */
+import { isOnPath } from './machine.mjs';
+
+/** An entry of `compare`: the started contender with the call that is made to it. */
+function starter(name, module, { options = {}, adapt = (call) => call, warmUpShare = 1 } = {}) {
+  return async (context, call, { prefix = '', ...more } = {}) => ({
+    name,
+    contender: await context.start(module, { prefix, ...options, ...more }),
+    shape: { call: adapt(call, context, prefix) },
+    warmUpShare,
+  });
+}
+
+/** Of those that take a millisecond a call half the warm-up is long enough, and lasts longer. */
+const slow = { warmUpShare: 0.5 };
+
+export const bareRelay = starter('bare relay', 'bare-relay');
+
+export const freshRelay = starter('bare relay, fresh connections', 'bare-relay', {
+  options: { freshConnections: true },
+});
+
+/** Nothing between: the load generator calls the upstream. */
+export async function direct(context, call, { prefix = '' } = {}) {
+  return {
+    name: 'direct',
+    contender: context.direct,
+    shape: { call: { ...call, path: prefix + call.path } },
+  };
+}
+
+export const tollgate = starter('tollgate on node:http', 'tollgate', { options: { host: 'node' } });
+
+export const tollgates = [
+  tollgate,
+  starter('tollgate on Koa 3', 'tollgate', { options: { host: 'koa' } }),
+  starter('tollgate on Express 4', 'tollgate', { options: { host: 'express4' } }),
+  starter('tollgate on Express 5', 'tollgate', { options: { host: 'express5' } }),
+];
+
+const portkey = starter('Portkey', 'portkey', {
+  adapt: (call, { upstreamPort }, prefix) => ({
+    ...call,
+    headers: {
+      ...call.headers,
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}${prefix}/v1`,
+    },
+  }),
+  ...slow,
+});
+
+/** What others offer, and what people write by hand. nginx where it is installed. */
+export function peers() {
+  return [
+    ...(isOnPath('nginx') ? [starter('nginx', 'nginx')] : []),
+    starter('http-proxy-middleware on Express 5', 'http-proxy-middleware'),
+    starter('@fastify/http-proxy', 'fastify-http-proxy'),
+    starter('Express 5 + fetch by hand', 'express-fetch', slow),
+    portkey,
+  ];
+}

@@ -1,0 +1,69 @@
+/** One keep-alive connection of the load generator: call after call until there are no more. */
+import { connect } from 'node:net';
+import { messageReader } from './http-reader.mjs';
+
+/** All connections read into one buffer: each reads what it got before the next one is served. */
+const buffer = Buffer.allocUnsafe(256 * 1024);
+
+/** Resolves when no call is left; rejects at the first failed one unless errors are allowed. */
+export function openConnection({ port, nextCall, results, allowErrors }) {
+  return new Promise((resolve, reject) => {
+    let socket;
+    let answer;
+    const reader = () =>
+      messageReader({
+        onHead: (text) => answer.onHead(text),
+        onData: (bytes) => answer.onData(bytes),
+        onEnd: () => ended(answer.onEnd()),
+      });
+
+    function next() {
+      const following = nextCall();
+      if (following === undefined) {
+        socket?.destroy();
+        resolve();
+        return;
+      }
+      if (socket === undefined || socket.destroyed) socket = opened();
+      answer = results.begin(following.call);
+      socket.write(following.bytes);
+    }
+
+    function ended(failure) {
+      const { keepAlive } = answer;
+      answer = undefined;
+      if (failure !== undefined) return fail(failure);
+      if (!keepAlive) socket.destroy();
+      next();
+    }
+
+    function fail(failure) {
+      socket.destroy();
+      results.failed(failure);
+      if (allowErrors) next();
+      else reject(new Error(failure));
+    }
+
+    function opened() {
+      const { feed, finish } = reader();
+      const callback = (length) => {
+        feed(buffer.subarray(0, length));
+        return true;
+      };
+      const fresh = connect({
+        port,
+        host: '127.0.0.1',
+        noDelay: true,
+        onread: { buffer, callback },
+      });
+      const lost = (why) => {
+        if (fresh === socket && answer !== undefined && !finish()) fail(`The connection ${why}.`);
+      };
+      fresh.on('error', (error) => lost(`failed: ${error.message}`));
+      fresh.on('close', () => lost('was closed within an answer'));
+      return fresh;
+    }
+
+    next();
+  });
+}

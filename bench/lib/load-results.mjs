@@ -1,0 +1,134 @@
+/**
+ * What the load generator learns: whether each answer was good and whole, how long it took, and how
+ * old an event was when it arrived.
+ */
+import { createHistogram } from 'node:perf_hooks';
+
+/** Answers up to this size are looked at whole, the first one of each call. */
+const lookedAtBytes = 1024 * 1024;
+const tailBytes = 256;
+/** In front of the µs of CLOCK_MONOTONIC at which the upstream sent an event. */
+const stampMark = Buffer.from('"at":"');
+const stampDigits = 16;
+
+/** Collects the answers of one run; `settleMs`: delays of events before that are left out. */
+export function loadResults({ events = 0, settleMs = 0 }) {
+  const settledAt = performance.now() + settleMs;
+  const latency = createHistogram();
+  const firstByte = createHistogram();
+  const eventDelay = createHistogram();
+  const firsts = new Map();
+  const counts = { begun: 0, open: 0, done: 0, errors: 0, bytes: 0 };
+  let firstFailure;
+
+  /** Every answer to one call has the length of the first, which was looked at whole. */
+  function judge(call, status, bytes, whole, tail) {
+    const said = () =>
+      Buffer.concat(whole ?? [tail])
+        .toString()
+        .slice(0, 500);
+    if (status !== 200) return `Answered with ${status}: ${said()}`;
+    const lacks = (text) => `The answer lacks ${text}: ${said()}`;
+    const first = firsts.get(call);
+    if (first === undefined) {
+      const endsWithIt = tail.includes(call.expect);
+      if (!endsWithIt && !Buffer.concat(whole).includes(call.expect)) return lacks(call.expect);
+      const found = events === 0 ? 0 : countEvents(whole);
+      if (found < events) return `The stream had ${found} events of ${events}: ${said()}`;
+      firsts.set(call, { bytes, endsWithIt });
+      return undefined;
+    }
+    if (first.endsWithIt && !tail.includes(call.expect)) return lacks(call.expect);
+    // Ids and stamps may differ by a character.
+    return bytes < first.bytes * 0.99
+      ? `The answer had ${bytes} bytes where the first one had ${first.bytes}: ${said()}`
+      : undefined;
+  }
+
+  function begin(call) {
+    const beganAt = performance.now();
+    counts.begun += 1;
+    let status = 0;
+    let bytes = 0;
+    let whole = firsts.has(call) ? undefined : [];
+    let tail = Buffer.alloc(0);
+    const answer = {
+      keepAlive: true,
+      onHead: (text) => {
+        status = Number(text.slice(9, 12));
+        answer.keepAlive = !/\r\nconnection: *close/i.test(text);
+        if (status !== 200) whole = [];
+        counts.open += 1;
+      },
+      onData: (piece) => {
+        if (bytes === 0) firstByte.record(microsSince(beganAt));
+        bytes += piece.length;
+        if (whole !== undefined && bytes <= lookedAtBytes) whole.push(Buffer.from(piece));
+        tail = tailOf(tail, piece);
+        if (call.stamped && performance.now() >= settledAt) recordDelays(piece, eventDelay);
+      },
+      onEnd: () => {
+        latency.record(microsSince(beganAt));
+        counts.bytes += bytes;
+        counts.open -= 1;
+        const failure = judge(call, status, bytes, whole, tail);
+        if (failure === undefined) counts.done += 1;
+        return failure;
+      },
+    };
+    return answer;
+  }
+
+  return {
+    begin,
+    failed: (failure) => {
+      counts.errors += 1;
+      firstFailure ??= failure;
+    },
+    progress: () => ({ ...counts, firstFailure }),
+    report: (seconds) => ({
+      requests: counts.done,
+      events: counts.done * events,
+      errors: counts.errors,
+      firstFailure,
+      bytes: counts.bytes,
+      seconds,
+      latencyMicros: percentiles(latency),
+      firstByteMicros: percentiles(firstByte),
+      eventDelayMicros: percentiles(eventDelay),
+    }),
+  };
+}
+
+const microsSince = (beganAt) => Math.max(1, Math.round((performance.now() - beganAt) * 1_000));
+
+function percentiles(histogram) {
+  return { count: histogram.count, p50: histogram.percentile(50), p99: histogram.percentile(99) };
+}
+
+/** The last bytes so far; a copy, since the piece is read over. */
+function tailOf(tail, piece) {
+  if (piece.length >= tailBytes) return Buffer.from(piece.subarray(-tailBytes));
+  const joined = Buffer.concat([tail, piece]);
+  return joined.length > tailBytes ? joined.subarray(-tailBytes) : joined;
+}
+
+function countEvents(pieces) {
+  return Buffer.concat(pieces).toString('latin1').split('data: {').length - 1;
+}
+
+/** A stamp that two pieces share is left out: one in thousands. */
+function recordDelays(piece, eventDelay) {
+  const now = monotonicMicros();
+  for (let at = piece.indexOf(stampMark); at >= 0; at = piece.indexOf(stampMark, at)) {
+    at += stampMark.length;
+    if (at + stampDigits > piece.length) return;
+    const sentAt = Number(piece.latin1Slice(at, at + stampDigits));
+    eventDelay.record(Math.max(1, Math.round(now - sentAt)));
+  }
+}
+
+function monotonicMicros() {
+  const [seconds, nanos] = process.hrtime();
+  return seconds * 1e6 + nanos / 1e3;
+}

@@ -1,0 +1,118 @@
+/**
+ * What the machine is and who uses it: which cores this run may have, the CPU time of a process by
+ * the kernel's accounting, and the share of the machine that others took meanwhile.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+
+/** The kernel counts in ticks of this many µs (USER_HZ is 100 wherever Linux runs Node). */
+const tickMicros = 10_000;
+
+/** The cores this process may use, by number; empty where the system doesn't tell. */
+function allowedCores() {
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readOr('/proc/self/status', ''))?.[1] ?? '';
+  return list
+    .split(',')
+    .filter((range) => range !== '')
+    .flatMap((range) => {
+      const [first, last = first] = range.split('-').map(Number);
+      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    });
+}
+
+/**
+ * The contender has a core of its own, upstream and load share the others. Undefined where there
+ * is one core or no `taskset`.
+ */
+function pinningPlan() {
+  const cores = allowedCores();
+  const hasTaskset = spawnSync('taskset', ['--version'], { stdio: 'ignore' }).error === undefined;
+  if (cores.length < 2 || !hasTaskset) return undefined;
+  return { contender: String(cores.at(-1)), others: cores.slice(0, -1).join(',') };
+}
+
+export const pinning = pinningPlan();
+
+/** What a reader of the figures wants to know of the machine. */
+export function machineFacts() {
+  return {
+    date: new Date().toISOString().slice(0, 16).replace('T', ' '),
+    node: process.version,
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    pinned: pinning !== undefined,
+  };
+}
+
+/**
+ * User and system time of a process with all its threads, µs; undefined where there is no /proc.
+ */
+export function processMicros(pid) {
+  const stat = readOr(`/proc/${pid}/stat`, undefined);
+  if (stat === undefined) return undefined;
+  // The name, in parentheses, may hold anything: the numbers begin behind the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMicros;
+}
+
+/** The children of a process that run now. */
+export function childrenOf(pid) {
+  return readOr(`/proc/${pid}/task/${pid}/children`, '').split(' ').filter(Boolean).map(Number);
+}
+
+/** Resident memory of a process, now and at its highest, in bytes. */
+export function processMemory(pid) {
+  const status = readOr(`/proc/${pid}/status`, '');
+  const bytes = (field) => Number(new RegExp(`^${field}:\\s*(\\d+)`, 'm').exec(status)?.[1]) * 1024;
+  return { rssBytes: bytes('VmRSS'), peakBytes: bytes('VmHWM') };
+}
+
+/** Busy and whole time of all cores since boot, µs. Time a hypervisor took counts as busy. */
+function machineMicros() {
+  const line = readOr('/proc/stat', '').split('\n')[0];
+  const [user, nice, system, idle, wait, irq, softIrq, steal] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  const busy = user + nice + system + irq + softIrq + steal;
+  return { busy: busy * tickMicros, whole: (busy + idle + wait) * tickMicros };
+}
+
+/**
+ * Watches who uses the machine. `ownMicros` tells the CPU time of this run's processes; what is
+ * busy beyond that is foreign. The share is of all cores together, 0 to 1; undefined without
+ * /proc.
+ */
+export function watchForeignLoad(ownMicros) {
+  if (readOr('/proc/stat', undefined) === undefined) return () => undefined;
+  const before = machineMicros();
+  const ownBefore = ownMicros();
+  return () => {
+    const after = machineMicros();
+    const foreign = after.busy - before.busy - (ownMicros() - ownBefore);
+    return Math.max(0, foreign / (after.whole - before.whole));
+  };
+}
+
+/** Whether a program can be started by its name. */
+export function isOnPath(program) {
+  const folders = (process.env.PATH ?? '').split(':');
+  return folders.some((folder) => listOr(folder).includes(program));
+}
+
+function listOr(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function readOr(path, otherwise) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return otherwise;
+  }
+}

@@ -1,0 +1,23 @@
+/** The few statistics the suite uses. */
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** A figure over its rounds: the median, and the spread from lowest to highest. */
+export function summary(values) {
+  return { median: median(values), low: Math.min(...values), high: Math.max(...values), values };
+}
+
+/**
+ * `ratio`: the median of each round's own ratio. Within a round both were measured in the same
+ * seconds, so what slows the machine for longer falls out. `bestRatio`: the best rounds of both.
+ */
+export function ratiosOf(values, baseline) {
+  return {
+    ratio: median(values.map((value, round) => value / baseline[round])),
+    bestRatio: Math.min(...values) / Math.min(...baseline),
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Large request bodies, a Base64 picture in a chat message, and how long they hold the event loop.
+ */
+import { chatCall } from '../lib/calls.mjs';
+import { compare, rowsOf } from '../lib/compare.mjs';
+import { bareRelay, peers, tollgate } from '../lib/contenders.mjs';
+import { median } from '../lib/statistics.mjs';
+
+const mebibyte = 1024 * 1024;
+const sizes = [
+  { label: '100 KB', imageBytes: 100_000, connections: 32 },
+  { label: '5 MB', imageBytes: 5_000_000, connections: 4 },
+];
+const atMostTwelveTenths = { 'tollgate on node:http': { of: 'ratio', max: 1.2 } };
+/** Calls of which each tells its longest synchronous section. */
+const gapCalls = 10;
+
+export const scenario = {
+  name: 'bodies',
+  title: 'Request bodies of 100 KB and 5 MB',
+  description:
+    'The longest synchronous section is the longest time between two turns of a `setImmediate` ' +
+    'loop inside the contender while it serves one 5 MB call, per MiB of body: the median of ' +
+    `${gapCalls} calls a round.`,
+  inSmoke: true,
+
+  async run(context) {
+    const rows = [];
+    for (const size of context.isSmoke ? sizes.slice(0, 1) : sizes) {
+      rows.push(...(await measureSize(context, size)));
+    }
+    return rows;
+  },
+};
+
+async function measureSize(context, { label, imageBytes, connections }) {
+  const starters = [bareRelay, tollgate, ...(context.isSmoke ? [] : peers())];
+  const call = chatCall({ imageBytes });
+  const entries = await Promise.all(starters.map((starter) => starter(context, call)));
+  const shape = { connections, durationMs: context.isSmoke ? 350 : 700 };
+  const baseline = 'bare relay';
+  // 5 MB at a time would take too long; the code is the same, and hot after a few hundred pieces.
+  const warmUp = { requests: Math.min(context.warmUp.requests, (2_000 * 100_000) / imageBytes) };
+  const values = await compare(context, entries, { shape, warmUp });
+  const rows = rowsOf(values, {
+    figure: 'cpuMicros',
+    label: `CPU per request of ${label}`,
+    unit: 'µs',
+    baseline,
+    targets: atMostTwelveTenths,
+  });
+  if (imageBytes > mebibyte) rows.push(...(await measureGaps(context, entries, call.body.length)));
+  await Promise.all(entries.map(({ contender }) => contender.stop()));
+  return rows;
+}
+
+/** The peers that don't run in our Node process have no loop to look at. */
+async function measureGaps(context, entries, bodyBytes) {
+  const values = await compare(context, entries.slice(0, 2), {
+    shape: { connections: 1, requests: 1 },
+    warmUp: { requests: gapCalls },
+    measure: async (_, { contender }, shape) => {
+      const longest = [];
+      for (let call = 0; call < gapCalls; call += 1) {
+        await contender.ask('gapsBegin');
+        await context.load(shape);
+        longest.push((await contender.ask('gapsEnd')).longestMs);
+      }
+      return { gapMs: median(longest) / (bodyBytes / mebibyte) };
+    },
+  });
+  return rowsOf(values, {
+    figure: 'gapMs',
+    label: 'longest synchronous section per MiB',
+    unit: 'ms',
+    baseline: 'bare relay',
+    targets: { 'tollgate on node:http': { of: 'median', max: 5 } },
+  });
+}

@@ -1,0 +1,48 @@
+/** The other protocols beside chat: a native call and an image, each of about 1 KB. */
+import { chatCall, imageCall, nativeCall } from '../lib/calls.mjs';
+import { compare, row, rowsOf } from '../lib/compare.mjs';
+import { bareRelay, freshRelay, tollgate } from '../lib/contenders.mjs';
+
+const image = '/image-900';
+
+/** The entry of a contender under another name, since one is measured with several calls. */
+const named = async (name, entry) => ({ ...(await entry), name });
+
+export const scenario = {
+  name: 'protocols',
+  title: 'Native and images, 1 KB in and 1 KB out',
+  description:
+    'Against Tollgate’s own chat. An image always has a fresh connection to its upstream; what ' +
+    'that costs is what a bare relay pays more when it dials anew for each call.',
+
+  async run(context) {
+    const entries = await Promise.all([
+      named('chat', tollgate(context, chatCall())),
+      named('native', tollgate(context, nativeCall(), { dialect: 'gemini' })),
+      named('image', tollgate(context, imageCall(), { prefix: image })),
+      bareRelay(context, imageCall(), { prefix: image }),
+      freshRelay(context, imageCall(), { prefix: image }),
+    ]);
+    const values = await compare(context, entries, {
+      shape: { connections: 32, durationMs: 700 },
+    });
+    const cost = { figure: 'cpuMicros', label: 'CPU per request', unit: 'µs', baseline: 'chat' };
+    return [
+      ...rowsOf(values, { ...cost, targets: { native: { of: 'ratio', max: 1.1 } } }),
+      withoutDialling(values),
+    ];
+  },
+};
+
+function withoutDialling(values) {
+  const micros = (name) => values.get(name).cpuMicros;
+  const [kept, fresh] = [micros('bare relay'), micros('bare relay, fresh connections')];
+  return row({
+    contender: 'image less its fresh connection',
+    figure: 'CPU per request',
+    unit: 'µs',
+    values: micros('image').map((value, round) => value - (fresh[round] - kept[round])),
+    baseline: micros('chat'),
+    target: { of: 'ratio', max: 1.1 },
+  });
+}

@@ -1,0 +1,110 @@
+/**
+ * A private Redis and a private PostgreSQL for the benchmarks: in temporary folders, on unix
+ * sockets, gone when the run is over. Undefined where a server is not installed.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const startWithinMs = 20_000;
+
+/**
+ * A Redis that writes to its append-only file and leaves the sync to the kernel. A cost per request
+ * is asked for here, not what a disk can do.
+ */
+export async function startRedis() {
+  const program = await run('redis-server', ['--version']).catch(() => undefined);
+  if (program === undefined) return undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-redis-'));
+  const path = join(folder, 'redis.sock');
+  const options = ['--port', '0', '--unixsocket', path, '--dir', folder, '--save', ''];
+  const durable = ['--appendonly', 'yes', '--appendfsync', 'no'];
+  return started('redis-server', [...options, ...durable], { folder, path });
+}
+
+/** A PostgreSQL whose commits don't wait for the disk, for the same reason. */
+export async function startPostgres() {
+  const programs = postgresPrograms();
+  if (programs === undefined) return undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-postgres-'));
+  const owner = await ownerOf(folder);
+  const data = join(folder, 'data');
+  const making = ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+  await run(join(programs, 'initdb'), [...making, '--no-locale'], owner);
+  const settings = [
+    `unix_socket_directories=${folder}`,
+    'listen_addresses=',
+    'fsync=off',
+    'full_page_writes=off',
+    'max_connections=200',
+    'shared_buffers=64MB',
+  ].flatMap((setting) => ['-c', setting]);
+  const path = join(folder, '.s.PGSQL.5432');
+  return started(join(programs, 'postgres'), ['-D', data, ...settings], { folder, path, owner });
+}
+
+/** Where Debian puts the newest of its versions. */
+function postgresPrograms() {
+  const versions = '/usr/lib/postgresql';
+  const [newest] = existsSync(versions) ? readdirSync(versions).sort((a, b) => b - a) : [];
+  const folder = join(versions, newest ?? '', 'bin');
+  return existsSync(join(folder, 'postgres')) ? folder : undefined;
+}
+
+/** PostgreSQL refuses to run as root: it then runs as the user that its package made. */
+async function ownerOf(folder) {
+  if (process.getuid?.() !== 0) return {};
+  const id = async (kind) => Number((await run('id', [kind, 'postgres'])).stdout);
+  const owner = { uid: await id('-u'), gid: await id('-g') };
+  await chown(folder, owner.uid, owner.gid);
+  return owner;
+}
+
+/** Starts a server in its folder; resolves when something listens on its socket. */
+async function started(program, options, { folder, path, owner = {} }) {
+  const child = spawn(program, options, { ...owner, stdio: 'ignore' });
+  // SIGQUIT: both end at once, PostgreSQL with its children. Also where this run is broken off.
+  const end = () => child.kill('SIGQUIT');
+  process.once('exit', end);
+  await untilListening(child, path);
+  return {
+    path,
+    folder,
+    async stop() {
+      process.off('exit', end);
+      const ended = once(child, 'exit');
+      end();
+      await ended;
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+async function untilListening(child, path) {
+  const latest = Date.now() + startWithinMs;
+  while (!(await listens(path))) {
+    if (child.exitCode !== null || Date.now() > latest) {
+      throw new Error(`${child.spawnfile} did not start`);
+    }
+    await wait(50);
+  }
+  // A server that is still reading its files listens already, and refuses.
+  await wait(500);
+}
+
+function listens(path) {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,77 @@
+/** What the upstream answers: one recorded answer of each kind, in the words of each dialect. */
+import { base64 } from '../lib/calls.mjs';
+
+const json = (value) => Buffer.from(JSON.stringify(value));
+const text = 'the answer is a text of some words '.repeat(18);
+const geminiUsage = { promptTokenCount: 180, candidatesTokenCount: 160, totalTokenCount: 340 };
+
+const whole = {
+  openai: json({
+    id: 'chatcmpl-bench',
+    object: 'chat.completion',
+    created: 1_763_683_200,
+    model: 'gpt-4o',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: text, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 },
+  }),
+  gemini: json({
+    candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: geminiUsage,
+    modelVersion: 'gemini-3-pro',
+    responseId: 'bench',
+  }),
+  anthropic: json({
+    id: 'msg_bench',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [{ type: 'text', text }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 180, output_tokens: 160 },
+  }),
+};
+
+/** The dialect that a path belongs to. */
+export function dialectOf(path) {
+  if (path.includes('enerateContent')) return 'gemini';
+  return path.endsWith('/messages') ? 'anthropic' : 'openai';
+}
+
+/** A whole chat answer of about 1 KB. */
+export const chatReply = (dialect) => whole[dialect];
+
+const images = new Map();
+
+/** An image of so many Base64 characters; made once, sent from the same buffer ever after. */
+export function imageReply(dialect, length) {
+  const name = `${dialect} ${length}`;
+  const made = images.get(name) ?? (dialect === 'gemini' ? geminiImage : openaiImage)(length);
+  images.set(name, made);
+  return made;
+}
+
+function openaiImage(length) {
+  return json({
+    created: 1_763_683_200,
+    data: [{ b64_json: base64(length) }],
+    usage: { input_tokens: 180, output_tokens: 160, total_tokens: 340 },
+  });
+}
+
+function geminiImage(length) {
+  const parts = [{ inlineData: { mimeType: 'image/png', data: base64(length) } }];
+  return json({
+    candidates: [{ content: { parts, role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: geminiUsage,
+    modelVersion: 'gemini-3-pro',
+    responseId: 'bench',
+  });
+}
