@@ -1,31 +1,41 @@
 /**
- * Two builds: the published package (ESM, CommonJS and types), and the examples as plain modules,
+ * Three builds: the published package, its types for CommonJS, and the examples as plain modules,
  * which `npm start` can run on a Node without a TypeScript runner.
  */
+import { writeFileSync } from 'node:fs';
 import type { Options } from 'tsup';
+
+const entry = {
+  index: 'src/index.ts',
+  express: 'adapters/express.ts',
+  koa: 'adapters/koa.ts',
+  node: 'adapters/node.ts',
+  testing: 'src/testing/index.ts',
+  redis: 'src/stores/redis/index.ts',
+  postgres: 'src/stores/postgres/index.ts',
+  sqlite: 'src/stores/sqlite/index.ts',
+};
 
 const builds: readonly Options[] = [
   {
     name: 'package',
-    entry: {
-      index: 'src/index.ts',
-      express: 'adapters/express.ts',
-      koa: 'adapters/koa.ts',
-      node: 'adapters/node.ts',
-      testing: 'src/testing/index.ts',
-      redis: 'src/stores/redis/index.ts',
-      postgres: 'src/stores/postgres/index.ts',
-      sqlite: 'src/stores/sqlite/index.ts',
-    },
+    entry,
     outDir: 'dist',
-    format: ['esm', 'cjs'],
+    format: ['esm'],
     target: 'node20',
     dts: true,
-    sourcemap: true,
     clean: true,
-    // In CommonJS too: without shared chunks every subpath would carry its own copy of the core.
+    // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
+    // Every Node we run on can require a module. A second build would double the package, and a
+    // host that loads both would have two gateways' worth of code.
+    onSuccess: async () => {
+      for (const name of Object.keys(entry)) {
+        writeFileSync(`dist/${name}.cjs`, `module.exports = require('./${name}.js');\n`);
+      }
+    },
   },
+  { name: 'types', entry, outDir: 'dist', format: ['cjs'], dts: { only: true } },
   {
     name: 'examples',
     entry: ['examples/**/*.ts', '!examples/**/*.test.ts'],
