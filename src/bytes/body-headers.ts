@@ -8,7 +8,9 @@ import type { IncomingHeaders } from '../http.ts';
  * @throws GatewayError `unsupported_media_type` for another type or charset
  */
 export function checkContentType(headers: IncomingHeaders): void {
-  const [type, ...parameters] = headerOf(headers, 'content-type').toLowerCase().split(';');
+  const header = headerOf(headers, 'content-type');
+  if (header === 'application/json' || header === '') return;
+  const [type, ...parameters] = header.toLowerCase().split(';');
   if (type !== undefined && type.trim() !== '' && type.trim() !== 'application/json') {
     throw new GatewayError(
       'unsupported_media_type',
@@ -30,6 +32,7 @@ export function checkContentType(headers: IncomingHeaders): void {
  *   megabyte of JSON
  */
 export function checkContentEncoding(headers: IncomingHeaders): void {
+  if (headers['content-encoding'] === undefined) return;
   const encoding = headerOf(headers, 'content-encoding').trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return;
   throw new GatewayError(

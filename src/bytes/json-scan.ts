@@ -14,8 +14,8 @@ import {
   openBrace,
   spaceEnd,
 } from './json-text.ts';
-import { afterColon, jsonWalk, nameEnd } from './json-walk.ts';
-import { memberNames } from './member-names.ts';
+import { afterColon, jsonWalk, namesAt, valueEnd } from './json-walk.ts';
+import { addName } from './member-names.ts';
 
 /** Part of a body: byte offsets, end exclusive, without the white space around it. */
 export interface Span {
@@ -53,15 +53,15 @@ export function scanJsonObject(body: Uint8Array): readonly Member[] {
 function scanMembers(text: JsonText, start: number): readonly Member[] {
   const { bytes } = text;
   const members: Member[] = [];
-  const names = memberNames(bytes);
   const walk = jsonWalk(text);
+  const names = namesAt(walk, 0);
 
   let at = start;
   let more = bytes[at] !== closeBrace;
   while (more) {
-    const nameSpan = { start: at, end: nameEnd(text, at, names) };
+    const nameSpan = { start: at, end: addName(names, text, at) };
     const valueStart = afterColon(bytes, nameSpan.end);
-    const value = { start: valueStart, end: walk.valueEnd(valueStart) };
+    const value = { start: valueStart, end: valueEnd(walk, valueStart, 1) };
     const name = decodeString(bytes, nameSpan.start + 1, nameSpan.end - 1);
     members.push({ name, nameSpan, value });
     at = spaceEnd(bytes, value.end);

@@ -3,6 +3,7 @@
  * takes where a token begins and gives where it ends.
  */
 import { GatewayError } from '../errors.ts';
+import { asBuffer } from './decode.ts';
 
 /** The byte `"`. */
 export const quote = 0x22;
@@ -22,6 +23,8 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 
 const space = 0x20;
+const spaces = 0x20202020;
+const topBits = 0x80808080;
 const minus = 0x2d;
 const plus = 0x2b;
 const dot = 0x2e;
@@ -32,12 +35,15 @@ const trueText = Buffer.from('true');
 const falseText = Buffer.from('false');
 const nullText = Buffer.from('null');
 
+/** After so many words of four bytes a run is worth native searches, in blocks of as many. */
+const blockWords = 2048;
+
 /**
  * Bytes with a view of themselves four at a time, which makes long strings five times as fast to
  * scan. Where a read falls past the end we take a 0, which no JSON may hold anywhere.
  */
 export interface JsonText {
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   readonly words: Int32Array;
   /** What to add to an offset into `bytes` to get the offset into `words`, in bytes. */
   readonly shift: number;
@@ -48,7 +54,7 @@ export function jsonText(bytes: Uint8Array): JsonText {
   const shift = bytes.byteOffset & 3;
   const wordCount = (bytes.byteLength + shift) >> 2;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset - shift, wordCount);
-  return { bytes, words, shift };
+  return { bytes: asBuffer(bytes), words, shift };
 }
 
 /** The refusal of a body that is no JSON; `at` is the byte where that shows. */
@@ -69,7 +75,18 @@ export function spaceEnd(bytes: Uint8Array, at: number): number {
 
 /** Whether a byte is the white space of RFC 8259 §2. */
 export function isSpace(byte: number): boolean {
-  return byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  return byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09);
+}
+
+/** Where the bytes end that stand for themselves in a string: no quote, escape or control. */
+export function plainEnd(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (isPlainByte(bytes[end] ?? 0)) end += 1;
+  return end;
+}
+
+function isPlainByte(byte: number): boolean {
+  return byte >= space && byte !== quote && byte !== backslash;
 }
 
 /** Where the string, number or literal that begins at `at` ends. */
@@ -106,24 +123,58 @@ export function stringEnd(text: JsonText, at: number): number {
  * Where the four-byte words end that hold neither a quote nor a backslash nor a control character;
  * `at` is the beginning of a word.
  */
-function plainWordsEnd({ words, shift }: JsonText, at: number): number {
+function plainWordsEnd(text: JsonText, at: number): number {
+  const { words, shift } = text;
   let index = (at + shift) >> 2;
-  // Beyond the last whole word the zero of `?? 0` counts as control characters.
-  while (isPlainWord(words[index] ?? 0)) index += 1;
-  return (index << 2) - shift;
+  for (;;) {
+    const stop = index + blockWords;
+    // Beyond the last whole word the zero of `?? 0` counts as control characters.
+    while (index < stop && isPlainWord(words[index] ?? 0)) index += 1;
+    if (index < stop) return (index << 2) - shift;
+    index = plainBlocksEnd(text, index);
+  }
+}
+
+/** The same for long runs, twice as fast: it goes by whole blocks and stops at the first other. */
+function plainBlocksEnd(text: JsonText, index: number): number {
+  let end = index;
+  while (isPlainBlock(text, end, end + blockWords)) end += blockWords;
+  return end;
+}
+
+function isPlainBlock({ bytes, words, shift }: JsonText, start: number, end: number): boolean {
+  if (end > words.length) return false;
+  const block = bytes.subarray((start << 2) - shift, (end << 2) - shift);
+  if (block.indexOf(quote) !== -1 || block.indexOf(backslash) !== -1) return false;
+  for (let index = start; index < end; index += 4) {
+    const controls =
+      below(words[index] ?? 0, spaces) |
+      below(words[index + 1] ?? 0, spaces) |
+      below(words[index + 2] ?? 0, spaces) |
+      below(words[index + 3] ?? 0, spaces);
+    if ((controls & topBits) !== 0) return false;
+  }
+  return true;
 }
 
 /**
- * Four bytes tested at once: `(w - n * 0x01010101) & ~w & 0x80808080` is zero if none of them is
- * below n ("Bit Twiddling Hacks", hasless). Flipping bit 1 puts the quote (0x22) at 0x20 and the
- * space at 0x22, so that "below 0x21" means the quote and the control characters.
+ * Four bytes tested at once: flipping bit 1 puts the quote (0x22) at 0x20 and the space at 0x22, so
+ * that "below 0x21" means the quote and the control characters.
  */
 function isPlainWord(word: number): boolean {
   const quoteIsLow = word ^ 0x02020202;
   const backslashIsZero = word ^ 0x5c5c5c5c;
   const low = (quoteIsLow - 0x21212121) & ~quoteIsLow;
   const nil = (backslashIsZero - 0x01010101) & ~backslashIsZero;
-  return ((low | nil) & 0x80808080) === 0;
+  return ((low | nil) & topBits) === 0;
+}
+
+/**
+ * Sets some of the {@link topBits} if one of the word's bytes is below the one that `bound` is four
+ * times ("Bit Twiddling Hacks", hasless).
+ */
+function below(word: number, bound: number): number {
+  return (word - bound) & ~word;
 }
 
 function escapeEnd(bytes: Uint8Array, at: number): number {

@@ -8,13 +8,13 @@ const sharedBytes = 16_384;
 export interface Pieces {
   readonly byteLength: number;
   add(piece: Uint8Array): void;
-  /** All of it as one; a body that came in one piece is not copied. */
+  /** All of it as one, which takes the pieces' place; a body that came in one is not copied. */
   join(): Uint8Array;
 }
 
 /** Empty at first. */
 export function pieces(): Pieces {
-  const list: Uint8Array[] = [];
+  let list: Uint8Array[] = [];
   let byteLength = 0;
   let shared = Buffer.alloc(0);
   // The run of small pieces in `shared` that is not in the list yet: where it begins and ends.
@@ -54,7 +54,11 @@ export function pieces(): Pieces {
     join() {
       closeRun();
       const [only] = list;
-      return only !== undefined && list.length === 1 ? only : Buffer.concat(list, byteLength);
+      const whole =
+        only !== undefined && list.length === 1 ? only : Buffer.concat(list, byteLength);
+      // Whoever listens for the caller's going holds us as long as the call runs.
+      list = [whole];
+      return whole;
     },
   };
 }

@@ -3,8 +3,9 @@
  * sent, to the last space and digit: parsing and writing again turns 12345678901234567890 into
  * 12345678901234567000 and 1.0 into 1.
  */
-import type { Member, Span } from './json-scan.ts';
+import type { Member } from './json-scan.ts';
 import { openBrace } from './json-text.ts';
+import { findMember } from './members.ts';
 
 /** A new value for one member of an object. */
 export interface MemberEdit {
@@ -12,11 +13,6 @@ export interface MemberEdit {
   readonly name: string;
   /** JSON text; undefined removes the member. */
   readonly value: string | undefined;
-}
-
-/** Text to put in place of a span of the body. */
-interface Change extends Span {
-  readonly text: string;
 }
 
 /**
@@ -30,65 +26,66 @@ export function spliceMembers(
   members: readonly Member[],
   edits: readonly MemberEdit[],
 ): readonly Uint8Array[] {
-  const values = new Map<string, string | undefined>();
-  for (const { name, value } of edits) values.set(name, value);
-
-  const changes: Change[] = [];
+  if (edits.length === 0) return [body];
+  const splice: Splice = { body, pieces: [], done: 0 };
   let kept: Member | undefined;
   // Where the removed members begin that lie between the last kept one and the next.
   let gapStart: number | undefined;
   for (const member of members) {
     const { name, nameSpan, value } = member;
-    const text = values.get(name);
-    if (text === undefined && values.has(name)) {
+    const edit = editOf(edits, name);
+    if (edit !== undefined && edit.value === undefined) {
       gapStart ??= nameSpan.start;
       continue;
     }
     // What is removed takes the comma after it along: a kept member follows.
-    if (gapStart !== undefined) changes.push({ start: gapStart, end: nameSpan.start, text: '' });
-    if (text !== undefined) changes.push({ start: value.start, end: value.end, text });
-    values.delete(name);
+    if (gapStart !== undefined) replace(splice, gapStart, nameSpan.start, '');
+    if (edit?.value !== undefined) replace(splice, value.start, value.end, edit.value);
     gapStart = undefined;
     kept = member;
   }
-  changes.push(tailChange(body, members, kept, values));
-  return piecesOf(body, changes);
-}
-
-/**
- * What happens behind the last member that is kept: the removed ones go, with the comma before
- * each, and the new ones come.
- *
- * @param values what no kept member took: the values to add, and undefined for those removed
- */
-function tailChange(
-  body: Uint8Array,
-  members: readonly Member[],
-  kept: Member | undefined,
-  values: ReadonlyMap<string, string | undefined>,
-): Change {
+  // Behind the last one kept the removed go, with the comma before each, and the new ones come.
   const start = kept?.value.end ?? members[0]?.nameSpan.start ?? body.indexOf(openBrace) + 1;
   const end = members.at(-1)?.value.end ?? start;
-
-  let text = '';
-  for (const [name, value] of values) {
-    if (value === undefined) continue;
-    const comma = kept === undefined && text === '' ? '' : ',';
-    text += `${comma}${JSON.stringify(name)}:${value}`;
-  }
-  return { start, end, text };
+  replace(splice, start, end, newMembers(members, edits, kept !== undefined));
+  splice.pieces.push(splice.done === 0 ? body : body.subarray(splice.done));
+  return splice.pieces;
 }
 
-/** The body with its changes, which are in order and do not overlap. */
-function piecesOf(body: Uint8Array, changes: readonly Change[]): readonly Uint8Array[] {
-  const pieces: Uint8Array[] = [];
-  let sent = 0;
-  for (const { start, end, text } of changes) {
-    if (start === end && text === '') continue;
-    if (sent < start) pieces.push(body.subarray(sent, start));
-    if (text !== '') pieces.push(Buffer.from(text));
-    sent = end;
+/** A body under way: its bytes up to `done` are in the pieces, or replaced. */
+interface Splice {
+  readonly body: Uint8Array;
+  readonly pieces: Uint8Array[];
+  done: number;
+}
+
+/** Puts text in place of a span; spans come in order and do not overlap. */
+function replace(splice: Splice, start: number, end: number, text: string): void {
+  if (start === end && text === '') return;
+  const { body, pieces, done } = splice;
+  if (done < start) pieces.push(body.subarray(done, start));
+  if (text !== '') pieces.push(Buffer.from(text));
+  splice.done = end;
+}
+
+/** The edits of members that the object has not, as JSON text. */
+function newMembers(
+  members: readonly Member[],
+  edits: readonly MemberEdit[],
+  followsOthers: boolean,
+): string {
+  let text = '';
+  for (const [index, { name }] of edits.entries()) {
+    const value = editOf(edits, name)?.value;
+    const isNamedBefore = edits.findIndex((edit) => edit.name === name) < index;
+    if (value === undefined || isNamedBefore || findMember(members, name) !== undefined) continue;
+    const comma = followsOthers || text !== '' ? ',' : '';
+    text += `${comma}${JSON.stringify(name)}:${value}`;
   }
-  pieces.push(sent === 0 ? body : body.subarray(sent));
-  return pieces;
+  return text;
+}
+
+/** The last edit of a name. */
+function editOf(edits: readonly MemberEdit[], name: string): MemberEdit | undefined {
+  return edits.findLast((edit) => edit.name === name);
 }

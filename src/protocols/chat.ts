@@ -3,19 +3,27 @@
  * call.
  */
 import { z } from 'zod';
-import type { Member, Span } from '../bytes/json-scan.ts';
-import { findMember, kindAt, valueAt } from '../bytes/members.ts';
+import { asBuffer } from '../bytes/decode.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json-skip.ts';
+import { closeBrace, closeBracket, openBrace, openBracket, quote } from '../bytes/json-text.ts';
+import { findMember, kindAt } from '../bytes/members.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, type FieldName, readFields, type ScannedBody } from './fields.ts';
+import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
 import {
   addMembers,
-  objectAt,
+  addValue,
   type PromptSize,
   type PromptTally,
   promptTally,
-  spansOf,
-  stringMember,
+  sizeOf,
 } from './prompt-size.ts';
 import { modelField, positiveField } from './rules.ts';
 
@@ -41,23 +49,13 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   // A hint, and the upstream's to judge.
   prompt_cache_key: z.unknown().optional(),
 });
-const fieldNames: readonly FieldName[] = [
-  'model',
-  'stream',
-  ['stream_options', ['include_usage']],
-  'temperature',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'prompt_cache_key',
-];
 /** Members beside the messages that end up in the prompt. */
 const promptMembers: readonly string[] = ['tools', 'functions', 'response_format', 'prediction'];
-const mediaTypes: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file', 'video_url']);
+const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readChat(scanned: ScannedBody): Call {
-  const fields = readFields(scanned, fieldNames, chatFields);
+  const fields = checkedFields(chatFields, fieldsOf(scanned));
   const { max_tokens: old, max_completion_tokens: current } = fields;
   if (typeof old === 'number' && typeof current === 'number' && old !== current) {
     throw new GatewayError(
@@ -70,16 +68,19 @@ export function readChat(scanned: ScannedBody): Call {
   if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body, tools.value))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
   }
+  const { inputTokens, mediaParts } = promptSize(scanned);
   return {
     protocol: 'chat',
     operation: 'chat',
     modelId: fields.model,
     framing: fields.stream === true ? 'sse' : 'json',
-    ...scanned,
+    body: scanned.body,
+    members: scanned.members,
     promptCacheKey: textOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,
     demand: {
-      ...promptSize(scanned),
+      inputTokens,
+      mediaParts,
       maxOutputTokens: current ?? old ?? undefined,
       candidates: fields.n ?? 1,
       size: undefined,
@@ -88,47 +89,97 @@ export function readChat(scanned: ScannedBody): Call {
   };
 }
 
+function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?: unknown } {
+  return {
+    model: fieldOf(scanned, 'model'),
+    stream: fieldOf(scanned, 'stream'),
+    stream_options: insideField(scanned, 'stream_options', (inside) => ({
+      include_usage: fieldOf(inside, 'include_usage'),
+    })),
+    temperature: fieldOf(scanned, 'temperature'),
+    max_tokens: fieldOf(scanned, 'max_tokens'),
+    max_completion_tokens: fieldOf(scanned, 'max_completion_tokens'),
+    n: fieldOf(scanned, 'n'),
+    prompt_cache_key: fieldOf(scanned, 'prompt_cache_key'),
+  };
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function promptSize(scanned: ScannedBody): PromptSize {
-  const { body } = scanned;
-  const tally = promptTally(body);
   const messages = arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
-  for (const span of spansOf(body, messages)) {
-    const message = objectAt(body, span);
-    if (message === undefined || stringMember(body, message, 'role') === undefined) {
-      throw new GatewayError(
-        'invalid_request',
-        'Every element of `messages` must be an object with a string `role`.',
-        { param: 'messages' },
-      );
-    }
-    tally.message();
-    for (const member of message) addMember(tally, body, member);
-  }
+  const bytes = asBuffer(scanned.body);
+  const tally = promptTally();
+  let at = firstInside(bytes, messages.value.start);
+  while (bytes[at] !== closeBracket) at = nextInside(bytes, addMessage(tally, bytes, at));
   addMembers(tally, scanned, promptMembers);
-  return tally.size();
+  return sizeOf(tally);
 }
 
-function addMember(tally: PromptTally, body: Uint8Array, member: Member): void {
-  switch (kindAt(body, member.value)) {
-    case 'string':
-      return tally.text(member.value);
-    case 'array':
-      for (const part of spansOf(body, member)) addPart(tally, body, part);
-      return;
-    default:
-      tally.other(member.value);
+/** Where the message that begins at `start` ends. */
+function addMessage(tally: PromptTally, bytes: Buffer, start: number): number {
+  // A string is no message, though those behind it might read like names and values.
+  if (bytes[start] !== openBrace) throw noRole();
+  tally.messages += 1;
+  let hasRole = false;
+  let at = firstInside(bytes, start);
+  while (bytes[at] === quote) {
+    const nameEnd = skipString(bytes, at);
+    const value = afterName(bytes, nameEnd);
+    hasRole ||= bytes[value] === quote && isString(bytes, at, nameEnd, 'role');
+    at = nextInside(bytes, addMember(tally, bytes, value));
   }
+  if (!hasRole) throw noRole();
+  return at + 1;
 }
 
-function addPart(tally: PromptTally, body: Uint8Array, span: Span): void {
-  const part = objectAt(body, span) ?? [];
-  const type = stringMember(body, part, 'type');
-  if (type !== undefined && mediaTypes.has(String(valueAt(body, type)))) return tally.media();
-  const text = stringMember(body, part, 'text');
-  if (text !== undefined) return tally.text(text);
-  tally.other(span);
+/** Where the value of a message's member ends, which begins at `start`. */
+function addMember(tally: PromptTally, bytes: Buffer, start: number): number {
+  if (bytes[start] !== openBracket) {
+    const end = skipValue(bytes, start);
+    addValue(tally, bytes, start, end);
+    return end;
+  }
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBracket) at = nextInside(bytes, addPart(tally, bytes, at));
+  return at + 1;
+}
+
+/** Where the part that begins at `start` ends. */
+function addPart(tally: PromptTally, bytes: Buffer, start: number): number {
+  if (bytes[start] !== openBrace) {
+    const end = skipValue(bytes, start);
+    tally.bytes += end - start;
+    return end;
+  }
+  let isMedia = false;
+  let textBytes: number | undefined;
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBrace) {
+    const nameEnd = skipString(bytes, at);
+    const value = afterName(bytes, nameEnd);
+    const end = skipValue(bytes, value);
+    if (bytes[value] === quote) {
+      if (isString(bytes, at, nameEnd, 'type')) isMedia = isMediaType(bytes, value, end);
+      else if (isString(bytes, at, nameEnd, 'text')) textBytes = end - value - 2;
+    }
+    at = nextInside(bytes, end);
+  }
+  if (isMedia) tally.mediaParts += 1;
+  else tally.bytes += textBytes ?? at + 1 - start;
+  return at + 1;
+}
+
+function isMediaType(bytes: Buffer, start: number, end: number): boolean {
+  return mediaTypes.some((type) => isString(bytes, start, end, type));
+}
+
+function noRole(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'Every element of `messages` must be an object with a string `role`.',
+    { param: 'messages' },
+  );
 }

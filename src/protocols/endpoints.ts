@@ -45,6 +45,11 @@ const nativeMethods: Readonly<Record<string, Operation>> = {
   countTokens: 'count_tokens',
 };
 
+const chatPath = '/v1/chat/completions';
+const imagesPath = '/v1/images/generations';
+const chatRoute = bodyRoute('chat');
+const imagesRoute = bodyRoute('images');
+
 /** Whether the gateway answers for this raw path. Every other path is the host's. */
 export function ownsPath(path: string): boolean {
   return resourceAt(path) !== undefined;
@@ -58,6 +63,10 @@ export function findRoute(
   request: Pick<GatewayRequest, 'method' | 'path' | 'search' | 'headers'>,
   settings: KeySettings,
 ): Route {
+  if (request.method === 'POST') {
+    if (request.path === chatPath) return chatRoute;
+    if (request.path === imagesPath) return imagesRoute;
+  }
   const resource = readAsModel(resourceAt(request.path), request.method);
   const speaks = speakerOf(resource, request, settings);
   if (resource === undefined) return refused(speaks, notOurs(request));
@@ -77,7 +86,9 @@ export function findRoute(
     return refused(speaks, wrongMethod(request.method, allow));
   }
   if (isList) return { kind: 'models', speaks, modelId: resource.modelId };
-  return callRoute(resource, speaks, request.search);
+  return resource.at === 'method'
+    ? callRoute(resource, speaks, request.search)
+    : bodyRoute(resource.at);
 }
 
 /** A model's name may end like a method, `m:free`: whoever GETs that asks for the model. */
@@ -87,22 +98,23 @@ function readAsModel(resource: Resource | undefined, method: string): Resource |
   return { at: 'models', native: true, modelId: `${resource.modelId}:${resource.method}` };
 }
 
+/** A call that says everything in its body. */
+function bodyRoute(operation: 'chat' | 'images'): Route {
+  return {
+    kind: 'call',
+    speaks: 'openai',
+    protocol: operation,
+    operation,
+    framing: 'json',
+    modelId: undefined,
+  };
+}
+
 function callRoute(
-  resource: Exclude<Resource, { at: 'models' | 'unreadable' | 'edits' }>,
+  resource: Extract<Resource, { at: 'method' }>,
   speaks: CallerDialectName,
   search: string,
 ): Route {
-  if (resource.at !== 'method') {
-    const operation = resource.at === 'chat' ? 'chat' : 'images';
-    return {
-      kind: 'call',
-      speaks,
-      protocol: operation,
-      operation,
-      framing: 'json',
-      modelId: undefined,
-    };
-  }
   const streamed = resource.method === 'streamGenerateContent';
   const streamFraming = new URLSearchParams(search).get('alt') === 'sse' ? 'sse' : 'json_array';
   return {
@@ -116,8 +128,8 @@ function callRoute(
 }
 
 function resourceAt(path: string): Resource | undefined {
-  if (path === '/v1/chat/completions') return { at: 'chat' };
-  if (path === '/v1/images/generations') return { at: 'images' };
+  if (path === chatPath) return { at: 'chat' };
+  if (path === imagesPath) return { at: 'images' };
   if (path === '/v1/images/edits') return { at: 'edits' };
   if (path.startsWith('/v1beta/')) return modelResource(path.slice('/v1beta/'.length), true);
   if (path.startsWith('/v1/')) return modelResource(path.slice('/v1/'.length), false);

@@ -13,25 +13,17 @@ export interface ScannedBody {
   readonly members: readonly Member[];
 }
 
-/** A member to read, or an object and which of its members to read. */
-export type FieldName = string | readonly [name: string, inner: readonly string[]];
-
 /**
- * The named members, parsed and checked. Nothing else is parsed, and nothing of this goes upstream:
- * what goes there is the caller's bytes.
+ * What was read, checked. Nothing of this goes upstream: what goes there is the caller's bytes.
  *
- * Names are found by the scan, in objects within objects too: `JSON.parse` of V8 as of Node 24.21
- * can take an escaped name for another one it has seen before, and then the gateway would price
- * another call than the upstream runs.
- *
+ * @param fields the same members for every body, undefined where it has none
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readFields<T>(
-  { body, members }: ScannedBody,
-  names: readonly FieldName[],
+export function checkedFields<T>(
   schema: z.ZodType<T>,
+  fields: { readonly [K in keyof T]: unknown },
 ): T {
-  const checked = schema.safeParse(pick(body, members, names));
+  const checked = schema.safeParse(fields);
   if (checked.success) return checked.data;
   const issue = checked.error.issues[0];
   const param = issue?.path.join('.') ?? '';
@@ -40,22 +32,29 @@ export function readFields<T>(
   });
 }
 
-function pick(
-  body: Uint8Array,
-  members: readonly Member[],
-  names: readonly FieldName[],
-): Record<string, JsonValue> {
-  const fields: Record<string, JsonValue> = {};
-  for (const entry of names) {
-    const [name, inner] = typeof entry === 'string' ? [entry] : entry;
-    const member = findMember(members, name);
-    if (member === undefined) continue;
-    fields[name] =
-      inner !== undefined && kindAt(body, member.value) === 'object'
-        ? pick(body, membersOf(body, member.value), inner)
-        : valueAt(body, member.value);
-  }
-  return fields;
+/**
+ * The value of one member, parsed; undefined where there is none.
+ *
+ * Names are found by the scan, in objects within objects too: `JSON.parse` of V8 as of Node 24.21
+ * can take an escaped name for another one it has seen before, and then the gateway would price
+ * another call than the upstream runs.
+ */
+export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue | undefined {
+  const member = findMember(members, name);
+  return member === undefined ? undefined : valueAt(body, member.value);
+}
+
+/** The members of a member that is an object; its value, as {@link fieldOf}, where it is not. */
+export function insideField<T>(
+  scanned: ScannedBody,
+  name: string,
+  read: (inside: ScannedBody) => T,
+): T | JsonValue | undefined {
+  const { body, members } = scanned;
+  const member = findMember(members, name);
+  if (member === undefined) return undefined;
+  if (kindAt(body, member.value) !== 'object') return valueAt(body, member.value);
+  return read({ body, members: membersOf(body, member.value) });
 }
 
 /** The member as a non-empty array, without parsing it. @throws GatewayError `invalid_request` */

@@ -1,8 +1,9 @@
 /** Reads an image generation request (spec §2.2, WIRE §3). */
 import { z } from 'zod';
+import { findMember } from '../bytes/members.ts';
 import type { Call } from '../call.ts';
-import { readFields, type ScannedBody } from './fields.ts';
-import { promptTally, stringMember } from './prompt-size.ts';
+import { checkedFields, fieldOf, type ScannedBody } from './fields.ts';
+import { addValue, type PromptSize, promptTally, sizeOf } from './prompt-size.ts';
 import { modelField, positiveField } from './rules.ts';
 
 interface ImageFields {
@@ -11,6 +12,8 @@ interface ImageFields {
   readonly n?: number | null | undefined;
   readonly size?: string | null | undefined;
   readonly quality?: string | null | undefined;
+  readonly response_format?: 'b64_json' | null | undefined;
+  readonly stream?: false | null | undefined;
 }
 
 /**
@@ -28,36 +31,45 @@ const imageFields: z.ZodType<ImageFields> = z.object({
     .nullish(),
   stream: z.literal(false, 'is not offered for images. Leave it out').nullish(),
 });
-const fieldNames: readonly string[] = [
-  'model',
-  'prompt',
-  'n',
-  'size',
-  'quality',
-  'response_format',
-  'stream',
-];
-
 /** @throws GatewayError `invalid_request` that names the member */
 export function readImages(scanned: ScannedBody): Call {
-  const fields = readFields(scanned, fieldNames, imageFields);
-  const tally = promptTally(scanned.body);
-  const prompt = stringMember(scanned.body, scanned.members, 'prompt');
-  if (prompt !== undefined) tally.text(prompt);
+  const fields = checkedFields(imageFields, fieldsOf(scanned));
+  const { inputTokens, mediaParts } = promptSize(scanned);
   return {
     protocol: 'images',
     operation: 'images',
     modelId: fields.model,
     framing: 'json',
-    ...scanned,
+    body: scanned.body,
+    members: scanned.members,
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
-      ...tally.size(),
+      inputTokens,
+      mediaParts,
       maxOutputTokens: undefined,
       candidates: fields.n ?? 1,
       size: fields.size ?? undefined,
       quality: fields.quality ?? undefined,
     },
   };
+}
+
+function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-?: unknown } {
+  return {
+    model: fieldOf(scanned, 'model'),
+    prompt: fieldOf(scanned, 'prompt'),
+    n: fieldOf(scanned, 'n'),
+    size: fieldOf(scanned, 'size'),
+    quality: fieldOf(scanned, 'quality'),
+    response_format: fieldOf(scanned, 'response_format'),
+    stream: fieldOf(scanned, 'stream'),
+  };
+}
+
+function promptSize({ body, members }: ScannedBody): PromptSize {
+  const tally = promptTally();
+  const prompt = findMember(members, 'prompt');
+  if (prompt !== undefined) addValue(tally, body, prompt.value.start, prompt.value.end);
+  return sizeOf(tally);
 }

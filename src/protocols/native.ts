@@ -3,19 +3,26 @@
  * method.
  */
 import { z } from 'zod';
-import type { Span } from '../bytes/json-scan.ts';
+import { asBuffer } from '../bytes/decode.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json-skip.ts';
+import { closeBrace, closeBracket, openBrace, openBracket, quote } from '../bytes/json-text.ts';
 import { findMember } from '../bytes/members.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, type FieldName, readFields, type ScannedBody } from './fields.ts';
+import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
 import {
   addMembers,
-  objectAt,
   type PromptSize,
   type PromptTally,
   promptTally,
-  spansOf,
-  stringMember,
+  sizeOf,
 } from './prompt-size.ts';
 import { positiveField } from './rules.ts';
 
@@ -53,34 +60,18 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generationConfig: generationConfig.nullish(),
   generation_config: generationConfig.nullish(),
 });
-const configNames: readonly string[] = [
-  'maxOutputTokens',
-  'max_output_tokens',
-  'candidateCount',
-  'candidate_count',
-];
-const fieldNames: readonly FieldName[] = [
-  'model',
-  ['generationConfig', configNames],
-  ['generation_config', configNames],
-];
 const promptMembers: readonly string[] = [
   'systemInstruction',
   'system_instruction',
   'tools',
   'generateContentRequest',
 ];
-const mediaMembers: ReadonlySet<string> = new Set([
-  'inlineData',
-  'inline_data',
-  'fileData',
-  'file_data',
-]);
+const mediaMembers: readonly string[] = ['inlineData', 'inline_data', 'fileData', 'file_data'];
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
   refuseMessages(scanned);
-  const fields = readFields(scanned, fieldNames, nativeFields);
+  const fields = checkedFields(nativeFields, fieldsOf(scanned));
   const named = fields.model?.replace(/^models\//, '');
   if (named !== undefined && named !== target.modelId) {
     throw new GatewayError(
@@ -89,20 +80,53 @@ export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
       { param: 'model' },
     );
   }
-  const config = { ...fields.generation_config, ...fields.generationConfig };
+  const { generationConfig: config, generation_config: other } = fields;
+  const maxOutputTokens =
+    chosen(config?.maxOutputTokens, other?.maxOutputTokens) ??
+    chosen(config?.max_output_tokens, other?.max_output_tokens);
+  const candidates =
+    chosen(config?.candidateCount, other?.candidateCount) ??
+    chosen(config?.candidate_count, other?.candidate_count);
+  const { inputTokens, mediaParts } = promptSize(scanned, target.operation);
   return {
     protocol: 'native',
-    ...target,
-    ...scanned,
+    operation: target.operation,
+    modelId: target.modelId,
+    framing: target.framing,
+    body: scanned.body,
+    members: scanned.members,
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
-      ...promptSize(scanned, target.operation),
-      maxOutputTokens: config.maxOutputTokens ?? config.max_output_tokens ?? undefined,
-      candidates: config.candidateCount ?? config.candidate_count ?? 1,
+      inputTokens,
+      mediaParts,
+      maxOutputTokens: maxOutputTokens ?? undefined,
+      candidates: candidates ?? 1,
       size: undefined,
       quality: undefined,
     },
+  };
+}
+
+function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof NativeFields]-?: unknown } {
+  return {
+    model: fieldOf(scanned, 'model'),
+    generationConfig: insideField(scanned, 'generationConfig', configOf),
+    generation_config: insideField(scanned, 'generation_config', configOf),
+  };
+}
+
+/** A body may have both spellings of the object: the first one counts, even where it says null. */
+function chosen<T>(first: T | undefined, second: T | undefined): T | undefined {
+  return first === undefined ? second : first;
+}
+
+function configOf(inside: ScannedBody): { readonly [Name in keyof GenerationConfig]-?: unknown } {
+  return {
+    maxOutputTokens: fieldOf(inside, 'maxOutputTokens'),
+    max_output_tokens: fieldOf(inside, 'max_output_tokens'),
+    candidateCount: fieldOf(inside, 'candidateCount'),
+    candidate_count: fieldOf(inside, 'candidate_count'),
   };
 }
 
@@ -119,38 +143,75 @@ function refuseMessages({ members }: ScannedBody): void {
 }
 
 function promptSize(scanned: ScannedBody, operation: Operation): PromptSize {
-  const { body, members } = scanned;
-  const tally = promptTally(body);
-  const wrapped = operation === 'count_tokens' && findMember(members, 'generateContentRequest');
+  const tally = promptTally();
+  const wrapped =
+    operation === 'count_tokens' && findMember(scanned.members, 'generateContentRequest');
   if (!wrapped) {
     const contents = arrayMember(
       scanned,
       'contents',
       'Send [{"role":"user","parts":[{"text":"…"}]}].',
     );
-    for (const span of spansOf(body, contents)) addContent(tally, body, span);
+    const bytes = asBuffer(scanned.body);
+    let at = firstInside(bytes, contents.value.start);
+    while (bytes[at] !== closeBracket) at = nextInside(bytes, addContent(tally, bytes, at));
   }
   addMembers(tally, scanned, promptMembers);
-  return tally.size();
+  return sizeOf(tally);
 }
 
-function addContent(tally: PromptTally, body: Uint8Array, span: Span): void {
-  const content = objectAt(body, span);
-  if (content === undefined) {
-    throw new GatewayError(
-      'invalid_request',
-      'Every element of `contents` must be an object with `parts`.',
-      { param: 'contents' },
-    );
+/** Where the content that begins at `start` ends. */
+function addContent(tally: PromptTally, bytes: Buffer, start: number): number {
+  if (bytes[start] !== openBrace) throw noContent();
+  tally.messages += 1;
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBrace) {
+    const nameEnd = skipString(bytes, at);
+    const value = afterName(bytes, nameEnd);
+    const hasParts = bytes[value] === openBracket && isString(bytes, at, nameEnd, 'parts');
+    at = nextInside(bytes, hasParts ? addParts(tally, bytes, value) : skipValue(bytes, value));
   }
-  tally.message();
-  for (const part of spansOf(body, findMember(content, 'parts'))) addPart(tally, body, part);
+  return at + 1;
 }
 
-function addPart(tally: PromptTally, body: Uint8Array, span: Span): void {
-  const part = objectAt(body, span) ?? [];
-  if (part.some(({ name }) => mediaMembers.has(name))) return tally.media();
-  const text = stringMember(body, part, 'text');
-  if (text !== undefined) return tally.text(text);
-  tally.other(span);
+/** Where the array that begins at `start` ends. */
+function addParts(tally: PromptTally, bytes: Buffer, start: number): number {
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBracket) at = nextInside(bytes, addPart(tally, bytes, at));
+  return at + 1;
+}
+
+/** Where the part that begins at `start` ends. */
+function addPart(tally: PromptTally, bytes: Buffer, start: number): number {
+  if (bytes[start] !== openBrace) {
+    const end = skipValue(bytes, start);
+    tally.bytes += end - start;
+    return end;
+  }
+  let isMedia = false;
+  let textBytes: number | undefined;
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBrace) {
+    const nameEnd = skipString(bytes, at);
+    const value = afterName(bytes, nameEnd);
+    const end = skipValue(bytes, value);
+    isMedia ||= isMediaName(bytes, at, nameEnd);
+    if (bytes[value] === quote && isString(bytes, at, nameEnd, 'text')) textBytes = end - value - 2;
+    at = nextInside(bytes, end);
+  }
+  if (isMedia) tally.mediaParts += 1;
+  else tally.bytes += textBytes ?? at + 1 - start;
+  return at + 1;
+}
+
+function isMediaName(bytes: Buffer, start: number, end: number): boolean {
+  return mediaMembers.some((name) => isString(bytes, start, end, name));
+}
+
+function noContent(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'Every element of `contents` must be an object with `parts`.',
+    { param: 'contents' },
+  );
 }

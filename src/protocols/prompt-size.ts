@@ -2,8 +2,7 @@
  * Estimates how many tokens a prompt is at most, from its bytes: a hold must cover the call before
  * a tokenizer or the upstream could say. The settle corrects it.
  */
-import type { Member, Span } from '../bytes/json-scan.ts';
-import { elementsOf, findMember, kindAt, membersOf, stringBytes } from '../bytes/members.ts';
+import { quote } from '../bytes/json-text.ts';
 import type { ScannedBody } from './fields.ts';
 
 /** A prompt's size: text in tokens, and parts that bytes say nothing about. */
@@ -20,36 +19,22 @@ function tokensOf(bytes: number): number {
   return Math.ceil((bytes * 1.2) / 3);
 }
 
-/** Sums text bytes and media parts as a protocol walks over its messages. */
+/** What a protocol counts as it walks over its messages. */
 export interface PromptTally {
-  message(): void;
-  text(span: Span): void;
-  /** A part of a kind nobody here knows: held by its bytes. */
-  other(span: Span): void;
-  media(): void;
-  size(): PromptSize;
+  messages: number;
+  /** Of text, and of parts of a kind nobody here knows. */
+  bytes: number;
+  mediaParts: number;
 }
 
-/** An empty tally over the spans of `body`. */
-export function promptTally(body: Uint8Array): PromptTally {
-  let messages = 0;
-  let bytes = 0;
-  let mediaParts = 0;
-  return {
-    message: () => {
-      messages += 1;
-    },
-    text: (span) => {
-      bytes += stringBytes(body, span);
-    },
-    other: (span) => {
-      bytes += span.end - span.start;
-    },
-    media: () => {
-      mediaParts += 1;
-    },
-    size: () => ({ inputTokens: tokensOf(bytes) + messages * tokensPerMessage, mediaParts }),
-  };
+/** Nothing counted yet. */
+export function promptTally(): PromptTally {
+  return { messages: 0, bytes: 0, mediaParts: 0 };
+}
+
+/** Counts a value by its bytes, a string without its quotes: at least as many as it decodes to. */
+export function addValue(tally: PromptTally, body: Uint8Array, start: number, end: number): void {
+  tally.bytes += body[start] === quote ? end - start - 2 : end - start;
 }
 
 /** Tools and schemas are prompt too. */
@@ -59,28 +44,11 @@ export function addMembers(
   names: readonly string[],
 ): void {
   for (const { name, value } of scanned.members) {
-    if (names.includes(name)) tally.other(value);
+    if (names.includes(name)) tally.bytes += value.end - value.start;
   }
 }
 
-/** The elements of an array member, or none where it is of another kind. */
-export function spansOf(body: Uint8Array, member: Member | undefined): readonly Span[] {
-  return member !== undefined && kindAt(body, member.value) === 'array'
-    ? elementsOf(body, member.value)
-    : [];
-}
-
-/** The members of an object span, or undefined where it is of another kind. */
-export function objectAt(body: Uint8Array, span: Span): readonly Member[] | undefined {
-  return kindAt(body, span) === 'object' ? membersOf(body, span) : undefined;
-}
-
-/** The span of a string member, or undefined. */
-export function stringMember(
-  body: Uint8Array,
-  members: readonly Member[],
-  name: string,
-): Span | undefined {
-  const member = findMember(members, name);
-  return member !== undefined && kindAt(body, member.value) === 'string' ? member.value : undefined;
+/** What was counted. */
+export function sizeOf({ messages, bytes, mediaParts }: PromptTally): PromptSize {
+  return { inputTokens: tokensOf(bytes) + messages * tokensPerMessage, mediaParts };
 }

@@ -17,7 +17,7 @@ import { readNative } from '../protocols/native.ts';
 type CallRoute = Extract<Route, { readonly kind: 'call' }>;
 
 /**
- * The body's bytes; the caller gives them back to the budget.
+ * The body's bytes, at once where they are here already; the caller gives them back to the budget.
  *
  * @throws GatewayError `body_too_large`, `unsupported_media_type`, `invalid_request`, `overloaded`
  */
@@ -26,7 +26,7 @@ export function receiveBody(
   route: CallRoute,
   settings: Settings,
   budget: ByteBudget,
-): Promise<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   const maxBytes = route.protocol === 'images' ? settings.maxImageBodyBytes : settings.maxBodyBytes;
   return readBody(request, { maxBytes, budget, clock: settings.clock });
 }

@@ -1,6 +1,6 @@
 /** Reading a request body: sizes, budget, slowness, and callers who leave (SECURITY T32, T36). */
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -100,6 +100,46 @@ describe('a body that arrives', () => {
     leave();
 
     expect(budget.heldBytes()).toBe(2);
+  });
+});
+
+describe('a body that came with its head', () => {
+  const body = Buffer.from('{"a":1}');
+
+  it('is taken at once, without a listener', async () => {
+    await posted(body, async (incoming) => {
+      const taken = readBody(
+        { headers: incoming.headers, body: incoming, onClose: () => {} },
+        { maxBytes: 100, budget: byteBudget(100), clock: fakeClock() },
+      );
+
+      expect(taken).toEqual(body);
+      expect(listenersOf(incoming)).toEqual([]);
+      await once(incoming, 'end');
+      expect(incoming.readableEnded).toBe(true);
+    });
+  });
+
+  it('stays unread where the budget is spent', async () => {
+    await posted(body, async (incoming) => {
+      const { result } = reading(incoming, {
+        headers: incoming.headers,
+        budget: byteBudget(body.length - 1),
+      });
+
+      await expect(result).rejects.toMatchObject({ code: 'overloaded' });
+      expect(incoming.readableLength).toBe(body.length);
+    });
+  });
+
+  it('is listened for where the host set an encoding', async () => {
+    await posted(body, async (incoming) => {
+      incoming.setEncoding('utf8');
+
+      const { result } = reading(incoming, { headers: incoming.headers });
+
+      expect(Buffer.from(await result).toString()).toBe('{"a":1}');
+    });
   });
 });
 
@@ -256,11 +296,7 @@ describe('a body that never comes whole', () => {
   it('over a real connection is told apart from a whole one', async () => {
     const reasons: (string | undefined)[] = [];
     const server = createServer((incoming, response) => {
-      const clock = fakeClock();
-      readBody(
-        { headers: incoming.headers, body: incoming, onClose: () => {} },
-        { maxBytes: 100, budget: byteBudget(100), clock },
-      ).then(
+      reading(incoming, { headers: incoming.headers }).result.then(
         (body) => response.end(body),
         (error) => {
           reasons.push(isGatewayError(error) ? error.reason : 'other');
@@ -290,3 +326,26 @@ describe('a body that never comes whole', () => {
     server.close();
   });
 });
+
+/** Posts a body to a server whose handler looks at the request a turn later. */
+async function posted(
+  body: Uint8Array,
+  handle: (incoming: IncomingMessage) => Promise<void>,
+): Promise<void> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const sent = httpRequest({ port: address.port, host: '127.0.0.1', method: 'POST' });
+  sent.on('error', () => {}).end(body);
+
+  try {
+    const [incoming] = await once(server, 'request');
+    await turn();
+    await handle(incoming);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}

@@ -40,11 +40,11 @@ export function reading(
   const onClose = (listener: () => void) => {
     leavers.push(listener);
   };
-  const result = readBody({ headers, body, onClose }, { maxBytes, budget, clock });
+  const read = async () => readBody({ headers, body, onClose }, { maxBytes, budget, clock });
   const leave = () => {
     for (const listener of leavers) listener();
   };
-  return { result, budget, clock, leave };
+  return { result: read(), budget, clock, leave };
 }
 
 function countedBudget(budget: ByteBudget): CountedBudget {

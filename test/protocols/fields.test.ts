@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scanJsonObject } from '../../src/bytes/json-scan.ts';
-import { readFields } from '../../src/protocols/fields.ts';
+import { checkedFields, fieldOf, insideField } from '../../src/protocols/fields.ts';
 
 const anything = z.record(z.string(), z.unknown());
 
@@ -30,5 +30,8 @@ describe('the fields of a body', () => {
 function read(text: string): unknown {
   const body = Buffer.from(text);
   const scanned = { body, members: scanJsonObject(body) };
-  return readFields(scanned, [['generationConfig', ['candidateCount']]], anything);
+  const generationConfig = insideField(scanned, 'generationConfig', (inside) => ({
+    candidateCount: fieldOf(inside, 'candidateCount'),
+  }));
+  return checkedFields(anything, { generationConfig });
 }

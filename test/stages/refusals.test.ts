@@ -54,6 +54,12 @@ const rows: readonly Row[] = [
   { refusal: 'no JSON', asked: { ...ask.chat, body: '{' }, status: 400, code: null },
   { refusal: 'no messages', asked: chat({ messages: [] }), status: 400, code: null },
   {
+    refusal: 'strings for messages that read like names and values',
+    asked: chat({ messages: ['role', 'x', ['role', 'y', 0], { role: 'user', content: 'Hi' }] }),
+    status: 400,
+    code: null,
+  },
+  {
     refusal: 'another content type',
     asked: { ...ask.chat, headers: { 'content-type': 'text/plain' } },
     status: 415,

@@ -1,0 +1,123 @@
+/**
+ * Skips over JSON that the scan has found to be right, from place to place, without an object or a
+ * string for anything that is skipped. Nothing is checked again.
+ */
+import { decodeString } from './decode.ts';
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  plainEnd,
+  quote,
+  spaceEnd,
+} from './json-text.ts';
+
+/** Up to here a run without quotes is walked byte by byte; past it a native search is quicker. */
+const shortRunBytes = 32;
+
+/** Where the first element or name begins in the container at `start`, or its closing bracket. */
+export function firstInside(bytes: Buffer, start: number): number {
+  return spaceEnd(bytes, start + 1);
+}
+
+/** The same for what follows the element or member whose value ends at `end`. */
+export function nextInside(bytes: Buffer, end: number): number {
+  const at = spaceEnd(bytes, end);
+  return bytes[at] === comma ? spaceEnd(bytes, at + 1) : at;
+}
+
+/** Where the value of a member begins, whose name ends at `nameEnd`. */
+export function afterName(bytes: Buffer, nameEnd: number): number {
+  return spaceEnd(bytes, spaceEnd(bytes, nameEnd) + 1);
+}
+
+/** Where the value that begins at `start` ends. */
+export function skipValue(bytes: Buffer, start: number): number {
+  switch (bytes[start]) {
+    case quote:
+      return skipString(bytes, start);
+    case openBrace:
+    case openBracket:
+      return containerEnd(bytes, start);
+    default:
+      return wordEnd(bytes, start);
+  }
+}
+
+/** Where the name or string that begins at `start` ends, past its closing quote. */
+export function skipString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  for (const short = at + shortRunBytes; at < short; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) return at + 1;
+    if (byte === backslash) at += 1;
+  }
+  let end = bytes.indexOf(quote, at);
+  while (end !== -1 && isEscaped(bytes, end, at)) end = bytes.indexOf(quote, end + 1);
+  if (end === -1) throw notScanned();
+  return end + 1;
+}
+
+/** Whether the name or string in a span, quotes included, decodes to this text of ASCII. */
+export function isString(bytes: Buffer, start: number, end: number, text: string): boolean {
+  const length = end - start - 2;
+  if (length !== text.length) {
+    // Escapes take more room than what they stand for, six times as much at most.
+    const mayBeEscaped = length > text.length && length <= 6 * text.length;
+    if (!mayBeEscaped || plainEnd(bytes, start + 1) === end - 1) return false;
+    return decodeString(bytes, start + 1, end - 1) === text;
+  }
+  for (let index = 0; index < length; index += 1) {
+    if (bytes[start + 1 + index] !== text.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function containerEnd(bytes: Buffer, start: number): number {
+  let depth = 0;
+  let at = start;
+  while (at < bytes.length) {
+    switch (bytes[at]) {
+      case quote:
+        at = skipString(bytes, at);
+        continue;
+      case openBrace:
+      case openBracket:
+        depth += 1;
+        break;
+      case closeBrace:
+      case closeBracket:
+        depth -= 1;
+        if (depth === 0) return at + 1;
+        break;
+      default:
+    }
+    at += 1;
+  }
+  throw notScanned();
+}
+
+/** Where a number or a literal ends: at a comma, a bracket or white space. */
+function wordEnd(bytes: Buffer, start: number): number {
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte)) return at;
+  }
+  throw notScanned();
+}
+
+/** Whether an odd number of backslashes comes before the byte; those before `from` are paired. */
+function isEscaped(bytes: Buffer, at: number, from: number): boolean {
+  let run = at;
+  while (run > from && bytes[run - 1] === backslash) run -= 1;
+  return (at - run) % 2 === 1;
+}
+
+/** The fault of whoever skips what was not scanned. */
+export function notScanned(): RangeError {
+  return new RangeError('There is no scanned JSON value at this span.');
+}
