@@ -67,8 +67,8 @@ const lingerBytes = 64 * 1024;
 
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
   const linger = lingering(body);
-  let gathered: Uint8Array[] = [];
-  let scheduled = false;
+  /** The chunks of this tick; undefined until the first of them, which schedules the flush. */
+  let gathered: Uint8Array[] | undefined;
   /** The caller has not taken yet what was written. */
   let isFull = false;
   let over = false;
@@ -76,15 +76,15 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
 
   const close = ({ writes, cut }: Closing): void => {
     over = true;
-    gathered = [];
+    gathered = undefined;
     if (!gone) writeInTurns(out, writes, cut);
   };
 
   /** Passes bytes on. False if that ended the reply; the body lingers then, or is aborted. */
-  const pass = (make: () => Uint8Array): boolean => {
+  const pass = (chunk: Uint8Array, through: ReplyPipe['write']): boolean => {
     let closing: Closing | undefined;
     try {
-      const bytes = make();
+      const bytes = through(chunk);
       if (bytes.length > 0 && !gone && !out.write(bytes)) {
         isFull = true;
         body.pause();
@@ -102,12 +102,11 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   };
 
   const flush = (): void => {
-    scheduled = false;
-    if (over || gathered.length === 0) return;
+    if (over || gathered === undefined) return;
     const chunk = joined(gathered);
-    gathered = [];
+    gathered = undefined;
     // A body that was paused for the caller has to flow again to come to its end.
-    if (!pass(() => pipe.write(chunk)) && linger.lasts()) body.resume();
+    if (!pass(chunk, pipe.write) && linger.lasts()) body.resume();
   };
 
   const leave = (reason: 'caller_left' | 'caller_stalled'): void => {
@@ -129,13 +128,12 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   });
   if (over) return;
   // What began the reply may have ended it: an error, or the stream's own last event.
-  if (!pass(() => begun) && !linger.lasts()) return;
+  if (!pass(begun, asItIs) && !linger.lasts()) return;
   body.start({
     write: (chunk) => {
       if (over) return linger.discard(chunk);
-      gathered.push(chunk);
-      if (scheduled) return;
-      scheduled = true;
+      if (gathered !== undefined) return void gathered.push(chunk);
+      gathered = [chunk];
       process.nextTick(flush);
     },
     end: () => {
@@ -155,6 +153,10 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   });
   // To start is to flow, though what the reply began with may have been too much already.
   if (isFull && !over) body.pause();
+}
+
+function asItIs(chunk: Uint8Array): Uint8Array {
+  return chunk;
 }
 
 /** The time between the end of a reply and that of the body which it came in. */

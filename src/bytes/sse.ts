@@ -53,7 +53,9 @@ export function eventCutter(maxEventBytes: number): EventCutter {
         if (chunk.length > 0) hold(chunk);
         return noBytes;
       }
-      const whole = release(chunk.subarray(0, end));
+      // Most chunks hold whole events, and go on as they came.
+      const isWhole = heldBytes === 0 && end === chunk.length;
+      const whole = isWhole ? chunk : release(chunk.subarray(0, end));
       if (whole.length > maxEventBytes) refuseLarge(whole, maxEventBytes);
       if (end < chunk.length) hold(chunk.subarray(end));
       return whole;
@@ -74,18 +76,20 @@ export function joined(pieces: readonly Uint8Array[]): Uint8Array {
  * blank line that ended with the CR before: now it is known that no LF belongs to it.
  */
 function lastBoundary(chunk: Uint8Array, before: Uint8Array): number | undefined {
-  const at = (index: number): number | undefined =>
-    index >= 0 ? chunk[index] : before[before.length + index];
   for (let index = chunk.length - 1; index >= -1; index -= 1) {
-    const byte = at(index);
+    const byte = byteAt(index, chunk, before);
     if (!isLineEnd(byte)) continue;
     if (byte === carriageReturn && index === chunk.length - 1) continue;
-    const lineEnd = byte === lineFeed && at(index - 1) === carriageReturn ? index - 2 : index - 1;
-    const previous = at(lineEnd);
+    const isPair = byte === lineFeed && byteAt(index - 1, chunk, before) === carriageReturn;
+    const previous = byteAt(isPair ? index - 2 : index - 1, chunk, before);
     // Nothing stands before the first line of an event.
     if (previous === undefined || isLineEnd(previous)) return index + 1;
   }
   return undefined;
+}
+
+function byteAt(index: number, chunk: Uint8Array, before: Uint8Array): number | undefined {
+  return index >= 0 ? chunk[index] : before[before.length + index];
 }
 
 /** Large events that came whole in few chunks: each is measured, not all of them together. */
@@ -121,7 +125,20 @@ const dataField = Buffer.from('data:');
 
 /** Whether whole events hold anything but comments, which only keep a connection alive. */
 export function hasData(events: Uint8Array): boolean {
-  return asBuffer(events).includes(dataField);
+  return beginsWith(events, 0, dataField) || asBuffer(events).includes(dataField);
+}
+
+/** Whether these bytes stand at this offset. */
+export function beginsWith(bytes: Uint8Array, at: number, beginning: Uint8Array): boolean {
+  for (let index = 0; index < beginning.length; index += 1) {
+    if (bytes[at + index] !== beginning[index]) return false;
+  }
+  return true;
+}
+
+/** Where the event begins that holds the byte at this offset, which must be no line end. */
+export function eventStart(block: Uint8Array, at: number): number {
+  return lastBoundary(block.subarray(0, at + 1), noBytes) ?? 0;
 }
 
 /** The events of a block that {@link eventCutter} gave, or of its rest. */
@@ -156,7 +173,7 @@ function readEvent(raw: Uint8Array): SseEvent {
   const data: string[] = [];
   const loose: string[] = [];
   let name: string | undefined;
-  for (const line of text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)) {
+  for (const line of linesOf(text)) {
     if (line.startsWith('data:')) data.push(fieldValue(line, 'data:'));
     else if (line.startsWith('event:')) name = fieldValue(line, 'event:');
     else if (line !== '' && !fieldOrComment.test(line)) loose.push(line);
@@ -167,6 +184,11 @@ function readEvent(raw: Uint8Array): SseEvent {
     data: data.length === 0 ? undefined : data.join('\n'),
     loose: loose.join('\n'),
   };
+}
+
+function linesOf(text: string): readonly string[] {
+  const marked = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  return marked.includes('\r') ? marked.split(/\r\n|\n|\r/) : marked.split('\n');
 }
 
 /** One space behind the colon belongs to the frame. */

@@ -1,6 +1,5 @@
 /** Finds members by bytes where parsing every event would cost more than relaying it. */
 
-const quote = 0x22;
 const colon = 0x3a;
 const backslash = 0x5c;
 
@@ -18,12 +17,6 @@ export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined
     if (at === 0) break;
   }
   return undefined;
-}
-
-/** Whether the last value of the member is a string that says something. */
-export function endsWithText(bytes: Buffer, name: Uint8Array): boolean {
-  const value = lastValueOf(bytes, name);
-  return value !== undefined && bytes[value] === quote && bytes[value + 1] !== quote;
 }
 
 function valueBehind(bytes: Buffer, end: number): number | undefined {

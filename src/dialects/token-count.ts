@@ -34,13 +34,16 @@ export function tokenCount(): TokenCount {
 
   return {
     add: (block) => {
-      const lineEnd = block.includes(lineFeed) ? lineFeed : carriageReturn;
-      let start = 0;
-      for (let end = block.indexOf(lineEnd); end !== -1; end = block.indexOf(lineEnd, start)) {
+      const hasLineFeeds = block[block.length - 1] === lineFeed || block.includes(lineFeed);
+      const lineEnd = hasLineFeeds ? lineFeed : carriageReturn;
+      for (let start = 0; start < block.length; ) {
+        // A search costs more than the step over a blank line.
+        const isBlank = block[start] === lineFeed || block[start] === carriageReturn;
+        const found = isBlank ? start : block.indexOf(lineEnd, start);
+        const end = found === -1 ? block.length : found;
         addLine(end - start);
         start = end + 1;
       }
-      addLine(block.length - start);
     },
     tokens: () => {
       const frame = Math.min(shortest, longestFrame);

@@ -2,6 +2,7 @@
  * The body of one answer between undici, which pushes it, and whoever reads it: keeps what comes
  * too early, and holds the rest back at the socket.
  */
+import { joined } from '../bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import type { SocketGate } from './socket-gate.ts';
 
@@ -36,12 +37,12 @@ export function bodyInbox(): BodyInbox {
   const body: UpstreamBody = {
     takeWhole: (limit) => {
       if (state !== 'ended' || sink !== undefined || waitingBytes > limit) return undefined;
-      const [first, second] = waiting;
-      return first !== undefined && second === undefined ? first : Buffer.concat(waiting);
+      return joined(waiting);
     },
     start: (target) => {
       sink = target;
       paused = false;
+      // One by one: what the first says of a reply is asked before the second is looked at.
       for (const chunk of waiting.splice(0)) {
         // The reader may have seen enough, and aborted.
         if (state !== 'aborted') target.write(chunk);

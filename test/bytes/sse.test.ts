@@ -1,7 +1,7 @@
 /** Server-sent events are cut at blank lines, however they are framed and however they arrive. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventCutter, eventsIn, joined, noBytes } from '../../src/bytes/sse.ts';
+import { eventCutter, eventStart, eventsIn, joined, noBytes } from '../../src/bytes/sse.ts';
 
 const unlimited = 1024 * 1024;
 
@@ -103,6 +103,28 @@ describe('eventsIn', () => {
     const [event] = eventsIn(bytes('data: a\n{\n "error": 1\n}\n\n'));
 
     expect(event).toMatchObject({ data: 'a', loose: '{\n "error": 1\n}' });
+  });
+});
+
+describe('eventStart', () => {
+  it('is where the event of a byte begins, for every byte but those that end lines', () => {
+    const line = fc.constantFrom('data: a', ': c', 'x', '');
+    const end = fc.constantFrom('\n', '\r\n', '\r');
+
+    fc.assert(
+      fc.property(fc.array(fc.tuple(line, end), { maxLength: 12 }), (lines) => {
+        const block = bytes(lines.flat().join(''));
+        let start = 0;
+        for (const { raw } of eventsIn(block)) {
+          for (const [index, byte] of raw.entries()) {
+            const isLineEnd = byte === 0x0a || byte === 0x0d;
+            if (!isLineEnd) expect(eventStart(block, start + index)).toBe(start);
+          }
+          start += raw.length;
+        }
+      }),
+      { seed: 42, numRuns: 1_000 },
+    );
   });
 });
 

@@ -104,6 +104,13 @@ describe('an error that comes first', () => {
   });
 });
 
+it('a message or detail in the midst of an event is no error', async () => {
+  const status = 'data: {"id":"1","object":"status","message":"queued","detail":"2nd"}\n\n';
+  const text = `${status}${good.chat}data: [DONE]\n\n`;
+
+  expect((await answered(chat(), sse(text))).text).toBe(text);
+});
+
 describe('an error that comes later', () => {
   const leaks: readonly (readonly [string, 'chat' | 'native', string])[] = [
     [

@@ -2,26 +2,37 @@
  * Watches a relayed native stream. Google's own parsers are far stricter than the SSE standard
  * (WIRE §4.3), so an event they can't read is re-framed; an error sent in-band is rebuilt.
  */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
-import { eventCutter, eventsIn, hasData, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
+import {
+  beginsWith,
+  eventCutter,
+  eventStart,
+  eventsIn,
+  hasData,
+  joined,
+  noBytes,
+  type SseEvent,
+} from '../../bytes/sse.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
-import { endsWithText, lastValueOf } from '../last-value.ts';
+import { lastValueOf } from '../last-value.ts';
 import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
 import { tokenCount } from '../token-count.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiUsage } from './usage.ts';
 
-const errorName = Buffer.from('error"');
-const usageName = Buffer.from('"usageMetadata"');
-const finishName = Buffer.from('"finishReason"');
-const blockName = Buffer.from('"blockReason"');
+// What only a few events hold. Names that stand in an answer's text are escaped and don't match.
+const errorMark = /error"/;
+const blockMark = /"blockReason"\s*:\s*"[^"]/;
+const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
 const partsName = Buffer.from('"parts"');
+const usageName = Buffer.from('"usageMetadata"');
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
-const lf = Buffer.from('\n');
-const crlf = Buffer.from('\r\n');
+const dataMark = Buffer.from('data: {');
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
 /**
  * A fresh one for each reply. `candidates`: where the caller asked for several, each event is
@@ -32,12 +43,14 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const counted = tokenCount();
   const ends = candidateEnds();
   let failure: FailureReport | undefined;
-  let finished = false;
-  let blocked = false;
+  /** One candidate's end is the reply's; of several each is noted. */
+  const lastMark = candidates > 1 ? blockMark : endMark;
+  let isOver = false;
   let saidSomething = false;
   let spoken = 0;
-  /** The last block that held figures: they are read only when somebody asks. */
+  /** The last block that held figures, and where: they are read only when somebody asks. */
   let figures: Uint8Array | undefined;
+  let figuresAt = 0;
 
   const reframe = (block: Uint8Array): Uint8Array => {
     const kept: Uint8Array[] = [];
@@ -56,12 +69,16 @@ export function geminiStreamTap(candidates: number): StreamTap {
     if (block.length === 0) return block;
     if (hasData(block)) spoken += 1;
     const bytes = asBuffer(block);
-    blocked ||= endsWithText(bytes, blockName);
+    const text = bytes.toString('latin1');
+    isOver ||= lastMark.test(text);
     if (candidates > 1) noteEnds(block, ends);
-    finished = candidates > 1 ? ends.allEnded() : finished || endsWithText(bytes, finishName);
     saidSomething ||= bytes.includes(partsName);
-    if (lastValueOf(bytes, usageName) !== undefined) figures = block;
-    const passed = bytes.includes(errorName) || !isGoogleFramed(bytes) ? reframe(block) : block;
+    const usageAt = lastValueOf(bytes, usageName);
+    if (usageAt !== undefined) {
+      figures = block;
+      figuresAt = usageAt;
+    }
+    const passed = errorMark.test(text) || !isGoogleFramed(bytes) ? reframe(block) : block;
     counted.add(passed);
     return passed;
   };
@@ -78,9 +95,14 @@ export function geminiStreamTap(candidates: number): StreamTap {
     end: () => last(cutter.rest()),
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => finished || blocked || !saidSomething,
+    complete: () => isOver || ends.allEnded() || !saidSomething,
     failure: () => failure,
-    usage: () => (figures === undefined ? undefined : geminiUsage(documentsIn(figures))),
+    usage: () => {
+      if (figures === undefined) return undefined;
+      const last = documentsIn(figures.subarray(eventStart(figures, figuresAt)));
+      // Where the last is broken those before it still count.
+      return geminiUsage(last) ?? geminiUsage(documentsIn(figures));
+    },
     countedTokens: () => counted.tokens(),
     progress: () => spoken,
     breakOff: (error) => {
@@ -126,7 +148,7 @@ function frame(
   document: JsonValue | undefined,
 ): Uint8Array | undefined {
   if (text === '' || text === '[DONE]') return undefined;
-  if (isGoogleFramed(event.raw)) return event.raw;
+  if (isGoogleFramed(asBuffer(event.raw))) return event.raw;
   if (event.data === undefined && document === undefined) return undefined;
   const oneLine = text
     .replaceAll('\n', ' ')
@@ -141,25 +163,23 @@ function frame(
  * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
  * line and over two separators.
  */
-function isGoogleFramed(block: Uint8Array): boolean {
-  const bytes = asBuffer(block);
-  if (!isUtf8(bytes)) return false;
-  if (bytes.includes(lineSeparator) || bytes.includes(paragraphSeparator)) return false;
+function isGoogleFramed(bytes: Buffer): boolean {
+  if (!isAscii(bytes) && !isPlainUtf8(bytes)) return false;
+  let lineReturn = bytes.indexOf(carriageReturn);
   for (let at = 0; at < bytes.length; ) {
-    const lineFeed = bytes.indexOf(0x0a, at);
-    if (lineFeed === -1 || !startsWithData(bytes, at)) return false;
-    const firstReturn = bytes.subarray(at, lineFeed).indexOf(0x0d);
-    if (firstReturn !== -1 && at + firstReturn !== lineFeed - 1) return false;
-    const blankLine = firstReturn === -1 ? lf : crlf;
-    at = lineFeed + 1 + blankLine.length;
-    if (!bytes.subarray(lineFeed + 1, at).equals(blankLine)) return false;
+    const lineEnd = bytes.indexOf(lineFeed, at);
+    if (lineEnd === -1 || !beginsWith(bytes, at, dataMark)) return false;
+    // Searched for again only once it is passed: a stream without any would be read to its end.
+    if (lineReturn !== -1 && lineReturn < at) lineReturn = bytes.indexOf(carriageReturn, at);
+    const hasReturn = lineReturn !== -1 && lineReturn < lineEnd;
+    if (hasReturn && lineReturn !== lineEnd - 1) return false;
+    at = lineEnd + (hasReturn ? 3 : 2);
+    if (bytes[at - 1] !== lineFeed || (hasReturn && bytes[at - 2] !== carriageReturn)) return false;
   }
   return true;
 }
 
-/** `data: {` */
-const dataMark: readonly number[] = [0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0x7b];
-
-function startsWithData(bytes: Uint8Array, at: number): boolean {
-  return dataMark.every((byte, index) => bytes[at + index] === byte);
+/** Whether it is UTF-8 without the separators that only Unicode takes for line ends. */
+function isPlainUtf8(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(lineSeparator) && !bytes.includes(paragraphSeparator);
 }

@@ -1,0 +1,21 @@
+/** The body between undici and whoever reads it. */
+import { expect, it } from 'vitest';
+import { bodyInbox } from '../../src/upstream/body-inbox.ts';
+
+it('what came before its reader is handed over piece by piece: the first may say enough', () => {
+  const inbox = bodyInbox();
+  const seen: string[] = [];
+  for (const piece of ['good', 'error']) inbox.write(Buffer.from(piece));
+
+  inbox.body.start({
+    write: (chunk) => {
+      seen.push(Buffer.from(chunk).toString());
+      inbox.body.abort();
+    },
+    end: () => seen.push('end'),
+    fail: () => seen.push('fail'),
+  });
+  inbox.end();
+
+  expect(seen).toEqual(['good']);
+});
