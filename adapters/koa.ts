@@ -65,7 +65,7 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     try {
       const visit = visitOf(req, res, path, ctx.request, warn);
       const reply = await gateway.handle(visit.request);
-      visit.answer();
+      visit.isAnswered = true;
       setReply(ctx, reply);
     } catch {
       // Only a context the host has wrapped can have thrown; the caller is not left waiting for it.
@@ -77,10 +77,15 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
 function setReply(ctx: KoaContext, reply: GatewayResponse): void {
   const { status, headers, body } = reply;
   if (isGone(ctx.res) || ctx.res.headersSent) return discard(reply);
-  // The body first: setting it makes Koa guess a type and a length, which our own then replace.
-  ctx.body = 'sendTo' in body ? streamOf(ctx, body) : Buffer.from(body);
   ctx.status = status;
   ctx.set(headersFor(ctx.res, headers));
+  // Behind the headers, so that Koa need not guess a type.
+  ctx.body = 'sendTo' in body ? streamOf(ctx, body) : bufferOf(body);
+}
+
+/** Koa takes other bytes for an object to write as JSON. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function streamOf(ctx: KoaContext, body: ReplyBody): Readable {

@@ -10,6 +10,7 @@ import {
   type HostResponse,
   mountedPath,
   sendReply,
+  type Visit,
   visitOf,
   warnOnce,
 } from './record.ts';
@@ -42,13 +43,17 @@ export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {
     if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) return next();
 
     const visit = visitOf(req, res, path, req, warn);
-    gateway
-      .handle(visit.request)
-      .then((reply) => {
-        visit.answer();
-        sendReply(res, reply);
-      })
-      // Only a wrapper of the host's can have thrown; the caller is not left waiting for it.
-      .catch(() => cutOff(res));
+    void answer(gateway, visit, res);
   };
+}
+
+async function answer(gateway: GatewayHandler, visit: Visit, res: HostResponse): Promise<void> {
+  try {
+    const reply = await gateway.handle(visit.request);
+    visit.isAnswered = true;
+    sendReply(res, reply);
+  } catch {
+    // Only a wrapper of the host's can have thrown; the caller is not left waiting for it.
+    cutOff(res);
+  }
 }

@@ -80,7 +80,7 @@ export interface HostResponse extends Writable {
   /** On HTTP/2 only, where the response itself does not say that it was destroyed. */
   readonly stream?: { readonly destroyed: boolean } | undefined;
   getHeader(name: string): unknown;
-  writeHead(statusCode: number, headers: Record<string, string>): unknown;
+  writeHead(statusCode: number, headers: HeaderMap): unknown;
 }
 
 /** Emits a process warning, each code once. */
@@ -124,8 +124,8 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
 /** A request's record, and the moment at which its answer becomes the adapter's to write. */
 export interface Visit {
   readonly request: GatewayRequest;
-  /** From now on the response is ended by the adapter, not by the host over its head. */
-  answer(): void;
+  /** From here on the response is ended by the adapter, not by the host over its head. */
+  isAnswered: boolean;
 }
 
 /** The visit of a request whose path was found by {@link mountedPath}. */
@@ -138,8 +138,8 @@ export function visitOf(
 ): Visit {
   const url = req.url ?? '';
   const body = bodyOf(req, res, parsed, warn);
-  let isOurs = false;
-  return {
+  const listeners: (() => void)[] = [];
+  const visit: Visit = {
     request: {
       method: req.method ?? 'GET',
       path,
@@ -147,12 +147,18 @@ export function visitOf(
       headers: body === req ? req.headers : { ...req.headers, ...wireOnly },
       rawHeaders: req.rawHeaders,
       body,
-      onClose: hangUps(res, () => isOurs),
+      onClose: (listener) => {
+        if (isGone(res) || res.writableEnded) {
+          queueMicrotask(listener);
+          return;
+        }
+        listeners.push(listener);
+        if (listeners.length === 1) res.on('close', () => tellHangUp(res, visit, listeners));
+      },
     },
-    answer: () => {
-      isOurs = true;
-    },
+    isAnswered: false,
   };
+  return visit;
 }
 
 /** These tell of the bytes on the wire, which whoever read the body has unpacked. */
@@ -224,11 +230,13 @@ function wroteHead(res: HostResponse, { status, headers }: GatewayResponse): boo
 }
 
 /** The gateway's headers beside the host's own: `vary` adds to what its CORS layer said. */
-export function headersFor(res: HostResponse, headers: HeaderMap): Record<string, string> {
-  const { connection, ...rest } = headers;
-  // HTTP/2 knows no such header, and Node throws at it.
-  const own = connection === undefined || res.stream !== undefined ? rest : { ...rest, connection };
+export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
   const vary = res.getHeader('vary');
+  // HTTP/2 knows no `connection`, and Node throws at it.
+  const isRefused = headers.connection !== undefined && res.stream !== undefined;
+  if (vary === undefined && !isRefused) return headers;
+  const { connection, ...rest } = headers;
+  const own = connection === undefined || isRefused ? rest : { ...rest, connection };
   return vary === undefined ? own : { ...own, vary: `${String(vary)}, ${headers.vary ?? ''}` };
 }
 
@@ -239,20 +247,9 @@ export function headersFor(res: HostResponse, headers: HeaderMap): Record<string
  * One listener on the response serves all of ours: a host's must not be the eleventh, which Node
  * warns of.
  */
-function hangUps(res: HostResponse, isOurs: () => boolean): (listener: () => void) => void {
-  const listeners: (() => void)[] = [];
-  return (listener) => {
-    if (isGone(res) || res.writableEnded) {
-      queueMicrotask(listener);
-      return;
-    }
-    listeners.push(listener);
-    if (listeners.length > 1) return;
-    res.once('close', () => {
-      if (isOurs() && res.writableEnded) return;
-      for (const tell of listeners) tell();
-    });
-  };
+function tellHangUp(res: HostResponse, visit: Visit, listeners: (() => void)[]): void {
+  if (visit.isAnswered && res.writableEnded) return;
+  for (const tell of listeners.splice(0)) tell();
 }
 
 /**

@@ -127,7 +127,10 @@ export type EventListener = (event: GatewayEvent) => void;
 
 /** The listener of the moment: a host's mistake there must not become a caller's. */
 export function quietListener(listener: () => EventListener | undefined): EventListener {
-  return (event) => quietly(() => listener()?.(event));
+  return (event) => {
+    const heard = listener();
+    if (heard !== undefined) quietly(() => heard(event));
+  };
 }
 
 /**

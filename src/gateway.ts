@@ -6,22 +6,25 @@ import { GatewayError, statusOf } from './errors.ts';
 import { quietListener } from './events.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
+import { isPromiseLike } from './ports/call-options.ts';
 import type { ApiKey } from './ports/key-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
 import { admit } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { callUpstream } from './stages/call-upstream.ts';
+import { foundRecords } from './stages/found-records.ts';
 import { holdFor } from './stages/hold.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { limit } from './stages/limit.ts';
 import { listModels } from './stages/list-models.ts';
+import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
 import { type PortGuard, portGuard } from './stages/port-guard.ts';
 import { readCall, receiveBody } from './stages/read-call.ts';
 import { closing, overloaded, readableError, reportBug } from './stages/refuse.ts';
 import { relay } from './stages/relay.ts';
-import { reserve } from './stages/reserve.ts';
+import { reserver } from './stages/reserve.ts';
 import { type Resolution, type ResolveResult, resolveUnknown } from './stages/resolve-unknown.ts';
 import {
   type AnswerContext,
@@ -29,6 +32,7 @@ import {
   answerContext,
   jsonReply,
   refusal,
+  varyOn,
 } from './stages/respond.ts';
 import { type RunningCall, runningCalls } from './stages/running.ts';
 import { settlementOf } from './stages/settle.ts';
@@ -104,6 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 export function gatewayOver(table: DialectTable, options: GatewayOptions): Gateway {
   let current: GatewayOptions = options;
   let settings = settingsOf(current);
+  let vary = varyOn(settings);
   let closed: Promise<void> | undefined;
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
@@ -111,6 +116,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const upstream = options.upstream ?? undiciClient({ connections: mostConnections });
   const budget = byteBudget(settings.maxBufferedBytes);
   const unsettled = outbox(clock, emit);
+  const records = foundRecords();
+  const reserve = reserver();
   const calls = runningCalls(() => settings, ownGuard, emit);
   const repeats = idempotency(emit);
   const care = storeCare(() => settings, ownGuard, emit);
@@ -120,6 +127,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   });
   const health = channelHealth(clock, () => settings.random(), emit);
   const retries = retryBudget();
+  const plans = modelPlans(table);
   const saidUnbounded = new Set<string>();
   void care.check();
 
@@ -134,17 +142,20 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     if (route.kind === 'options') return allowed(context, route.allow);
     if (isClosed()) throw closing();
     const guard = portGuard(context.requestId, snapshot, emit);
-    const key = await authenticate(request, route.speaks, snapshot, guard);
+    // Awaited although most stores answer at once: a body that came with its head is whole then.
+    const key = await authenticate(request, route.speaks, snapshot, guard, records);
     // It may have closed while the key was looked up; from here on it waits for the call.
     if (isClosed()) throw closing();
     if (route.kind === 'models') {
-      return jsonReply(context, await listModels(route, request.search, key, snapshot, guard));
+      const listed = await listModels(route, request.search, key, snapshot, guard, records);
+      return jsonReply(context, listed);
     }
 
     const running = calls.begin();
     if (running === undefined) throw overloaded();
     try {
       request.onClose(running.leave);
+      // Awaited in any case: who had gone before we listened is told of a turn later.
       const body = await receiveBody(request, route, snapshot, budget);
       // As long as the call runs its body stays in memory: for another channel, and in the client.
       running.onDone(() => budget.give(body.length));
@@ -166,25 +177,48 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   ): Promise<GatewayResponse> {
     const startedAtMs = clock.now();
     const call = readCall(body, route);
-    const model = await admit(call, key, snapshot, guard);
-    await limit(key, snapshot, guard);
+    const admitted = admit(call, key, snapshot, guard, records);
+    const model = isPromiseLike(admitted) ? await admitted : admitted;
+    if (snapshot.rateLimiter !== undefined) await limit(key, snapshot, guard);
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
-    const asking = { request, call, key, model, running, answer: context, guard };
-    const turn = await repeats.turn({ ...asking, settings: snapshot });
+    const claimed = repeats.turn({
+      request,
+      call,
+      key,
+      model,
+      running,
+      answer: context,
+      settings: snapshot,
+      guard,
+    });
+    const turn = isPromiseLike(claimed) ? await claimed : claimed;
     if ('repeat' in turn) {
       running.done();
       return turn.repeat;
     }
     const { claim } = turn;
-    const reservation = await claim.before(reserve(key, hold.nanos, snapshot, guard));
+    const held = claim.before(() => reserve(key, hold.nanos, snapshot, guard));
+    const reservation = isPromiseLike(held) ? await held : held;
     const { requestId } = context;
-    const ground = { requestId, call, key, model, hold, reservation, startedAtMs, guard, emit };
     const settlement = claim.endingWith(
-      settlementOf({ ...ground, settings: snapshot, outbox: unsettled }),
+      settlementOf({
+        requestId,
+        call,
+        key,
+        model,
+        hold,
+        reservation,
+        startedAtMs,
+        settings: snapshot,
+        guard,
+        outbox: unsettled,
+        emit,
+      }),
     );
     const runsOn = call.operation === 'images' || claim.copy !== undefined;
-    running.keep(settlement, { ...snapshot.timeouts, ...model.timeouts }.totalMs);
+    const plan = plans.of(model, snapshot);
+    running.keep(settlement, plan.totalMs);
     try {
       const means = {
         requestId,
@@ -196,7 +230,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         running,
         settlement,
         emit,
-        dialects: table,
+        plan,
         runsOn,
       };
       const outcome = await callUpstream(call, model, means);
@@ -253,7 +287,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   return {
     owns: ownsPath,
     handle: async (request) => {
-      const context = answerContext(request, settings);
+      const context = answerContext(request, settings, vary);
       let speaks: CallerDialectName = 'openai';
       let isImage = false;
       try {
@@ -267,12 +301,13 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     },
     refuse: (request, code, message) => {
       const route = findRoute({ ...request, search: '' }, settings);
-      const context = answerContext(request, settings);
+      const context = answerContext(request, settings, vary);
       return refusal(context, new GatewayError(code, message), route.speaks, false);
     },
     update: (change) => {
       const changed = { ...current, ...change };
       settings = { ...settingsOf(changed, settings), clock };
+      vary = varyOn(settings);
       current = changed;
       if (change.catalog !== undefined) health.reloaded();
     },

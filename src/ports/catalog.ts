@@ -210,7 +210,12 @@ export interface Model {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** The live list of models. */
+/**
+ * The live list of models.
+ *
+ * A model that was answered is read through once, and known by its object from then on: whoever
+ * changes a model answers with a new object, and never changes the old one.
+ */
 export interface Catalog {
   /** The model of this id or alias, byte for byte, or undefined. */
   find(modelId: string): MaybePromise<Model | undefined>;

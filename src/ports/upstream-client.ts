@@ -45,6 +45,10 @@ export interface UpstreamBody {
 /** An upstream's answer: its head, and a body that is still arriving. */
 export interface UpstreamResponse {
   readonly status: number;
+  /**
+   * What the gateway reads: `content-type`, `content-encoding`, `retry-after`, `retry-after-ms` and
+   * `date`. Others may be left out.
+   */
   readonly headers: HeaderMap;
   readonly body: UpstreamBody;
 }

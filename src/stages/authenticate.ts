@@ -7,9 +7,10 @@ import type { CallerDialectName } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { secretKind } from '../secret.ts';
-import { isFoundKey } from './found-records.ts';
+import type { FoundRecords } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** What a secret may hold at all: printable ASCII without what separates values in a header. */
@@ -21,22 +22,30 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
  * @throws GatewayError `invalid_key`, alike for a key that is missing, malformed, unknown, expired
  *   or disabled; `store_unavailable` when the key store can't tell
  */
-export async function authenticate(
+export function authenticate(
   request: GatewayRequest,
   speaks: CallerDialectName,
   settings: Settings,
   guard: PortGuard,
-): Promise<ApiKey> {
+  records: FoundRecords,
+): MaybePromise<ApiKey> {
   const secret = speaks === 'openai' ? bearerSecret(request) : nativeSecret(request, settings);
-  if (secret === undefined || !secretSyntax.test(secret) || secretKind(secret) === 'forged') {
-    throw invalidKey(speaks, settings);
-  }
-  const key = await guard.ask('keys', 'find', isFoundKey, (options) =>
+  if (secret === undefined || !maySendToStore(secret)) throw invalidKey(speaks, settings);
+  const key = guard.ask('keys', 'find', records.isFoundKey, (options) =>
     settings.keys.find(secret, options),
   );
-  if (!key || key.disabled || hasExpired(key, settings)) {
-    throw invalidKey(speaks, settings);
-  }
+  return isPromiseLike(key)
+    ? key.then((found) => usable(found, speaks, settings))
+    : usable(key, speaks, settings);
+}
+
+function maySendToStore(secret: string): boolean {
+  const kind = secretKind(secret);
+  return kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
+}
+
+function usable(key: ApiKey | undefined, speaks: CallerDialectName, settings: Settings): ApiKey {
+  if (!key || key.disabled || hasExpired(key, settings)) throw invalidKey(speaks, settings);
   return key;
 }
 
@@ -44,10 +53,17 @@ function hasExpired(key: ApiKey, { clock }: Settings): boolean {
   return key.expiresAtMs !== undefined && clock.now() >= key.expiresAtMs;
 }
 
+const bearer = 'Bearer ';
+
 function bearerSecret(request: GatewayRequest): string | undefined {
   const value = headerOnce(request, 'authorization');
-  const match = value === undefined ? null : /^bearer ([^ ]+)$/i.exec(value);
-  return match?.[1];
+  if (value === undefined || !isBearer(value)) return undefined;
+  return value.includes(' ', bearer.length) ? undefined : value.slice(bearer.length);
+}
+
+function isBearer(value: string): boolean {
+  if (value.startsWith(bearer)) return true;
+  return value.slice(0, bearer.length).toLowerCase() === bearer.toLowerCase();
 }
 
 /**
@@ -68,7 +84,7 @@ function nativeSecret(request: GatewayRequest, settings: Settings): string | und
  */
 function headerOnce(request: GatewayRequest, name: string): string | undefined {
   const connection = String(request.headers.connection ?? '').toLowerCase();
-  if (connection.split(',').some((token) => token.trim() === name)) {
+  if (connection.includes(name) && isListed(name, connection)) {
     throw new GatewayError(
       'invalid_request',
       `The Connection header may not name ${name}. Leave it out of Connection.`,
@@ -77,11 +93,16 @@ function headerOnce(request: GatewayRequest, name: string): string | undefined {
   const { rawHeaders } = request;
   let found: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== name) continue;
+    const header = rawHeaders[index];
+    if (header?.length !== name.length || header.toLowerCase() !== name) continue;
     if (found !== undefined) return undefined;
     found = rawHeaders[index + 1];
   }
   return found;
+}
+
+function isListed(name: string, tokens: string): boolean {
+  return tokens.split(',').some((token) => token.trim() === name);
 }
 
 function invalidKey(speaks: CallerDialectName, settings: Settings): GatewayError {

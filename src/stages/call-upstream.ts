@@ -2,21 +2,19 @@
  * Calls the channels of a model, one after the other, until one answers or no other may be tried.
  */
 import type { Call } from '../call.ts';
-import { serves } from '../dialects/table.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import type { Model, Timeouts } from '../ports/catalog.ts';
-import { type Choice, chooseChannel } from '../upstream/choose.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
+import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { CallFailure, Disclosure } from './failure.ts';
+import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
-import { type Prepared, preparation } from './prepare.ts';
+import { type Preparation, type Prepared, preparation } from './prepare.ts';
 import {
   type Answer,
-  timeoutsOf,
   tryChannel,
   type UpstreamContext,
   type UpstreamOutcome,
-  upstreamModelOf,
 } from './try-channel.ts';
 
 const mostTries = 3;
@@ -26,12 +24,12 @@ const mostTries = 3;
 const leastShareLeft = 1 / 3;
 
 /** Never rejects for what an upstream does. */
-export async function callUpstream(
+export function callUpstream(
   call: Call,
   model: Model,
   context: UpstreamContext,
 ): Promise<UpstreamOutcome> {
-  if (context.running.hasLeft) return { failure: callerLeft('not_run') };
+  if (context.running.hasLeft) return Promise.resolve({ failure: callerLeft('not_run') });
   // An image is bought once it is sent, and a call with a key may be asked for again: from here on
   // the caller may go, the call runs on.
   if (context.runsOn) context.running.detach();
@@ -49,11 +47,11 @@ async function askInTurn(
   const { clock } = context.settings;
   const prepare = preparation(call, model, context);
   const startedMs = clock.monotonicMs();
-  const passed = new Set<string>();
+  const passed: string[] = [];
   const failures: CallFailure[] = [];
   let unsaid: GatewayError | undefined;
   while (mayTry(failures, context)) {
-    const choice = choose(call, model, { passed, hasTried: failures.length > 0 }, context);
+    const choice = choose(call, { passed, hasTried: failures.length > 0 }, context);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
       // A channel that has the words may only be out just now.
@@ -61,24 +59,25 @@ async function askInTurn(
       return { failure: unsayable ? notSent(unsayable) : noChannel(model, choice, context) };
     }
     const { channel } = choice;
-    passed.add(channel.id);
-    const dialect = context.dialects[channel.dialect];
-    if (dialect === undefined) continue;
-    const exchange = sayable(() => prepare(channel, dialect));
+    passed.push(channel.id);
+    const way = context.plan.channel(channel);
+    const exchange = sayable(prepare, way);
+    if (exchange === undefined) continue;
     if (isGatewayError(exchange)) {
       unsaid ??= exchange;
       continue;
     }
     if ('kind' in exchange) return answeredHere(exchange);
-    const waitMs = firstByteWaitMs(call, timeoutsOf(model, channel, context.settings));
+    const { firstByteMs, firstByteStreamedMs } = way.timeouts;
+    const waitMs = call.framing === 'json' ? firstByteMs : firstByteStreamedMs;
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (failures.length > 0 && (leftMs < waitMs * leastShareLeft || !budget.mayRetry())) break;
     const attempt = failures.length + 1;
-    const asked = { call, model, channel, exchange, firstByteMs: leftMs, attempt };
+    const asked = { call, model, way, exchange, firstByteMs: leftMs, attempt };
     const outcome = await tryChannel(asked, context);
     if (!('failure' in outcome)) {
       budget.answered();
-      return withPast(outcome, failures);
+      return failures.length === 0 ? outcome : withPast(outcome, failures);
     }
     failures.push(outcome.failure);
   }
@@ -107,30 +106,30 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
 /** The channel to try next, by what is known at this moment. */
 function choose(
   call: Call,
-  model: Model,
-  { passed, hasTried }: { readonly passed: ReadonlySet<string>; readonly hasTried: boolean },
-  { key, health, dialects, settings }: UpstreamContext,
+  { passed, hasTried }: { readonly passed: readonly string[]; readonly hasTried: boolean },
+  { key, health, plan, settings }: UpstreamContext,
 ): Choice {
+  const pool = plan.pool(call.protocol, key.group);
+  if (typeof pool === 'string') return { kind: 'none', reason: pool };
   const kind = { isImage: call.operation === 'images' };
-  const candidates = model.channels.map((channel) => ({
-    channel,
-    isAble: serves(dialects[channel.dialect], call.protocol),
-    availability: health.availability(channel, upstreamModelOf(channel, model), kind),
-    inFlight: health.inFlight(channel),
-  }));
+  const availability = (channel: Channel): Availability =>
+    health.availability(channel, plan.channel(channel).upstreamModel, kind);
   const { promptCacheKey } = call;
-  const who = { group: key.group, keyId: key.id, promptCacheKey };
-  return chooseChannel(
-    candidates,
-    { price: model.price, ...who, passed, hasTried },
-    settings.random,
-  );
+  const asked = { keyId: key.id, promptCacheKey, passed, hasTried };
+  return chooseChannel(pool, asked, { availability, inFlight: health.inFlight }, settings.random);
 }
 
-/** What the caller asked for may be beyond one upstream's words and not beyond the next one's. */
-function sayable(prepare: () => Prepared): Prepared | GatewayError {
+/**
+ * What the caller asked for may be beyond one upstream's words and not beyond the next one's.
+ * Undefined where nobody here speaks the upstream's dialect.
+ */
+function sayable(
+  prepare: Preparation,
+  { channel, dialect, upstreamModel }: ChannelPlan,
+): Prepared | GatewayError | undefined {
+  if (dialect === undefined) return undefined;
   try {
-    return prepare();
+    return prepare(channel, dialect, upstreamModel);
   } catch (error) {
     if (isGatewayError(error)) return error;
     throw error;
@@ -148,10 +147,6 @@ function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): Upst
     lease: undefined,
     status: undefined,
   };
-}
-
-function firstByteWaitMs({ framing }: Call, timeouts: Timeouts): number {
-  return framing === 'json' ? timeouts.firstByteMs : timeouts.firstByteStreamedMs;
 }
 
 /** What all the failed tries come to. */

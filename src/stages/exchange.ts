@@ -12,8 +12,8 @@ import type { Usage } from '../money.ts';
 
 /** One call, made ready for one channel. */
 export interface Exchange {
-  /** Whose account the request needs, and whose refusals may come back. */
-  readonly upstream: Pick<Dialect, 'credential' | 'readFailure'>;
+  /** Whose refusals may come back. */
+  readonly upstream: Pick<Dialect, 'readFailure'>;
   /** Path and query below the channel's base URL. */
   readonly path: string;
   /** How the upstream was asked to lay out its reply. */

@@ -1,34 +1,65 @@
 /**
  * Whether what a host's key store or catalog found can be served: a record with a member of another
- * type than the port says is no answer, and a call fails closed.
+ * type than the port says is no answer, and a call fails closed. A model is read through once: one
+ * with a thousand channels costs its calls no more than one with a single channel.
  */
 import { isNanos } from '../ports/quota-input.ts';
 import { type AnswerCheck, field, isMissing, isText } from './port-answers.ts';
 
-/** A key's record, or nothing. An expiry that is no number would never come: that is no answer. */
-export const isFoundKey: AnswerCheck = (answer) =>
-  isMissing(answer) ||
-  (isText(field(answer, 'id')) &&
-    isText(field(answer, 'group')) &&
-    typeof field(answer, 'disabled') === 'boolean' &&
-    isLeftOutOr(isNumber, field(answer, 'expiresAtMs')) &&
-    isLeftOutOr(isText, field(answer, 'quotaPartition')) &&
-    isLeftOutOr(isNumber, field(answer, 'maxInFlight')) &&
-    isListOf(isSubject, field(answer, 'quota')));
+/** The checks of one gateway, which remember the models that were found good. */
+export interface FoundRecords {
+  /** A key's record, or nothing. */
+  readonly isFoundKey: AnswerCheck;
+  /** A model that can be priced and served, or nothing. */
+  readonly isFoundModel: AnswerCheck;
+  /** A list of models. */
+  readonly isModelList: AnswerCheck;
+}
 
-/** A model that can be priced and served, or nothing. */
-export const isFoundModel: AnswerCheck = (answer) => isMissing(answer) || isModel(answer);
+/** Nothing has been found yet. */
+export function foundRecords(): FoundRecords {
+  const isKnownModel = once(isModel);
+  return {
+    isFoundKey: (answer) => isMissing(answer) || isKey(answer),
+    isFoundModel: (answer) => isMissing(answer) || isKnownModel(answer),
+    isModelList: (answer) => isListOf(isKnownModel, answer),
+  };
+}
 
-/** A list of models. */
-export const isModelList: AnswerCheck = (answer) => isListOf(isModel, answer);
+/** The same check, which takes an object that has passed it for good from then on. */
+function once(isGood: AnswerCheck): AnswerCheck {
+  const good = new WeakSet<object>();
+  return (answer) => {
+    if (!isRecord(answer)) return false;
+    if (good.has(answer)) return true;
+    if (!isGood(answer)) return false;
+    good.add(answer);
+    return true;
+  };
+}
+
+/** An expiry that is no number would never come: that is no answer. */
+function isKey(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    isText(value.id) &&
+    isText(value.group) &&
+    typeof value.disabled === 'boolean' &&
+    isLeftOutOr(isNumber, value.expiresAtMs) &&
+    isLeftOutOr(isText, value.quotaPartition) &&
+    isLeftOutOr(isNumber, value.maxInFlight) &&
+    isListOf(isSubject, value.quota)
+  );
+}
 
 function isSubject(value: unknown): boolean {
-  const period = field(value, 'period');
+  if (!isRecord(value)) return false;
+  const { id, period, limitNanos, maxInFlight } = value;
   return (
-    isText(field(value, 'id')) &&
+    isText(id) &&
     (period === 'total' || period === 'day' || period === 'month') &&
-    isLeftOutOr(isNanos, field(value, 'limitNanos')) &&
-    isLeftOutOr(isNumber, field(value, 'maxInFlight'))
+    isLeftOutOr(isNanos, limitNanos) &&
+    isLeftOutOr(isNumber, maxInFlight)
   );
 }
 
@@ -61,7 +92,7 @@ function isChannel(value: unknown): boolean {
     isLeftOutOr(isNumber, field(value, 'maxConcurrentCalls')) &&
     isLeftOutOr((groups) => isListOf(isText, groups), field(value, 'groups')) &&
     isLeftOutOr((headers) => isRecordOf(isString, headers), field(value, 'headers')) &&
-    isLeftOutOr(isObject, field(value, 'capabilities')) &&
+    isLeftOutOr(isRecord, field(value, 'capabilities')) &&
     isTimeouts(field(value, 'timeouts'))
   );
 }
@@ -93,14 +124,15 @@ function isLeftOutOr(isOne: AnswerCheck, value: unknown): boolean {
 }
 
 function isListOf(isOne: AnswerCheck, value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => isOne(item));
+  return Array.isArray(value) && value.every(isOne);
 }
 
 function isRecordOf(isOne: AnswerCheck, value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((item) => isOne(item));
+  return isRecord(value) && Object.values(value).every((item) => isOne(item));
 }
 
-function isObject(value: unknown): value is object {
+/** Anything with members; inherited ones count, for a host's records may be instances. */
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 

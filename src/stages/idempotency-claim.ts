@@ -3,6 +3,7 @@
  * for the call hear of it.
  */
 import type { Settings } from '../options.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { FinishInput } from '../ports/idempotency-store.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 import type { CollectedReply, ReplyCopy } from './idempotency-copy.ts';
@@ -20,7 +21,7 @@ export interface Claim {
    */
   readonly copy: ReplyCopy | undefined;
   /** A step before anything can run: where it fails, the name is free before anybody knows. */
-  before<T>(step: Promise<T>): Promise<T>;
+  before<T>(step: () => MaybePromise<T>): MaybePromise<T>;
   /** The settlement, which ends the claim too. */
   endingWith(settlement: Settlement): Settlement;
 }
@@ -28,7 +29,7 @@ export interface Claim {
 /** Most calls have none. */
 export const noClaim: Claim = {
   copy: undefined,
-  before: (step) => step,
+  before: (step) => step(),
   endingWith: (settlement) => settlement,
 };
 
@@ -84,7 +85,7 @@ export function claimOf(ground: ClaimGround): Claim {
     copy,
     before: async (step) => {
       try {
-        return await step;
+        return await step();
       } catch (error) {
         await end({ ending: 'not_run', status: 500 });
         throw error;

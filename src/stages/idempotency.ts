@@ -9,6 +9,7 @@ import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { GatewayRequest, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
+import type { MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
@@ -44,7 +45,7 @@ export interface Idempotency {
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
    *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
    */
-  turn(input: TurnInput): Promise<Turn>;
+  turn(input: TurnInput): MaybePromise<Turn>;
 }
 
 type Asking = TurnInput & {
@@ -90,23 +91,26 @@ export function idempotency(emit: EventListener): Idempotency {
     }
   };
 
-  return {
-    turn: async (input) => {
-      const { request, call, key, settings, answer, running } = input;
-      const repeatable = repeatableOf(request, call, key, settings);
-      if (repeatable === undefined) return runs;
-      const { clock } = settings;
-      const patience = { clock, storeTimeoutMs: resultTimeoutMs };
-      const resultGuard = portGuard(answer.requestId, patience, emit);
-      const id = `${repeatable.name}.${repeatable.fingerprint}`;
-      for (;;) {
-        const flight = repeatable.ifTaken === 'answer' ? flights.find(id) : undefined;
-        if (flight === undefined) {
-          return lead({ ...input, repeatable, resultGuard }, flights.open(id));
-        }
-        const outcome = await unlessAborted(flight.outcome, running);
-        if (outcome.kind !== 'free') return { repeat: repeated(outcome, answer) };
+  const inTurn = async (input: TurnInput, repeatable: Repeatable): Promise<Turn> => {
+    const { settings, answer, running } = input;
+    const patience = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
+    const resultGuard = portGuard(answer.requestId, patience, emit);
+    const id = `${repeatable.name}.${repeatable.fingerprint}`;
+    for (;;) {
+      const flight = repeatable.ifTaken === 'answer' ? flights.find(id) : undefined;
+      if (flight === undefined) {
+        return lead({ ...input, repeatable, resultGuard }, flights.open(id));
       }
+      const outcome = await unlessAborted(flight.outcome, running);
+      if (outcome.kind !== 'free') return { repeat: repeated(outcome, answer) };
+    }
+  };
+
+  return {
+    turn: (input) => {
+      const { request, call, key, settings } = input;
+      const repeatable = repeatableOf(request, call, key, settings);
+      return repeatable === undefined ? runs : inTurn(input, repeatable);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { Route } from '../protocols/endpoints.ts';
 import { geminiModel, geminiModelList, openaiModel, openaiModelList } from '../protocols/models.ts';
 import { unknownModel } from './admit.ts';
-import { isFoundModel, isModelList } from './found-records.ts';
+import type { FoundRecords } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
@@ -20,17 +20,20 @@ export async function listModels(
   key: ApiKey,
   settings: Settings,
   guard: PortGuard,
+  records: FoundRecords,
 ): Promise<JsonObject> {
   const protocols: readonly ProtocolName[] =
     route.speaks === 'gemini' ? ['native'] : ['chat', 'images'];
   const native = route.speaks === 'gemini';
   if (route.modelId !== undefined) {
-    const model = await visibleModel(route.modelId, protocols, key, settings, guard);
+    const model = await visibleModel(route.modelId, protocols, key, settings, guard, records);
     return native ? geminiModel(model) : openaiModel(model);
   }
   const lists = await Promise.all(
     protocols.map((protocol) =>
-      guard.ask('catalog', 'list', isModelList, () => settings.catalog.list(key.group, protocol)),
+      guard.ask('catalog', 'list', records.isModelList, () =>
+        settings.catalog.list(key.group, protocol),
+      ),
     ),
   );
   const models = [...new Map(lists.flat().map((model) => [model.id, model])).values()];
@@ -43,8 +46,9 @@ async function visibleModel(
   key: ApiKey,
   settings: Settings,
   guard: PortGuard,
+  records: FoundRecords,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', isFoundModel, () =>
+  const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>
     settings.catalog.find(modelId),
   );
   if (

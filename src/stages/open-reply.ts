@@ -5,9 +5,11 @@
 import { readHead } from '../bytes/read-head.ts';
 import { joined } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { UpstreamBody, UpstreamResponse } from '../ports/upstream-client.ts';
 import { beginsDocument, type Exchange, failureOf, type Judgement } from './exchange.ts';
 import type { RunningCall } from './running.ts';
+import { streams } from './watch-attempt.ts';
 
 /** What came of a 2xx answer. */
 export type Opening = Judgement | StreamedReply;
@@ -21,35 +23,40 @@ export interface StreamedReply {
 }
 
 /**
- * Judges the beginning of an answer, or all of it. An answer that can't be judged is given up.
+ * Judges the beginning of an answer, or all of it; at once where all of it is here. An answer that
+ * can't be judged is given up.
  *
  * @throws UpstreamError when the body breaks off before it could be judged
  */
-export async function openReply(
+export function openReply(
   response: UpstreamResponse,
   exchange: Exchange,
   running: Pick<RunningCall, 'attempt'>,
-): Promise<Opening> {
-  try {
-    return await judged(response, exchange, running);
-  } catch (error) {
+): MaybePromise<Opening> {
+  const giveUp = (error: unknown): never => {
     response.body.abort();
     throw error;
+  };
+  try {
+    const opening = judged(response, exchange, running);
+    return isPromiseLike(opening) ? opening.then(undefined, giveUp) : opening;
+  } catch (error) {
+    return giveUp(error);
   }
 }
 
-async function judged(
+function judged(
   response: UpstreamResponse,
   exchange: Exchange,
   { attempt }: Pick<RunningCall, 'attempt'>,
-): Promise<Opening> {
+): MaybePromise<Opening> {
   const { framing, takesDocumentAsStream, tap } = exchange;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith('text/event-stream');
   const isStream = isEvents ? framing === 'sse' : takesDocumentAsStream;
   if (isStream && tap !== undefined) {
     const ofStream = tap();
-    attempt?.streams(ofStream.progress);
+    if (attempt !== undefined) streams(attempt, ofStream.progress);
     return openStream(response.body, ofStream);
   }
   if (!isEvents) return openDocument(response.body, exchange);
@@ -80,10 +87,13 @@ async function openStream(body: UpstreamBody, tap: StreamTap): Promise<Opening> 
   return { kind: 'streamed', begun: bytes, rest: head.rest, tap };
 }
 
-async function openDocument(body: UpstreamBody, exchange: Exchange): Promise<Opening> {
+function openDocument(body: UpstreamBody, exchange: Exchange): MaybePromise<Opening> {
+  const whole = body.takeWhole(exchange.heldBytes);
+  return whole === undefined ? openArriving(body, exchange) : exchange.judge(whole);
+}
+
+async function openArriving(body: UpstreamBody, exchange: Exchange): Promise<Opening> {
   const { heldBytes, framing, tap: makeTap } = exchange;
-  const whole = body.takeWhole(heldBytes);
-  if (whole !== undefined) return exchange.judge(whole);
   let length = 0;
   const head = await readHead(body, (chunk) => {
     length += chunk.length;

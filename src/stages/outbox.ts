@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
+import { type CallOptions, isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../ports/usage-sink.ts';
 import {
@@ -28,12 +28,12 @@ export interface Delivery {
 /** What still has to reach the stores. */
 export interface Outbox {
   /** Delivers now, or as soon as the store can take it. Never rejects. */
-  deliver(delivery: Delivery): Promise<void>;
+  deliver(delivery: Delivery): MaybePromise<void>;
   /**
    * Hands a record to the sink. A sink that fails is reported, and asked no second time: it may
    * have written.
    */
-  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): Promise<void>;
+  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): MaybePromise<void>;
   /** Tries again what is due. Called by the gateway's one timer; never rejects. */
   retry(): Promise<void>;
   /** Tries everything once more, at shutdown. Never rejects. */
@@ -71,6 +71,11 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
     else lose(entry.delivery);
   };
 
+  const keepFirst = (delivery: Delivery): void => {
+    const nowMs = clock.monotonicMs();
+    keep({ delivery, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
+  };
+
   const tryAgain = async (entry: Waiting): Promise<void> => {
     const { delivery, sinceMs } = entry;
     const nowMs = clock.monotonicMs();
@@ -92,17 +97,18 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
   };
 
   return {
-    deliver: async (delivery) => {
-      if (await delivered(delivery)) return;
-      const nowMs = clock.monotonicMs();
-      keep({ delivery, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
+    deliver: (delivery) => {
+      const landed = delivered(delivery);
+      if (!isPromiseLike(landed)) return landed ? undefined : keepFirst(delivery);
+      return landed.then((late) => (late ? undefined : keepFirst(delivery)));
     },
-    log: async (record, sink, guard) => {
+    log: (record, sink, guard) => {
       if (sink === undefined) return;
       try {
-        await guard.ask('usage', 'record', isAnything, () => sink.record(record));
+        const written = guard.ask('usage', 'record', isAnything, () => sink.record(record));
+        return isPromiseLike(written) ? written.catch(reported) : undefined;
       } catch {
-        // Reported by the guard.
+        return reported();
       }
     },
     retry: async () => {
@@ -124,18 +130,23 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
   };
 }
 
-/** Whether the store has taken it. */
-async function delivered({ end, quota, guard }: Delivery): Promise<boolean> {
+/** Whether the store has taken it; what it throws has been reported by the guard. */
+function delivered({ end, quota, guard }: Delivery): MaybePromise<boolean> {
   try {
-    await guard.ask('quota', end.operation, answerCheck(end), (options) =>
+    const answer = guard.ask('quota', end.operation, answerCheck(end), (options) =>
       send(quota, end, options),
     );
-    return true;
+    return isPromiseLike(answer) ? Promise.resolve(answer).then(yes, no) : true;
   } catch {
-    // Reported by the guard.
     return false;
   }
 }
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+/** By the guard, which is all that is owed. */
+function reported(): void {}
 
 function send(quota: QuotaStore, end: HoldEnd, options: CallOptions): MaybePromise<unknown> {
   switch (end.operation) {

@@ -3,6 +3,8 @@
  * that is down, and a call fails closed (QUOTA §2.4).
  */
 
+import { maxLines } from '../ports/quota-input.ts';
+
 /** Says whether an answer is one that its port's contract allows. */
 export type AnswerCheck = (answer: unknown) => boolean;
 
@@ -16,6 +18,10 @@ export const isRateDecision: AnswerCheck = (answer) =>
 
 /** The answer to a reserve of so many lines. */
 export function isReserveResult(lineCount: number): AnswerCheck {
+  return reserveChecks[lineCount] ?? isHeldOrRefused(lineCount);
+}
+
+function isHeldOrRefused(lineCount: number): AnswerCheck {
   return (answer) => {
     switch (field(answer, 'status')) {
       case 'held':
@@ -35,35 +41,46 @@ export function isReserveResult(lineCount: number): AnswerCheck {
   };
 }
 
+/** By the number of lines: every call asks for one. */
+const reserveChecks: readonly AnswerCheck[] = Array.from({ length: maxLines + 1 }, (_, count) =>
+  isHeldOrRefused(count),
+);
+
+const isExtendResult: AnswerCheck = hasStatus('held', 'insufficient', 'gone');
+
 /** The answers to an extend of so many reservations. */
 export function isExtendResults(inputCount: number): AnswerCheck {
   return (answer) =>
-    Array.isArray(answer) &&
-    answer.length === inputCount &&
-    answer.every((result) => isStatus(result, ['held', 'insufficient', 'gone']));
+    Array.isArray(answer) && answer.length === inputCount && answer.every(isExtendResult);
 }
 
 /** The answer to a settle. `conflict` is none: the gateway never settles what it released. */
-export const isSettleResult: AnswerCheck = (answer) =>
-  isStatus(answer, ['settled', 'settled_late', 'already']);
+export const isSettleResult: AnswerCheck = hasStatus('settled', 'settled_late', 'already');
 
 /** The same, where a host ends a hold that somebody may have ended before. */
-export const isResolveResult: AnswerCheck = (answer) =>
-  isSettleResult(answer) || isReleaseResult(answer) || isStatus(answer, ['conflict']);
+export const isResolveResult: AnswerCheck = hasStatus(
+  'settled',
+  'settled_late',
+  'already',
+  'released',
+  'conflict',
+);
 
 /** The answer to a release. */
-export const isReleaseResult: AnswerCheck = (answer) => isStatus(answer, ['released', 'already']);
+export const isReleaseResult: AnswerCheck = hasStatus('released', 'already');
+
+const isClaimed: AnswerCheck = hasStatus('claimed');
+const isTaken: AnswerCheck = hasStatus('taken');
 
 /** A name that is the claimer's, or the record of whoever has it. */
 export const isClaimResult: AnswerCheck = (answer) =>
-  isStatus(answer, ['claimed']) ||
-  (isStatus(answer, ['taken']) && isClaimRecord(field(answer, 'record')));
+  isClaimed(answer) || (isTaken(answer) && isClaimRecord(field(answer, 'record')));
 
 /** How a claim ended. */
-export const isFinishResult: AnswerCheck = (answer) => isStatus(answer, ['finished', 'gone']);
+export const isFinishResult: AnswerCheck = hasStatus('finished', 'gone');
 
 /** What became of a claim that was given up. */
-export const isAbandonResult: AnswerCheck = (answer) => isStatus(answer, ['abandoned', 'gone']);
+export const isAbandonResult: AnswerCheck = hasStatus('abandoned', 'gone');
 
 /** A reply that was kept, with headers that may be sent, or nothing. */
 export const isFoundResult: AnswerCheck = (answer) => {
@@ -100,15 +117,16 @@ function isHeaderText(value: unknown): boolean {
 }
 
 function isAmounts(value: unknown, count: number): boolean {
-  return (
-    Array.isArray(value) &&
-    value.length === count &&
-    value.every((amount) => typeof amount === 'bigint')
-  );
+  return Array.isArray(value) && value.length === count && value.every(isBigint);
 }
 
-function isStatus(value: unknown, known: readonly string[]): boolean {
-  return known.some((status) => field(value, 'status') === status);
+function hasStatus(...known: readonly unknown[]): AnswerCheck {
+  const statuses = new Set(known);
+  return (answer) => statuses.has(field(answer, 'status'));
+}
+
+function isBigint(value: unknown): boolean {
+  return typeof value === 'bigint';
 }
 
 /** No answer at all: a database's `null` is nothing found, too. */

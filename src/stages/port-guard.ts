@@ -37,33 +37,36 @@ export function portGuard(
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
   emit: EventListener,
 ): PortGuard {
-  const failed = (port: PortName, operation: string, error: unknown): GatewayError => {
-    emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
-    return new GatewayError(
-      'store_unavailable',
-      'The gateway could not check this call just now. Try again shortly.',
-      { reason: `${port}_unavailable`, retryAfterMs: 1_000, cause: error },
-    );
-  };
   return {
     ask: (port, operation, isAnswer, question) => {
       const timeoutMs = settings.storeTimeoutMs;
-      const checked = <T>(answer: T): T => {
-        if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
-        return answer;
-      };
       try {
         const answer = question({ timeoutMs });
         // A memory store answers at once: no promise, no timer.
-        if (!isPromiseLike(answer)) return checked(answer);
+        if (!isPromiseLike(answer)) return checked(answer, isAnswer);
         return within(Promise.resolve(answer), timeoutMs, settings.clock)
-          .then(checked)
+          .then((late) => checked(late, isAnswer))
           .catch((error: unknown) => {
-            throw failed(port, operation, error);
+            emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
+            throw unavailable(port, error);
           });
       } catch (error) {
-        throw failed(port, operation, error);
+        emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
+        throw unavailable(port, error);
       }
     },
   };
+}
+
+function checked<T>(answer: T, isAnswer: AnswerCheck): T {
+  if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
+  return answer;
+}
+
+function unavailable(port: PortName, cause: unknown): GatewayError {
+  return new GatewayError(
+    'store_unavailable',
+    'The gateway could not check this call just now. Try again shortly.',
+    { reason: `${port}_unavailable`, retryAfterMs: 1_000, cause },
+  );
 }

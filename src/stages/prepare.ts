@@ -21,24 +21,22 @@ import { translatedImage } from './translated-image.ts';
 /** Either what to send, or a reply that needs no upstream. */
 export type Prepared = Exchange | WholeReply;
 
+/**
+ * Makes the call ready for a channel; its body is parsed and read once, and only if a channel needs
+ * it translated.
+ *
+ * @throws GatewayError `not_portable`, `invalid_request` for what this channel can't be told
+ */
+export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: string) => Prepared;
+
 /** What preparing takes beside the call. */
 export interface PrepareContext {
   readonly requestId: string;
   readonly settings: Pick<Settings, 'clock' | 'ids'>;
 }
 
-/**
- * Prepares one call for any number of channels; its body is parsed and read once, and only if a
- * channel needs it translated.
- *
- * @throws GatewayError (the returned function) `not_portable`, `invalid_request` for what this
- *   channel can't be told
- */
-export function preparation(
-  call: Call,
-  model: Model,
-  context: PrepareContext,
-): (channel: Channel, dialect: Dialect) => Prepared {
+/** Prepares one call for any number of channels. */
+export function preparation(call: Call, model: Model, context: PrepareContext): Preparation {
   const caller = callerDialects[spokenIn[call.protocol]];
   const { ids, clock } = context.settings;
   let read: ContentRequest | undefined;
@@ -47,8 +45,7 @@ export function preparation(
     return read;
   };
 
-  return (channel, dialect) => {
-    const upstreamModel = channel.upstreamModel ?? model.id;
+  return (channel, dialect, upstreamModel) => {
     if (dialect.name === caller.name) {
       return relayed(call, caller, dialect, channel, upstreamModel);
     }

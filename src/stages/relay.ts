@@ -24,6 +24,7 @@ import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { CallEnd, Settlement } from './settle.ts';
 import type { OpenedReply } from './try-channel.ts';
+import { onStall } from './watch-attempt.ts';
 
 /** What the relay of a reply needs to know of its call. */
 export interface RelayContext {
@@ -159,7 +160,10 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
         : new UpstreamError('body', 'failed', { cause: error });
       return failed(failedTransport(cause, call, model));
     },
-    onStall: (giveUp) => context.running.attempt?.onStall(giveUp),
+    onStall: (giveUp) => {
+      const { attempt } = context.running;
+      if (attempt !== undefined) onStall(attempt, giveUp);
+    },
     left: (reason) => {
       // An image that was bought is finished and charged, and a reply that may be asked for again
       // is kept; nothing else is worth reading for nobody.

@@ -2,9 +2,10 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
-import type { Line, ReleaseInput, ReserveResult } from '../ports/quota-store.ts';
+import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
@@ -16,57 +17,79 @@ export interface Reservation {
   readonly nanos: Nanos;
 }
 
-/**
- * The hold.
- *
- * @throws GatewayError `insufficient_quota`, `rate_limited` for too many at once,
- *   `store_unavailable`
- */
-export async function reserve(
+/** Holds quota for a key's calls. */
+export type Reserve = (
   key: ApiKey,
   nanos: Nanos,
   settings: Settings,
   guard: PortGuard,
-): Promise<Reservation> {
-  const id = settings.ids();
-  const partition = key.quotaPartition ?? defaultPartition;
-  if (key.quota.length === 0) throw noQuota('unknown_subject');
-  const subjects = heldSubjects(key);
-  const nowMs = settings.clock.now();
-  const lines = subjects.map((subject) => lineOf(subject, subject.counts ? 0n : nanos, nowMs));
-  const input = {
-    id,
-    partition,
-    lines,
-    ttlMs: settings.leaseMs,
-    onExpire: 'release',
-    maxInFlight: subjects.map(({ maxInFlight }) => maxInFlight),
-  } as const;
-  try {
-    const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
-      settings.quota.reserve(input, options),
-    );
-    if (result.status === 'held') return { id, partition, lines, nanos };
-    throw refusalOf(result);
-  } catch (error) {
-    if (isUnanswered(error)) void releaseBlindly({ id, partition, lines }, settings, guard);
-    throw error;
-  }
+) => MaybePromise<Reservation>;
+
+/**
+ * Makes the step that holds quota, directly where the store answers directly.
+ *
+ * The step throws a GatewayError `insufficient_quota`, `rate_limited` for too many at once, or
+ * `store_unavailable`.
+ */
+export function reserver(): Reserve {
+  const nameOf = periodNames();
+  return (key, nanos, settings, guard) => {
+    if (key.quota.length === 0) throw noQuota('unknown_subject');
+    const subjects = heldSubjects(key);
+    const nowMs = settings.clock.now();
+    const lines = subjects.map((subject) => lineOf(subject, nameOf(subject.period, nowMs), nanos));
+    const partition = key.quotaPartition ?? defaultPartition;
+    const hold = { id: settings.ids(), partition, lines, nanos };
+    try {
+      const result = guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
+        settings.quota.reserve(inputOf(hold, subjects, settings), options),
+      );
+      if (!isPromiseLike(result)) return granted(result, hold);
+      return result
+        .then((late) => granted(late, hold))
+        .catch((error: unknown) => failed(error, hold, settings, guard));
+    } catch (error) {
+      return failed(error, hold, settings, guard);
+    }
+  };
 }
 
-function isUnanswered(error: unknown): boolean {
-  return isGatewayError(error) && error.code === 'store_unavailable';
+function inputOf(
+  { id, partition, lines }: Reservation,
+  subjects: readonly HeldSubject[],
+  { leaseMs: ttlMs }: Settings,
+): ReserveInput {
+  const onExpire = 'release';
+  if (!subjects.some(isCapped)) return { id, partition, lines, ttlMs, onExpire };
+  const maxInFlight = subjects.map((subject) => subject.maxInFlight);
+  return { id, partition, lines, ttlMs, onExpire, maxInFlight };
 }
 
-/** The hold may stand although no answer came; a release that overtakes it blocks it. */
+function isCapped({ maxInFlight }: HeldSubject): boolean {
+  return maxInFlight !== undefined;
+}
+
+function granted(result: ReserveResult, hold: Reservation): Reservation {
+  if (result.status === 'held') return hold;
+  throw refusalOf(result);
+}
+
+/** The hold may stand although no answer came. */
+function failed(error: unknown, hold: Reservation, settings: Settings, guard: PortGuard): never {
+  const isUnanswered = isGatewayError(error) && error.code === 'store_unavailable';
+  if (isUnanswered) void releaseBlindly(hold, settings, guard);
+  throw error;
+}
+
+/** A release that overtakes the reserve blocks it. */
 async function releaseBlindly(
-  input: ReleaseInput,
+  { id, partition, lines }: Reservation,
   { quota }: Settings,
   guard: PortGuard,
 ): Promise<void> {
   try {
     await guard.ask('quota', 'release', isReleaseResult, (options) =>
-      quota.release(input, options),
+      quota.release({ id, partition, lines }, options),
     );
   } catch {
     // Reported by the guard; a hold that stands all the same ends with its lease.
@@ -95,17 +118,41 @@ function heldSubjects(key: ApiKey): readonly HeldSubject[] {
 }
 
 function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
-  return subjects.length < 2
-    ? subjects
-    : [...subjects].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return subjects.every(isInOrder) ? subjects : [...subjects].sort(byId);
 }
 
-function lineOf(subject: QuotaSubject, nanos: Nanos, nowMs: number): Line {
-  return {
-    subject: subject.id,
-    period: periodName(subject.period, nowMs),
-    amount: nanos,
-    ...(subject.limitNanos === undefined ? {} : { limit: subject.limitNanos }),
+function isInOrder({ id }: HeldSubject, index: number, all: readonly HeldSubject[]): boolean {
+  const before = all[index - 1];
+  return before === undefined || before.id <= id;
+}
+
+function byId(a: HeldSubject, b: HeldSubject): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+function lineOf({ id, limitNanos, counts }: HeldSubject, period: string, nanos: Nanos): Line {
+  const amount = counts ? 0n : nanos;
+  return limitNanos === undefined
+    ? { subject: id, period, amount }
+    : { subject: id, period, amount, limit: limitNanos };
+}
+
+const dayMs = 86_400_000;
+
+/** {@link periodName}, worked out again when the day turns. */
+function periodNames(): typeof periodName {
+  let knownDay: number | undefined;
+  let month = '';
+  let date = '';
+  return (period, nowMs) => {
+    if (period === 'total') return '';
+    const day = Math.floor(nowMs / dayMs);
+    if (day !== knownDay) {
+      month = periodName('month', nowMs);
+      date = periodName('day', nowMs);
+      knownDay = day;
+    }
+    return period === 'month' ? month : date;
   };
 }
 

@@ -17,14 +17,20 @@ export interface AnswerContext {
 
 const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
 
+/** Names the headers that carry keys. */
+export function varyOn({ nativeKeyHeaders }: Pick<Settings, 'nativeKeyHeaders'>): string {
+  return ['authorization', ...nativeKeyHeaders].join(', ');
+}
+
 /** A caller's own id is taken if it is one; it ends up in headers and records. */
 export function answerContext(
   { headers }: Pick<GatewayRequest, 'headers'>,
-  { ids, nativeKeyHeaders }: Pick<Settings, 'ids' | 'nativeKeyHeaders'>,
+  { ids }: Pick<Settings, 'ids'>,
+  vary: string,
 ): AnswerContext {
   const asked = headers['x-request-id'];
   const requestId = typeof asked === 'string' && callerRequestId.test(asked) ? asked : freshId(ids);
-  return { requestId, vary: ['authorization', ...nativeKeyHeaders].join(', ') };
+  return { requestId, vary };
 }
 
 /** A host's function may throw, and even that is answered with an id. */
@@ -45,7 +51,10 @@ const contentTypes: Readonly<Record<Framing, string>> = {
 /**
  * The headers of a reply in this framing. A stream asks proxies and compressors to let it through.
  */
-export function replyHeaders({ requestId, vary }: AnswerContext, framing: Framing): HeaderMap {
+export function replyHeaders(
+  { requestId, vary }: AnswerContext,
+  framing: Framing,
+): Record<string, string> {
   if (framing === 'json') {
     return {
       'content-type': contentTypes.json,
@@ -73,7 +82,8 @@ export function wholeReply(
   notes: HeaderMap,
 ): GatewayResponse {
   const length = { 'content-length': String(body.length) };
-  return { status: 200, headers: { ...replyHeaders(context, framing), ...length, ...notes }, body };
+  const headers = Object.assign(replyHeaders(context, framing), length, notes);
+  return { status: 200, headers, body };
 }
 
 /** A document of ours. */

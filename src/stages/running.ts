@@ -9,7 +9,7 @@ import type { Settings } from '../options.ts';
 import type { PortGuard } from './port-guard.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settle.ts';
-import { type AttemptWatch, type Waits, watchAttempt } from './watch-attempt.ts';
+import { type AttemptWatch, overdue as isLate, type Waits, watchAttempt } from './watch-attempt.ts';
 
 /** One call, from the moment it was admitted to the end of its reply. */
 export interface RunningCall {
@@ -47,16 +47,24 @@ export interface RunningCalls {
   tick(): Promise<void>;
 }
 
-interface Entry extends Omit<KeptHold, 'settlement'> {
+/** A call, and what the timer knows of it. One object for both: most calls end before a tick. */
+interface Entry extends RunningCall, Omit<KeptHold, 'settlement'> {
+  /** Where it stands among the others; undefined once it is done. */
+  place: number | undefined;
+  hasLeft: boolean;
+  hasSent: boolean;
+  attempt: AttemptWatch | undefined;
   settlement: Settlement | undefined;
+  keptMs: number;
   deadlineMs: number;
   renewedMs: number;
   observed: () => Nanos;
-  attempt: AttemptWatch | undefined;
   /** A wait was found to be over, and is about to be looked at again. */
   isDoubted: boolean;
+  isDetached: boolean;
+  aborted: UpstreamError | undefined;
+  abortUpstream: (reason: Error) => void;
   readonly giveBacks: (() => void)[];
-  readonly abort: (reason: UpstreamError) => void;
 }
 
 /** An entry whose hold stands. */
@@ -68,87 +76,83 @@ export function runningCalls(
   guard: PortGuard,
   emit: EventListener,
 ): RunningCalls {
-  const entries = new Set<Entry>();
+  // No Set: V8 makes it a new table every few dozen calls, and the old ones, once they are in the
+  // old generation, keep every call that stood in them from the young collector.
+  const entries: Entry[] = [];
   let whenIdle: (() => void)[] = [];
 
   const remove = (entry: Entry): void => {
-    if (!entries.delete(entry)) return;
+    const { place } = entry;
+    if (place === undefined) return;
+    entry.place = undefined;
+    const last = entries.pop();
+    if (last !== undefined && last !== entry) {
+      last.place = place;
+      entries[place] = last;
+    }
     for (const giveBack of entry.giveBacks) giveBack();
-    if (entries.size > 0) return;
+    if (entries.length > 0) return;
     for (const resolve of whenIdle) resolve();
     whenIdle = [];
   };
 
   const begin = (): RunningCall | undefined => {
-    if (entries.size >= settings().maxConcurrentCalls) return undefined;
-    let left = false;
-    let detached = false;
-    let sent = false;
-    let keptMs = 0;
-    let aborted: UpstreamError | undefined;
-    let abortUpstream: (reason: Error) => void = () => {};
+    if (entries.length >= settings().maxConcurrentCalls) return undefined;
     const entry: Entry = {
+      place: entries.length,
+      hasLeft: false,
+      hasSent: false,
+      attempt: undefined,
       settlement: undefined,
+      keptMs: 0,
       deadlineMs: Number.POSITIVE_INFINITY,
       renewedMs: 0,
-      observed: () => 0n,
+      observed: nothingYet,
       refused: false,
       lapsed: false,
-      attempt: undefined,
       isDoubted: false,
+      isDetached: false,
+      aborted: undefined,
+      abortUpstream: nobody,
       giveBacks: [],
-      abort: (reason) => {
-        const first = aborted ?? reason;
-        aborted = first;
-        quietly(() => abortUpstream(first));
-      },
-    };
-    entries.add(entry);
-    return {
-      get hasLeft() {
-        return left;
-      },
       leave: () => {
-        left = true;
-        if (!detached) entry.abort(new UpstreamError('sent', 'caller_left'));
-      },
-      get hasSent() {
-        return sent;
+        entry.hasLeft = true;
+        if (!entry.isDetached) abort(entry, new UpstreamError('sent', 'caller_left'));
       },
       send: (waits) => {
-        sent = true;
-        entry.deadlineMs = keptMs + waits.totalMs;
+        entry.hasSent = true;
+        entry.deadlineMs = entry.keptMs + waits.totalMs;
         const { clock, callerStallMs } = settings();
         // Only the try ends: the next one must not find the call aborted.
-        const end = (reason: UpstreamError): void => abortUpstream(reason);
-        entry.attempt = watchAttempt({ ...waits, callerStallMs, clock, end });
-      },
-      get attempt() {
-        return entry.attempt;
+        const end = (reason: UpstreamError): void => entry.abortUpstream(reason);
+        entry.attempt = watchAttempt({ waits, callerStallMs, clock, end });
       },
       detach: () => {
-        detached = true;
+        entry.isDetached = true;
       },
-      onAbort: (abort) => {
-        abortUpstream = abort;
-        const reason = aborted;
-        if (reason !== undefined) quietly(() => abort(reason));
+      onAbort: (abortUpstream) => {
+        entry.abortUpstream = abortUpstream;
+        const reason = entry.aborted;
+        if (reason !== undefined) quietly(() => abortUpstream(reason));
       },
       keep: (settlement, totalMs) => {
-        keptMs = settings().clock.monotonicMs();
+        const nowMs = settings().clock.monotonicMs();
         entry.settlement = settlement;
-        entry.deadlineMs = keptMs + totalMs;
-        entry.renewedMs = keptMs;
+        entry.keptMs = nowMs;
+        entry.deadlineMs = nowMs + totalMs;
+        entry.renewedMs = nowMs;
       },
       observe: (observedNanos) => {
         entry.observed = observedNanos;
       },
       onDone: (giveBack) => {
-        if (entries.has(entry)) entry.giveBacks.push(giveBack);
+        if (entry.place !== undefined) entry.giveBacks.push(giveBack);
         else giveBack();
       },
       done: () => remove(entry),
     };
+    entries.push(entry);
+    return entry;
   };
 
   /**
@@ -160,7 +164,7 @@ export function runningCalls(
     entry.isDoubted = true;
     setImmediate(() => {
       entry.isDoubted = false;
-      if (!entries.has(entry) || !isHolding(entry)) return;
+      if (entry.place === undefined || !isHolding(entry)) return;
       quietly(() => overdue(entry, settings().clock.monotonicMs())?.());
     });
   };
@@ -168,19 +172,19 @@ export function runningCalls(
   return {
     begin,
     idle: () =>
-      entries.size === 0
+      entries.length === 0
         ? Promise.resolve()
         : new Promise((resolve) => {
             whenIdle.push(resolve);
           }),
     abortAll: (reason) => {
-      for (const entry of [...entries]) entry.abort(reason);
+      for (const entry of [...entries]) abort(entry, reason);
     },
     tick: async () => {
       const nowMs = settings().clock.monotonicMs();
       const renewEveryMs = settings().leaseMs / 3;
       const due: HoldingEntry[] = [];
-      for (const entry of [...entries].filter(isHolding)) {
+      for (const entry of entries.filter(isHolding)) {
         if (overdue(entry, nowMs) !== undefined) doubt(entry);
         if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
           entry.renewedMs = nowMs;
@@ -198,6 +202,19 @@ export function runningCalls(
     },
   };
 }
+
+/** Ends what runs upstream for the call, now and whatever begins later; the first reason counts. */
+function abort(entry: Entry, reason: UpstreamError): void {
+  entry.aborted ??= reason;
+  const first = entry.aborted;
+  quietly(() => entry.abortUpstream(first));
+}
+
+function nothingYet(): Nanos {
+  return 0n;
+}
+
+function nobody(): void {}
 
 type Batch = readonly [HoldingEntry, ...HoldingEntry[]];
 
@@ -227,10 +244,10 @@ function isHolding(entry: Entry): entry is HoldingEntry {
 /** What to do about a call whose time is up, or undefined. */
 function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
   if (nowMs >= entry.deadlineMs) {
-    return () => entry.abort(new UpstreamError('body', 'total_timeout', { timedOut: true }));
+    return () => abort(entry, new UpstreamError('body', 'total_timeout', { timedOut: true }));
   }
   if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
-    return () => entry.abort(new UpstreamError('body', 'hold_used_up'));
+    return () => abort(entry, new UpstreamError('body', 'hold_used_up'));
   }
-  return entry.attempt?.overdue(nowMs);
+  return entry.attempt === undefined ? undefined : isLate(entry.attempt, nowMs);
 }

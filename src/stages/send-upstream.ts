@@ -12,7 +12,7 @@ import type {
 } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import type { RunningCall } from './running.ts';
-import type { AttemptWatch } from './watch-attempt.ts';
+import { type AttemptWatch, headCame, over, paused, pieceCame, resumed } from './watch-attempt.ts';
 
 /**
  * The answer's head, and a body that breaks off when the call is aborted.
@@ -21,17 +21,17 @@ import type { AttemptWatch } from './watch-attempt.ts';
  */
 export function sendUpstream(
   client: UpstreamClient,
-  request: Omit<UpstreamRequest, 'onAbort'>,
+  requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
   running: RunningCall,
 ): Promise<UpstreamResponse> {
   const { attempt } = running;
   return new Promise((resolve, reject) => {
     let aborted: Error | undefined;
-    let abortClient: (reason: Error) => void = () => {};
+    let abortClient: ((reason: Error) => void) | undefined;
     let opened: CuttableBody | undefined;
 
-    const fail = (error: Error): void => {
-      attempt?.over();
+    const fail = (error: unknown): void => {
+      if (attempt !== undefined) over(attempt);
       reject(error);
     };
 
@@ -42,7 +42,7 @@ export function sendUpstream(
         fail(transportError(reason, 'sent'));
         opened?.cut(reason);
       });
-      abortClient(reason);
+      abortClient?.(reason);
     });
     if (aborted !== undefined) return fail(transportError(aborted, 'connect'));
 
@@ -51,18 +51,16 @@ export function sendUpstream(
         body.abort();
         return fail(transportError(aborted, 'body'));
       }
-      attempt?.answered();
+      if (attempt !== undefined) headCame(attempt);
       opened = cuttable(body, attempt);
       resolve({ status, headers, body: opened.body });
     };
-    const onAbort: UpstreamRequest['onAbort'] = (abort) => {
+    const request = requestFor((abort) => {
       abortClient = abort;
       // A client that asks late, and has nothing to send any more.
       if (aborted !== undefined) abort(aborted);
-    };
-    Promise.resolve(client.send({ ...request, onAbort }))
-      .then(open)
-      .catch(fail);
+    });
+    Promise.resolve(client.send(request)).then(open).catch(fail);
   });
 }
 
@@ -76,12 +74,12 @@ interface CuttableBody {
 function cuttable(body: UpstreamBody, attempt: AttemptWatch | undefined): CuttableBody {
   let sink: ByteSink | undefined;
   let failure: UpstreamError | undefined;
-  let over = false;
+  let isOver = false;
 
   const finish = (tell: () => void): void => {
-    if (over) return;
-    over = true;
-    attempt?.over();
+    if (isOver) return;
+    isOver = true;
+    if (attempt !== undefined) over(attempt);
     tell();
   };
 
@@ -93,8 +91,8 @@ function cuttable(body: UpstreamBody, attempt: AttemptWatch | undefined): Cuttab
         sink = target;
         body.start({
           write: (chunk) => {
-            if (over) return;
-            attempt?.heard();
+            if (isOver) return;
+            if (attempt !== undefined) pieceCame(attempt);
             target.write(chunk);
           },
           end: () => finish(() => target.end()),
@@ -102,16 +100,16 @@ function cuttable(body: UpstreamBody, attempt: AttemptWatch | undefined): Cuttab
         });
       },
       pause: () => {
-        attempt?.paused();
+        if (attempt !== undefined) paused(attempt);
         body.pause();
       },
       resume: () => {
-        attempt?.resumed();
+        if (attempt !== undefined) resumed(attempt);
         body.resume();
       },
       abort: () => {
-        over = true;
-        attempt?.over();
+        isOver = true;
+        if (attempt !== undefined) over(attempt);
         body.abort();
       },
     },

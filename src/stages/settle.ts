@@ -72,7 +72,7 @@ export interface SettlementGround {
 interface Charge {
   readonly nanos: Nanos;
   readonly basis: ChargeBasis;
-  readonly anomaly?: string;
+  readonly anomaly: string | undefined;
 }
 
 /** A charge above this many holds is a mistake of somebody: it is cut, and reported. */
@@ -80,70 +80,134 @@ const maxOverrun = 2n;
 /** One long lease for the host to find out what became of an image. */
 const pendMs = 900_000;
 
+/** What a call has come to so far. */
+interface Course {
+  readonly ground: SettlementGround;
+  readonly startedMs: number;
+  attempts: readonly Attempt[];
+  channel: Channel | undefined;
+  firstByteMs: number | undefined;
+  heldNanos: Nanos;
+  isClosed: boolean;
+  renewed: Promise<void> | undefined;
+}
+
 /** The settlement of a hold that stands. */
 export function settlementOf(ground: SettlementGround): Settlement {
-  const { call, model, hold, reservation, settings, requestId } = ground;
-  const attempts: Attempt[] = [];
-  const startedMs = settings.clock.monotonicMs();
-  let channel: Channel | undefined;
-  let firstByteMs: number | undefined;
-  let heldNanos = reservation.nanos;
-  let closed = false;
-  let renewed: Promise<void> = Promise.resolve();
-
-  const cost = (usage: Usage): Nanos => costOf(priced(usage, call), model.price, hold.unitNanos);
-
-  /** From what was forwarded: never more than the hold, which covers the whole call. */
-  const counted = (countedTokens: number): Nanos => {
-    const nanos = cost({
-      inputTokens: hold.inputTokens,
-      cachedInputTokens: 0,
-      outputTokens: countedTokens,
-      images: call.demand.candidates,
-    });
-    return nanos < heldNanos ? nanos : heldNanos;
+  const { reservation, settings, requestId } = ground;
+  const course: Course = {
+    ground,
+    startedMs: settings.clock.monotonicMs(),
+    attempts: [],
+    channel: undefined,
+    firstByteMs: undefined,
+    heldNanos: reservation.nanos,
+    isClosed: false,
+    renewed: undefined,
   };
-
-  const chargeFor = (rule: ChargeRule, end: CallEnd): Charge => {
-    const free = call.operation === 'count_tokens';
-    if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
-      return { nanos: 0n, basis: 'policy' };
-    }
-    if (end.usage === undefined) {
-      const { countedTokens } = end;
-      return {
-        nanos: counted(countedTokens ?? 0),
-        basis: countedTokens === undefined ? 'estimate' : 'counted',
-        ...(rule === 'usage' ? { anomaly: 'missing' } : {}),
-      };
-    }
-    const nanos = cost(end.usage);
-    const ceiling = heldNanos * maxOverrun;
-    return nanos > ceiling && model.price.per === 'token'
-      ? { nanos: ceiling, basis: 'usage', anomaly: 'overrun' }
-      : { nanos, basis: 'usage' };
-  };
-
-  const holdEnd = (rule: ChargeRule, charge: Charge): HoldEnd => {
-    const { id, partition } = reservation;
-    const lines = reservation.lines.map((line) => ({
-      subject: line.subject,
-      period: line.period,
-      // A line that only counts calls holds no money and is charged none.
-      amount: line.amount === reservation.nanos ? charge.nanos : 0n,
-    }));
-    switch (rule) {
-      case 'release':
-        return { operation: 'release', input: { id, partition, lines } };
-      case 'pend':
-        return { operation: 'extend', input: { id, partition, ttlMs: pendMs } };
-      default:
-        return { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
-    }
-  };
-
-  const recordOf = (end: CallEnd, rule: ChargeRule, charge: Charge): UsageRecord => ({
+  return {
     requestId,
+    reservation,
+    quota: settings.quota,
+    isOpen: () => !course.isClosed,
+    tried: (tried, attempt) => {
+      course.channel = tried;
+      course.attempts = course.attempts.length === 0 ? [attempt] : [...course.attempts, attempt];
+    },
+    answered: () => {
+      course.firstByteMs ??= settings.clock.monotonicMs() - course.startedMs;
+    },
+    heldNanos: () => course.heldNanos,
+    observedNanos: (usage, countedTokens) =>
+      usage === undefined ? countedNanos(course, countedTokens) : costFor(usage, ground),
+    grown: (nanos) => {
+      course.heldNanos += nanos;
+    },
+    renewing: (renewal) => {
+      course.renewed = course.renewed?.then(() => renewal) ?? renewal;
+    },
+    close: (end) => closeOnce(course, end),
+  };
+}
+
+/** A promise whatever happens: whoever ends a reply can't be thrown at. */
+async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
+  if (course.isClosed) return;
+  course.isClosed = true;
+  const { ground, renewed } = course;
+  const { requestId, settings, emit } = ground;
+  const rule = settings.chargePolicy[callEnd.ending][replyKind(ground.call)];
+  const charge = chargeFor(course, rule, callEnd);
+  if (charge.anomaly !== undefined) {
+    emit({ type: 'usage_anomaly', requestId, reason: charge.anomaly });
+  }
+  const record = recordOf(course, callEnd, rule, charge);
+  const end = holdEnd(ground.reservation, rule, charge);
+  // A short lease that lands behind the long one would take its place.
+  if (rule === 'pend' && renewed !== undefined) await renewed;
+  const { guard, outbox } = ground;
+  // The money in this very run, where the store answers directly. The await is for the rest: a
+  // host's sink and listener must not come before the end of a reply.
+  await outbox.deliver({ requestId, end, quota: settings.quota, guard });
+  await outbox.log(record, settings.usage, guard);
+  emit({ type: 'call_ended', record });
+}
+
+function costFor(usage: Usage, { call, model, hold }: SettlementGround): Nanos {
+  return costOf(priced(usage, call), model.price, hold.unitNanos);
+}
+
+/** From what was forwarded: never more than the hold, which covers the whole call. */
+function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nanos {
+  const usage = {
+    inputTokens: ground.hold.inputTokens,
+    cachedInputTokens: 0,
+    outputTokens: countedTokens,
+    images: ground.call.demand.candidates,
+  };
+  const nanos = costFor(usage, ground);
+  return nanos < heldNanos ? nanos : heldNanos;
+}
+
+function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: CallEnd): Charge {
+  const { call, model } = course.ground;
+  const free = call.operation === 'count_tokens';
+  if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
+    return { nanos: 0n, basis: 'policy', anomaly: undefined };
+  }
+  if (usage === undefined) {
+    return {
+      nanos: countedNanos(course, countedTokens ?? 0),
+      basis: countedTokens === undefined ? 'estimate' : 'counted',
+      anomaly: rule === 'usage' ? 'missing' : undefined,
+    };
+  }
+  const nanos = costFor(usage, course.ground);
+  const ceiling = course.heldNanos * maxOverrun;
+  return nanos > ceiling && model.price.per === 'token'
+    ? { nanos: ceiling, basis: 'usage', anomaly: 'overrun' }
+    : { nanos, basis: 'usage', anomaly: undefined };
+}
+
+function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
+  const { id, partition } = reservation;
+  if (rule === 'pend') return { operation: 'extend', input: { id, partition, ttlMs: pendMs } };
+  const lines = reservation.lines.map(({ subject, period, amount }) => ({
+    subject,
+    period,
+    // A line that only counts calls holds no money and is charged none.
+    amount: amount === reservation.nanos ? charge.nanos : 0n,
+  }));
+  return rule === 'release'
+    ? { operation: 'release', input: { id, partition, lines } }
+    : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
+}
+
+function recordOf(course: Course, end: CallEnd, rule: ChargeRule, charge: Charge): UsageRecord {
+  const { ground, channel, heldNanos } = course;
+  const { call, key, model, reservation } = ground;
+  return {
+    requestId: ground.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
     lines: reservation.lines.map(({ subject, period, amount }) => ({
@@ -151,18 +215,18 @@ export function settlementOf(ground: SettlementGround): Settlement {
       period,
       heldNanos: amount === reservation.nanos ? heldNanos : 0n,
     })),
-    keyId: ground.key.id,
-    group: ground.key.group,
-    metadata: ground.key.metadata,
+    keyId: key.id,
+    group: key.group,
+    metadata: key.metadata,
     protocol: call.protocol,
     streamed: call.framing !== 'json',
     modelId: model.id,
     channelId: channel?.id,
     upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? model.id),
-    attempts,
+    attempts: course.attempts,
     startedAtMs: ground.startedAtMs,
-    durationMs: settings.clock.monotonicMs() - startedMs,
-    firstByteMs,
+    durationMs: ground.settings.clock.monotonicMs() - course.startedMs,
+    firstByteMs: course.firstByteMs,
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
@@ -171,46 +235,6 @@ export function settlementOf(ground: SettlementGround): Settlement {
     heldNanos,
     chargeNanos: charge.nanos,
     price: model.price,
-  });
-
-  return {
-    requestId,
-    reservation,
-    quota: settings.quota,
-    isOpen: () => !closed,
-    tried: (tried, attempt) => {
-      channel = tried;
-      attempts.push(attempt);
-    },
-    answered: () => {
-      firstByteMs ??= settings.clock.monotonicMs() - startedMs;
-    },
-    heldNanos: () => heldNanos,
-    observedNanos: (usage, countedTokens) =>
-      usage === undefined ? counted(countedTokens) : cost(usage),
-    grown: (nanos) => {
-      heldNanos += nanos;
-    },
-    renewing: (renewal) => {
-      renewed = renewed.then(() => renewal);
-    },
-    close: async (callEnd) => {
-      if (closed) return;
-      closed = true;
-      const rule = settings.chargePolicy[callEnd.ending][replyKind(call)];
-      const charge = chargeFor(rule, callEnd);
-      if (charge.anomaly !== undefined) {
-        ground.emit({ type: 'usage_anomaly', requestId, reason: charge.anomaly });
-      }
-      const record = recordOf(callEnd, rule, charge);
-      const { guard } = ground;
-      const end = holdEnd(rule, charge);
-      // A short lease that lands behind the long one would take its place.
-      if (rule === 'pend') await renewed;
-      await ground.outbox.deliver({ requestId, end, quota: settings.quota, guard });
-      await ground.outbox.log(record, settings.usage, guard);
-      ground.emit({ type: 'call_ended', record });
-    },
   };
 }
 
@@ -220,9 +244,10 @@ export function settlementOf(ground: SettlementGround): Settlement {
  * one for each candidate.
  */
 function priced(usage: Usage, { operation, demand }: Call): Usage {
+  const { inputTokens, cachedInputTokens, outputTokens } = usage;
   const images =
     operation === 'images' ? Math.min(usage.images, demand.candidates) : demand.candidates;
-  return { ...usage, images };
+  return { inputTokens, cachedInputTokens, outputTokens, images };
 }
 
 function replyKind(call: Call): ReplyKind {

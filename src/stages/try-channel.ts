@@ -4,18 +4,22 @@ import { joined } from '../bytes/sse.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
-import type { DialectTable } from '../dialects/table.ts';
-import type { FailureReport } from '../dialects/tap.ts';
 import { isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { Channel, Model, Timeouts } from '../ports/catalog.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
+import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import type { UpstreamClient, UpstreamResponse } from '../ports/upstream-client.ts';
-import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
+import type {
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../ports/upstream-client.ts';
+import type { ChannelHealth, ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { Exchange, WholeReply } from './exchange.ts';
+import { askedCredential } from './credential.ts';
+import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
 import {
   badReply,
   type CallFailure,
@@ -23,11 +27,11 @@ import {
   failedTransport,
   refusedByUpstream,
 } from './failure.ts';
+import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
 import type { RunningCall } from './running.ts';
 import { sendUpstream } from './send-upstream.ts';
 import type { Settlement } from './settle.ts';
-import { credentialOf, secretsOf, upstreamRequest } from './upstream-request.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | StreamedReply;
@@ -58,7 +62,7 @@ export interface UpstreamContext {
   readonly running: RunningCall;
   readonly settlement: Settlement;
   readonly emit: EventListener;
-  readonly dialects: DialectTable;
+  readonly plan: ModelPlan;
   /** The call runs to its end, whether or not its caller is there. */
   readonly runsOn: boolean;
 }
@@ -67,7 +71,7 @@ export interface UpstreamContext {
 export interface Try {
   readonly call: Call;
   readonly model: Model;
-  readonly channel: Channel;
+  readonly way: ChannelPlan;
   readonly exchange: Exchange;
   /** What is left of the wait for a first byte. */
   readonly firstByteMs: number;
@@ -77,30 +81,89 @@ export interface Try {
 
 const errorBodyBytes = 64 * 1024;
 
+/** A try that has begun. */
+interface BegunTry {
+  readonly asked: Try;
+  readonly lease: ChannelLease;
+  readonly startedMs: number;
+}
+
 /** Never rejects for what an upstream does. */
 export async function tryChannel(asked: Try, context: UpstreamContext): Promise<UpstreamOutcome> {
-  const { channel, model } = asked;
-  const { clock } = context.settings;
-  const startedMs = clock.monotonicMs();
-  const lease = context.health.begin(channel, upstreamModelOf(channel, model));
-  // Whatever becomes of the call, the channel is free when it is done.
-  context.running.onDone(() => lease.end({ kind: 'nothing' }));
-  const outcome = await attempt(asked, telling(lease, asked, context), context);
-  const failure = 'failure' in outcome ? outcome.failure : undefined;
-  context.settlement.tried(channel, {
-    channelId: channel.id,
-    status: 'failure' in outcome ? outcome.failure.status : outcome.status,
-    reason: failure?.reason,
-    mayHaveRun: endingOf(outcome) !== 'not_run',
-    durationMs: clock.monotonicMs() - startedMs,
-  });
-  if (failure === undefined) {
-    lease.answered();
-    return outcome;
+  const begun = begin(asked, context);
+  try {
+    const { channel, timeouts } = asked.way;
+    const { credential } = channel;
+    const isText = typeof credential === 'string';
+    const secret = isText
+      ? credential
+      : await askedCredential(credential, timeouts.connectMs, context);
+    const access = asked.way.access(secret);
+    const response = await send(asked, access, context);
+    const judged = opened(response, asked.exchange, context);
+    const opening = isPromiseLike(judged) ? await judged : judged;
+    return noted(outcomeOf(opening, response.status, access, begun, context), begun, context);
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    return noted({ failure: failedTransport(error, asked.call, asked.model) }, begun, context);
   }
-  lease.end(failure.verdict);
-  if (failure.reason !== 'caller_left') tellFailure(failure, asked, context);
-  return outcome;
+}
+
+const nothing: Verdict = { kind: 'nothing' };
+
+function begin(asked: Try, { health, running, settings }: UpstreamContext): BegunTry {
+  const lease = health.begin(asked.way.channel, asked.way.upstreamModel);
+  // Whatever becomes of the call, the channel is free when it is done.
+  running.onDone(() => lease.end(nothing));
+  return { asked, lease, startedMs: settings.clock.monotonicMs() };
+}
+
+function send(
+  { call, way, exchange, firstByteMs }: Try,
+  access: Access,
+  { upstream, running }: UpstreamContext,
+): Promise<UpstreamResponse> {
+  const { connectMs, idleMs, firstTokenMs, totalMs } = way.timeouts;
+  running.send({ firstByteMs, idleMs, firstTokenMs, totalMs });
+  const requestFor = (onAbort: UpstreamRequest['onAbort']): UpstreamRequest => ({
+    method: 'POST',
+    origin: way.origin,
+    path: way.basePath + exchange.path,
+    // A host's client may write into them.
+    headers: { ...access.headers(exchange.framing) },
+    body: exchange.body,
+    connectTimeoutMs: connectMs,
+    freshConnection: call.operation === 'images',
+    onAbort,
+  });
+  return sendUpstream(upstream, requestFor, running);
+}
+
+function outcomeOf(
+  opening: Opening,
+  status: number,
+  { disclosure }: Access,
+  { asked, lease }: BegunTry,
+  context: UpstreamContext,
+): UpstreamOutcome {
+  const { call, model, exchange } = asked;
+  const { notes } = exchange;
+  const told = telling(lease, asked, context);
+  switch (opening.kind) {
+    case 'failure': {
+      const { report } = opening;
+      const reply = exchange.answerTo(report);
+      if (reply !== undefined)
+        return { reply, disclosure, notes, lease: told, status: report.status };
+      return { failure: refusedByUpstream(report, call, model, disclosure) };
+    }
+    case 'bad':
+      return { failure: badReply(opening, call, model, status) };
+    case 'whole':
+      return { reply: opening, disclosure, notes: opening.notes ?? notes, lease: told, status };
+    default:
+      return { reply: opening, disclosure, notes, lease: told, status };
+  }
 }
 
 /** A reply that breaks off later is a failed try too. */
@@ -114,88 +177,54 @@ function telling(lease: ChannelLease, asked: Try, context: UpstreamContext): Cha
   };
 }
 
+/** What came of it, written down for the record and the channel's health. */
+function noted(
+  outcome: UpstreamOutcome,
+  { asked, lease, startedMs }: BegunTry,
+  context: UpstreamContext,
+): UpstreamOutcome {
+  const { channel } = asked.way;
+  const failure = 'failure' in outcome ? outcome.failure : undefined;
+  context.settlement.tried(channel, {
+    channelId: channel.id,
+    status: 'failure' in outcome ? outcome.failure.status : outcome.status,
+    reason: failure?.reason,
+    mayHaveRun: endingOf(outcome) !== 'not_run',
+    durationMs: context.settings.clock.monotonicMs() - startedMs,
+  });
+  if (failure === undefined) {
+    lease.answered();
+    return outcome;
+  }
+  lease.end(failure.verdict);
+  if (failure.reason !== 'caller_left') tellFailure(failure, asked, context);
+  return outcome;
+}
+
 function endingOf(outcome: UpstreamOutcome): Ending | undefined {
   if ('failure' in outcome) return outcome.failure.ending;
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
 }
 
-/** How a channel names the model to its upstream. */
-export function upstreamModelOf({ upstreamModel }: Channel, { id }: Model): string {
-  return upstreamModel ?? id;
-}
-
-/** The channel's own waits, then the model's, then the gateway's. */
-export function timeoutsOf(model: Model, channel: Channel, { timeouts }: Settings): Timeouts {
-  return { ...timeouts, ...model.timeouts, ...channel.timeouts };
-}
-
-async function attempt(
-  { call, model, channel, exchange, firstByteMs }: Try,
-  lease: ChannelLease,
-  context: UpstreamContext,
-): Promise<UpstreamOutcome> {
-  const { upstream, running, settings } = context;
-  try {
-    const waits = timeoutsOf(model, channel, settings);
-    const { connectMs } = waits;
-    const secret = await credentialOf(channel, connectMs, context);
-    const disclosure = disclosureOf(channel, secret);
-    const request = {
-      ...upstreamRequest(exchange, channel, secret),
-      connectTimeoutMs: connectMs,
-      freshConnection: call.operation === 'images',
-    };
-    running.send({ ...waits, firstByteMs });
-    const response = await sendUpstream(upstream, request, running);
-    const opening = await opened(response, exchange, context);
-    const { notes } = exchange;
-    const { status } = response;
-    switch (opening.kind) {
-      case 'failure': {
-        const reply = exchange.answerTo(opening.report);
-        if (reply !== undefined)
-          return { reply, disclosure, notes, lease, status: opening.report.status };
-        return { failure: refusedByUpstream(opening.report, call, model, disclosure) };
-      }
-      case 'bad':
-        return { failure: badReply(opening, call, model, status) };
-      case 'whole':
-        return { reply: opening, disclosure, notes: opening.notes ?? notes, lease, status };
-      default:
-        return { reply: opening, disclosure, notes, lease, status };
-    }
-  } catch (error) {
-    if (!isUpstreamError(error)) throw error;
-    return { failure: failedTransport(error, call, model) };
-  }
-}
-
-function disclosureOf(channel: Channel, secret: string): Disclosure {
-  return {
-    hideErrors: channel.hideErrors === true,
-    secrets: secretsOf(channel, secret),
-    rejectsBeforeWork: channel.rejectsBeforeWork === true,
-  };
-}
-
-async function opened(
+function opened(
   response: UpstreamResponse,
   exchange: Exchange,
   { running, settings }: UpstreamContext,
-): Promise<Opening> {
+): MaybePromise<Opening> {
   const { status } = response;
   if (status >= 200 && status < 300) return openReply(response, exchange, running);
-  return { kind: 'failure', report: await readRefusal(response, exchange, settings) };
+  return openRefusal(response, exchange, settings);
 }
 
 /** Error documents are small; of a larger one the beginning is enough. */
-async function readRefusal(
+async function openRefusal(
   { status, headers, body }: UpstreamResponse,
   { upstream }: Exchange,
   { clock }: Settings,
-): Promise<FailureReport> {
-  const report = upstream.readFailure(status, await readSome(body));
-  return { ...report, retryAfterMs: report.retryAfterMs ?? retryAfterMs(headers, clock.now()) };
+): Promise<FailedReply> {
+  const said = upstream.readFailure(status, await readSome(body));
+  const waitMs = said.retryAfterMs ?? retryAfterMs(headers, clock.now());
+  return { kind: 'failure', report: { ...said, retryAfterMs: waitMs } };
 }
 
 async function readSome(body: UpstreamResponse['body']): Promise<Uint8Array> {
@@ -215,7 +244,7 @@ async function readSome(body: UpstreamResponse['body']): Promise<Uint8Array> {
 
 function tellFailure(
   { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
-  { model, channel, attempt: number }: Try,
+  { model, way, attempt: number }: Try,
   { emit, requestId }: UpstreamContext,
 ): void {
   emit({
@@ -223,7 +252,7 @@ function tellFailure(
     requestId,
     attempt: number,
     modelId: model.id,
-    channelId: channel.id,
+    channelId: way.channel.id,
     status,
     reason,
   });

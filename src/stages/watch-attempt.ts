@@ -13,92 +13,106 @@ export interface Waits {
   readonly totalMs: number;
 }
 
-/** One try, from its request to the last byte of its answer. */
-export interface AttemptWatch {
-  /** The head of the answer is here. */
-  answered(): void;
-  /** A piece of the body is here. */
-  heard(): void;
-  /** The body is held back by us: from now on its silence is no fault of the upstream. */
-  paused(): void;
-  resumed(): void;
-  /** The answer is a stream; `progress` tells one that speaks from one that only pings. */
-  streams(progress: () => number): void;
-  /** How to end the reply of a caller that takes nothing any more. */
-  onStall(giveUp: () => void): void;
-  /** Nothing is waited for any more. */
-  over(): void;
-  /** What to do about a wait that is over, undefined while none is. */
-  overdue(nowMs: number): (() => void) | undefined;
-}
-
 /** What a watch goes by. */
-export interface WatchGround extends Waits {
+export interface WatchGround {
+  readonly waits: Waits;
   readonly callerStallMs: number;
   readonly clock: Clock;
   /** Ends the try, and nothing but it. */
   readonly end: (reason: UpstreamError) => void;
 }
 
+/** One try, from its request to the last byte of its answer; the functions here keep it. */
+export interface AttemptWatch {
+  readonly ground: WatchGround;
+  awaits: 'head' | 'body' | 'nothing';
+  heardMs: number;
+  pausedMs: number | undefined;
+  spokeMs: number;
+  spoken: number;
+  progress: (() => number) | undefined;
+  giveUpCaller: (() => void) | undefined;
+}
+
 /** The watch of a try that begins now. */
 export function watchAttempt(ground: WatchGround): AttemptWatch {
-  const { clock, firstByteMs, idleMs, firstTokenMs, callerStallMs } = ground;
-  let awaits: 'head' | 'body' | 'nothing' = 'head';
-  let heardMs = clock.monotonicMs();
-  let pausedMs: number | undefined;
-  let spokeMs = heardMs;
-  let spoken = 0;
-  let progress: (() => number) | undefined;
-  let giveUpCaller: (() => void) | undefined;
-
-  const isSilent = (nowMs: number): boolean => {
-    if (progress === undefined) return false;
-    const now = progress();
-    if (now !== spoken) spokeMs = nowMs;
-    spoken = now;
-    return nowMs - spokeMs >= firstTokenMs;
-  };
-
-  const lateReason = (nowMs: number): string | undefined => {
-    if (awaits === 'head') return nowMs - heardMs >= firstByteMs ? 'headers_timeout' : undefined;
-    if (nowMs - heardMs >= idleMs) return 'idle_timeout';
-    return isSilent(nowMs) ? 'silent_stream' : undefined;
-  };
-
+  const nowMs = ground.clock.monotonicMs();
   return {
-    answered: () => {
-      awaits = 'body';
-      heardMs = clock.monotonicMs();
-      spokeMs = heardMs;
-    },
-    heard: () => {
-      heardMs = clock.monotonicMs();
-    },
-    paused: () => {
-      pausedMs ??= clock.monotonicMs();
-    },
-    resumed: () => {
-      if (pausedMs === undefined) return;
-      pausedMs = undefined;
-      heardMs = clock.monotonicMs();
-      spokeMs = heardMs;
-    },
-    streams: (ofStream) => {
-      progress = ofStream;
-    },
-    onStall: (giveUp) => {
-      giveUpCaller = giveUp;
-    },
-    over: () => {
-      awaits = 'nothing';
-    },
-    overdue: (nowMs) => {
-      if (awaits === 'nothing') return undefined;
-      if (pausedMs !== undefined)
-        return nowMs - pausedMs >= callerStallMs ? giveUpCaller : undefined;
-      const reason = lateReason(nowMs);
-      if (reason === undefined) return undefined;
-      return () => ground.end(new UpstreamError('sent', reason, { timedOut: true }));
-    },
+    ground,
+    awaits: 'head',
+    heardMs: nowMs,
+    pausedMs: undefined,
+    spokeMs: nowMs,
+    spoken: 0,
+    progress: undefined,
+    giveUpCaller: undefined,
   };
+}
+
+/** The head of the answer is here. */
+export function headCame(watch: AttemptWatch): void {
+  watch.awaits = 'body';
+  pieceCame(watch);
+  watch.spokeMs = watch.heardMs;
+}
+
+/** A piece of the body is here. */
+export function pieceCame(watch: AttemptWatch): void {
+  watch.heardMs = watch.ground.clock.monotonicMs();
+}
+
+/** The body is held back by us: from now on its silence is no fault of the upstream. */
+export function paused(watch: AttemptWatch): void {
+  watch.pausedMs ??= watch.ground.clock.monotonicMs();
+}
+
+/** The body may flow again. */
+export function resumed(watch: AttemptWatch): void {
+  if (watch.pausedMs === undefined) return;
+  watch.pausedMs = undefined;
+  pieceCame(watch);
+  watch.spokeMs = watch.heardMs;
+}
+
+/** The answer is a stream; `progress` tells one that speaks from one that only pings. */
+export function streams(watch: AttemptWatch, progress: () => number): void {
+  watch.progress = progress;
+}
+
+/** How to end the reply of a caller that takes nothing any more. */
+export function onStall(watch: AttemptWatch, giveUp: () => void): void {
+  watch.giveUpCaller = giveUp;
+}
+
+/** Nothing is waited for any more. */
+export function over(watch: AttemptWatch): void {
+  watch.awaits = 'nothing';
+}
+
+/** What to do about a wait that is over, undefined while none is. */
+export function overdue(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
+  const { awaits, pausedMs, ground } = watch;
+  if (awaits === 'nothing') return undefined;
+  if (pausedMs !== undefined) {
+    return nowMs - pausedMs >= ground.callerStallMs ? watch.giveUpCaller : undefined;
+  }
+  const reason = lateReason(watch, nowMs);
+  if (reason === undefined) return undefined;
+  return () => ground.end(new UpstreamError('sent', reason, { timedOut: true }));
+}
+
+function lateReason(watch: AttemptWatch, nowMs: number): string | undefined {
+  const { firstByteMs, idleMs } = watch.ground.waits;
+  const silentMs = nowMs - watch.heardMs;
+  if (watch.awaits === 'head') return silentMs >= firstByteMs ? 'headers_timeout' : undefined;
+  if (silentMs >= idleMs) return 'idle_timeout';
+  return isSilent(watch, nowMs) ? 'silent_stream' : undefined;
+}
+
+function isSilent(watch: AttemptWatch, nowMs: number): boolean {
+  if (watch.progress === undefined) return false;
+  const now = watch.progress();
+  if (now !== watch.spoken) watch.spokeMs = nowMs;
+  watch.spoken = now;
+  return nowMs - watch.spokeMs >= watch.ground.waits.firstTokenMs;
 }

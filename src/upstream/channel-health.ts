@@ -152,6 +152,49 @@ export function channelHealth(
     tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
   };
 
+  const leaseOf = (account: Account, channel: Channel, upstreamModel: string): ChannelLease => {
+    const { id } = channel;
+    const begin = (place: string | undefined): Pause | undefined => {
+      if (account.standings.size === 0) return undefined;
+      put(id, place, atBegin(standingOf(account, place), clock.monotonicMs()));
+      return standingOf(account, place).pause;
+    };
+    const begunAccount = begin(undefined);
+    const begunModel = begin(upstreamModel);
+    const each = (rule: (standing: Standing, begun: Pause | undefined) => Standing): void => {
+      // No rule finds anything against what nothing stands against.
+      if (account.standings.size === 0) return;
+      put(id, undefined, rule(standingOf(account, undefined), begunAccount));
+      put(id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
+    };
+    const note = (verdict: Extract<Verdict, { readonly where: Place }>): void => {
+      const isAccount = verdict.where === 'account';
+      const place = isAccount ? undefined : upstreamModel;
+      const begun = isAccount ? begunAccount : begunModel;
+      const moment = { begun, nowMs: clock.monotonicMs(), random };
+      const standing = standingOf(account, place);
+      const after =
+        verdict.kind === 'rest'
+          ? afterRest(standing, verdict, moment)
+          : afterFailure(standing, verdict.reason, moment);
+      put(id, place, after);
+    };
+    let ended = false;
+    return {
+      answered: () => each(afterAnswer),
+      end: (verdict) => {
+        if (ended) return;
+        ended = true;
+        account.inFlight -= 1;
+        if (verdict.kind === 'served') return each(afterService);
+        if (verdict.kind === 'refused') refuse(channel, verdict.reason);
+        else if (verdict.kind !== 'nothing') note(verdict);
+        // What the verdict says nothing of has not been proved by it.
+        each(afterNothing);
+      },
+    };
+  };
+
   return {
     availability: (channel, upstreamModel, call) => {
       const account = accounts.get(channel.id);
@@ -161,14 +204,13 @@ export function channelHealth(
       if (refused !== undefined && refused.credential === channel.credential) {
         return { kind: 'out', reason: refused.reason, untilMs: undefined, yields: false };
       }
+      if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) return busy;
+      if (account.standings.size === 0) return open;
       const nowMs = clock.monotonicMs();
       const paused = longer(
         pauseFor(standingOf(account, undefined), nowMs, call),
         pauseFor(standingOf(account, upstreamModel), nowMs, call),
       );
-      if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) {
-        return { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
-      }
       if (paused === undefined) return open;
       const { state, reason, untilMs, yields } = paused;
       return { kind: 'out', reason, untilMs, yields, isEjected: state !== 'resting' };
@@ -181,42 +223,7 @@ export function channelHealth(
       if (account.refused !== undefined && account.refused.credential !== channel.credential) {
         accept(id, account);
       }
-      const nowMs = clock.monotonicMs();
-      const places = [undefined, upstreamModel].map((place) => {
-        put(id, place, atBegin(standingOf(account, place), nowMs));
-        return { place, begun: standingOf(account, place).pause };
-      });
-      const each = (rule: (standing: Standing, begun: Pause | undefined) => Standing): void => {
-        for (const { place, begun } of places) {
-          put(id, place, rule(standingOf(account, place), begun));
-        }
-      };
-      const note = (verdict: Extract<Verdict, { readonly where: Place }>): void => {
-        for (const { place, begun } of places) {
-          if ((verdict.where === 'account') !== (place === undefined)) continue;
-          const moment = { begun, nowMs: clock.monotonicMs(), random };
-          const standing = standingOf(account, place);
-          const after =
-            verdict.kind === 'rest'
-              ? afterRest(standing, verdict, moment)
-              : afterFailure(standing, verdict.reason, moment);
-          put(id, place, after);
-        }
-      };
-      let ended = false;
-      return {
-        answered: () => each(afterAnswer),
-        end: (verdict) => {
-          if (ended) return;
-          ended = true;
-          account.inFlight -= 1;
-          if (verdict.kind === 'served') return each(afterService);
-          if (verdict.kind === 'refused') refuse(channel, verdict.reason);
-          else if (verdict.kind !== 'nothing') note(verdict);
-          // What the verdict says nothing of has not been proved by it.
-          each(afterNothing);
-        },
-      };
+      return leaseOf(account, channel, upstreamModel);
     },
     statuses: () =>
       [...accounts].map(([channelId, account]) => statusOf(channelId, account, clock)),
@@ -237,6 +244,7 @@ export function channelHealth(
 }
 
 const open: Availability = { kind: 'open' };
+const busy: Availability = { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
 const switchedOff: PlaceStatus = { state: 'off', reason: undefined, untilMs: undefined };
 
 function checkSwitch(to: unknown): void {

@@ -22,24 +22,43 @@ export type Availability =
       readonly isEjected?: boolean;
     };
 
-/** A channel of the model, as it stands. */
-export interface Candidate {
-  readonly channel: Channel;
-  /** Whether its dialect has the operation at all. */
-  readonly isAble: boolean;
-  readonly availability: Availability;
+/** How channels stand at this moment. */
+export interface Standings {
+  availability(channel: Channel): Availability;
   /** Calls that run through it. */
-  readonly inFlight: number;
+  inFlight(channel: Channel): number;
+}
+
+/** What the restrictions of a pool depend on. */
+export interface PoolAsked {
+  readonly price: Price;
+  readonly group: string;
+  /** Whether the channel's dialect has the operation at all. */
+  readonly isAble: (channel: Channel) => boolean;
+}
+
+/** The channels that may serve one kind of call when they are well; the same for all such calls. */
+export interface Pool {
+  readonly channels: readonly Channel[];
+  readonly lottery: Lottery | undefined;
+}
+
+/**
+ * Those of the best priority with the running sums of their weights: drawing two of a thousand
+ * costs no more than two of three. None where it matters who asks.
+ */
+interface Lottery {
+  readonly channels: readonly Channel[];
+  readonly sums: readonly number[];
+  readonly total: number;
 }
 
 /** What of a call the choice depends on. */
 export interface ChoiceAsked {
-  readonly price: Price;
-  readonly group: string;
   readonly keyId: string;
   readonly promptCacheKey: string | undefined;
   /** Channels this call has been through, or has no words for. */
-  readonly passed: ReadonlySet<string>;
+  readonly passed: readonly string[];
   /** Another channel has failed already. */
   readonly hasTried: boolean;
 }
@@ -50,19 +69,134 @@ export type Choice =
   /** `untilMs`: the soonest return, on the monotonic clock. */
   | { readonly kind: 'none'; readonly reason: NoChannelReason; readonly untilMs?: number };
 
+interface Candidate {
+  readonly channel: Channel;
+  readonly availability: Availability;
+  readonly inFlight: number;
+}
+
 type Paused = Candidate & { readonly availability: Extract<Availability, { kind: 'out' }> };
 
 const poolWithCap = 4;
 
+/** The channels that may serve such calls, or the restriction that leaves none. */
+export function poolOf(
+  channels: readonly Channel[],
+  { price, group, isAble }: PoolAsked,
+): Pool | NoChannelReason {
+  const configured = channels.filter(({ weight }) => weight > 0);
+  if (configured.length === 0) return 'none_configured';
+  const able = configured.filter(isAble);
+  if (able.length === 0) return 'protocol';
+  const allowed = able.filter(({ groups }) => groups?.includes(group) ?? true);
+  if (allowed.length === 0) return 'group_restriction';
+  const unit = dearestUnit(price);
+  const cheap = allowed.filter(
+    ({ maxPriceNanos }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
+  );
+  if (cheap.length === 0) return 'price_restriction';
+  return { channels: cheap, lottery: lotteryOf(cheap) };
+}
+
+function lotteryOf(pool: readonly Channel[]): Lottery | undefined {
+  const best = bestOf(pool);
+  const channels = pool.filter(({ priority }) => priority === best);
+  if (channels.some(({ stickyBy }) => stickyBy !== undefined)) return undefined;
+  let total = 0;
+  const sums = channels.map(({ weight }) => {
+    total += weight;
+    return total;
+  });
+  return { channels, sums, total };
+}
+
+function bestOf(channels: readonly Channel[]): number {
+  return channels.reduce((best, { priority }) => Math.min(best, priority), Number.MAX_VALUE);
+}
+
 /** The channel to try next. Draws by `random`, a number in [0, 1). */
 export function chooseChannel(
-  candidates: readonly Candidate[],
+  pool: Pool,
   asked: ChoiceAsked,
+  standings: Standings,
   random: () => number,
 ): Choice {
-  const pool = restricted(candidates, asked);
-  if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const isLeft = ({ channel }: Candidate): boolean => !asked.passed.has(channel.id);
+  const { lottery } = pool;
+  if (lottery !== undefined && asked.passed.length === 0) {
+    const channel = drawnAtOnce(lottery, standings, random);
+    if (channel !== undefined) return { kind: 'channel', channel };
+  }
+  return chosenOfAll(pool, asked, standings, random);
+}
+
+/**
+ * The first lot of {@link drawn}, or the second where that is less loaded, without a look at any
+ * other channel if both can be had. Undefined where the first can't: then all are looked at.
+ */
+function drawnAtOnce(
+  { channels, sums, total }: Lottery,
+  standings: Standings,
+  random: () => number,
+): Channel | undefined {
+  if (channels.length === 1) return openOf(channels[0], standings);
+  const at = indexAt(sums, random() * total);
+  const first = openOf(channels[at], standings);
+  if (first === undefined) return undefined;
+  const before = sums[at - 1] ?? 0;
+  const chance = random() * (total - first.weight);
+  const next = indexAt(sums, chance < before ? chance : chance + first.weight);
+  const second = openOf(channels[next], standings) ?? anotherOf(channels, first, standings, random);
+  if (second === undefined) return first;
+  const isLessLoaded =
+    standings.inFlight(second) / second.weight < standings.inFlight(first) / first.weight;
+  return isLessLoaded ? second : first;
+}
+
+/** Any other that can be had, drawn by weight. */
+function anotherOf(
+  channels: readonly Channel[],
+  first: Channel,
+  standings: Standings,
+  random: () => number,
+): Channel | undefined {
+  let drawn: Channel | undefined;
+  let total = 0;
+  for (const channel of channels) {
+    if (channel === first || openOf(channel, standings) === undefined) continue;
+    total += channel.weight;
+    if (random() * total < channel.weight) drawn = channel;
+  }
+  return drawn;
+}
+
+function openOf(channel: Channel | undefined, { availability }: Standings): Channel | undefined {
+  return channel !== undefined && availability(channel).kind === 'open' ? channel : undefined;
+}
+
+/** The first index whose sum lies above a number; sums only grow. */
+function indexAt(sums: readonly number[], chance: number): number {
+  let low = 0;
+  let high = sums.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sums[middle] ?? 0) > chance) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function chosenOfAll(
+  { channels }: Pool,
+  asked: ChoiceAsked,
+  standings: Standings,
+  random: () => number,
+): Choice {
+  const pool: readonly Candidate[] = channels.map((channel) => ({
+    channel,
+    availability: standings.availability(channel),
+    inFlight: standings.inFlight(channel),
+  }));
+  const isLeft = ({ channel }: Candidate): boolean => !asked.passed.includes(channel.id);
   const readmitted = beyondCap(pool);
   const usable = pool.filter(
     (candidate) =>
@@ -79,24 +213,6 @@ export function chooseChannel(
 /** What failed may do better next time; what asked for a rest gets it if another was tried. */
 function mayServe({ availability }: Paused, { hasTried }: ChoiceAsked): boolean {
   return availability.yields && (availability.isEjected === true || !hasTried);
-}
-
-/** The channels that may serve the call when they are well, or the restriction that leaves none. */
-function restricted(
-  candidates: readonly Candidate[],
-  { price, group }: ChoiceAsked,
-): readonly Candidate[] | NoChannelReason {
-  const configured = candidates.filter(({ channel }) => channel.weight > 0);
-  if (configured.length === 0) return 'none_configured';
-  const able = configured.filter(({ isAble }) => isAble);
-  if (able.length === 0) return 'protocol';
-  const allowed = able.filter(({ channel: { groups } }) => groups?.includes(group) ?? true);
-  if (allowed.length === 0) return 'group_restriction';
-  const unit = dearestUnit(price);
-  const cheap = allowed.filter(
-    ({ channel: { maxPriceNanos } }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
-  );
-  return cheap.length === 0 ? 'price_restriction' : cheap;
 }
 
 /**
@@ -150,7 +266,7 @@ function noneUsable(pool: readonly Candidate[]): Choice {
 function drawn(usable: readonly Candidate[], asked: ChoiceAsked, random: () => number): Channel {
   const [only, ...others] = usable;
   if (only !== undefined && others.length === 0) return only.channel;
-  const best = Math.min(...usable.map(({ channel }) => channel.priority));
+  const best = bestOf(usable.map(({ channel }) => channel));
   const lots = usable
     .filter(({ channel }) => channel.priority === best)
     .map((candidate) => lotOf(candidate, asked, random))

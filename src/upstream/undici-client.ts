@@ -33,8 +33,8 @@ export interface UndiciClientOptions {
   readonly ca?: string | readonly string[];
 }
 
-/** Bodies up to this size go out in one write; larger ones in their pieces, without a copy. */
-const oneWriteBytes = 64 * 1024;
+/** Bodies up to this size are joined: a copy costs less than a stream. Larger ones go in pieces. */
+const joinedBytes = 1024 * 1024;
 
 const certificates = 'must be certificates in PEM: one text, or a list of them';
 const pem = z.string(certificates).refine(isReadable, certificates);
@@ -54,13 +54,15 @@ const optionsSchema = z.strictObject(
  */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
-  const pools = new Map<string, Pool>();
+  /** By origin and then by the time to connect; images, each on a connection of its own, apart. */
+  const pools = { kept: poolTable(), fresh: poolTable() };
   const gates = socketGates();
   let isClosed = false;
 
   const poolFor = ({ origin, connectTimeoutMs, freshConnection }: UpstreamRequest): Pool => {
-    const name = `${origin} ${connectTimeoutMs} ${freshConnection}`;
-    const known = pools.get(name);
+    const table = freshConnection ? pools.fresh : pools.kept;
+    const ofOrigin = table.get(origin) ?? new Map<number, Pool>();
+    const known = ofOrigin.get(connectTimeoutMs);
     if (known !== undefined) return known;
     const pool = new Pool(origin, {
       connections: options.connections ?? 10_000,
@@ -72,7 +74,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       bodyTimeout: 0,
       maxHeaderSize: 32 * 1024,
     });
-    pools.set(name, pool);
+    table.set(origin, ofOrigin.set(connectTimeoutMs, pool));
     return pool;
   };
 
@@ -90,11 +92,17 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       }),
     close: async () => {
       isClosed = true;
-      const open = [...pools.values()];
-      pools.clear();
+      const tables = [...pools.kept.values(), ...pools.fresh.values()];
+      pools.kept.clear();
+      pools.fresh.clear();
+      const open = tables.flatMap((ofOrigin) => [...ofOrigin.values()]);
       await Promise.all(open.map((pool) => pool.destroy()));
     },
   };
+}
+
+function poolTable(): Map<string, Map<number, Pool>> {
+  return new Map();
 }
 
 /** Read now: Node takes what it can't read for an empty list, and trusts nobody. */
@@ -131,17 +139,29 @@ function gatedConnector(
 }
 
 function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
-  const length = request.body.reduce((sum, piece) => sum + piece.length, 0);
-  const whole = length <= oneWriteBytes || request.body.length === 1;
-  const [first] = request.body;
-  const options = {
-    method: request.method,
-    path: request.path,
-    headers: { ...request.headers, 'content-length': String(length) },
+  const { method, path, headers, body } = request;
+  const [first] = body;
+  if (first === undefined) return { method, path, headers };
+  // undici counts the length of one piece by itself.
+  if (body.length === 1) return { method, path, headers, body: first };
+  const length = body.reduce((sum, piece) => sum + piece.length, 0);
+  if (length <= joinedBytes) return { method, path, headers, body: Buffer.concat(body, length) };
+  return {
+    method,
+    path,
+    headers: { ...headers, 'content-length': String(length) },
+    body: streamOf(body),
   };
-  if (first === undefined) return { ...options, headers: request.headers };
-  if (!whole) return { ...options, body: Readable.from(request.body, { objectMode: false }) };
-  return { ...options, body: request.body.length === 1 ? first : Buffer.concat(request.body) };
+}
+
+/** What is there already needs none of the turns that `Readable.from` takes for each piece. */
+function streamOf(pieces: readonly Uint8Array[]): Readable {
+  const stream = new Readable({ read: () => {} });
+  for (const piece of pieces) {
+    if (piece.length > 0) stream.push(piece);
+  }
+  stream.push(null);
+  return stream;
 }
 
 /** One request and its answer: resolves at the headers, then hands the body over as it arrives. */
@@ -210,12 +230,25 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
   return connected ? 'sent' : 'connect';
 }
 
+/** The headers that somebody here reads; of most others not even the name is decoded. */
+const readNames = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
+const beginnings: ReadonlySet<number> = new Set(readNames.map(beginningOf));
+
+/** A name's length and first letter in one number, without regard to case. */
+function beginningOf(name: string | Uint8Array): number {
+  const first = typeof name === 'string' ? name.charCodeAt(0) : (name[0] ?? 0);
+  return name.length * 256 + (first | 0x20);
+}
+
 function headerMap(raw: readonly Buffer[]): HeaderMap {
   const headers: Record<string, string> = {};
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]?.toString('latin1').toLowerCase() ?? '';
+    const name = raw[index];
+    if (name === undefined || !beginnings.has(beginningOf(name))) continue;
+    const known = name.toString('latin1').toLowerCase();
+    if (!readNames.includes(known)) continue;
     const value = raw[index + 1]?.toString('latin1') ?? '';
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+    headers[known] = headers[known] === undefined ? value : `${headers[known]}, ${value}`;
   }
   return headers;
 }

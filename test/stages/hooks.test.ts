@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { failures, inTime, pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
-import { ask, channel, kinds, model, whole } from './scene-models.ts';
+import { ask, begun, channel, headersOf, kinds, model, whole } from './scene-models.ts';
 
 describe('F76 hooks of the host that misbehave change nothing', () => {
   it.each(failures)('a usage sink that $how', async ({ fail }) => {
@@ -54,6 +54,24 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
 
     expect((await call(ask.chat)).status).toBe(502);
     await turns();
+  });
+
+  it('a price that is broken in place while a stream runs: the reply still ends', async () => {
+    const broken = model();
+    const { start, upstream } = scene({
+      options: { catalog: { find: () => broken, list: () => [broken] } },
+    });
+
+    const calling = start(ask.chatStream);
+    const up = await upstream.next();
+    up.respond(200, headersOf('chatStream'));
+    up.write(begun.chatStream);
+    await calling.begun;
+    Reflect.set(broken, 'price', undefined);
+    up.write('data: [DONE]\n\n');
+    const { isCut, text } = await calling.answer;
+
+    expect([isCut, text.endsWith('data: [DONE]\n\n')]).toEqual([false, true]);
   });
 
   it('an error whose message looks like a frame is told of by its place alone', async () => {

@@ -51,6 +51,21 @@ describe('a client that throws when its call is ended', () => {
   });
 });
 
+it('what a client writes into the headers of one call is not sent with the next', async () => {
+  const seen: (string | undefined)[] = [];
+  const marking = clientOf(async ({ headers }) => {
+    seen.push(headers['x-call']);
+    Reflect.set(headers, 'x-call', 'first');
+    throw new Error('not to be reached');
+  });
+  const { call } = scene({ options: { upstream: marking } });
+
+  await call(ask.chat);
+  await call(ask.chat);
+
+  expect(seen).toEqual([undefined, undefined]);
+});
+
 describe('a client that does not listen', () => {
   it('keeps no call past its time, and what it answers then is given up', async () => {
     const late = gate();

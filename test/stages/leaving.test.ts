@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import type { Play } from './driven-upstream.ts';
-import { scene, untouched } from './scene.ts';
+import { requestOf, scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';
 
 const cheap = kinds.filter((kind) => kind !== 'image');
@@ -125,6 +125,20 @@ describe('a caller that leaves', () => {
 });
 
 describe('an image whose caller leaves', () => {
+  it('before anybody listened is not bought', async () => {
+    const { gateway, upstream, state } = scene();
+
+    const { status } = await gateway.handle({
+      ...requestOf(ask.image, []),
+      // As adapters say it of a response that is gone already.
+      onClose: (listener) => queueMicrotask(listener),
+    });
+
+    expect(status).toBe(500);
+    expect(upstream.calls).toEqual([]);
+    expect(await state()).toEqual(untouched);
+  });
+
   const moments: readonly (readonly [string, Play])[] = [
     ['before the headers', () => {}],
     ['after the headers', (up) => up.respond(200, headersOf('image'))],

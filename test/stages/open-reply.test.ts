@@ -7,7 +7,7 @@ import { playedBody } from '../support/played-upstream.ts';
 
 /** A call whose every reply is too large for its tap. */
 const exchange: Exchange = {
-  upstream: { credential: () => ({}), readFailure: () => ({ ...noWords, status: 502 }) },
+  upstream: { readFailure: () => ({ ...noWords, status: 502 }) },
   path: '/',
   framing: 'json',
   body: [],

@@ -165,7 +165,8 @@ function startCall(gateway: Gateway, asked: Asked): Calling {
   };
 }
 
-function requestOf(
+/** What an adapter makes of it; whoever closes calls the listeners. */
+export function requestOf(
   { method = 'POST', path, search = '', body, headers = {} }: Asked,
   listeners: (() => void)[],
 ): Parameters<Gateway['handle']>[0] {

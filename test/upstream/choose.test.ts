@@ -3,17 +3,30 @@ import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
 import {
   type Availability,
-  type Candidate,
+  type Choice,
   type ChoiceAsked,
   chooseChannel,
+  poolOf,
+  type Standings,
 } from '../../src/upstream/choose.ts';
 
+const price = {
+  per: 'token',
+  inputPerMillionNanos: 1n,
+  outputPerMillionNanos: 2_000_000n,
+} as const;
+
+interface Candidate {
+  readonly channel: Channel;
+  readonly isAble: boolean;
+  readonly availability: Availability;
+  readonly inFlight: number;
+}
+
 const asked: ChoiceAsked = {
-  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 2_000_000n },
-  group: 'staff',
   keyId: 'key-1',
   promptCacheKey: undefined,
-  passed: new Set(),
+  passed: [],
   hasTried: false,
 };
 
@@ -48,13 +61,30 @@ const ejected = (untilMs: number): Availability => ({
   isEjected: true,
 });
 
+function choiceOf(
+  candidates: readonly Candidate[],
+  change: Partial<ChoiceAsked> = {},
+  random: () => number = () => 0,
+): Choice {
+  const by = new Map(candidates.map((one) => [one.channel, one]));
+  const isAble = (channel: Channel): boolean => by.get(channel)?.isAble === true;
+  const channels = candidates.map(({ channel }) => channel);
+  const pool = poolOf(channels, { price, group: 'staff', isAble });
+  if (typeof pool === 'string') return { kind: 'none', reason: pool };
+  const standings: Standings = {
+    availability: (channel) => by.get(channel)?.availability ?? { kind: 'open' },
+    inFlight: (channel) => by.get(channel)?.inFlight ?? 0,
+  };
+  return chooseChannel(pool, { ...asked, ...change }, standings, random);
+}
+
 /** The id that is chosen, or why none is. */
 function chosen(
   candidates: readonly Candidate[],
   change: Partial<ChoiceAsked> = {},
   random: () => number = () => 0,
 ): string {
-  const choice = chooseChannel(candidates, { ...asked, ...change }, random);
+  const choice = choiceOf(candidates, change, random);
   return choice.kind === 'channel' ? choice.channel.id : `none: ${choice.reason}`;
 }
 
@@ -96,8 +126,8 @@ describe('a channel is chosen', () => {
   it('unless the call has been through it', () => {
     const both = [candidate('a'), candidate('b')];
 
-    expect(chosen(both, { passed: new Set(['a']), hasTried: true })).toBe('b');
-    expect(chosen(both, { passed: new Set(['a', 'b']), hasTried: true })).toBe('none: protocol');
+    expect(chosen(both, { passed: ['a'], hasTried: true })).toBe('b');
+    expect(chosen(both, { passed: ['a', 'b'], hasTried: true })).toBe('none: protocol');
   });
 
   it('as often as its weight says', () => {
@@ -117,6 +147,53 @@ describe('a channel is chosen', () => {
     const near = (id: string, share: number): boolean =>
       Math.abs((counts.get(id) ?? 0) / 10_000 - share) < 0.02;
     expect([near('a', 0.7), near('b', 0.2), near('c', 0.1)]).toEqual([true, true, true]);
+  });
+
+  it('by weight among those that are well, where one of them is out', () => {
+    const candidates = [
+      candidate('a', { weight: 5 }, { availability: rests(5, true) }),
+      candidate('b', { weight: 3 }),
+      candidate('c', { weight: 1 }),
+    ];
+    const random = mulberry(7);
+
+    const ids = Array.from({ length: 10_000 }, () => chosen(candidates, {}, random));
+
+    expect(ids).not.toContain('a');
+    expect(Math.abs(ids.filter((id) => id === 'b').length / 10_000 - 0.75)).toBeLessThan(0.02);
+  });
+
+  it('the less loaded of two that are well, whoever else is out', () => {
+    const candidates = [
+      candidate('a', {}, { availability: rests(5, true) }),
+      candidate('b', {}, { inFlight: 9 }),
+      candidate('c'),
+    ];
+    const random = mulberry(11);
+
+    const ids = Array.from({ length: 1_000 }, () => chosen(candidates, {}, random));
+
+    expect(new Set(ids)).toEqual(new Set(['c']));
+  });
+
+  it('and of the two best of a thousand, without asking how the others stand', () => {
+    const thousand = Array.from({ length: 1_000 }, (_, index) => candidate(`c${index}`));
+    const channels = thousand.map(({ channel }) => channel);
+    const pool = poolOf(channels, { price, group: 'staff', isAble: () => true });
+    const looked = new Set<string>();
+    const standings: Standings = {
+      availability: ({ id }) => {
+        looked.add(id);
+        return { kind: 'open' };
+      },
+      inFlight: ({ id }) => (id === 'c250' ? 1 : 0),
+    };
+
+    if (typeof pool === 'string') throw new Error(pool);
+    const choice = chooseChannel(pool, asked, standings, sequence(0.25, 0.75));
+
+    expect([...looked]).toEqual(['c250', 'c750']);
+    expect(choice).toMatchObject({ kind: 'channel', channel: { id: 'c750' } });
   });
 
   it('of two that are drawn, the one with less to do for its weight', () => {
@@ -183,7 +260,7 @@ describe('where all rest', () => {
   });
 
   it('and none yields, the soonest return is told', () => {
-    const none = chooseChannel(all(rests(30, false), rests(20, false)), asked, () => 0);
+    const none = choiceOf(all(rests(30, false), rests(20, false)));
 
     expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20 });
   });
@@ -220,7 +297,7 @@ describe('where all rest', () => {
     const candidates = all(ejected(30), ejected(20), ejected(40));
 
     expect(chosen(candidates)).toBe('b');
-    expect(chosen(candidates, { passed: new Set(['b']), hasTried: true })).toBe('a');
+    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('a');
   });
 });
 

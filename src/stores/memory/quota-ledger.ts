@@ -7,11 +7,13 @@ import { maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { Line } from '../../ports/quota-store.ts';
 import type { DueQueue, Place } from './due-queue.ts';
 import { enter, firstDue, leave, reorder } from './due-queue.ts';
-import type { Tombstones } from './tombstones.ts';
-import { tombstones } from './tombstones.ts';
+import { type EndedHolds, type EndedIds, endedHolds } from './ended-holds.ts';
 
 /** One subject and period. */
 export interface Row {
+  readonly period: string;
+  /** The row of the same subject that was made before. */
+  readonly older: Row | undefined;
   /** Undefined where only a charge is known of it: the next reserve brings its limit. */
   limit: Nanos | undefined;
   used: Nanos;
@@ -23,81 +25,92 @@ export interface Row {
 
 /** Reservations are counted and expired by subject, whatever period they are pinned to. */
 export interface Subject {
-  readonly rows: Map<string, Row>;
+  readonly name: string;
+  /** The row that was made last, nearly always the one that is asked for; the others behind it. */
+  latest: Row | undefined;
   readonly leases: DueQueue<Reservation>;
 }
 
 /** The subjects that share a shard, and every reservation on them. */
 export interface Partition {
   readonly subjects: Map<string, Subject>;
-  readonly reservations: Map<string, Reservation>;
+  readonly held: Map<string, Reservation>;
   readonly leases: DueQueue<Reservation>;
+  readonly ended: EndedIds;
 }
 
 /** One line of a reservation. */
 export interface HeldLine {
-  readonly subject: string;
-  readonly period: string;
+  readonly subject: Subject;
   readonly row: Row;
   /** The amount of the reserve, which a replay must repeat; extends add to `amount` only. */
   readonly asked: Nanos;
   amount: Nanos;
-  /** What an expiry charges, and what it has charged once the state is `expired`. */
+  /** What an expiry charges. */
   readonly onExpire: Nanos;
+  /** Undefined where a line of the same subject before it has queued the reservation. */
+  place: Place<Reservation> | undefined;
 }
 
-/** How a reservation ended. */
-export type Ending = 'settled' | 'released' | 'expired';
-
-/** A hold, from its reserve until its tombstone is forgotten. */
+/** A hold that stands. */
 export interface Reservation {
   readonly id: string;
   readonly partition: Partition;
-  /** None where the store never saw the reserve. */
   readonly lines: readonly HeldLine[];
-  state: 'held' | Ending;
   dueAtMs: number;
-  places: readonly Place<Reservation>[];
-  charged: readonly Nanos[];
-  endedAtMs: number;
+  place: Place<Reservation> | undefined;
 }
 
-/** All partitions, and the tombstones of what has ended. */
+/** All partitions, and what has ended in them. */
 export interface Ledger {
   readonly partitions: Map<string, Partition>;
-  readonly ended: Tombstones<Reservation>;
+  readonly ended: EndedHolds;
 }
 
 /** Empty books that remember at most `limit` ended reservations, each for `maxAgeMs`. */
 export function openLedger(limit: number, maxAgeMs: number): Ledger {
-  const forget = (reservation: Reservation, atMs: number): void => {
-    // One that expired and was settled later is in the ring twice; the later entry counts.
-    if (reservation.endedAtMs !== atMs) return;
-    reservation.partition.reservations.delete(reservation.id);
-  };
-  return { partitions: new Map(), ended: tombstones({ limit, maxAgeMs, forget }) };
+  return { partitions: new Map(), ended: endedHolds(limit, maxAgeMs) };
 }
 
 /** The partition of this name, made where there is none. */
 export function partitionOf(ledger: Ledger, name: string): Partition {
   const known = ledger.partitions.get(name);
   if (known !== undefined) return known;
-  const partition: Partition = { subjects: new Map(), reservations: new Map(), leases: [] };
+  const partition: Partition = {
+    subjects: new Map(),
+    held: new Map(),
+    leases: [],
+    ended: new Map(),
+  };
   ledger.partitions.set(name, partition);
   return partition;
 }
 
 /** The row of a subject and period, or undefined. */
 export function findRow(partition: Partition, subject: string, period: string): Row | undefined {
-  return partition.subjects.get(subject)?.rows.get(period);
+  const known = partition.subjects.get(subject);
+  return known === undefined ? undefined : findRowIn(known, period);
+}
+
+/** The same of a subject that is at hand. */
+export function findRowIn({ latest }: Subject, period: string): Row | undefined {
+  let row = latest;
+  while (row !== undefined && row.period !== period) row = row.older;
+  return row;
 }
 
 /** The row of a subject and period, made without a limit where there is none. */
 export function rowOf(partition: Partition, subject: string, period: string): Row {
-  const { rows } = subjectOf(partition, subject);
-  const known = rows.get(period);
+  return rowIn(subjectOf(partition, subject), period);
+}
+
+/** The same of a subject that is at hand. */
+export function rowIn(subject: Subject, period: string): Row {
+  const known = findRowIn(subject, period);
   if (known !== undefined) return known;
   const row: Row = {
+    period,
+    older: subject.latest,
     limit: undefined,
     used: 0n,
     held: 0n,
@@ -105,7 +118,7 @@ export function rowOf(partition: Partition, subject: string, period: string): Ro
     enabled: true,
     version: 0,
   };
-  rows.set(period, row);
+  subject.latest = row;
   return row;
 }
 
@@ -121,81 +134,48 @@ export function hold(
   lines: readonly HeldLine[],
   dueAtMs: number,
 ): Reservation {
-  const reservation: Reservation = {
-    id,
-    partition,
-    lines,
-    state: 'held',
-    dueAtMs,
-    places: [],
-    charged: [],
-    endedAtMs: 0,
-  };
-  const places = [enter(partition.leases, reservation)];
-  let previous = '';
-  for (const { subject, row, amount } of lines) {
-    row.held += amount;
+  const reservation: Reservation = { id, partition, lines, dueAtMs, place: undefined };
+  reservation.place = enter(partition.leases, reservation);
+  let previous: Subject | undefined;
+  for (const line of lines) {
+    const { subject, row } = line;
+    row.held += line.amount;
     row.inFlight += 1;
     row.version += 1;
     // Sorted by subject: one with lines in two periods queues once.
-    if (subject !== previous) places.push(enter(subjectOf(partition, subject).leases, reservation));
+    if (subject !== previous) line.place = enter(subject.leases, reservation);
     previous = subject;
   }
-  reservation.places = places;
-  partition.reservations.set(id, reservation);
+  partition.held.set(id, reservation);
   return reservation;
 }
 
 /** Moves the end of a lease. */
 export function renew(reservation: Reservation, dueAtMs: number): void {
   reservation.dueAtMs = dueAtMs;
-  for (const place of reservation.places) reorder(place);
+  if (reservation.place !== undefined) reorder(reservation.place);
+  for (const { place } of reservation.lines) if (place !== undefined) reorder(place);
 }
 
-/** Gives back what is held and ends the reservation; charging is a step of its own. */
-export function giveBack(
-  ledger: Ledger,
-  reservation: Reservation,
-  state: Ending,
-  nowMs: number,
-): void {
-  for (const place of reservation.places) leave(place);
-  reservation.places = [];
-  for (const { row, amount } of reservation.lines) {
+/** Gives back what is held: the reservation stands no more. How it ended is a step of its own. */
+export function giveBack(reservation: Reservation): void {
+  reservation.partition.held.delete(reservation.id);
+  if (reservation.place !== undefined) leave(reservation.place);
+  for (const { row, amount, place } of reservation.lines) {
+    if (place !== undefined) leave(place);
     row.held -= amount;
     row.inFlight -= 1;
     row.version += 1;
   }
-  bury(ledger, reservation, state, nowMs);
-}
-
-/** Marks a reservation as ended and remembers it from now. */
-export function bury(ledger: Ledger, reservation: Reservation, state: Ending, nowMs: number): void {
-  reservation.state = state;
-  reservation.endedAtMs = nowMs;
-  ledger.ended.add(reservation, nowMs);
-}
-
-/** A reservation that ends before the store has seen its reserve. */
-export function stranger(partition: Partition, id: string): Reservation {
-  const reservation: Reservation = {
-    id,
-    partition,
-    lines: [],
-    state: 'released',
-    dueAtMs: 0,
-    places: [],
-    charged: [],
-    endedAtMs: 0,
-  };
-  partition.reservations.set(id, reservation);
-  return reservation;
 }
 
 /** Ends a lease that ran out, with the charge fixed when it was reserved. */
 function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
-  giveBack(ledger, reservation, 'expired', nowMs);
-  for (const { row, onExpire } of reservation.lines) row.used += onExpire;
+  const { id, partition, lines } = reservation;
+  giveBack(reservation);
+  const expiry = lines.map(({ row, onExpire }) => ({ row, onExpire }));
+  for (const { row, onExpire } of expiry) row.used += onExpire;
+  ledger.ended.add(partition.ended, id, { as: 'expired', charged: [], expiry }, nowMs);
 }
 
 /** Expires due leases of a queue, at most `max`; tells how many. */
@@ -229,23 +209,23 @@ export function expireDueOf(
 }
 
 /** The reservation of this id as of now: one whose lease has run out has expired. */
-export function findReservation(
+export function findHeld(
   ledger: Ledger,
   partition: Partition,
   id: string,
   nowMs: number,
 ): Reservation | undefined {
-  const reservation = partition.reservations.get(id);
-  if (reservation?.state === 'held' && reservation.dueAtMs <= nowMs) {
-    expire(ledger, reservation, nowMs);
-  }
-  return reservation;
+  const reservation = partition.held.get(id);
+  if (reservation === undefined || reservation.dueAtMs > nowMs) return reservation;
+  expire(ledger, reservation, nowMs);
+  return undefined;
 }
 
-function subjectOf(partition: Partition, name: string): Subject {
+/** The subject of this name, made where there is none. */
+export function subjectOf(partition: Partition, name: string): Subject {
   const known = partition.subjects.get(name);
   if (known !== undefined) return known;
-  const subject: Subject = { rows: new Map(), leases: [] };
+  const subject: Subject = { name, latest: undefined, leases: [] };
   partition.subjects.set(name, subject);
   return subject;
 }

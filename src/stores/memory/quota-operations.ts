@@ -5,6 +5,7 @@
 
 import type { Nanos } from '../../money.ts';
 import { maxNanos } from '../../money.ts';
+import { maxLazyExpirations } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -22,76 +23,99 @@ import { firstDue } from './due-queue.ts';
 import type { HeldLine, Ledger, Partition, Reservation, Row } from './quota-ledger.ts';
 import {
   availableOf,
-  bury,
   expireDue,
   expireDueOf,
-  findReservation,
+  findHeld,
   findRow,
+  findRowIn,
   giveBack,
   hold,
   partitionOf,
   renew,
+  rowIn,
   rowOf,
-  stranger,
+  subjectOf,
 } from './quota-ledger.ts';
 
 /** Holds every line or none. */
 export function reserve(ledger: Ledger, input: ReserveInput, nowMs: number): ReserveResult {
+  const { id } = input;
   const partition = partitionOf(ledger, input.partition);
   expireDueOf(ledger, partition, input.lines, nowMs);
-  const known = findReservation(ledger, partition, input.id, nowMs);
+  const known = findHeld(ledger, partition, id, nowMs);
   if (known !== undefined) return replay(known, input);
+  const ended = ledger.ended.find(partition.ended, id);
+  if (ended !== undefined) return { status: 'resolved', as: ended.as };
   const refusal = refusalOf(partition, input);
   if (refusal !== undefined) return refusal;
 
   const lines = input.lines.map((line, index) => heldLine(partition, input, line, index));
-  const reservation = hold(partition, input.id, lines, nowMs + input.ttlMs);
-  return held(reservation, false);
+  return held(hold(partition, id, lines, nowMs + input.ttlMs), false);
 }
 
 function replay(known: Reservation, input: ReserveInput): ReserveResult {
-  if (known.state !== 'held') return { status: 'resolved', as: known.state };
   const same =
     known.lines.length === input.lines.length &&
-    input.lines.every(({ subject, period, amount }, index) => {
-      const line = known.lines[index];
-      return line?.subject === subject && line.period === period && line.asked === amount;
+    input.lines.every((line, index) => {
+      const heldBefore = known.lines[index];
+      return isOf(line, heldBefore) && heldBefore.asked === line.amount;
     });
   return same ? held(known, true) : { status: 'id_conflict' };
 }
 
+/** Whether a line names the subject and the period of a line that is held. */
+function isOf({ subject, period }: Line, line: HeldLine | undefined): line is HeldLine {
+  return line?.subject.name === subject && line.row.period === period;
+}
+
 function held({ dueAtMs, lines }: Reservation, isReplay: boolean): ReserveResult {
-  const available = lines.map((line) => availableOf(line.row));
+  const available = lines.map(availableTo);
   return { status: 'held', replay: isReplay, expiresAtMs: dueAtMs, available };
+}
+
+function availableTo({ row }: HeldLine): bigint {
+  return availableOf(row);
 }
 
 /** Why the lines can't all be held, by the first that can't. Nothing is made or changed here. */
 function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | undefined {
-  for (const [index, line] of input.lines.entries()) {
-    const { subject } = line;
-    const row = findRow(partition, subject, line.period);
-    const limit = row?.limit ?? line.limit;
-    if (row?.enabled === false) return { status: 'disabled_subject', subject };
-    if (limit === undefined) return { status: 'unknown_subject', subject };
-    const available = limit - (row?.used ?? 0n) - (row?.held ?? 0n);
-    if (available < line.amount) return { status: 'insufficient', subject, available };
-    const cap = input.maxInFlight?.[index];
-    const inFlight = partition.subjects.get(subject)?.leases.length ?? 0;
-    if (cap !== undefined && inFlight >= cap) return { status: 'too_many_in_flight', subject };
+  for (let index = 0; index < input.lines.length; index += 1) {
+    const line = input.lines[index];
+    if (line === undefined) continue;
+    const refusal = lineRefusal(partition, line, input.maxInFlight?.[index]);
+    if (refusal !== undefined) return refusal;
   }
+  return undefined;
+}
+
+function lineRefusal(
+  partition: Partition,
+  { subject, period, amount, limit: firstLimit }: Line,
+  cap: number | undefined,
+): ReserveResult | undefined {
+  const known = partition.subjects.get(subject);
+  const row = known === undefined ? undefined : findRowIn(known, period);
+  const limit = row?.limit ?? firstLimit;
+  if (row?.enabled === false) return { status: 'disabled_subject', subject };
+  if (limit === undefined) return { status: 'unknown_subject', subject };
+  const available = row === undefined ? limit : limit - row.used - row.held;
+  if (available < amount) return { status: 'insufficient', subject, available };
+  const inFlight = known?.leases.length ?? 0;
+  if (cap !== undefined && inFlight >= cap) return { status: 'too_many_in_flight', subject };
   return undefined;
 }
 
 function heldLine(
   partition: Partition,
   input: ReserveInput,
-  { subject, period, amount, limit }: Line,
+  { subject: name, period, amount, limit }: Line,
   index: number,
 ): HeldLine {
-  const row = rowOf(partition, subject, period);
+  const subject = subjectOf(partition, name);
+  const row = rowIn(subject, period);
   row.limit ??= limit;
   const onExpire = input.onExpire === 'release' ? 0n : (input.onExpire.charge[index] ?? 0n);
-  return { subject, period, row, asked: amount, amount, onExpire };
+  return { subject, row, asked: amount, amount, onExpire, place: undefined };
 }
 
 /**
@@ -100,8 +124,8 @@ function heldLine(
  */
 export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): void {
   for (const { id, partition, add } of inputs) {
-    const known = ledger.partitions.get(partition)?.reservations.get(id);
-    if (known?.state === 'held' && add !== undefined && add.length !== known.lines.length) {
+    const known = ledger.partitions.get(partition)?.held.get(id);
+    if (known !== undefined && add !== undefined && add.length !== known.lines.length) {
       throw new RangeError('Quota input refused: add must have an amount for each line.');
     }
   }
@@ -110,12 +134,16 @@ export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): voi
 /** Renews one lease, never to an earlier end, and grows its hold where asked and where it fits. */
 export function extend(ledger: Ledger, input: ExtendInput, nowMs: number): ExtendResult {
   const partition = partitionOf(ledger, input.partition);
-  const reservation = findReservation(ledger, partition, input.id, nowMs);
-  if (reservation === undefined) return { status: 'gone', as: 'unknown' };
-  if (reservation.state !== 'held') return { status: 'gone', as: reservation.state };
+  const reservation = findHeld(ledger, partition, input.id, nowMs);
+  if (reservation === undefined) {
+    const ended = ledger.ended.find(partition.ended, input.id);
+    return { status: 'gone', as: ended?.as ?? 'unknown' };
+  }
   // A short renewal that comes late must not cut a long lease.
   renew(reservation, Math.max(reservation.dueAtMs, nowMs + input.ttlMs));
-  expireDueOf(ledger, partition, reservation.lines, nowMs);
+  for (const { subject } of reservation.lines) {
+    expireDue(ledger, subject.leases, maxLazyExpirations, nowMs);
+  }
   return grow(reservation, input.add ?? []);
 }
 
@@ -123,7 +151,9 @@ function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult {
   for (const [index, { row, subject }] of reservation.lines.entries()) {
     const amount = add[index] ?? 0n;
     const available = availableOf(row);
-    if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
+    if (amount > 0n && available < amount) {
+      return { status: 'insufficient', subject: subject.name, available };
+    }
   }
   for (const [index, line] of reservation.lines.entries()) {
     const amount = add[index] ?? 0n;
@@ -137,40 +167,64 @@ function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult {
 
 /** Ends a hold with a charge, in whatever state it is but released or settled. */
 export function settle(ledger: Ledger, input: SettleInput, nowMs: number): SettleResult {
+  const { id, lines } = input;
   const partition = partitionOf(ledger, input.partition);
-  expireDueOf(ledger, partition, input.lines, nowMs);
-  const known = findReservation(ledger, partition, input.id, nowMs);
-  if (known?.state === 'settled') return { status: 'already', charged: known.charged };
-  if (known?.state === 'released') return { status: 'conflict', as: 'released' };
-
-  const reservation = known ?? stranger(partition, input.id);
-  reservation.charged = input.lines.map((line) => line.amount);
-  for (const { subject, period, amount } of input.lines) {
-    const row = rowOf(partition, subject, period);
-    row.used += amount;
-    row.version += 1;
-  }
-  if (known?.state === 'held') {
-    giveBack(ledger, known, 'settled', nowMs);
+  expireDueOf(ledger, partition, lines, nowMs);
+  const known = findHeld(ledger, partition, id, nowMs);
+  if (known !== undefined) {
+    charge(partition, lines, known.lines);
+    giveBack(known);
+    bury(ledger, partition, input, nowMs);
     return { status: 'settled' };
   }
+  const ended = ledger.ended.find(partition.ended, id);
+  if (ended?.as === 'settled') return { status: 'already', charged: ended.charged };
+  if (ended?.as === 'released') return { status: 'conflict', as: 'released' };
+  charge(partition, lines, []);
   // What the expiry charged is inside the final charge, not beside it.
-  for (const { row, onExpire } of reservation.lines) row.used -= onExpire;
-  bury(ledger, reservation, 'settled', nowMs);
-  return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
+  for (const { row, onExpire } of ended?.expiry ?? []) row.used -= onExpire;
+  bury(ledger, partition, input, nowMs);
+  return { status: 'settled_late', from: ended === undefined ? 'unknown' : 'expired' };
+}
+
+/** Charges each line, on the rows of the hold where it has them. */
+function charge(
+  partition: Partition,
+  lines: readonly Line[],
+  heldLines: readonly HeldLine[],
+): void {
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index];
+    if (line === undefined) continue;
+    const heldBefore = heldLines[index];
+    const row = isOf(line, heldBefore)
+      ? heldBefore.row
+      : rowOf(partition, line.subject, line.period);
+    row.used += line.amount;
+    row.version += 1;
+  }
+}
+
+function bury(
+  ledger: Ledger,
+  { ended }: Partition,
+  { id, lines }: SettleInput,
+  nowMs: number,
+): void {
+  ledger.ended.add(ended, id, { as: 'settled', charged: lines, expiry: [] }, nowMs);
 }
 
 /** Ends a hold without a charge, or blocks one that is still to come. */
 export function release(ledger: Ledger, input: ReleaseInput, nowMs: number): ReleaseResult {
   const partition = partitionOf(ledger, input.partition);
   expireDueOf(ledger, partition, input.lines, nowMs);
-  const known = findReservation(ledger, partition, input.id, nowMs);
+  const known = findHeld(ledger, partition, input.id, nowMs);
   if (known === undefined) {
-    bury(ledger, stranger(partition, input.id), 'released', nowMs);
-    return { status: 'released' };
-  }
-  if (known.state !== 'held') return { status: 'already', as: known.state };
-  giveBack(ledger, known, 'released', nowMs);
+    const ended = ledger.ended.find(partition.ended, input.id);
+    if (ended !== undefined) return { status: 'already', as: ended.as };
+  } else giveBack(known);
+  const end = { as: 'released', charged: [], expiry: [] } as const;
+  ledger.ended.add(partition.ended, input.id, end, nowMs);
   return { status: 'released' };
 }
 

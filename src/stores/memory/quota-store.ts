@@ -92,10 +92,11 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
   const { clock = systemClock(), tombstones: limit = 100_000, tombstoneMs = 3_600_000 } = options;
   const ledger = openLedger(limit, tombstoneMs);
   const adjusted = new Set<string>();
-  const adjustments = tombstones<string>({
+  const adjustedIds: string[] = [];
+  const adjustments = tombstones({
     limit: mostAdjustments,
     maxAgeMs: Number.POSITIVE_INFINITY,
-    forget: (id) => adjusted.delete(id),
+    forget: (slot) => adjusted.delete(adjustedIds[slot] ?? ''),
   });
   seed(ledger, options.limits ?? []);
 
@@ -140,7 +141,7 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       if (!adjusted.has(id)) {
         adjust(partition, input);
         adjusted.add(id);
-        adjustments.add(id, nowMs);
+        adjustedIds[adjustments.add(nowMs)] = id;
       }
       return stateOf(rowOf(partition, input.subject, input.period));
     },

@@ -1,57 +1,55 @@
 /**
- * A bounded memory of what has ended, oldest forgotten first: a ring of entries, each with its
- * time.
+ * The order in which what has ended is forgotten, oldest first: a ring of numbered slots, each with
+ * its time. What stands in a slot is its owner's to keep, by the number, in flat lists.
  */
 
-/** Remembers the latest entries, and forgets the oldest. */
-export interface Tombstones<T> {
-  /** Remembers an item. Forgets what is too old, at most two at a time, and the oldest if full. */
-  add(item: T, atMs: number): void;
+/** Hands out slots for the latest entries, and takes the oldest back. */
+export interface Tombstones {
+  /**
+   * The slot of a new entry. Forgets what is too old, at most two at a time, and the oldest if
+   * full.
+   */
+  add(atMs: number): number;
 }
 
 /** How many entries are remembered, how long, and what forgetting one means. */
-export interface TombstoneOptions<T> {
+export interface TombstoneOptions {
   /** How many are remembered at most. */
   readonly limit: number;
   /** How long each is remembered, if there is room. */
   readonly maxAgeMs: number;
-  /** Called with each item as it is forgotten, and the time it was added with. */
-  readonly forget: (item: T, atMs: number) => void;
+  /** Called with the slot of each entry as it is forgotten, before the slot is used again. */
+  readonly forget: (slot: number) => void;
 }
 
 /** A ring that grows to its limit and then turns. */
-export function tombstones<T>(options: TombstoneOptions<T>): Tombstones<T> {
+export function tombstones(options: TombstoneOptions): Tombstones {
   const { limit, maxAgeMs, forget } = options;
-  const entries: (Entry<T> | undefined)[] = [];
+  const times: number[] = [];
   let first = 0;
   let count = 0;
 
   const dropFirst = (): void => {
-    const entry = entries[first];
-    entries[first] = undefined;
+    forget(first);
     first = (first + 1) % limit;
     count -= 1;
-    if (entry !== undefined) forget(entry.item, entry.atMs);
   };
 
   const dropOld = (nowMs: number): void => {
-    const entry = entries[first];
-    if (count > 0 && entry !== undefined && entry.atMs + maxAgeMs <= nowMs) dropFirst();
+    const atMs = times[first];
+    if (count > 0 && atMs !== undefined && atMs + maxAgeMs <= nowMs) dropFirst();
   };
 
   return {
-    add: (item, atMs) => {
+    add: (atMs) => {
       // Two for each one added: old entries shrink away, and no call pays for all of them.
       dropOld(atMs);
       dropOld(atMs);
       if (count === limit) dropFirst();
-      entries[(first + count) % limit] = { item, atMs };
+      const slot = (first + count) % limit;
+      times[slot] = atMs;
       count += 1;
+      return slot;
     },
   };
-}
-
-interface Entry<T> {
-  readonly item: T;
-  readonly atMs: number;
 }

@@ -1,0 +1,165 @@
+/**
+ * What the configuration says of a model and of the ways to its upstreams, worked out once and not
+ * with every call: merged waits, addresses, headers, and the channels that may serve a group.
+ */
+import type { Framing } from '../call.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { type DialectTable, serves } from '../dialects/table.ts';
+import type { NoChannelReason } from '../events.ts';
+import type { HeaderMap } from '../http.ts';
+import type { Settings } from '../options.ts';
+import type { Channel, Model, ProtocolName, Timeouts } from '../ports/catalog.ts';
+import { type Pool, poolOf } from '../upstream/choose.ts';
+import type { Disclosure } from './failure.ts';
+
+/** The way to one channel of a model. */
+export interface ChannelPlan {
+  readonly channel: Channel;
+  /** Undefined where a host's catalog names one that is not there. */
+  readonly dialect: Dialect | undefined;
+  /** How the channel names the model to its upstream. */
+  readonly upstreamModel: string;
+  /** The channel's own waits, then the model's, then the gateway's. */
+  readonly timeouts: Timeouts;
+  /** `https://host:port` */
+  readonly origin: string;
+  /** What of the base URL comes before every path: `/v1`. */
+  readonly basePath: string;
+  /** What goes with a secret; the same object for the same secret. */
+  access(secret: string): Access;
+}
+
+/** An account's secret as it is sent, and what of it no caller may read. */
+export interface Access {
+  /** All headers of a request, from an allow-list, by how its reply is to be framed. */
+  headers(framing: Framing): HeaderMap;
+  readonly disclosure: Disclosure;
+}
+
+/** A model of the catalog as calls go by it. */
+export interface ModelPlan {
+  /** How long a call may take over all its tries, in ms. */
+  readonly totalMs: number;
+  channel(channel: Channel): ChannelPlan;
+  /** The channels that may serve a group by a protocol, or why none may. */
+  pool(protocol: ProtocolName, group: string): Pool | NoChannelReason;
+}
+
+/** The plans of one gateway. */
+export interface ModelPlans {
+  /** Made once for each model that the catalog answers, and again when the settings change. */
+  of(model: Model, settings: Settings): ModelPlan;
+}
+
+/** No model is known yet. */
+export function modelPlans(dialects: DialectTable): ModelPlans {
+  const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
+  return {
+    of: (model, settings) => {
+      const known = plans.get(model);
+      if (known?.settings === settings) return known.plan;
+      const plan = planOf(model, { ...settings.timeouts, ...model.timeouts }, dialects);
+      plans.set(model, { settings, plan });
+      return plan;
+    },
+  };
+}
+
+function planOf(model: Model, timeouts: Timeouts, dialects: DialectTable): ModelPlan {
+  const channels = new Map<Channel, ChannelPlan>();
+  const pools = new Map<ProtocolName, Map<string, Pool | NoChannelReason>>();
+
+  const poolFor = (protocol: ProtocolName, group: string): Pool | NoChannelReason => {
+    const isAble = (channel: Channel): boolean => serves(dialects[channel.dialect], protocol);
+    return poolOf(model.channels, { price: model.price, group, isAble });
+  };
+
+  return {
+    totalMs: timeouts.totalMs,
+    channel: (channel) => {
+      const known = channels.get(channel);
+      if (known !== undefined) return known;
+      const plan = channelPlanOf(channel, model, timeouts, dialects);
+      channels.set(channel, plan);
+      return plan;
+    },
+    pool: (protocol, group) => {
+      const byGroup = pools.get(protocol) ?? new Map<string, Pool | NoChannelReason>();
+      const known = byGroup.get(group);
+      if (known !== undefined) return known;
+      const pool = poolFor(protocol, group);
+      pools.set(protocol, byGroup.set(group, pool));
+      return pool;
+    },
+  };
+}
+
+function channelPlanOf(
+  channel: Channel,
+  model: Model,
+  timeouts: Timeouts,
+  dialects: DialectTable,
+): ChannelPlan {
+  const dialect = dialects[channel.dialect];
+  let last: { readonly secret: string; readonly access: Access } | undefined;
+  return {
+    channel,
+    dialect,
+    upstreamModel: channel.upstreamModel ?? model.id,
+    timeouts: { ...timeouts, ...channel.timeouts },
+    ...splitBaseUrl(channel.baseUrl),
+    access: (secret) => {
+      // Secrets rotate one by one: the one before is not asked for again.
+      if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
+      return last.access;
+    },
+  };
+}
+
+function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string): Access {
+  const withAccept = (accept: string): HeaderMap => ({
+    'content-type': 'application/json',
+    accept,
+    'accept-encoding': 'identity',
+    'user-agent': 'tollgate',
+    ...lowerCased(channel.headers),
+    ...dialect?.credential(secret),
+  });
+  const ofDocuments = withAccept('application/json');
+  const ofEvents = withAccept('text/event-stream');
+  return {
+    headers: (framing) => (framing === 'sse' ? ofEvents : ofDocuments),
+    disclosure: {
+      hideErrors: channel.hideErrors === true,
+      secrets: secretsOf(channel, secret),
+      rejectsBeforeWork: channel.rejectsBeforeWork === true,
+    },
+  };
+}
+
+const leastSecretChars = 6;
+
+/**
+ * What an upstream may echo and no caller may read. A header's value may be a tenant's token; one
+ * that is shorter than any secret would only tear holes into words.
+ */
+function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): readonly string[] {
+  const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
+  const told = values.filter(({ length }) => length >= leastSecretChars);
+  // The longest first: one may be part of another.
+  return [secret, baseUrl, ...told].sort((a, b) => b.length - a.length);
+}
+
+/** A host may write `X-Goog-Api-Key`: two spellings of one name would go out as two headers. */
+function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}
+
+/** `https://host:port` and `/v1`, from a base URL that was checked when the catalog was made. */
+function splitBaseUrl(baseUrl: string): Pick<ChannelPlan, 'origin' | 'basePath'> {
+  const slash = baseUrl.indexOf('/', baseUrl.indexOf('://') + 3);
+  if (slash === -1) return { origin: baseUrl, basePath: '' };
+  return { origin: baseUrl.slice(0, slash), basePath: baseUrl.slice(slash).replace(/\/+$/, '') };
+}
