@@ -293,14 +293,15 @@ type Counts = z.infer<typeof countsSchema>;
 /** undici opens a fresh connection for each that was aborted, and keeps one alive. */
 const socketsAtRest = 2;
 
-/** Asked again until that many records are written, and no sockets are left but those at rest. */
+/** Asked again until that many records are written, and no sockets are left or come but those. */
 async function countsOf(host: Host, records: number): Promise<Counts> {
   for (;;) {
     const said = host.says('counts');
     host.order('count');
     const counts = countsSchema.parse(await said);
-    const { TCPSocketWrap = 0 } = counts.now.resources;
-    if (counts.records >= records && TCPSocketWrap <= socketsAtRest) return counts;
+    const { TCPSocketWrap = 0, ConnectWrap = 0 } = counts.now.resources;
+    const isAtRest = TCPSocketWrap <= socketsAtRest && ConnectWrap === 0;
+    if (counts.records >= records && isAtRest) return counts;
   }
 }
 
