@@ -179,7 +179,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     const call = readCall(body, route);
     const admitted = admit(call, key, snapshot, guard, records);
     const model = isPromiseLike(admitted) ? await admitted : admitted;
-    if (snapshot.rateLimiter !== undefined) await limit(key, snapshot, guard);
+    const limited = limit(key, snapshot, guard);
+    if (isPromiseLike(limited)) await limited;
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
     const claimed = repeats.turn({

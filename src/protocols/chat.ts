@@ -12,16 +12,18 @@ import {
   skipString,
   skipValue,
 } from '../bytes/json-skip.ts';
-import { closeBrace, closeBracket, openBrace, openBracket, quote } from '../bytes/json-text.ts';
+import { openBrace, openBracket, quote } from '../bytes/json-text.ts';
 import { findMember, kindAt } from '../bytes/members.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
 import {
+  addElements,
   addMembers,
   addValue,
   type PromptSize,
   type PromptTally,
+  partAdder,
   promptTally,
   sizeOf,
 } from './prompt-size.ts';
@@ -112,8 +114,7 @@ function promptSize(scanned: ScannedBody): PromptSize {
   const messages = arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
   const bytes = asBuffer(scanned.body);
   const tally = promptTally();
-  let at = firstInside(bytes, messages.value.start);
-  while (bytes[at] !== closeBracket) at = nextInside(bytes, addMessage(tally, bytes, at));
+  addElements(tally, bytes, messages.value.start, addMessage);
   addMembers(tally, scanned, promptMembers);
   return sizeOf(tally);
 }
@@ -142,35 +143,15 @@ function addMember(tally: PromptTally, bytes: Buffer, start: number): number {
     addValue(tally, bytes, start, end);
     return end;
   }
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBracket) at = nextInside(bytes, addPart(tally, bytes, at));
-  return at + 1;
+  return addElements(tally, bytes, start, addPart);
 }
 
-/** Where the part that begins at `start` ends. */
-function addPart(tally: PromptTally, bytes: Buffer, start: number): number {
-  if (bytes[start] !== openBrace) {
-    const end = skipValue(bytes, start);
-    tally.bytes += end - start;
-    return end;
-  }
-  let isMedia = false;
-  let textBytes: number | undefined;
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace) {
-    const nameEnd = skipString(bytes, at);
-    const value = afterName(bytes, nameEnd);
-    const end = skipValue(bytes, value);
-    if (bytes[value] === quote) {
-      if (isString(bytes, at, nameEnd, 'type')) isMedia = isMediaType(bytes, value, end);
-      else if (isString(bytes, at, nameEnd, 'text')) textBytes = end - value - 2;
-    }
-    at = nextInside(bytes, end);
-  }
-  if (isMedia) tally.mediaParts += 1;
-  else tally.bytes += textBytes ?? at + 1 - start;
-  return at + 1;
-}
+const addPart = partAdder(
+  (bytes, name, nameEnd, value, end) =>
+    bytes[value] === quote &&
+    isString(bytes, name, nameEnd, 'type') &&
+    isMediaType(bytes, value, end),
+);
 
 function isMediaType(bytes: Buffer, start: number, end: number): boolean {
   return mediaTypes.some((type) => isString(bytes, start, end, type));

@@ -12,15 +12,17 @@ import {
   skipString,
   skipValue,
 } from '../bytes/json-skip.ts';
-import { closeBrace, closeBracket, openBrace, openBracket, quote } from '../bytes/json-text.ts';
+import { closeBrace, openBrace, openBracket } from '../bytes/json-text.ts';
 import { findMember } from '../bytes/members.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
 import {
+  addElements,
   addMembers,
   type PromptSize,
   type PromptTally,
+  partAdder,
   promptTally,
   sizeOf,
 } from './prompt-size.ts';
@@ -153,8 +155,7 @@ function promptSize(scanned: ScannedBody, operation: Operation): PromptSize {
       'Send [{"role":"user","parts":[{"text":"…"}]}].',
     );
     const bytes = asBuffer(scanned.body);
-    let at = firstInside(bytes, contents.value.start);
-    while (bytes[at] !== closeBracket) at = nextInside(bytes, addContent(tally, bytes, at));
+    addElements(tally, bytes, contents.value.start, addContent);
   }
   addMembers(tally, scanned, promptMembers);
   return sizeOf(tally);
@@ -169,44 +170,15 @@ function addContent(tally: PromptTally, bytes: Buffer, start: number): number {
     const nameEnd = skipString(bytes, at);
     const value = afterName(bytes, nameEnd);
     const hasParts = bytes[value] === openBracket && isString(bytes, at, nameEnd, 'parts');
-    at = nextInside(bytes, hasParts ? addParts(tally, bytes, value) : skipValue(bytes, value));
-  }
-  return at + 1;
-}
-
-/** Where the array that begins at `start` ends. */
-function addParts(tally: PromptTally, bytes: Buffer, start: number): number {
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBracket) at = nextInside(bytes, addPart(tally, bytes, at));
-  return at + 1;
-}
-
-/** Where the part that begins at `start` ends. */
-function addPart(tally: PromptTally, bytes: Buffer, start: number): number {
-  if (bytes[start] !== openBrace) {
-    const end = skipValue(bytes, start);
-    tally.bytes += end - start;
-    return end;
-  }
-  let isMedia = false;
-  let textBytes: number | undefined;
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace) {
-    const nameEnd = skipString(bytes, at);
-    const value = afterName(bytes, nameEnd);
-    const end = skipValue(bytes, value);
-    isMedia ||= isMediaName(bytes, at, nameEnd);
-    if (bytes[value] === quote && isString(bytes, at, nameEnd, 'text')) textBytes = end - value - 2;
+    const end = hasParts ? addElements(tally, bytes, value, addPart) : skipValue(bytes, value);
     at = nextInside(bytes, end);
   }
-  if (isMedia) tally.mediaParts += 1;
-  else tally.bytes += textBytes ?? at + 1 - start;
   return at + 1;
 }
 
-function isMediaName(bytes: Buffer, start: number, end: number): boolean {
-  return mediaMembers.some((name) => isString(bytes, start, end, name));
-}
+const addPart = partAdder((bytes, name, nameEnd) =>
+  mediaMembers.some((member) => isString(bytes, name, nameEnd, member)),
+);
 
 function noContent(): GatewayError {
   return new GatewayError(

@@ -2,7 +2,15 @@
  * Estimates how many tokens a prompt is at most, from its bytes: a hold must cover the call before
  * a tokenizer or the upstream could say. The settle corrects it.
  */
-import { quote } from '../bytes/json-text.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json-skip.ts';
+import { closeBrace, closeBracket, openBrace, quote } from '../bytes/json-text.ts';
 import type { ScannedBody } from './fields.ts';
 
 /** A prompt's size: text in tokens, and parts that bytes say nothing about. */
@@ -35,6 +43,56 @@ export function promptTally(): PromptTally {
 /** Counts a value by its bytes, a string without its quotes: at least as many as it decodes to. */
 export function addValue(tally: PromptTally, body: Uint8Array, start: number, end: number): void {
   tally.bytes += body[start] === quote ? end - start - 2 : end - start;
+}
+
+/** Counts one element that begins at `start`; gives where it ends. */
+export type AddElement = (tally: PromptTally, bytes: Buffer, start: number) => number;
+
+/** Counts every element of the array that begins at `start`; gives where that ends. */
+export function addElements(
+  tally: PromptTally,
+  bytes: Buffer,
+  start: number,
+  add: AddElement,
+): number {
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBracket) at = nextInside(bytes, add(tally, bytes, at));
+  return at + 1;
+}
+
+/** Whether a part with this member is no text; its name begins at `name`, the value at `value`. */
+export type IsMediaMember = (
+  bytes: Buffer,
+  name: number,
+  nameEnd: number,
+  value: number,
+  end: number,
+) => boolean;
+
+/** Counts parts: one that is no text as such, another by its text, or by its bytes. */
+export function partAdder(isMediaMember: IsMediaMember): AddElement {
+  return (tally, bytes, start) => {
+    if (bytes[start] !== openBrace) {
+      const end = skipValue(bytes, start);
+      tally.bytes += end - start;
+      return end;
+    }
+    let isMedia = false;
+    let textBytes: number | undefined;
+    let at = firstInside(bytes, start);
+    while (bytes[at] !== closeBrace) {
+      const nameEnd = skipString(bytes, at);
+      const value = afterName(bytes, nameEnd);
+      const end = skipValue(bytes, value);
+      isMedia ||= isMediaMember(bytes, at, nameEnd, value, end);
+      const isText = bytes[value] === quote && isString(bytes, at, nameEnd, 'text');
+      if (isText) textBytes = end - value - 2;
+      at = nextInside(bytes, end);
+    }
+    if (isMedia) tally.mediaParts += 1;
+    else tally.bytes += textBytes ?? at + 1 - start;
+    return at + 1;
+  };
 }
 
 /** Tools and schemas are prompt too. */
