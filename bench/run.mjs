@@ -20,8 +20,7 @@ const { values: asked } = parseArgs({
 });
 const fullRounds = 5;
 const rounds = Number(asked.rounds ?? fullRounds);
-/** A gateway's code is compiled after some thousands of calls, and costs a multiple until then. */
-const warmUp = { requests: 8_000, durationMs: 15_000 };
+const warmUp = { stepMs: 1_000, mostSteps: 30 };
 const names = asked.only?.split(',');
 
 const scenarios = (await allScenarios()).filter(({ name }) => names?.includes(name) ?? true);

@@ -3,29 +3,28 @@
  * A B A B, so that whatever else the machine does hits them alike.
  */
 import { ratiosOf, summary } from './statistics.mjs';
+import { warmUp } from './warm-up.mjs';
 
 /**
  * @param context what a scenario is handed
  * @param entries `name`, a started `contender`, and what its `shape` has of its own;
- *   `warmUpShare`: how much of the warm-up it gets
- * @param options `shape`: the load of every entry (`load.mjs`); `warmUp`: what is different of it
- *   in the warm-up; `streams`: how the upstream answers below `/stream`, `warmUp` and `measured`;
+ * @param options `shape`: the load of every entry (`load.mjs`); `warming`: what is different of it
+ *   in the warm-up; `firstCalls`: how many calls come before that; `streams`: how the upstream answers below `/stream`, `warmUp` and `measured`;
  *   `measure`: `(context, entry, shape)` to an object of figures, CPU and latencies where left out
  * @returns by name, by figure: the value of each round
  */
 export async function compare(context, entries, options) {
-  const { shape, warmUp = {}, streams, measure = measureCpu } = options;
+  const { shape, warming = {}, firstCalls = 0, streams, measure = measureCpu } = options;
   const shapeOf = (entry) => ({ port: entry.contender.port, ...shape, ...entry.shape });
   const values = new Map(entries.map(({ name }) => [name, {}]));
 
   if (streams !== undefined) await context.answerStreams(streams.warmUp);
   for (const entry of entries) {
-    const load = { ...shapeOf(entry), ...context.warmUp, ...warmUp };
-    const wanted = Math.ceil(load.requests * (entry.warmUpShare ?? 1));
-    const { requests } = await context.load({ ...load, requests: wanted });
-    if (requests < wanted) {
-      context.note(`${entry.name}: the warm-up was out of time after ${requests} calls.`);
+    const load = { ...shapeOf(entry), ...warming };
+    if (firstCalls > 0) {
+      await context.load({ ...load, requests: firstCalls, durationMs: undefined });
     }
+    await warmUp(context, entry, load);
   }
   if (streams !== undefined) await context.answerStreams(streams.measured);
   for (let round = 0; round < context.rounds; round += 1) {

@@ -5,17 +5,13 @@
 import { isOnPath } from './machine.mjs';
 
 /** An entry of `compare`: the started contender with the call that is made to it. */
-function starter(name, module, { options = {}, adapt = (call) => call, warmUpShare = 1 } = {}) {
+function starter(name, module, { options = {}, adapt = (call) => call } = {}) {
   return async (context, call, { prefix = '', ...more } = {}) => ({
     name,
     contender: await context.start(module, { prefix, ...options, ...more }),
     shape: { call: adapt(call, context, prefix) },
-    warmUpShare,
   });
 }
-
-/** Of those that take a millisecond a call half the warm-up is long enough, and lasts longer. */
-const slow = { warmUpShare: 0.5 };
 
 export const bareRelay = starter('bare relay', 'bare-relay');
 
@@ -50,7 +46,6 @@ const portkey = starter('Portkey', 'portkey', {
       'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}${prefix}/v1`,
     },
   }),
-  ...slow,
 });
 
 /** What others offer, and what people write by hand. nginx where it is installed. */
@@ -59,7 +54,7 @@ export function peers() {
     ...(isOnPath('nginx') ? [starter('nginx', 'nginx')] : []),
     starter('http-proxy-middleware on Express 5', 'http-proxy-middleware'),
     starter('@fastify/http-proxy', 'fastify-http-proxy'),
-    starter('Express 5 + fetch by hand', 'express-fetch', slow),
+    starter('Express 5 + fetch by hand', 'express-fetch'),
     portkey,
   ];
 }

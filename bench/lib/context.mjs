@@ -18,10 +18,8 @@ export async function openContext({ rounds, isSmoke = false, warmUp, profiles })
   return {
     rounds,
     isSmoke,
-    /** The load of a warm-up: so many calls, and no longer than that. */
+    /** How long a step of a warm-up is, `stepMs`, and how many there may be, `mostSteps`. */
     warmUp,
-    /** The same as a duration, for loads of a scenario's own. */
-    warmUpMs: 1_500,
     upstreamPort,
     notes,
     /** The upstream itself as a contender: what a call costs with nothing between. */

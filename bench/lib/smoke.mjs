@@ -8,7 +8,7 @@ import { runScenario } from './scenarios.mjs';
 
 const allowedExcess = 4 / 3;
 const tries = 3;
-const options = { rounds: 5, warmUp: { requests: 6_000, durationMs: 15_000 }, isSmoke: true };
+const options = { rounds: 5, warmUp: { stepMs: 500, mostSteps: 20 }, isSmoke: true };
 
 /** Runs the scenarios that have a short form; answers with the sentences of what failed. */
 export async function runSmoke(scenarios) {

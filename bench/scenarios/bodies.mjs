@@ -39,9 +39,7 @@ async function measureSize(context, { label, imageBytes, connections }) {
   const entries = await Promise.all(starters.map((starter) => starter(context, call)));
   const shape = { connections, durationMs: context.isSmoke ? 350 : 700 };
   const baseline = 'bare relay';
-  // 5 MB at a time would take too long; the code is the same, and hot after a few hundred pieces.
-  const warmUp = { requests: Math.min(context.warmUp.requests, (2_000 * 100_000) / imageBytes) };
-  const values = await compare(context, entries, { shape, warmUp });
+  const values = await compare(context, entries, { shape });
   const rows = rowsOf(values, {
     figure: 'cpuMicros',
     label: `CPU per request of ${label}`,
@@ -58,7 +56,6 @@ async function measureSize(context, { label, imageBytes, connections }) {
 async function measureGaps(context, entries, bodyBytes) {
   const values = await compare(context, entries.slice(0, 2), {
     shape: { connections: 1, requests: 1 },
-    warmUp: { requests: gapCalls },
     measure: async (_, { contender }, shape) => {
       const longest = [];
       for (let call = 0; call < gapCalls; call += 1) {

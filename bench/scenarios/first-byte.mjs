@@ -4,7 +4,7 @@ import { compare, notePace, row, rowsOf } from '../lib/compare.mjs';
 import { bareRelay, direct, tollgate } from '../lib/contenders.mjs';
 
 const call = { ...chatCall({ stream: true }), stamped: true };
-const warmUp = { connections: 32, events: 20 };
+const warming = { connections: 32, events: 20 };
 
 export const scenario = {
   name: 'first-byte',
@@ -24,7 +24,7 @@ export const scenario = {
 async function firstByte(context, entries) {
   const values = await compare(context, entries, {
     shape: { connections: 1, durationMs: 700, events: 5 },
-    warmUp,
+    warming,
     streams: { warmUp: '/20-0', measured: '/5-0' },
   });
   const millis = (name) => values.get(name).firstByteP50.map((micros) => micros / 1_000);
@@ -49,7 +49,7 @@ async function eventDelay(context, entries) {
   const values = await compare(context, entries, {
     // All streams open in one instant, which no event of a stream that runs has to wait for.
     shape: { connections: 500, requests: 500, events: 100, settleMs: 500 },
-    warmUp: { ...warmUp, requests: 500 },
+    warming,
     streams: { warmUp: '/20-0', measured: '/100-20-stamped' },
   });
   notePace(context, values, 25_000);

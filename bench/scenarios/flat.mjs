@@ -36,7 +36,7 @@ async function measure(context, { what, counts, call, spreads }) {
   const values = await compare(context, entries, {
     shape: { connections: 32, durationMs: 900 },
     // Every key has called once: what is measured is not the first call of each.
-    warmUp: { requests: Math.max(context.warmUp.requests, ...counts), durationMs: 15_000 },
+    firstCalls: Math.max(...counts),
   });
   await Promise.all(entries.map(({ contender }) => contender.stop()));
   const [few, many] = counts.map((count) => nameOf(count, what));

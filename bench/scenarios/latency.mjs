@@ -14,7 +14,7 @@ export const scenario = {
     const entries = await Promise.all(starters.map((starter) => starter(context, chatCall())));
     const values = await compare(context, entries, {
       shape: { connections: 1, durationMs: 500 },
-      warmUp: { connections: 32 },
+      warming: { connections: 32 },
     });
     const [, ...added] = values.keys();
     const rowFor = (contender, figure, label) => {

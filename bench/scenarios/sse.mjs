@@ -28,17 +28,16 @@ export const scenario = {
       shape: { connections: 200, requests: 200, events },
       max: 1.25,
       pace: 10_000,
-      warmUp: { requests: 400 },
     });
     return [...burst, ...paced];
   },
 };
 
 /** Short streams warm up the way of a call, which is a part of the cost of every stream. */
-async function measure(context, entries, { label, as, shape, max, pace, warmUp }) {
+async function measure(context, entries, { label, as, shape, max, pace }) {
   const values = await compare(context, entries, {
     shape,
-    warmUp: { ...warmUp, events: 20 },
+    warming: { connections: 32, events: 20 },
     streams: { warmUp: '/20-0', measured: as },
   });
   if (pace !== undefined) notePace(context, values, pace);

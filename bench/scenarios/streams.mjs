@@ -8,6 +8,7 @@ import { chatCall } from '../lib/calls.mjs';
 import { row } from '../lib/compare.mjs';
 import { bareRelay, tollgate, tollgates } from '../lib/contenders.mjs';
 import { processMemory } from '../lib/machine.mjs';
+import { warmUp } from '../lib/warm-up.mjs';
 
 const slow = {
   streams: Math.min(5_000, mostStreams()),
@@ -44,8 +45,9 @@ export const scenario = {
 
 /** Opens the streams and watches the memory until they begin to end. */
 async function hold(context, begin) {
-  const { name, contender, shape } = await begin(context, streamCall(), { prefix });
-  await warmUp(context, contender, shape);
+  const entry = await begin(context, streamCall(), { prefix });
+  const { name, contender, shape } = entry;
+  await warmUpBursts(context, entry);
   await context.answerStreams(pathOf(slow));
   const { rssBytes: idleBytes } = processMemory(contender.pid);
   const ended = openAll(context, contender, shape, slow);
@@ -81,7 +83,7 @@ async function loopDelays(context) {
   const entries = [];
   for (const begin of [bareRelay, onExpress]) {
     const entry = await begin(context, streamCall(), { prefix });
-    await warmUp(context, entry.contender, entry.shape);
+    await warmUpBursts(context, entry);
     entries.push(entry);
   }
   await context.answerStreams(pathOf(lively));
@@ -124,9 +126,9 @@ const prefix = '/stream';
 const pathOf = ({ events, everyMs }) => `/${events}-${everyMs}`;
 
 /** Short bursts: what a process needs once, such as compiled code, is no cost of a stream. */
-async function warmUp(context, { port }, shape) {
+async function warmUpBursts(context, entry) {
   await context.answerStreams('/10-0');
-  await context.load({ ...shape, port, connections: 32, ...context.warmUp });
+  await warmUp(context, entry, { ...entry.shape, port: entry.contender.port, connections: 32 });
 }
 
 /** One call on each connection, all begun at once; resolves when the last stream has ended. */

@@ -38,7 +38,6 @@ const loads = [
     label: '200 events in a burst',
     as: '/200-0',
     shape: { connections: 32, durationMs: 700, events: 200 },
-    warmUp: { requests: 400 },
   },
 ];
 
@@ -67,10 +66,10 @@ async function measureCaller(context, { call, ways }) {
   return rows;
 }
 
-async function measureLoad(context, entries, { label, as, shape, target, pace, warmUp }) {
+async function measureLoad(context, entries, { label, as, shape, target, pace }) {
   const values = await compare(context, entries, {
     shape,
-    warmUp: { ...warmUp, events: 20 },
+    warming: { connections: 32, events: 20 },
     streams: { warmUp: '/20-0', measured: as },
   });
   if (pace !== undefined) notePace(context, values, pace);

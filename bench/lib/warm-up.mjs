@@ -1,0 +1,35 @@
+/**
+ * Warms a contender up until a call no longer gets cheaper. V8 compiles what is called often, and
+ * some tens of thousands of calls pass until it has: a fixed number favours what has less code.
+ */
+
+/** So many steps in a row must bring nothing. */
+const steadySteps = 3;
+/** A step that is cheaper by less than this share of the cheapest before has brought nothing. */
+const worthwhile = 0.04;
+
+/**
+ * Loads a contender step by step, until three in a row were no cheaper than the cheapest before.
+ *
+ * @param context what a scenario is handed; its `warmUp` has `stepMs` and `mostSteps`
+ * @param entry `name`, and the started `contender`
+ * @param shape the load of a step (`load.mjs`), without its length
+ */
+export async function warmUp(context, { name, contender }, shape) {
+  const { stepMs, mostSteps } = context.warmUp;
+  const step = { ...shape, requests: undefined, durationMs: stepMs };
+  let cheapest = Number.POSITIVE_INFINITY;
+  let idle = 0;
+  for (let taken = 0; idle < steadySteps; taken += 1) {
+    if (taken === mostSteps) {
+      context.note(`${name}: still getting cheaper after a warm-up of ${mostSteps} steps.`);
+      return;
+    }
+    const before = await contender.usage();
+    const { requests } = await context.load(step);
+    const { cpuMicros } = await contender.usage();
+    const cost = (cpuMicros - before.cpuMicros) / requests;
+    idle = cost < cheapest * (1 - worthwhile) ? 0 : idle + 1;
+    cheapest = Math.min(cheapest, cost);
+  }
+}
