@@ -18,6 +18,7 @@ import { holdFor } from './stages/hold.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { limit } from './stages/limit.ts';
 import { listModels } from './stages/list-models.ts';
+import { loopTurn } from './stages/loop-turn.ts';
 import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
 import { type PortGuard, portGuard } from './stages/port-guard.ts';
@@ -118,6 +119,9 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const unsettled = outbox(clock, emit);
   const records = foundRecords();
   const reserve = reserver();
+  // Apart, for requests and replies go through different code.
+  const endOfRequests = loopTurn();
+  const endOfReplies = loopTurn();
   const calls = runningCalls(() => settings, ownGuard, emit);
   const repeats = idempotency(emit);
   const care = storeCare(() => settings, ownGuard, emit);
@@ -140,9 +144,10 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     const snapshot = settings;
     if (route.kind === 'refused') throw route.error;
     if (route.kind === 'options') return allowed(context, route.allow);
+    // A body that came with its head is whole then.
+    await endOfRequests();
     if (isClosed()) throw closing();
     const guard = portGuard(context.requestId, snapshot, emit);
-    // Awaited although most stores answer at once: a body that came with its head is whole then.
     const key = await authenticate(request, route.speaks, snapshot, guard, records);
     // It may have closed while the key was looked up; from here on it waits for the call.
     if (isClosed()) throw closing();
@@ -233,6 +238,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         emit,
         plan,
         runsOn,
+        endOfReplies,
       };
       const outcome = await callUpstream(call, model, means);
       if ('reply' in outcome) {

@@ -27,6 +27,7 @@ import {
   failedTransport,
   refusedByUpstream,
 } from './failure.ts';
+import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
 import type { RunningCall } from './running.ts';
@@ -65,6 +66,7 @@ export interface UpstreamContext {
   readonly plan: ModelPlan;
   /** The call runs to its end, whether or not its caller is there. */
   readonly runsOn: boolean;
+  readonly endOfReplies: LoopTurn;
 }
 
 /** A call on its way to one channel. */
@@ -100,6 +102,7 @@ export async function tryChannel(asked: Try, context: UpstreamContext): Promise<
       : await askedCredential(credential, timeouts.connectMs, context);
     const access = asked.way.access(secret);
     const response = await send(asked, access, context);
+    await context.endOfReplies();
     const judged = opened(response, asked.exchange, context);
     const opening = isPromiseLike(judged) ? await judged : judged;
     return noted(outcomeOf(opening, response.status, access, begun, context), begun, context);
