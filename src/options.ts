@@ -2,7 +2,6 @@
  * The options of a gateway: what a host may set, what holds where it does not, and the check at
  * start-up. A default has its home here; the README's table is tested against this file.
  */
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -26,6 +25,7 @@ import {
 } from './ports/set-up.ts';
 import type { UpstreamClient } from './ports/upstream-client.ts';
 import type { UsageSink } from './ports/usage-sink.ts';
+import { randomIds } from './random-ids.ts';
 import { memoryIdempotencyStore } from './stores/memory/idempotency-store.ts';
 import { memoryResultStore } from './stores/memory/result-store.ts';
 
@@ -144,7 +144,7 @@ export function settingsOf(options: GatewayOptions, before?: Settings): Settings
   const clock = options.clock ?? systemClock();
   const settings: Settings = {
     ...defaultOptions,
-    ids: randomUUID,
+    ids: randomIds(),
     chargePolicy,
     clock,
     idempotency: before?.idempotency ?? memoryIdempotencyStore({ clock }),

@@ -54,18 +54,38 @@ export interface ModelPlans {
 /** No model is known yet. */
 export function modelPlans(dialects: DialectTable): ModelPlans {
   const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
+  const account = accounts(dialects);
   return {
     of: (model, settings) => {
       const known = plans.get(model);
       if (known?.settings === settings) return known.plan;
-      const plan = planOf(model, { ...settings.timeouts, ...model.timeouts }, dialects);
+      const timeouts = merged(settings.timeouts, model.timeouts);
+      const plan = planOf(model, timeouts, dialects, account);
       plans.set(model, { settings, plan });
       return plan;
     },
   };
 }
 
-function planOf(model: Model, timeouts: Timeouts, dialects: DialectTable): ModelPlan {
+/** The channel's own part of its plan, which is the same under every model. */
+type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access'>;
+
+/** Thousands of models share few accounts: what calls need of those is not made, or kept, twice. */
+function accounts(dialects: DialectTable): (channel: Channel) => Account {
+  const known = new WeakMap<Channel, Account>();
+  return (channel) => {
+    const account = known.get(channel) ?? accountOf(channel, dialects);
+    known.set(channel, account);
+    return account;
+  };
+}
+
+function planOf(
+  model: Model,
+  timeouts: Timeouts,
+  dialects: DialectTable,
+  account: (channel: Channel) => Account,
+): ModelPlan {
   const channels = new Map<Channel, ChannelPlan>();
   const pools = new Map<ProtocolName, Map<string, Pool | NoChannelReason>>();
 
@@ -79,7 +99,7 @@ function planOf(model: Model, timeouts: Timeouts, dialects: DialectTable): Model
     channel: (channel) => {
       const known = channels.get(channel);
       if (known !== undefined) return known;
-      const plan = channelPlanOf(channel, model, timeouts, dialects);
+      const plan = channelPlanOf(channel, model, timeouts, account(channel));
       channels.set(channel, plan);
       return plan;
     },
@@ -98,16 +118,31 @@ function channelPlanOf(
   channel: Channel,
   model: Model,
   timeouts: Timeouts,
-  dialects: DialectTable,
+  { dialect, origin, basePath, access }: Account,
 ): ChannelPlan {
-  const dialect = dialects[channel.dialect];
-  let last: { readonly secret: string; readonly access: Access } | undefined;
   return {
     channel,
     dialect,
     upstreamModel: channel.upstreamModel ?? model.id,
-    timeouts: { ...timeouts, ...channel.timeouts },
-    ...splitBaseUrl(channel.baseUrl),
+    timeouts: merged(timeouts, channel.timeouts),
+    origin,
+    basePath,
+    access,
+  };
+}
+
+function merged(timeouts: Timeouts, own: Partial<Timeouts> | undefined): Timeouts {
+  return own === undefined ? timeouts : { ...timeouts, ...own };
+}
+
+function accountOf(channel: Channel, dialects: DialectTable): Account {
+  const dialect = dialects[channel.dialect];
+  const { origin, basePath } = splitBaseUrl(channel.baseUrl);
+  let last: { readonly secret: string; readonly access: Access } | undefined;
+  return {
+    dialect,
+    origin,
+    basePath,
     access: (secret) => {
       // Secrets rotate one by one: the one before is not asked for again.
       if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };

@@ -118,12 +118,16 @@ function heldSubjects(key: ApiKey): readonly HeldSubject[] {
 }
 
 function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
-  return subjects.every(isInOrder) ? subjects : [...subjects].sort(byId);
+  return isInOrder(subjects) ? subjects : [...subjects].sort(byId);
 }
 
-function isInOrder({ id }: HeldSubject, index: number, all: readonly HeldSubject[]): boolean {
-  const before = all[index - 1];
-  return before === undefined || before.id <= id;
+function isInOrder(subjects: readonly HeldSubject[]): boolean {
+  let before: HeldSubject | undefined;
+  for (const subject of subjects) {
+    if (before !== undefined && before.id > subject.id) return false;
+    before = subject;
+  }
+  return true;
 }
 
 function byId(a: HeldSubject, b: HeldSubject): number {

@@ -7,6 +7,7 @@ import type { ChargeRule, Ending, ReplyKind } from '../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
 import type { Settings } from '../options.ts';
+import { isPromiseLike } from '../ports/call-options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
@@ -149,7 +150,8 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   // The money in this very run, where the store answers directly. The await is for the rest: a
   // host's sink and listener must not come before the end of a reply.
   await outbox.deliver({ requestId, end, quota: settings.quota, guard });
-  await outbox.log(record, settings.usage, guard);
+  const logged = outbox.log(record, settings.usage, guard);
+  if (isPromiseLike(logged)) await logged;
   emit({ type: 'call_ended', record });
 }
 

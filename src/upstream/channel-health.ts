@@ -81,8 +81,20 @@ interface Account {
   inFlight: number;
   /** The credential that was not accepted, to know a new one from it. */
   refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
-  /** Of those that have something against them: models by name, the account itself by none. */
-  readonly standings: Map<string | undefined, Standing>;
+  /**
+   * Of those that have something against them: models by name, the account itself by none.
+   * Undefined where nothing stands against any: of a thousand accounts most are well.
+   */
+  standings: Map<string | undefined, Standing> | undefined;
+}
+
+/** A call on its way through a channel, and what stood against that when it began. */
+interface Visit {
+  readonly account: Account;
+  readonly channel: Channel;
+  readonly upstreamModel: string;
+  readonly begunAccount: Pause | undefined;
+  readonly begunModel: Pause | undefined;
 }
 
 /** A function gives another secret one day, and nobody tells us when. */
@@ -107,7 +119,7 @@ export function channelHealth(
       isOff: false,
       inFlight: 0,
       refused: undefined,
-      standings: new Map(),
+      standings: undefined,
     };
     accounts.set(channelId, account);
     return account;
@@ -123,14 +135,16 @@ export function channelHealth(
 
   /** Puts a standing in place of another, and tells the host where that makes a difference. */
   const put = (channelId: string, upstreamModel: string | undefined, after: Standing): void => {
-    const { standings } = accountOf(channelId);
-    const before = standings.get(upstreamModel) ?? goodStanding;
+    const account = accountOf(channelId);
+    const before = standingOf(account, upstreamModel);
     if (after === before) return;
+    const standings = account.standings ?? new Map<string | undefined, Standing>();
     standings.delete(upstreamModel);
     if (after !== goodStanding) {
       if (standings.size >= mostStandings) dropOne(standings, () => true);
       standings.set(upstreamModel, after);
     }
+    account.standings = standings.size === 0 ? undefined : standings;
     if (before.pause?.state === after.pause?.state) return;
     tell(channelId, upstreamModel, placeStatus(after.pause, clock));
   };
@@ -152,45 +166,55 @@ export function channelHealth(
     tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
   };
 
-  const leaseOf = (account: Account, channel: Channel, upstreamModel: string): ChannelLease => {
-    const { id } = channel;
-    const begin = (place: string | undefined): Pause | undefined => {
-      if (account.standings.size === 0) return undefined;
-      put(id, place, atBegin(standingOf(account, place), clock.monotonicMs()));
-      return standingOf(account, place).pause;
-    };
-    const begunAccount = begin(undefined);
-    const begunModel = begin(upstreamModel);
-    const each = (rule: (standing: Standing, begun: Pause | undefined) => Standing): void => {
-      // No rule finds anything against what nothing stands against.
-      if (account.standings.size === 0) return;
-      put(id, undefined, rule(standingOf(account, undefined), begunAccount));
-      put(id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
-    };
-    const note = (verdict: Extract<Verdict, { readonly where: Place }>): void => {
-      const isAccount = verdict.where === 'account';
-      const place = isAccount ? undefined : upstreamModel;
-      const begun = isAccount ? begunAccount : begunModel;
-      const moment = { begun, nowMs: clock.monotonicMs(), random };
-      const standing = standingOf(account, place);
-      const after =
-        verdict.kind === 'rest'
-          ? afterRest(standing, verdict, moment)
-          : afterFailure(standing, verdict.reason, moment);
-      put(id, place, after);
-    };
+  const beginAt = (
+    account: Account,
+    { id }: Channel,
+    upstreamModel: string | undefined,
+  ): Pause | undefined => {
+    if (account.standings === undefined) return undefined;
+    put(id, upstreamModel, atBegin(standingOf(account, upstreamModel), clock.monotonicMs()));
+    return standingOf(account, upstreamModel).pause;
+  };
+
+  const each = (
+    { account, channel, upstreamModel, begunAccount, begunModel }: Visit,
+    rule: (standing: Standing, begun: Pause | undefined) => Standing,
+  ): void => {
+    // No rule finds anything against what nothing stands against.
+    if (account.standings === undefined) return;
+    put(channel.id, undefined, rule(standingOf(account, undefined), begunAccount));
+    put(channel.id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
+  };
+
+  const note = (
+    { account, channel, upstreamModel, begunAccount, begunModel }: Visit,
+    verdict: Extract<Verdict, { readonly where: Place }>,
+  ): void => {
+    const isAccount = verdict.where === 'account';
+    const place = isAccount ? undefined : upstreamModel;
+    const begun = isAccount ? begunAccount : begunModel;
+    const moment = { begun, nowMs: clock.monotonicMs(), random };
+    const standing = standingOf(account, place);
+    const after =
+      verdict.kind === 'rest'
+        ? afterRest(standing, verdict, moment)
+        : afterFailure(standing, verdict.reason, moment);
+    put(channel.id, place, after);
+  };
+
+  const leaseOf = (visit: Visit): ChannelLease => {
     let ended = false;
     return {
-      answered: () => each(afterAnswer),
+      answered: () => each(visit, afterAnswer),
       end: (verdict) => {
         if (ended) return;
         ended = true;
-        account.inFlight -= 1;
-        if (verdict.kind === 'served') return each(afterService);
-        if (verdict.kind === 'refused') refuse(channel, verdict.reason);
-        else if (verdict.kind !== 'nothing') note(verdict);
+        visit.account.inFlight -= 1;
+        if (verdict.kind === 'served') return each(visit, afterService);
+        if (verdict.kind === 'refused') refuse(visit.channel, verdict.reason);
+        else if (verdict.kind !== 'nothing') note(visit, verdict);
         // What the verdict says nothing of has not been proved by it.
-        each(afterNothing);
+        each(visit, afterNothing);
       },
     };
   };
@@ -205,7 +229,7 @@ export function channelHealth(
         return { kind: 'out', reason: refused.reason, untilMs: undefined, yields: false };
       }
       if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) return busy;
-      if (account.standings.size === 0) return open;
+      if (account.standings === undefined) return open;
       const nowMs = clock.monotonicMs();
       const paused = longer(
         pauseFor(standingOf(account, undefined), nowMs, call),
@@ -223,7 +247,9 @@ export function channelHealth(
       if (account.refused !== undefined && account.refused.credential !== channel.credential) {
         accept(id, account);
       }
-      return leaseOf(account, channel, upstreamModel);
+      const begunAccount = beginAt(account, channel, undefined);
+      const begunModel = beginAt(account, channel, upstreamModel);
+      return leaseOf({ account, channel, upstreamModel, begunAccount, begunModel });
     },
     statuses: () =>
       [...accounts].map(([channelId, account]) => statusOf(channelId, account, clock)),
@@ -232,7 +258,7 @@ export function channelHealth(
       const account = accountOf(channelId);
       account.isOff = to === 'off';
       account.refused = undefined;
-      account.standings.clear();
+      account.standings = undefined;
       tell(channelId, undefined, to === 'off' ? switchedOff : placeStatus(undefined, clock));
     },
     reloaded: () => {
@@ -253,7 +279,7 @@ function checkSwitch(to: unknown): void {
 }
 
 function standingOf({ standings }: Account, upstreamModel: string | undefined): Standing {
-  return standings.get(upstreamModel) ?? goodStanding;
+  return standings?.get(upstreamModel) ?? goodStanding;
 }
 
 function mayGo({ isOff, inFlight }: Account): boolean {
@@ -283,7 +309,7 @@ function statusOf(channelId: string, account: Account, clock: Clock): ChannelSta
     : refused === undefined
       ? current(standingOf(account, undefined).pause, clock)
       : { state: 'refused' as const, reason: refused.reason, untilMs: undefined };
-  const models = [...standings].flatMap(([upstreamModel, { pause }]) =>
+  const models = [...(standings ?? [])].flatMap(([upstreamModel, { pause }]) =>
     upstreamModel === undefined ? [] : [{ upstreamModel, ...current(pause, clock) }],
   );
   return { channelId, inFlight, ...own, models: models.filter(({ state }) => state !== 'ready') };

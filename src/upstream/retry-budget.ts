@@ -26,13 +26,25 @@ interface Tally {
 const freeRetries = 3;
 const retryShare = 0.2;
 
+/** A catalog that makes up ids must not fill the memory. */
+const mostIdle = 10_000;
+
 /** Nothing runs yet. */
 export function retryBudget(): RetryBudget {
+  // A model that has had calls stays: what comes and goes with each would cost more than it holds.
   const tallies = new Map<string, Tally>();
+
+  const tallyOf = (modelId: string): Tally => {
+    const known = tallies.get(modelId);
+    if (known !== undefined) return known;
+    const tally = { calls: 0, retries: 0 };
+    tallies.set(modelId, tally);
+    return tally;
+  };
+
   return {
     begin: (modelId) => {
-      const tally = tallies.get(modelId) ?? { calls: 0, retries: 0 };
-      tallies.set(modelId, tally);
+      const tally = tallyOf(modelId);
       tally.calls += 1;
       let retries = false;
       const giveBack = (): void => {
@@ -51,7 +63,7 @@ export function retryBudget(): RetryBudget {
         end: () => {
           tally.calls -= 1;
           giveBack();
-          if (tally.calls === 0) tallies.delete(modelId);
+          if (tally.calls === 0 && tallies.size > mostIdle) tallies.delete(modelId);
         },
       };
     },

@@ -10,6 +10,7 @@ const floors: readonly (readonly string[])[] = [
     'src/json.ts',
     'src/money.ts',
     'src/clock.ts',
+    'src/random-ids.ts',
     'src/secret.ts',
     'src/charge-policy.ts',
   ],

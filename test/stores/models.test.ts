@@ -245,7 +245,15 @@ describe('a catalog serves', () => {
       timeouts: { totalMs: 1 },
     };
 
-    expect(staticCatalog([full]).find('gpt-latest')).toBe(full);
+    expect(staticCatalog([full]).find('gpt-latest')).toEqual(full);
+  });
+
+  it('a model that is of a class, as it is, and any other as a copy that stays the same', () => {
+    const ofClass: Model = Object.assign(Object.create({}), model);
+
+    expect(staticCatalog([ofClass]).find('gpt-5')).toBe(ofClass);
+    const catalog = staticCatalog([{ ...model, aliases: ['gpt-latest'] }]);
+    expect(catalog.find('gpt-latest')).toBe(catalog.find('gpt-5'));
   });
 });
 

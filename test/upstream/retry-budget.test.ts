@@ -29,3 +29,15 @@ it('calls of another model have a budget of their own', () => {
   expect(budget.begin('m').mayRetry()).toBe(false);
   expect(budget.begin('other').mayRetry()).toBe(true);
 });
+
+it('what a model has used up ends with its last call, however many models there are', () => {
+  const budget = retryBudget();
+  for (let model = 0; model < 10_001; model += 1) budget.begin(`idle-${model}`).end();
+  const running = budget.begin('m');
+  const calls = Array.from({ length: 3 }, () => budget.begin('m'));
+  for (const call of calls) call.mayRetry();
+
+  expect(running.mayRetry()).toBe(false);
+  for (const call of [running, ...calls]) call.end();
+  expect(budget.begin('m').mayRetry()).toBe(true);
+});

@@ -1,18 +1,20 @@
 /**
  * What the memory quota store keeps of a hold that has ended: what a repeat of its id is answered
- * with, and nothing else. Flat lists by slot, for there are a hundred thousand of them: an object
- * each would be the most of what the collector walks through.
+ * with, and nothing else. Flat lists of numbers by slot, ids among them, for there are a hundred
+ * thousand: strings and objects would be the most of what the collector walks through.
+ *
+ * An id is found as zlib finds an earlier text: each bucket knows the number of its latest entry,
+ * and each entry that of the one before it. Nothing is ever taken out of a chain. Numbers only
+ * fall along it, and it ends at the first that is forgotten.
  */
 import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
 import type { Line } from '../../ports/quota-store.ts';
-import { tombstones } from './tombstones.ts';
+import type { HashedId } from './hold-table.ts';
+import { leastPowerOfTwo, tombstones } from './tombstones.ts';
 
 /** How a hold ended. */
 export type Ending = 'settled' | 'released' | 'expired';
-
-/** Where the ids of one partition's ended holds are found: the slot of each. */
-export type EndedIds = Map<string, number>;
 
 /** What a late settle has to take back of an expiry. */
 export interface ExpiryCharge {
@@ -29,63 +31,111 @@ export interface EndedHold<Charge> {
   readonly expiry: readonly ExpiryCharge[];
 }
 
+/** Whose end it is: ids are a partition's own. */
+export interface EndedId extends HashedId {
+  readonly partition: { readonly number: number };
+}
+
 /** The holds that have ended, of all partitions, as long as they are remembered. */
 export interface EndedHolds {
   /** Remembers an end; a later one of the same id takes its place. */
-  add(ids: EndedIds, id: string, end: EndedHold<Pick<Line, 'amount'>>, nowMs: number): void;
+  add(whose: EndedId, end: EndedHold<Pick<Line, 'amount'>>, nowMs: number): void;
   /** How the hold of this id ended, or undefined. */
-  find(ids: EndedIds, id: string): EndedHold<Nanos> | undefined;
+  find(whose: EndedId): EndedHold<Nanos> | undefined;
 }
+
+const endings: readonly Ending[] = ['settled', 'released', 'expired'];
+/** The longest id, by `quota-input.ts`; shorter ones end with a zero, which no id has. */
+const idBytes = 64;
+const fewestSlots = 64;
+const mostBuckets = 2 ** 20;
+/** What there is room for below the longest typed array. */
+const mostEnded = 2 ** 24;
 
 /** Nothing has ended yet; at most `limit` ends are remembered, each for `maxAgeMs`. */
 export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
-  const none: readonly ExpiryCharge[] = [];
-  const names: string[] = [];
-  const places: EndedIds[] = [];
-  const endings: Ending[] = [];
-  const expiries: (readonly ExpiryCharge[])[] = [];
-  const counts: number[] = [];
-  let amounts = new BigInt64Array(64 * maxLines);
+  const most = Math.min(limit, mostEnded);
+  const latest = new Float64Array(Math.min(leastPowerOfTwo(most), mostBuckets));
+  const expiries = new Map<number, readonly ExpiryCharge[]>();
+  const order = tombstones({ limit: most, maxAgeMs, forget: (slot) => expiries.delete(slot) });
+  let room = fewestSlots;
+  let before = new Float64Array(room);
+  let hashes = new Int32Array(room);
+  let partitions = new Int32Array(room);
+  let ids = new Uint8Array(room * idBytes);
+  let kinds = new Uint8Array(room);
+  let counts = new Uint8Array(room);
+  let amounts = new BigInt64Array(room * maxLines);
 
-  const forget = (slot: number): void => {
-    const name = names[slot];
-    // One that expired and was settled later stands in two slots; the later one counts.
-    if (name !== undefined && places[slot]?.get(name) === slot) places[slot].delete(name);
-    names[slot] = '';
-    expiries[slot] = none;
+  const widen = (): void => {
+    room *= 2;
+    before = copied(before, new Float64Array(room));
+    hashes = copied(hashes, new Int32Array(room));
+    partitions = copied(partitions, new Int32Array(room));
+    ids = copied(ids, new Uint8Array(room * idBytes));
+    kinds = copied(kinds, new Uint8Array(room));
+    counts = copied(counts, new Uint8Array(room));
+    amounts = copied(amounts, new BigInt64Array(room * maxLines));
   };
-  const order = tombstones({ limit, maxAgeMs, forget });
 
-  const charge = (slot: number, charged: readonly Pick<Line, 'amount'>[]): void => {
-    const start = slot * maxLines;
-    if (start >= amounts.length) {
-      const wider = new BigInt64Array(amounts.length * 2);
-      wider.set(amounts);
-      amounts = wider;
+  const bucketOf = (hash: number): number => hash & (latest.length - 1);
+
+  const writeId = (slot: number, id: string): void => {
+    const start = slot * idBytes;
+    for (let at = 0; at < id.length; at += 1) ids[start + at] = id.charCodeAt(at);
+    if (id.length < idBytes) ids[start + id.length] = 0;
+  };
+
+  const hasId = (slot: number, id: string): boolean => {
+    const start = slot * idBytes;
+    for (let at = 0; at < id.length; at += 1) {
+      if (ids[start + at] !== id.charCodeAt(at)) return false;
     }
-    counts[slot] = charged.length;
-    for (let index = 0; index < charged.length; index += 1) {
-      amounts[start + index] = charged[index]?.amount ?? 0n;
+    return id.length === idBytes || ids[start + id.length] === 0;
+  };
+
+  const slotOf = ({ partition, id, hash }: EndedId): number | undefined => {
+    let number = latest[bucketOf(hash)] ?? 0;
+    while (order.has(number)) {
+      const slot = order.slotOf(number);
+      if (hashes[slot] === hash && partitions[slot] === partition.number && hasId(slot, id)) {
+        return slot;
+      }
+      number = before[slot] ?? 0;
     }
+    return undefined;
   };
 
   return {
-    add: (ids, id, { as, charged, expiry }, nowMs) => {
-      const slot = order.add(nowMs);
-      names[slot] = id;
-      places[slot] = ids;
-      endings[slot] = as;
-      expiries[slot] = expiry.length === 0 ? none : expiry;
-      charge(slot, charged);
-      ids.set(id, slot);
+    add: ({ partition, id, hash }, { as, charged, expiry }, nowMs) => {
+      const number = order.add(nowMs);
+      const slot = order.slotOf(number);
+      if (slot === room) widen();
+      const bucket = bucketOf(hash);
+      before[slot] = latest[bucket] ?? 0;
+      latest[bucket] = number;
+      hashes[slot] = hash;
+      partitions[slot] = partition.number;
+      writeId(slot, id);
+      kinds[slot] = endings.indexOf(as);
+      counts[slot] = charged.length;
+      for (let index = 0; index < charged.length; index += 1) {
+        amounts[slot * maxLines + index] = charged[index]?.amount ?? 0n;
+      }
+      if (expiry.length > 0) expiries.set(slot, expiry);
     },
-    find: (ids, id) => {
-      const slot = ids.get(id);
-      const as = slot === undefined ? undefined : endings[slot];
+    find: (whose) => {
+      const slot = slotOf(whose);
+      const as = slot === undefined ? undefined : endings[kinds[slot] ?? 0];
       if (slot === undefined || as === undefined) return undefined;
       const start = slot * maxLines;
       const charged = [...amounts.subarray(start, start + (counts[slot] ?? 0))];
-      return { as, charged, expiry: expiries[slot] ?? none };
+      return { as, charged, expiry: expiries.get(slot) ?? [] };
     },
   };
+}
+
+function copied<T extends { set(from: T): void }>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }

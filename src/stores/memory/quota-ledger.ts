@@ -7,7 +7,8 @@ import { maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { Line } from '../../ports/quota-store.ts';
 import type { DueQueue, Place } from './due-queue.ts';
 import { enter, firstDue, leave, reorder } from './due-queue.ts';
-import { type EndedHolds, type EndedIds, endedHolds } from './ended-holds.ts';
+import { type EndedHolds, endedHolds } from './ended-holds.ts';
+import { type HashedId, type HoldTable, hashOf, holdTable } from './hold-table.ts';
 
 /** One subject and period. */
 export interface Row {
@@ -33,10 +34,11 @@ export interface Subject {
 
 /** The subjects that share a shard, and every reservation on them. */
 export interface Partition {
+  /** Among the partitions, in the order in which they were made. */
+  readonly number: number;
   readonly subjects: Map<string, Subject>;
-  readonly held: Map<string, Reservation>;
+  readonly held: HoldTable<Reservation>;
   readonly leases: DueQueue<Reservation>;
-  readonly ended: EndedIds;
 }
 
 /** One line of a reservation. */
@@ -52,13 +54,18 @@ export interface HeldLine {
   place: Place<Reservation> | undefined;
 }
 
-/** A hold that stands. */
-export interface Reservation {
-  readonly id: string;
+/** What a hold is known by. */
+export interface HoldName extends HashedId {
   readonly partition: Partition;
+}
+
+/** A hold that stands. */
+export interface Reservation extends HoldName {
   readonly lines: readonly HeldLine[];
   dueAtMs: number;
   place: Place<Reservation> | undefined;
+  /** The next of its bucket. */
+  next: Reservation | undefined;
 }
 
 /** All partitions, and what has ended in them. */
@@ -77,13 +84,21 @@ export function partitionOf(ledger: Ledger, name: string): Partition {
   const known = ledger.partitions.get(name);
   if (known !== undefined) return known;
   const partition: Partition = {
+    number: ledger.partitions.size,
     subjects: new Map(),
-    held: new Map(),
+    held: holdTable(),
     leases: [],
-    ended: new Map(),
   };
   ledger.partitions.set(name, partition);
   return partition;
+}
+
+/** What the hold of this id is known by, whether it stands or not. */
+export function holdName(
+  ledger: Ledger,
+  { id, partition }: { readonly id: string; readonly partition: string },
+): HoldName {
+  return { id, hash: hashOf(id), partition: partitionOf(ledger, partition) };
 }
 
 /** The row of a subject and period, or undefined. */
@@ -129,12 +144,19 @@ export function availableOf(row: Row): bigint {
 
 /** Holds every line; the caller has made sure that each fits. */
 export function hold(
-  partition: Partition,
-  id: string,
+  { id, hash, partition }: HoldName,
   lines: readonly HeldLine[],
   dueAtMs: number,
 ): Reservation {
-  const reservation: Reservation = { id, partition, lines, dueAtMs, place: undefined };
+  const reservation: Reservation = {
+    id,
+    hash,
+    partition,
+    lines,
+    dueAtMs,
+    place: undefined,
+    next: undefined,
+  };
   reservation.place = enter(partition.leases, reservation);
   let previous: Subject | undefined;
   for (const line of lines) {
@@ -146,7 +168,7 @@ export function hold(
     if (subject !== previous) line.place = enter(subject.leases, reservation);
     previous = subject;
   }
-  partition.held.set(id, reservation);
+  partition.held.add(reservation);
   return reservation;
 }
 
@@ -159,7 +181,7 @@ export function renew(reservation: Reservation, dueAtMs: number): void {
 
 /** Gives back what is held: the reservation stands no more. How it ended is a step of its own. */
 export function giveBack(reservation: Reservation): void {
-  reservation.partition.held.delete(reservation.id);
+  reservation.partition.held.delete(reservation);
   if (reservation.place !== undefined) leave(reservation.place);
   for (const { row, amount, place } of reservation.lines) {
     if (place !== undefined) leave(place);
@@ -171,11 +193,11 @@ export function giveBack(reservation: Reservation): void {
 
 /** Ends a lease that ran out, with the charge fixed when it was reserved. */
 function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
-  const { id, partition, lines } = reservation;
+  const { lines } = reservation;
   giveBack(reservation);
   const expiry = lines.map(({ row, onExpire }) => ({ row, onExpire }));
   for (const { row, onExpire } of expiry) row.used += onExpire;
-  ledger.ended.add(partition.ended, id, { as: 'expired', charged: [], expiry }, nowMs);
+  ledger.ended.add(reservation, { as: 'expired', charged: [], expiry }, nowMs);
 }
 
 /** Expires due leases of a queue, at most `max`; tells how many. */
@@ -209,13 +231,8 @@ export function expireDueOf(
 }
 
 /** The reservation of this id as of now: one whose lease has run out has expired. */
-export function findHeld(
-  ledger: Ledger,
-  partition: Partition,
-  id: string,
-  nowMs: number,
-): Reservation | undefined {
-  const reservation = partition.held.get(id);
+export function findHeld(ledger: Ledger, name: HoldName, nowMs: number): Reservation | undefined {
+  const reservation = name.partition.held.find(name);
   if (reservation === undefined || reservation.dueAtMs > nowMs) return reservation;
   expire(ledger, reservation, nowMs);
   return undefined;

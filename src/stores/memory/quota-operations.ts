@@ -20,6 +20,7 @@ import type {
   SettleResult,
 } from '../../ports/quota-store.ts';
 import { firstDue } from './due-queue.ts';
+import { hashOf } from './hold-table.ts';
 import type { HeldLine, Ledger, Partition, Reservation, Row } from './quota-ledger.ts';
 import {
   availableOf,
@@ -30,7 +31,7 @@ import {
   findRowIn,
   giveBack,
   hold,
-  partitionOf,
+  holdName,
   renew,
   rowIn,
   rowOf,
@@ -39,18 +40,18 @@ import {
 
 /** Holds every line or none. */
 export function reserve(ledger: Ledger, input: ReserveInput, nowMs: number): ReserveResult {
-  const { id } = input;
-  const partition = partitionOf(ledger, input.partition);
+  const name = holdName(ledger, input);
+  const { partition } = name;
   expireDueOf(ledger, partition, input.lines, nowMs);
-  const known = findHeld(ledger, partition, id, nowMs);
+  const known = findHeld(ledger, name, nowMs);
   if (known !== undefined) return replay(known, input);
-  const ended = ledger.ended.find(partition.ended, id);
+  const ended = ledger.ended.find(name);
   if (ended !== undefined) return { status: 'resolved', as: ended.as };
   const refusal = refusalOf(partition, input);
   if (refusal !== undefined) return refusal;
 
   const lines = input.lines.map((line, index) => heldLine(partition, input, line, index));
-  return held(hold(partition, id, lines, nowMs + input.ttlMs), false);
+  return held(hold(name, lines, nowMs + input.ttlMs), false);
 }
 
 function replay(known: Reservation, input: ReserveInput): ReserveResult {
@@ -124,7 +125,7 @@ function heldLine(
  */
 export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): void {
   for (const { id, partition, add } of inputs) {
-    const known = ledger.partitions.get(partition)?.held.get(id);
+    const known = ledger.partitions.get(partition)?.held.find({ id, hash: hashOf(id) });
     if (known !== undefined && add !== undefined && add.length !== known.lines.length) {
       throw new RangeError('Quota input refused: add must have an amount for each line.');
     }
@@ -133,10 +134,10 @@ export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): voi
 
 /** Renews one lease, never to an earlier end, and grows its hold where asked and where it fits. */
 export function extend(ledger: Ledger, input: ExtendInput, nowMs: number): ExtendResult {
-  const partition = partitionOf(ledger, input.partition);
-  const reservation = findHeld(ledger, partition, input.id, nowMs);
+  const name = holdName(ledger, input);
+  const reservation = findHeld(ledger, name, nowMs);
   if (reservation === undefined) {
-    const ended = ledger.ended.find(partition.ended, input.id);
+    const ended = ledger.ended.find(name);
     return { status: 'gone', as: ended?.as ?? 'unknown' };
   }
   // A short renewal that comes late must not cut a long lease.
@@ -167,23 +168,25 @@ function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult {
 
 /** Ends a hold with a charge, in whatever state it is but released or settled. */
 export function settle(ledger: Ledger, input: SettleInput, nowMs: number): SettleResult {
-  const { id, lines } = input;
-  const partition = partitionOf(ledger, input.partition);
+  const { lines } = input;
+  const name = holdName(ledger, input);
+  const { partition } = name;
+  const end = { as: 'settled', charged: lines, expiry: [] } as const;
   expireDueOf(ledger, partition, lines, nowMs);
-  const known = findHeld(ledger, partition, id, nowMs);
+  const known = findHeld(ledger, name, nowMs);
   if (known !== undefined) {
     charge(partition, lines, known.lines);
     giveBack(known);
-    bury(ledger, partition, input, nowMs);
+    ledger.ended.add(name, end, nowMs);
     return { status: 'settled' };
   }
-  const ended = ledger.ended.find(partition.ended, id);
+  const ended = ledger.ended.find(name);
   if (ended?.as === 'settled') return { status: 'already', charged: ended.charged };
   if (ended?.as === 'released') return { status: 'conflict', as: 'released' };
   charge(partition, lines, []);
   // What the expiry charged is inside the final charge, not beside it.
   for (const { row, onExpire } of ended?.expiry ?? []) row.used -= onExpire;
-  bury(ledger, partition, input, nowMs);
+  ledger.ended.add(name, end, nowMs);
   return { status: 'settled_late', from: ended === undefined ? 'unknown' : 'expired' };
 }
 
@@ -205,26 +208,17 @@ function charge(
   }
 }
 
-function bury(
-  ledger: Ledger,
-  { ended }: Partition,
-  { id, lines }: SettleInput,
-  nowMs: number,
-): void {
-  ledger.ended.add(ended, id, { as: 'settled', charged: lines, expiry: [] }, nowMs);
-}
-
 /** Ends a hold without a charge, or blocks one that is still to come. */
 export function release(ledger: Ledger, input: ReleaseInput, nowMs: number): ReleaseResult {
-  const partition = partitionOf(ledger, input.partition);
-  expireDueOf(ledger, partition, input.lines, nowMs);
-  const known = findHeld(ledger, partition, input.id, nowMs);
+  const name = holdName(ledger, input);
+  expireDueOf(ledger, name.partition, input.lines, nowMs);
+  const known = findHeld(ledger, name, nowMs);
   if (known === undefined) {
-    const ended = ledger.ended.find(partition.ended, input.id);
+    const ended = ledger.ended.find(name);
     if (ended !== undefined) return { status: 'already', as: ended.as };
   } else giveBack(known);
   const end = { as: 'released', charged: [], expiry: [] } as const;
-  ledger.ended.add(partition.ended, input.id, end, nowMs);
+  ledger.ended.add(name, end, nowMs);
   return { status: 'released' };
 }
 

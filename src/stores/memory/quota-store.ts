@@ -141,7 +141,7 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       if (!adjusted.has(id)) {
         adjust(partition, input);
         adjusted.add(id);
-        adjustedIds[adjustments.add(nowMs)] = id;
+        adjustedIds[adjustments.slotOf(adjustments.add(nowMs))] = id;
       }
       return stateOf(rowOf(partition, input.subject, input.period));
     },

@@ -1,15 +1,20 @@
 /**
- * The order in which what has ended is forgotten, oldest first: a ring of numbered slots, each with
- * its time. What stands in a slot is its owner's to keep, by the number, in flat lists.
+ * The order in which what has ended is forgotten, oldest first: a ring of slots, each with its
+ * time. Entries are numbered as they come, so that a number tells whether its entry is still
+ * remembered, and where; what stands there is its owner's to keep, in flat lists.
  */
 
-/** Hands out slots for the latest entries, and takes the oldest back. */
+/** Numbers the latest entries, and forgets the oldest. */
 export interface Tombstones {
   /**
-   * The slot of a new entry. Forgets what is too old, at most two at a time, and the oldest if
-   * full.
+   * The number of a new entry, above 0 and above all before. Forgets what is too old, at most two
+   * at a time, and the oldest if full.
    */
   add(atMs: number): number;
+  /** Whether an entry is remembered still: of any number that was ever given, and of 0. */
+  has(number: number): boolean;
+  /** The slot of an entry that is remembered. Slots are taken up in order, from 0 on. */
+  slotOf(number: number): number;
 }
 
 /** How many entries are remembered, how long, and what forgetting one means. */
@@ -25,19 +30,22 @@ export interface TombstoneOptions {
 /** A ring that grows to its limit and then turns. */
 export function tombstones(options: TombstoneOptions): Tombstones {
   const { limit, maxAgeMs, forget } = options;
+  // A power of two, for a remainder by bits: the numbers grow beyond what divides cheaply.
+  const slots = leastPowerOfTwo(limit);
   const times: number[] = [];
-  let first = 0;
-  let count = 0;
+  let oldest = slots;
+  let next = slots;
 
-  const dropFirst = (): void => {
-    forget(first);
-    first = (first + 1) % limit;
-    count -= 1;
+  const slotOf = (number: number): number => number & (slots - 1);
+
+  const dropOldest = (): void => {
+    forget(slotOf(oldest));
+    oldest += 1;
   };
 
   const dropOld = (nowMs: number): void => {
-    const atMs = times[first];
-    if (count > 0 && atMs !== undefined && atMs + maxAgeMs <= nowMs) dropFirst();
+    const atMs = times[slotOf(oldest)];
+    if (oldest < next && atMs !== undefined && atMs + maxAgeMs <= nowMs) dropOldest();
   };
 
   return {
@@ -45,11 +53,18 @@ export function tombstones(options: TombstoneOptions): Tombstones {
       // Two for each one added: old entries shrink away, and no call pays for all of them.
       dropOld(atMs);
       dropOld(atMs);
-      if (count === limit) dropFirst();
-      const slot = (first + count) % limit;
-      times[slot] = atMs;
-      count += 1;
-      return slot;
+      if (next - oldest === limit) dropOldest();
+      const number = next;
+      times[slotOf(number)] = atMs;
+      next += 1;
+      return number;
     },
+    has: (number) => number >= oldest,
+    slotOf,
   };
+}
+
+/** The least power of two that is not below a count. */
+export function leastPowerOfTwo(count: number): number {
+  return 2 ** Math.ceil(Math.log2(count));
 }

@@ -1,0 +1,140 @@
+/** How the memory quota store finds holds by id: those that stand, and those that have ended. */
+import { describe, expect, it } from 'vitest';
+import { type EndedId, endedHolds } from '../../src/stores/memory/ended-holds.ts';
+import { type Chained, hashOf, holdTable } from '../../src/stores/memory/hold-table.ts';
+
+interface Item extends Chained<Item> {
+  readonly id: string;
+}
+
+function item(id: string, hash = hashOf(id)): Item {
+  return { id, hash, next: undefined };
+}
+
+const ids = Array.from({ length: 1_000 }, (_, n) => `hold-${String(n).padStart(11, '0')}`);
+
+describe('a table of holds', () => {
+  it('finds each of a thousand, and none that was taken out', () => {
+    const table = holdTable<Item>();
+    const items = ids.map((id) => item(id));
+    for (const one of items) table.add(one);
+    const odd = items.filter((_, n) => n % 2 === 1);
+    for (const one of odd) table.delete(one);
+
+    const found = items.filter((one) => table.find(item(one.id)) === one);
+
+    expect(found).toEqual(items.filter((_, n) => n % 2 === 0));
+  });
+
+  it('tells ids of one hash apart, in whatever order they go', () => {
+    for (const order of [
+      [0, 1, 2],
+      [2, 1, 0],
+      [1, 0, 2],
+      [1, 2, 0],
+    ]) {
+      const table = holdTable<Item>();
+      const items = ['a', 'b', 'c'].map((id) => item(id, 7));
+      for (const one of items) table.add(one);
+      for (const [turn, n] of order.entries()) {
+        const gone = items[n];
+        if (gone !== undefined) table.delete(gone);
+        const left = items.filter((one) => table.find(item(one.id, 7)) === one);
+
+        expect(left).toEqual(items.filter((_, index) => !order.slice(0, turn + 1).includes(index)));
+      }
+    }
+  });
+
+  it('lets go of what it has given out, so that it keeps nothing else alive', () => {
+    const table = holdTable<Item>();
+    const [a, b] = [item('a', 7), item('b', 7)];
+    table.add(a);
+    table.add(b);
+    table.delete(b);
+
+    expect(b.next).toBeUndefined();
+  });
+});
+
+describe('holds that have ended', () => {
+  const first = { number: 0 };
+  const second = { number: 1 };
+  const named = (id: string, partition = first): EndedId => ({ id, hash: hashOf(id), partition });
+  const settled = (...amounts: readonly bigint[]) => ({
+    as: 'settled' as const,
+    charged: amounts.map((amount) => ({ amount })),
+    expiry: [],
+  });
+  const released = { as: 'released', charged: [], expiry: [] } as const;
+
+  it('are found while there is room, and the oldest are forgotten', () => {
+    for (const limit of [1, 2, 3, 64, 65, 100, 128, 999]) {
+      const ended = endedHolds(limit, 1_000);
+      for (const [n, id] of ids.entries()) ended.add(named(id), settled(BigInt(n)), 0);
+
+      const found = ids.filter((id) => ended.find(named(id)) !== undefined);
+
+      expect(found).toEqual(ids.slice(-limit));
+      expect(ended.find(named(ids[999] ?? ''))?.charged).toEqual([999n]);
+    }
+  });
+
+  it('are forgotten two at a time once they are too old', () => {
+    const ended = endedHolds(100, 1_000);
+    for (const id of ids.slice(0, 10)) ended.add(named(id), released, 0);
+    ended.add(named('late-0000000000001'), released, 999);
+    ended.add(named('late-0000000000002'), released, 1_000);
+
+    expect(ids.slice(0, 10).map((id) => ended.find(named(id))?.as)).toEqual([
+      undefined,
+      undefined,
+      ...Array.from({ length: 8 }, () => 'released'),
+    ]);
+  });
+
+  it('are known by the whole id, not by its hash or its beginning', () => {
+    const ended = endedHolds(2, 1_000);
+    const long = 'x'.repeat(64);
+    const hash = 5;
+    ended.add({ id: long, hash, partition: first }, settled(1n), 0);
+    ended.add({ id: 'y'.repeat(64), hash, partition: first }, settled(2n), 0);
+    ended.add({ id: 'x'.repeat(16), hash, partition: first }, settled(3n), 0);
+
+    const charged = (id: string) => ended.find({ id, hash, partition: first })?.charged;
+    expect([long, 'x'.repeat(16), 'x'.repeat(17), 'x'.repeat(15)].map(charged)).toEqual([
+      undefined,
+      [3n],
+      undefined,
+      undefined,
+    ]);
+    expect(charged('y'.repeat(64))).toEqual([2n]);
+  });
+
+  it('are a partition’s own', () => {
+    const ended = endedHolds(10, 1_000);
+    ended.add(named('hold-in-the-first', first), released, 0);
+
+    expect(ended.find(named('hold-in-the-first', first))?.as).toBe('released');
+    expect(ended.find(named('hold-in-the-first', second))).toBeUndefined();
+  });
+
+  it('are what they came to last, and what an expiry charged goes with it', () => {
+    const ended = endedHolds(3, 1_000);
+    const expiry = [{ row: { used: 0n }, onExpire: 5n }];
+    ended.add(named(ids[0] ?? ''), { as: 'expired', charged: [], expiry }, 0);
+    expect(ended.find(named(ids[0] ?? ''))).toEqual({ as: 'expired', charged: [], expiry });
+
+    ended.add(named(ids[0] ?? ''), settled(1n, 2n), 0);
+    ended.add(named(ids[1] ?? ''), released, 0);
+    // In the slot of the expiry, which is forgotten by now.
+    ended.add(named(ids[2] ?? ''), released, 0);
+
+    expect(ended.find(named(ids[0] ?? ''))).toEqual({
+      as: 'settled',
+      charged: [1n, 2n],
+      expiry: [],
+    });
+    expect(ended.find(named(ids[2] ?? ''))).toEqual({ as: 'released', charged: [], expiry: [] });
+  });
+});
