@@ -11,6 +11,7 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { countedIds } from './counted-ids.ts';
 
 /** What a test says to the gateway. */
 export interface Asked {
@@ -87,6 +88,7 @@ export function testGateway(setup: TestSetup = {}): TestGateway {
     catalog: { find: anyModel, list: () => [] },
     usage,
     clock,
+    ids: countedIds(),
     ...(upstream === undefined ? {} : { upstream }),
   });
   return {

@@ -16,6 +16,7 @@ import { type MemoryKeyStore, memoryKeyStore } from '../../src/stores/memory/key
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type MemoryUsageSink, memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
+import { countedIds } from './counted-ids.ts';
 import { closed, listening } from './servers.ts';
 import { stageModels } from './stage-models.ts';
 
@@ -154,15 +155,6 @@ function named(secrets: Readonly<Record<string, string>>): Readonly<Record<Calle
     disabled: of('disabled'),
     expired: of('expired'),
     poor: of('poor'),
-  };
-}
-
-/** Counted, so that runs are alike: `test-id-00000001`. */
-function countedIds(): () => string {
-  let count = 0;
-  return () => {
-    count += 1;
-    return `test-id-${String(count).padStart(8, '0')}`;
   };
 }
 

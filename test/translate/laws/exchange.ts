@@ -186,6 +186,5 @@ function plainly(whole: Json): Json {
 export function maskedIds(text: string): string {
   return text
     .replace(/"call_[0-9A-Za-z]{24}"/g, '"call_"')
-    .replace(/"((?:audio-)?(?:chatcmpl-)?)req_[0-9A-Za-z_-]+"/g, '"$1req"')
-    .replace(/"((?:audio-)?(?:chatcmpl-)?)[0-9A-Za-z_-]{22}"/g, '"$1req"');
+    .replace(/"((?:audio-)?(?:chatcmpl-)?)req_[0-9A-Za-z_-]+"/g, '"$1req"');
 }
