@@ -1,7 +1,7 @@
 /**
- * Pushes a reply from the upstream's socket into the caller's, the chunks of one tick as one write,
- * and keeps the back-pressure between them. No `Readable` lies between, which would cost three
- * relays.
+ * Pushes a reply from the upstream's socket into the caller's, the chunks of one turn of the event
+ * loop as one write, and keeps the back-pressure between them. No `Readable` lies between, which
+ * would cost three relays.
  */
 import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +15,7 @@ import { joined } from './sse.ts';
  * once.
  */
 export interface ReplyPipe {
-  /** What goes on of the chunks of one tick. What it throws ends the reply as `fail` does. */
+  /** What goes on of the chunks of one turn. What it throws ends the reply as `fail` does. */
   write(chunk: Uint8Array): Uint8Array;
   /** Asked after every write: a closing if the reply is over although the upstream is not. */
   over(): Closing | undefined;
@@ -66,13 +66,14 @@ const lingerMs = 1_000;
 const lingerBytes = 64 * 1024;
 
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
-  const linger = lingering(body);
-  /** The chunks of this tick; undefined until the first of them, which schedules the flush. */
+  let linger: Lingering | undefined;
+  /** The chunks of this turn; undefined until the first of them, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
   /** The caller has not taken yet what was written. */
   let isFull = false;
   let over = false;
   let gone = false;
+  let hasEnded = false;
 
   const close = ({ writes, cut }: Closing): void => {
     over = true;
@@ -97,16 +98,16 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     }
     if (closing === undefined) return true;
     close(closing);
-    linger.begin();
+    if (!hasEnded) linger = lingering(body);
     return false;
   };
 
   const flush = (): void => {
-    if (over || gathered === undefined) return;
-    const chunk = joined(gathered);
+    const chunks = gathered;
     gathered = undefined;
+    if (over || chunks === undefined || chunks.length === 0) return;
     // A body that was paused for the caller has to flow again to come to its end.
-    if (!pass(chunk, pipe.write) && linger.lasts()) body.resume();
+    if (!pass(joined(chunks), pipe.write) && linger?.lasts()) body.resume();
   };
 
   const leave = (reason: 'caller_left' | 'caller_stalled'): void => {
@@ -128,17 +129,21 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   });
   if (over) return;
   // What began the reply may have ended it: an error, or the stream's own last event.
-  if (!pass(begun, asItIs) && !linger.lasts()) return;
+  if (!pass(begun, asItIs) && !linger?.lasts()) return;
+  // What has come meanwhile goes out together with the beginning.
+  gathered = [];
   body.start({
     write: (chunk) => {
-      if (over) return linger.discard(chunk);
+      if (over) return linger?.discard(chunk);
       if (gathered !== undefined) return void gathered.push(chunk);
       gathered = [chunk];
-      process.nextTick(flush);
+      // At the turn's end, when all sockets have been read: the streams are written one by one then.
+      setImmediate(flush);
     },
     end: () => {
+      hasEnded = true;
       flush();
-      if (over) return linger.end();
+      if (over) return linger?.end();
       try {
         close(pipe.end());
       } catch (error) {
@@ -146,11 +151,13 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
       }
     },
     fail: (error) => {
+      hasEnded = true;
       flush();
-      if (over) return linger.end();
+      if (over) return linger?.end();
       close(pipe.fail(error));
     },
   });
+  flush();
   // To start is to flow, though what the reply began with may have been too much already.
   if (isFull && !over) body.pause();
 }
@@ -161,8 +168,6 @@ function asItIs(chunk: Uint8Array): Uint8Array {
 
 /** The time between the end of a reply and that of the body which it came in. */
 interface Lingering {
-  /** From now on the body has a moment to end by itself, which keeps its connection. */
-  begin(): void;
   lasts(): boolean;
   /** Counts bytes that came behind the reply. */
   discard(chunk: Uint8Array): void;
@@ -170,8 +175,8 @@ interface Lingering {
   end(): void;
 }
 
+/** From now on the body has a moment to end by itself, which keeps its connection. */
 function lingering(body: UpstreamBody): Lingering {
-  let timer: NodeJS.Timeout | undefined;
   let leftBytes = lingerBytes;
   const end = (): void => {
     clearTimeout(timer);
@@ -181,10 +186,8 @@ function lingering(body: UpstreamBody): Lingering {
     end();
     body.abort();
   };
+  let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, lingerMs).unref();
   return {
-    begin: () => {
-      timer = setTimeout(giveUp, lingerMs).unref();
-    },
     lasts: () => timer !== undefined,
     discard: (chunk) => {
       leftBytes -= chunk.length;

@@ -2,13 +2,14 @@
  * Opens an upstream's answer: waits for the whole of a small reply or for the first event of a
  * stream, so that an early failure still gets its real status and another channel its chance.
  */
-import { readHead } from '../bytes/read-head.ts';
+import { type HeldBody, readHead } from '../bytes/read-head.ts';
 import { joined } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
-import type { UpstreamBody, UpstreamResponse } from '../ports/upstream-client.ts';
+import type { UpstreamBody } from '../ports/upstream-client.ts';
 import { beginsDocument, type Exchange, failureOf, type Judgement } from './exchange.ts';
 import type { RunningCall } from './running.ts';
+import type { OpenedResponse } from './send-upstream.ts';
 import { streams } from './watch-attempt.ts';
 
 /** What came of a 2xx answer. */
@@ -29,7 +30,7 @@ export interface StreamedReply {
  * @throws UpstreamError when the body breaks off before it could be judged
  */
 export function openReply(
-  response: UpstreamResponse,
+  response: OpenedResponse,
   exchange: Exchange,
   running: Pick<RunningCall, 'attempt'>,
 ): MaybePromise<Opening> {
@@ -46,7 +47,7 @@ export function openReply(
 }
 
 function judged(
-  response: UpstreamResponse,
+  response: OpenedResponse,
   exchange: Exchange,
   { attempt }: Pick<RunningCall, 'attempt'>,
 ): MaybePromise<Opening> {
@@ -64,7 +65,7 @@ function judged(
   return { kind: 'bad', reason: 'upstream_protocol_error' };
 }
 
-async function openStream(body: UpstreamBody, tap: StreamTap): Promise<Opening> {
+async function openStream(body: HeldBody, tap: StreamTap): Promise<Opening> {
   const begun: Uint8Array[] = [];
   const head = await readHead(body, (chunk) => {
     const bytes = tap.write(chunk);
@@ -76,23 +77,23 @@ async function openStream(body: UpstreamBody, tap: StreamTap): Promise<Opening> 
   if (isOver && begun.every(({ length }) => length === 0)) begun.push(tap.end());
   const failed = failureOf(tap);
   if (failed !== undefined) {
-    head.rest.abort();
+    body.abort();
     return failed;
   }
   const bytes = joined(begun.filter(({ length }) => length > 0));
   if (isOver && bytes.length === 0) {
-    head.rest.abort();
+    body.abort();
     return { kind: 'bad', reason: 'upstream_empty' };
   }
-  return { kind: 'streamed', begun: bytes, rest: head.rest, tap };
+  return { kind: 'streamed', begun: bytes, rest: body, tap };
 }
 
-function openDocument(body: UpstreamBody, exchange: Exchange): MaybePromise<Opening> {
+function openDocument(body: HeldBody, exchange: Exchange): MaybePromise<Opening> {
   const whole = body.takeWhole(exchange.heldBytes);
   return whole === undefined ? openArriving(body, exchange) : exchange.judge(whole);
 }
 
-async function openArriving(body: UpstreamBody, exchange: Exchange): Promise<Opening> {
+async function openArriving(body: HeldBody, exchange: Exchange): Promise<Opening> {
   const { heldBytes, framing, tap: makeTap } = exchange;
   let length = 0;
   const head = await readHead(body, (chunk) => {
@@ -102,7 +103,7 @@ async function openArriving(body: UpstreamBody, exchange: Exchange): Promise<Ope
   const bytes = joined(head.chunks);
   if (head.ended && bytes.length <= heldBytes) return exchange.judge(bytes);
   if (!beginsDocument(bytes) || framing === 'sse' || makeTap === undefined) {
-    head.rest.abort();
+    body.abort();
     const isTooLarge = beginsDocument(bytes) && makeTap === undefined;
     return {
       kind: 'bad',
@@ -112,7 +113,7 @@ async function openArriving(body: UpstreamBody, exchange: Exchange): Promise<Ope
   const tap = makeTap();
   const begun = tap.write(bytes);
   const failed = failureOf(tap);
-  if (failed === undefined) return { kind: 'streamed', begun, rest: head.rest, tap };
-  head.rest.abort();
+  if (failed === undefined) return { kind: 'streamed', begun, rest: body, tap };
+  body.abort();
   return failed;
 }

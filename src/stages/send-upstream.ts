@@ -2,17 +2,21 @@
  * Sends a request so that the call ends when we end it: a host's own client may not listen, and
  * must not keep a call, its hold and its caller waiting for ever.
  */
-import type { UpstreamError } from '../errors.ts';
+import type { HeldBody } from '../bytes/read-head.ts';
 import type {
-  ByteSink,
-  UpstreamBody,
   UpstreamClient,
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
+import { type OpenedBody, openedBody } from './opened-body.ts';
 import type { RunningCall } from './running.ts';
-import { type AttemptWatch, headCame, over, paused, pieceCame, resumed } from './watch-attempt.ts';
+import { headCame, over } from './watch-attempt.ts';
+
+/** An upstream's answer, whose body ends with the call. */
+export interface OpenedResponse extends UpstreamResponse {
+  readonly body: HeldBody;
+}
 
 /**
  * The answer's head, and a body that breaks off when the call is aborted.
@@ -23,12 +27,12 @@ export function sendUpstream(
   client: UpstreamClient,
   requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
   running: RunningCall,
-): Promise<UpstreamResponse> {
+): Promise<OpenedResponse> {
   const { attempt } = running;
   return new Promise((resolve, reject) => {
     let aborted: Error | undefined;
     let abortClient: ((reason: Error) => void) | undefined;
-    let opened: CuttableBody | undefined;
+    let opened: OpenedBody | undefined;
 
     const fail = (error: unknown): void => {
       if (attempt !== undefined) over(attempt);
@@ -52,8 +56,8 @@ export function sendUpstream(
         return fail(transportError(aborted, 'body'));
       }
       if (attempt !== undefined) headCame(attempt);
-      opened = cuttable(body, attempt);
-      resolve({ status, headers, body: opened.body });
+      opened = openedBody(body, attempt);
+      resolve({ status, headers, body: opened });
     };
     const request = requestFor((abort) => {
       abortClient = abort;
@@ -62,62 +66,4 @@ export function sendUpstream(
     });
     Promise.resolve(client.send(request)).then(open).catch(fail);
   });
-}
-
-interface CuttableBody {
-  readonly body: UpstreamBody;
-  /** Breaks the body off, unless it has come to its end or has been given up. */
-  cut(reason: Error): void;
-}
-
-/** Spelt out, not spread: the body of a host's own client may be an instance of a class. */
-function cuttable(body: UpstreamBody, attempt: AttemptWatch | undefined): CuttableBody {
-  let sink: ByteSink | undefined;
-  let failure: UpstreamError | undefined;
-  let isOver = false;
-
-  const finish = (tell: () => void): void => {
-    if (isOver) return;
-    isOver = true;
-    if (attempt !== undefined) over(attempt);
-    tell();
-  };
-
-  return {
-    body: {
-      takeWhole: (limit) => body.takeWhole(limit),
-      start: (target) => {
-        if (failure !== undefined) return target.fail(failure);
-        sink = target;
-        body.start({
-          write: (chunk) => {
-            if (isOver) return;
-            if (attempt !== undefined) pieceCame(attempt);
-            target.write(chunk);
-          },
-          end: () => finish(() => target.end()),
-          fail: (error) => finish(() => target.fail(error)),
-        });
-      },
-      pause: () => {
-        if (attempt !== undefined) paused(attempt);
-        body.pause();
-      },
-      resume: () => {
-        if (attempt !== undefined) resumed(attempt);
-        body.resume();
-      },
-      abort: () => {
-        isOver = true;
-        if (attempt !== undefined) over(attempt);
-        body.abort();
-      },
-    },
-    cut: (reason) =>
-      finish(() => {
-        failure = transportError(reason, 'body');
-        body.abort();
-        sink?.fail(failure);
-      }),
-  };
 }

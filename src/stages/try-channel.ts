@@ -11,11 +11,7 @@ import type { Settings } from '../options.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import type {
-  UpstreamClient,
-  UpstreamRequest,
-  UpstreamResponse,
-} from '../ports/upstream-client.ts';
+import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
 import type { ChannelHealth, ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import { askedCredential } from './credential.ts';
@@ -31,7 +27,7 @@ import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
 import type { RunningCall } from './running.ts';
-import { sendUpstream } from './send-upstream.ts';
+import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 import type { Settlement } from './settle.ts';
 
 /** A reply that may go to the caller. */
@@ -125,7 +121,7 @@ function send(
   { call, way, exchange, firstByteMs }: Try,
   access: Access,
   { upstream, running }: UpstreamContext,
-): Promise<UpstreamResponse> {
+): Promise<OpenedResponse> {
   const { connectMs, idleMs, firstTokenMs, totalMs } = way.timeouts;
   running.send({ firstByteMs, idleMs, firstTokenMs, totalMs });
   const requestFor = (onAbort: UpstreamRequest['onAbort']): UpstreamRequest => ({
@@ -210,7 +206,7 @@ function endingOf(outcome: UpstreamOutcome): Ending | undefined {
 }
 
 function opened(
-  response: UpstreamResponse,
+  response: OpenedResponse,
   exchange: Exchange,
   { running, settings }: UpstreamContext,
 ): MaybePromise<Opening> {
@@ -221,7 +217,7 @@ function opened(
 
 /** Error documents are small; of a larger one the beginning is enough. */
 async function openRefusal(
-  { status, headers, body }: UpstreamResponse,
+  { status, headers, body }: OpenedResponse,
   { upstream }: Exchange,
   { clock }: Settings,
 ): Promise<FailedReply> {
@@ -230,14 +226,14 @@ async function openRefusal(
   return { kind: 'failure', report: { ...said, retryAfterMs: waitMs } };
 }
 
-async function readSome(body: UpstreamResponse['body']): Promise<Uint8Array> {
+async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
   let length = 0;
   try {
     const head = await readHead(body, (chunk) => {
       length += chunk.length;
       return length > errorBodyBytes;
     });
-    if (!head.ended) head.rest.abort();
+    if (!head.ended) body.abort();
     return joined(head.chunks);
   } catch {
     // The status is known; what the body would have said is lost.

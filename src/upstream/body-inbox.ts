@@ -9,7 +9,6 @@ import type { SocketGate } from './socket-gate.ts';
 /** Keeps what arrives before somebody reads, a little at most, then passes everything through. */
 export interface BodyInbox {
   readonly body: UpstreamBody;
-  open(gate: SocketGate, abort: () => void): void;
   write(chunk: Uint8Array): void;
   end(): void;
   fail(error: Error): void;
@@ -18,18 +17,16 @@ export interface BodyInbox {
 /** What may lie unread before the socket is paused. */
 const unreadBytes = 64 * 1024;
 
-/** Nothing has come yet. */
-export function bodyInbox(): BodyInbox {
-  const waiting: Uint8Array[] = [];
+/** Nothing has come yet. `gate` is that of the socket it comes from; `abortCall` ends the call. */
+export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
+  let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
   let sink: ByteSink | undefined;
   let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;
-  let gate: SocketGate | undefined;
-  let abortCall: () => void = () => {};
 
   const finish = (): void => {
-    gate?.release();
+    gate.release();
     if (state === 'ended') sink?.end();
     else if (state instanceof Error) sink?.fail(state);
   };
@@ -43,38 +40,36 @@ export function bodyInbox(): BodyInbox {
       sink = target;
       paused = false;
       // One by one: what the first says of a reply is asked before the second is looked at.
-      for (const chunk of waiting.splice(0)) {
+      const early = waiting;
+      waiting = [];
+      for (const chunk of early) {
         // The reader may have seen enough, and aborted.
         if (state !== 'aborted') target.write(chunk);
       }
       if (state !== 'open') finish();
       // The reader may have asked for a pause already.
-      else if (!paused) gate?.open();
+      else if (!paused) gate.open();
     },
     pause: () => {
       paused = true;
-      if (state === 'open') gate?.close();
+      if (state === 'open') gate.close();
     },
     resume: () => {
       if (!paused) return;
       paused = false;
       // Once the body has ended its socket may serve another call, which is not ours to wake.
-      if (state === 'open') gate?.open();
+      if (state === 'open') gate.open();
     },
     abort: () => {
       if (state !== 'open') return;
       state = 'aborted';
-      gate?.release();
+      gate.release();
       abortCall();
     },
   };
 
   return {
     body,
-    open: (own, abort) => {
-      gate = own;
-      abortCall = abort;
-    },
     write: (chunk) => {
       if (sink !== undefined) {
         sink.write(chunk);
@@ -83,7 +78,7 @@ export function bodyInbox(): BodyInbox {
       waiting.push(chunk);
       waitingBytes += chunk.length;
       paused = waitingBytes > unreadBytes;
-      if (paused) gate?.close();
+      if (paused) gate.close();
     },
     end: () => {
       if (state !== 'open') return;

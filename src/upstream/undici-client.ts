@@ -14,7 +14,7 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
-import { bodyInbox } from './body-inbox.ts';
+import { type BodyInbox, bodyInbox } from './body-inbox.ts';
 import { decoded } from './decode-body.ts';
 import { type SocketGates, socketGates } from './socket-gate.ts';
 import { dialError, handshakeError, transportError } from './transport-error.ts';
@@ -171,10 +171,9 @@ function exchange(
   resolve: (response: UpstreamResponse) => void,
   reject: (error: Error) => void,
 ): Dispatcher.DispatchHandler {
-  const inbox = bodyInbox();
+  let inbox: BodyInbox | undefined;
   let abort: ((reason?: Error) => void) | undefined;
   let abandoned: Error | undefined;
-  let answered = false;
 
   request.onAbort((reason) => {
     abandoned ??= reason;
@@ -191,28 +190,28 @@ function exchange(
     onHeaders: (status, rawHeaders) => {
       // 100 to 199 only announce the answer; none of them is passed on.
       if (status < 200) return true;
-      answered = true;
       const headers = headerMap(rawHeaders);
-      inbox.open(gates.current(), () => abort?.(new UpstreamError('body', 'aborted')));
+      const end = (): void => abort?.(new UpstreamError('body', 'aborted'));
+      inbox = bodyInbox(gates.current(), end);
       try {
         resolve({ status, headers, body: decoded(inbox.body, headers) });
       } catch (error) {
         reject(transportError(error, 'body'));
-        abort?.(new UpstreamError('body', 'aborted'));
+        end();
       }
       return true;
     },
     onData: (chunk) => {
-      inbox.write(chunk);
+      inbox?.write(chunk);
       // Never false: a paused parser must not meet the end of its socket.
       return true;
     },
-    onComplete: () => inbox.end(),
+    onComplete: () => inbox?.end(),
     onError: (error) => {
-      const stage = stageOf(abort !== undefined, answered);
+      const stage = stageOf(abort !== undefined, inbox !== undefined);
       const failure = transportError(abandoned ?? error, stage);
       reject(failure);
-      inbox.fail(failure);
+      inbox?.fail(failure);
     },
   };
 }

@@ -1,28 +1,31 @@
 /** The head of a body is read until somebody has seen enough; the rest goes on behind it. */
 import { describe, expect, it } from 'vitest';
-import { type Head, readHead } from '../../src/bytes/read-head.ts';
+import { type HeldBody, readHead } from '../../src/bytes/read-head.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
+import { openedBody } from '../../src/stages/opened-body.ts';
 import { type Played, playedBody } from '../support/played-upstream.ts';
 
 describe('readHead', () => {
   it('stops at the chunk that is enough, and hands on the rest in order', async () => {
-    const head = await readHead(playedBody({ chunks: ['a', 'b', 'c', 'd'] }), is('b'));
+    const body = opened(playedBody({ chunks: ['a', 'b', 'c', 'd'] }));
+    const head = await readHead(body, is('b'));
 
     expect(texts(head.chunks)).toEqual(['a', 'b']);
     expect(head.ended).toBe(false);
-    expect(await restOf(head)).toEqual(['c', 'd', 'end']);
+    expect(await restOf(body)).toEqual(['c', 'd', 'end']);
   });
 
   it('ends with the body where nothing is enough', async () => {
-    const head = await readHead(playedBody({ chunks: ['a', 'b'] }), () => false);
+    const body = opened(playedBody({ chunks: ['a', 'b'] }));
+    const head = await readHead(body, () => false);
 
     expect(texts(head.chunks)).toEqual(['a', 'b']);
     expect(head.ended).toBe(true);
-    expect(await restOf(head)).toEqual(['end']);
+    expect(await restOf(body)).toEqual(['end']);
   });
 
   it('of an empty body is empty', async () => {
-    const head = await readHead(playedBody({}), () => false);
+    const head = await readHead(opened(playedBody({})), () => false);
 
     expect(head).toMatchObject({ chunks: [], ended: true });
   });
@@ -30,16 +33,17 @@ describe('readHead', () => {
   it('rejects where the body breaks off before', async () => {
     const broken: Played = { chunks: ['a'], ending: 'reset' };
 
-    await expect(readHead(playedBody(broken), () => false)).rejects.toMatchObject({
+    await expect(readHead(opened(playedBody(broken)), () => false)).rejects.toMatchObject({
       name: 'UpstreamError',
       reason: 'reset',
     });
   });
 
   it('hands on that the body broke off later', async () => {
-    const head = await readHead(playedBody({ chunks: ['a', 'b'], ending: 'reset' }), is('a'));
+    const body = opened(playedBody({ chunks: ['a', 'b'], ending: 'reset' }));
+    await readHead(body, is('a'));
 
-    expect(await restOf(head)).toEqual(['b', 'upstream body: reset']);
+    expect(await restOf(body)).toEqual(['b', 'upstream body: reset']);
   });
 
   it('gives the body up where the judge throws', async () => {
@@ -51,7 +55,7 @@ describe('readHead', () => {
       throw new Error('too large');
     };
 
-    await expect(readHead(body, judge)).rejects.toThrow('too large');
+    await expect(readHead(opened(body), judge)).rejects.toThrow('too large');
     expect(aborted).toBe(true);
   });
 
@@ -66,11 +70,13 @@ describe('readHead', () => {
       resume: () => {},
       abort: () => {},
     };
-    const reading = readHead(heedless, is('a'));
+    const body = opened(heedless);
+    const reading = readHead(body, is('a'));
     for (const chunk of ['a', 'b', 'c']) sink?.write(Buffer.from(chunk));
     sink?.end();
 
-    expect(await restOf(await reading)).toEqual(['b', 'c', 'end']);
+    await reading;
+    expect(await restOf(body)).toEqual(['bc', 'end']);
   });
 
   it('works with a body that is an instance of a class', async () => {
@@ -93,10 +99,11 @@ describe('readHead', () => {
       }
     }
 
-    const head = await readHead(new Body(), is('a'));
+    const body = opened(new Body());
+    await readHead(body, is('a'));
 
-    expect(await restOf(head)).toEqual(['b', 'end']);
-    expect(() => head.rest.abort()).not.toThrow();
+    expect(await restOf(body)).toEqual(['b', 'end']);
+    expect(() => body.abort()).not.toThrow();
   });
 });
 
@@ -108,10 +115,14 @@ function texts(chunks: readonly Uint8Array[]): readonly string[] {
   return chunks.map((chunk) => Buffer.from(chunk).toString());
 }
 
-function restOf({ rest }: Head): Promise<readonly string[]> {
+function opened(body: UpstreamBody): HeldBody {
+  return openedBody(body, undefined);
+}
+
+function restOf(body: HeldBody): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const got: string[] = [];
-    rest.start({
+    body.start({
       write: (chunk) => got.push(...texts([chunk])),
       end: () => resolve([...got, 'end']),
       fail: (error) => resolve([...got, error.message]),

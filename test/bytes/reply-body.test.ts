@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { pushedReply } from '../../src/bytes/reply-body.ts';
 import { noBytes } from '../../src/bytes/sse.ts';
+import type { UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { handBody, pipe, recorder } from './pushing.ts';
 
 describe('a pushed reply', () => {
@@ -19,6 +20,21 @@ describe('a pushed reply', () => {
     await out.gone;
 
     expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
+  });
+
+  it('writes what has come already in the turn of its beginning', () => {
+    const out = recorder();
+    const { body } = handBody();
+    const early: UpstreamBody = {
+      ...body,
+      start: (sink) => {
+        for (const chunk of ['a', 'b']) sink.write(Buffer.from(chunk));
+      },
+    };
+
+    pushedReply(early, pipe(), Buffer.from('0')).sendTo(out);
+
+    expect(out.log).toEqual(['0', 'ab']);
   });
 
   it('writes what the pipe makes of it, and nothing where it makes nothing', async () => {

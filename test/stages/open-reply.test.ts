@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import type { Exchange } from '../../src/stages/exchange.ts';
 import { openReply } from '../../src/stages/open-reply.ts';
+import { openedBody } from '../../src/stages/opened-body.ts';
 import { playedBody } from '../support/played-upstream.ts';
 
 /** A call whose every reply is too large for its tap. */
@@ -49,7 +50,7 @@ it.each([
   });
 
   const opening = openReply(
-    { status: 200, headers: { 'content-type': type }, body },
+    { status: 200, headers: { 'content-type': type }, body: openedBody(body, undefined) },
     { ...exchange, framing },
     { attempt: undefined },
   );

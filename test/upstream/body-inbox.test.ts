@@ -1,9 +1,10 @@
 /** The body between undici and whoever reads it. */
 import { expect, it } from 'vitest';
 import { bodyInbox } from '../../src/upstream/body-inbox.ts';
+import type { SocketGate } from '../../src/upstream/socket-gate.ts';
 
 it('what came before its reader is handed over piece by piece: the first may say enough', () => {
-  const inbox = bodyInbox();
+  const inbox = bodyInbox(openGate, () => {});
   const seen: string[] = [];
   for (const piece of ['good', 'error']) inbox.write(Buffer.from(piece));
 
@@ -19,3 +20,5 @@ it('what came before its reader is handed over piece by piece: the first may say
 
   expect(seen).toEqual(['good']);
 });
+
+const openGate: SocketGate = { close: () => {}, open: () => {}, release: () => {} };

@@ -41,10 +41,10 @@ const carriageReturn = 0x0d;
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = tokenCount();
-  const ends = candidateEnds();
+  const ends = candidates > 1 ? candidateEnds() : undefined;
   let failure: FailureReport | undefined;
   /** One candidate's end is the reply's; of several each is noted. */
-  const lastMark = candidates > 1 ? blockMark : endMark;
+  const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
   let saidSomething = false;
   let spoken = 0;
@@ -71,7 +71,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const bytes = asBuffer(block);
     const text = bytes.toString('latin1');
     isOver ||= lastMark.test(text);
-    if (candidates > 1) noteEnds(block, ends);
+    if (ends !== undefined) noteEnds(block, ends);
     saidSomething ||= bytes.includes(partsName);
     const usageAt = lastValueOf(bytes, usageName);
     if (usageAt !== undefined) {
@@ -95,7 +95,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     end: () => last(cutter.rest()),
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => isOver || ends.allEnded() || !saidSomething,
+    complete: () => isOver || ends?.allEnded() === true || !saidSomething,
     failure: () => failure,
     usage: () => {
       if (figures === undefined) return undefined;

@@ -24,11 +24,13 @@ import { openaiUsage } from './usage.ts';
 /**
  * What only a few events hold and is worth looking into: an error in any of its forms and figures,
  * a candidate's end, the stream's end. Names that stand in an answer's text are escaped and don't
- * match. Apart they are found in half the time of one expression with all of them, and parsing each
- * event costs twenty times as much.
+ * match. Apart they are found in less time than by one expression with all of them, and parsing
+ * each event costs thirty times as much. The first has five letters in each of its ways, and asks
+ * behind them what stood before: V8 then skips five bytes at a time, a third of the time of
+ * `\{\s*"(?:message|detail)` by itself.
  */
 const marks: readonly RegExp[] = [
-  /(?:[Ee]rror|usage|\{\s*"(?:message|detail))["\r\n](?!\s*:\s*null)/,
+  /(?:error|Error|usage|ssage(?<=\{\s*"message)|etail(?<=\{\s*"detail))["\r\n](?!\s*:\s*null)/,
   /finish_reason"\s*:\s*"/,
   /\[DONE\]/,
 ];
@@ -40,7 +42,7 @@ const marks: readonly RegExp[] = [
 export function openaiStreamTap(stripUsage: boolean, candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = tokenCount();
-  const ends = candidateEnds();
+  const ends = candidates > 1 ? candidateEnds() : undefined;
   let usage: Usage | undefined;
   let failure: FailureReport | undefined;
   let done = false;
@@ -54,10 +56,11 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
     done = isDone(event);
     if (document === undefined) return true;
     const choices = items(member(document, 'choices'));
-    if (candidates > 1) {
+    if (ends === undefined) finished ||= choices.some(hasFinished);
+    else {
       for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
+      finished = ends.allEnded();
     }
-    finished = candidates > 1 ? ends.allEnded() : finished || choices.some(hasFinished);
     usage = openaiUsage(document) ?? usage;
     const isUsageFrame = choices.length === 0 && isJsonObject(member(document, 'usage'));
     return !(stripUsage && isUsageFrame);
@@ -86,7 +89,7 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
     if (hasData(block)) spoken += 1;
-    const mark = candidates > 1 ? 0 : firstMark(block);
+    const mark = ends === undefined ? firstMark(block) : 0;
     const passed = mark === -1 ? block : inspect(block, eventStart(block, mark));
     counted.add(passed);
     return passed;

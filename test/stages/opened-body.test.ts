@@ -1,0 +1,120 @@
+/** A body between its client and its readers: held, gone on with, cut. */
+import { expect, it } from 'vitest';
+import type { ByteSink } from '../../src/ports/upstream-client.ts';
+import { openedBody } from '../../src/stages/opened-body.ts';
+import { handBody } from '../bytes/pushing.ts';
+
+it('what comes while nobody reads is given to the next reader as one chunk', () => {
+  const { body, sink } = handBody();
+  const opened = openedBody(body, undefined);
+  opened.start(silent);
+  opened.hold();
+  for (const text of ['a', 'b', 'c']) sink().write(Buffer.from(text));
+  const { log, reader } = recording();
+
+  opened.start(reader);
+  sink().write(Buffer.from('d'));
+  sink().end();
+
+  expect(log).toEqual(['abc', 'd', 'end']);
+});
+
+it('its client is asked to pause only once much lies unread, and then to go on', () => {
+  const { body, sink, calls } = handBody();
+  const opened = openedBody(body, undefined);
+  opened.start(silent);
+  opened.hold();
+
+  sink().write(Buffer.alloc(64 * 1024));
+  const before = [...calls];
+  sink().write(Buffer.alloc(1));
+  sink().write(Buffer.alloc(1));
+  opened.start(silent);
+
+  expect(before).toEqual(['start']);
+  expect(calls).toEqual(['start', 'pause', 'resume']);
+});
+
+it.each([
+  ['came to its end', (sink: ByteSink) => sink.end(), ['a', 'end']],
+  ['broke off', (sink: ByteSink) => sink.fail(new Error('reset')), ['a', 'reset']],
+])('that it %s while nobody read is told behind what came before', (_how, finish, told) => {
+  const { body, sink } = handBody();
+  const opened = openedBody(body, undefined);
+  opened.start(silent);
+  opened.hold();
+  sink().write(Buffer.from('a'));
+  finish(sink());
+  const { log, reader } = recording();
+
+  opened.start(reader);
+
+  expect(log).toEqual(told);
+});
+
+it('one that was cut while nobody read fails for who reads then, and is given up', () => {
+  const { body, sink, calls } = handBody();
+  const opened = openedBody(body, undefined);
+  opened.start(silent);
+  opened.hold();
+  const { log, reader } = recording();
+
+  opened.cut(new Error('over'));
+  sink().write(Buffer.from('late'));
+  opened.start(reader);
+  sink().end();
+
+  expect(calls).toEqual(['start', 'abort']);
+  expect(log).toEqual(['upstream body: failed']);
+});
+
+it('one that was cut before anybody read is never started', () => {
+  const { body, calls } = handBody();
+  const opened = openedBody(body, undefined);
+  const { log, reader } = recording();
+
+  opened.cut(new Error('over'));
+  opened.start(reader);
+
+  expect(calls).toEqual(['abort']);
+  expect(log).toEqual(['upstream body: failed']);
+});
+
+it('one that has ended is not cut', () => {
+  const { body, sink, calls } = handBody();
+  const opened = openedBody(body, undefined);
+  const { log, reader } = recording();
+  opened.start(reader);
+  sink().end();
+
+  opened.cut(new Error('over'));
+
+  expect(calls).toEqual(['start']);
+  expect(log).toEqual(['end']);
+});
+
+it('of one that was given up nothing is told any more', () => {
+  const { body, sink } = handBody();
+  const opened = openedBody(body, undefined);
+  const { log, reader } = recording();
+  opened.start(reader);
+
+  opened.abort();
+  sink().write(Buffer.from('late'));
+  sink().end();
+  sink().fail(new Error('reset'));
+
+  expect(log).toEqual([]);
+});
+
+const silent: ByteSink = { write: () => {}, end: () => {}, fail: () => {} };
+
+function recording(): { readonly log: readonly string[]; readonly reader: ByteSink } {
+  const log: string[] = [];
+  const reader: ByteSink = {
+    write: (chunk) => log.push(Buffer.from(chunk).toString()),
+    end: () => log.push('end'),
+    fail: (error) => log.push(error.message),
+  };
+  return { log, reader };
+}
