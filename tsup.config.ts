@@ -1,6 +1,6 @@
 /**
- * Three builds: the published package, its types for CommonJS, and the examples as plain modules,
- * which `npm start` can run on a Node without a TypeScript runner.
+ * Three builds: the published package, its types, and the examples as plain modules, which
+ * `npm start` can run on a Node without a TypeScript runner.
  */
 import { writeFileSync } from 'node:fs';
 import type { Options } from 'tsup';
@@ -23,7 +23,6 @@ const builds: readonly Options[] = [
     outDir: 'dist',
     format: ['esm'],
     target: 'node20',
-    dts: true,
     clean: true,
     // Without shared chunks every subpath would carry its own copy of the core.
     splitting: true,
@@ -32,6 +31,9 @@ const builds: readonly Options[] = [
     onSuccess: async () => {
       for (const name of Object.keys(entry)) {
         writeFileSync(`dist/${name}.cjs`, `module.exports = require('./${name}.js');\n`);
+        // The types are written out once as well, for CommonJS: a module may take its types from
+        // there, but not the reverse before TypeScript 5.8.
+        writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs';\n`);
       }
     },
   },

@@ -176,6 +176,36 @@ describe.each([
     expect(errors).toContain(broken);
   });
 
+  it('reports to whoever listens on the very context, with two apps on one adapter', async () => {
+    const gateway = toyGateway();
+    const middleware = koaAdapter(gateway);
+    const errors: [string, unknown][] = [];
+    const appCalled = async (name: string): Promise<string> => {
+      const app = new Koa();
+      app.on('error', (error) => errors.push([`app ${name}`, error]));
+      app.use((ctx, next) => {
+        if (name === 'with its own') ctx.onerror = (error) => errors.push([ctx.path, error]);
+        return next();
+      });
+      return serving(app.use(middleware).callback());
+    };
+    for (const name of ['plain', 'with its own', 'plain again']) {
+      const response = await post(await appCalled(name), '/v1/chat/completions', '{}');
+      await response.text();
+    }
+    gateway.reply.write('data: 1\n\n');
+    const response = await post(await appCalled('with its own'), '/v1/stream', '{}');
+    const broken = new Error('the upstream broke off');
+
+    gateway.reply.destroy(broken);
+    await response.text().catch(() => undefined);
+
+    expect(errors).toContainEqual(['/v1/stream', broken]);
+    // Koa reports `null` of a response that has ended well.
+    expect(errors.filter(([, error]) => error !== null && error !== broken)).toEqual([]);
+    expect(errors.filter(([name]) => name.startsWith('app'))).toEqual([]);
+  });
+
   it('keeps the headers of the host', async () => {
     const app = new Koa();
     app.use(async (ctx, next) => {
