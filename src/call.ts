@@ -1,4 +1,5 @@
 /** A call: a request read and found well-formed, with what later stages need to know of it. */
+import type { Body } from './bytes/body.ts';
 import type { Member } from './bytes/json-scan.ts';
 import type { ProtocolName } from './ports/catalog.ts';
 
@@ -35,7 +36,8 @@ export interface Call {
   readonly modelId: string;
   readonly framing: Framing;
   /** The caller's bytes, scanned. */
-  readonly body: Uint8Array;
+  readonly body: Body;
+  /** Their spans are places in the text of the body. */
   readonly members: readonly Member[];
   readonly demand: Demand;
   /** Chat: what the caller wants its prompts cached under. */

@@ -1,5 +1,7 @@
 /** The gateway: the stages of a request in their order, on one screen. */
+import type { Body } from './bytes/body.ts';
 import { byteBudget } from './bytes/byte-budget.ts';
+import { listenEarly } from './bytes/read-body.ts';
 import type { CallerDialectName } from './dialects/dialect.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError, statusOf } from './errors.ts';
@@ -144,6 +146,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     const snapshot = settings;
     if (route.kind === 'refused') throw route.error;
     if (route.kind === 'options') return allowed(context, route.allow);
+    listenEarly(request.body);
     // A body that came with its head is whole then.
     await endOfRequests();
     if (isClosed()) throw closing();
@@ -163,7 +166,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
       // Awaited in any case: who had gone before we listened is told of a turn later.
       const body = await receiveBody(request, route, snapshot, budget);
       // As long as the call runs its body stays in memory: for another channel, and in the client.
-      running.onDone(() => budget.give(body.length));
+      running.onDone(() => budget.give(body.byteLength));
       return await serve(body, route, context, { request, key, running, snapshot, guard });
     } catch (error) {
       running.done();
@@ -175,7 +178,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
    * From the bytes of a call to its reply. Once quota is held, a settlement owns it on every path.
    */
   async function serve(
-    body: Uint8Array,
+    body: Body,
     route: CallRoute,
     context: AnswerContext,
     { request, key, running, snapshot, guard }: Serving,

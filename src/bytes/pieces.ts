@@ -8,6 +8,8 @@ const sharedBytes = 16_384;
 export interface Pieces {
   readonly byteLength: number;
   add(piece: Uint8Array): void;
+  /** What came, in pieces of more than a few bytes, which are forgotten here. */
+  take(): readonly Uint8Array[];
   /** All of it as one, which takes the pieces' place; a body that came in one is not copied. */
   join(): Uint8Array;
 }
@@ -51,12 +53,18 @@ export function pieces(): Pieces {
       closeRun();
       list.push(piece);
     },
+    take() {
+      closeRun();
+      const taken = list;
+      // Whoever listens for the caller's going holds us as long as the call runs.
+      list = [];
+      return taken;
+    },
     join() {
       closeRun();
       const [only] = list;
       const whole =
         only !== undefined && list.length === 1 ? only : Buffer.concat(list, byteLength);
-      // Whoever listens for the caller's going holds us as long as the call runs.
       list = [whole];
       return whole;
     },

@@ -3,9 +3,11 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
+import type { Body } from './body.ts';
 import { checkContentEncoding, checkContentType, contentLengthOf } from './body-headers.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { type Pieces, pieces } from './pieces.ts';
+import { bodyOf } from './shorten.ts';
 
 const baseMs = 10_000;
 const longestMs = 60_000;
@@ -34,7 +36,7 @@ export interface ReadBodyLimits {
 export function readBody(
   request: Pick<GatewayRequest, 'headers' | 'body' | 'onClose'>,
   limits: ReadBodyLimits,
-): Uint8Array | Promise<Uint8Array> {
+): Body | Promise<Body> {
   const { body, headers } = request;
   if (body === undefined) throw bodyConsumed();
   checkContentType(headers);
@@ -54,6 +56,15 @@ export function readBody(
 }
 
 /**
+ * Hears a stream of the host's own break before it is read: Node ends the process where nobody
+ * does. Its own requests are quiet by themselves, and tell more to who listens.
+ */
+export function listenEarly(body: GatewayRequest['body']): void {
+  if (body === undefined || ArrayBuffer.isView(body) || 'complete' in body) return;
+  body.on('error', () => {});
+}
+
+/**
  * Whether the stream is a request of `node:http` that holds the whole body unread: a small one
  * comes with its head, and is there by the time the key has been looked up.
  */
@@ -64,13 +75,13 @@ function hasArrived(stream: Readable, announced: number): boolean {
 }
 
 /** Without listeners, timers and a turn of the loop, which cost more than a small body's scan. */
-function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Uint8Array {
+function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
   const length = stream.readableLength;
   if (!budget.take(length)) throw overloaded();
   const body = bytesIn(stream, () => budget.give(length));
   // Its end may still be to come, and must be heard: node lets go of a request that has ended.
   stream.resume();
-  return body;
+  return bodyOf([body], length);
 }
 
 /** To read tells listeners of the host, which may throw. */
@@ -83,17 +94,18 @@ function bytesIn(stream: Readable, giveBack: () => void): Uint8Array {
   }
 }
 
-function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Uint8Array {
-  if (body.byteLength > maxBytes) throw tooLarge(maxBytes);
-  if (!budget.take(body.byteLength)) throw overloaded();
-  return body;
+function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Body {
+  const { byteLength } = body;
+  if (byteLength > maxBytes) throw tooLarge(maxBytes);
+  if (!budget.take(byteLength)) throw overloaded();
+  return bodyOf([body], byteLength);
 }
 
 function collect(
   stream: Readable,
   request: Pick<GatewayRequest, 'onClose'>,
   { maxBytes, budget, clock }: ReadBodyLimits,
-): Promise<Uint8Array> {
+): Promise<Body> {
   return new Promise((resolve, reject) => {
     const collected = pieces();
     const stopDeadline = watchDeadline(clock, collected, () => fail(timedOut()));
@@ -112,7 +124,7 @@ function collect(
     };
     const onEnd = () => {
       settle();
-      resolve(collected.join());
+      resolve(bodyOf(collected.take(), collected.byteLength));
     };
     const onGone = () => fail(callerLeft());
 

@@ -6,6 +6,7 @@
 import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
+import { setImmediate } from 'node:timers';
 import type { ReplyBody } from '../http.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import { joined } from './sse.ts';
@@ -137,7 +138,7 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
       if (over) return linger?.discard(chunk);
       if (gathered !== undefined) return void gathered.push(chunk);
       gathered = [chunk];
-      // At the turn's end, when all sockets have been read: the streams are written one by one then.
+      // At the turn's end, when all sockets have been read: all streams are written together.
       setImmediate(flush);
     },
     end: () => {

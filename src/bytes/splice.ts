@@ -3,6 +3,7 @@
  * sent, to the last space and digit: parsing and writing again turns 12345678901234567890 into
  * 12345678901234567000 and 1.0 into 1.
  */
+import { type Body, slicesOf } from './body.ts';
 import type { Member } from './json-scan.ts';
 import { openBrace } from './json-text.ts';
 import { findMember } from './members.ts';
@@ -22,11 +23,11 @@ export interface MemberEdit {
  * @param members all members of the object that is the whole of `body`, as the scan gave them
  */
 export function spliceMembers(
-  body: Uint8Array,
+  body: Body,
   members: readonly Member[],
   edits: readonly MemberEdit[],
 ): readonly Uint8Array[] {
-  if (edits.length === 0) return [body];
+  if (edits.length === 0) return body.pieces;
   const splice: Splice = { body, pieces: [], done: 0 };
   let kept: Member | undefined;
   // Where the removed members begin that lie between the last kept one and the next.
@@ -45,16 +46,16 @@ export function spliceMembers(
     kept = member;
   }
   // Behind the last one kept the removed go, with the comma before each, and the new ones come.
-  const start = kept?.value.end ?? members[0]?.nameSpan.start ?? body.indexOf(openBrace) + 1;
+  const start = kept?.value.end ?? members[0]?.nameSpan.start ?? body.text.indexOf(openBrace) + 1;
   const end = members.at(-1)?.value.end ?? start;
   replace(splice, start, end, newMembers(members, edits, kept !== undefined));
-  splice.pieces.push(splice.done === 0 ? body : body.subarray(splice.done));
+  splice.pieces.push(...slicesOf(body, splice.done, body.text.length));
   return splice.pieces;
 }
 
-/** A body under way: its bytes up to `done` are in the pieces, or replaced. */
+/** A body under way: up to `done`, a place in its text, it is in the pieces, or replaced. */
 interface Splice {
-  readonly body: Uint8Array;
+  readonly body: Body;
   readonly pieces: Uint8Array[];
   done: number;
 }
@@ -63,7 +64,7 @@ interface Splice {
 function replace(splice: Splice, start: number, end: number, text: string): void {
   if (start === end && text === '') return;
   const { body, pieces, done } = splice;
-  if (done < start) pieces.push(body.subarray(done, start));
+  if (done < start) pieces.push(...slicesOf(body, done, start));
   if (text !== '') pieces.push(Buffer.from(text));
   splice.done = end;
 }

@@ -1,4 +1,5 @@
 /** Edits a member of an object that is itself a member of the body, and nothing else in it. */
+import { bytesOf, wholeBody } from '../bytes/body.ts';
 import { findMember, kindAt, membersOf } from '../bytes/members.ts';
 import { type MemberEdit, spliceMembers } from '../bytes/splice.ts';
 import type { Call } from '../call.ts';
@@ -10,9 +11,9 @@ export function editInside(
   edit: MemberEdit,
 ): MemberEdit | undefined {
   const outer = findMember(call.members, outerName);
-  if (outer === undefined || kindAt(call.body, outer.value) !== 'object') return undefined;
-  const inner = call.body.subarray(outer.value.start, outer.value.end);
+  if (outer === undefined || kindAt(call.body.text, outer.value) !== 'object') return undefined;
+  const inner = bytesOf(call.body, outer.value.start, outer.value.end);
   const members = membersOf(inner, { start: 0, end: inner.length });
-  const value = Buffer.concat(spliceMembers(inner, members, [edit])).toString('utf8');
+  const value = Buffer.concat(spliceMembers(wholeBody(inner), members, [edit])).toString('utf8');
   return { name: outerName, value };
 }

@@ -3,7 +3,6 @@
  * call.
  */
 import { z } from 'zod';
-import { asBuffer } from '../bytes/decode.ts';
 import {
   afterName,
   firstInside,
@@ -14,9 +13,10 @@ import {
 } from '../bytes/json-skip.ts';
 import { openBrace, openBracket, quote } from '../bytes/json-text.ts';
 import { findMember, kindAt } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
+import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
 import {
   addElements,
   addMembers,
@@ -67,7 +67,7 @@ export function readChat(scanned: ScannedBody): Call {
     );
   }
   const tools = findMember(scanned.members, 'tools');
-  if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body, tools.value))) {
+  if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools.value))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
   }
   const { inputTokens, mediaParts } = promptSize(scanned);
@@ -112,9 +112,8 @@ function textOf(value: unknown): string | undefined {
 
 function promptSize(scanned: ScannedBody): PromptSize {
   const messages = arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
-  const bytes = asBuffer(scanned.body);
-  const tally = promptTally();
-  addElements(tally, bytes, messages.value.start, addMessage);
+  const tally = promptTally(scanned.body.gaps);
+  addElements(tally, scanned.body.text, messages.value.start, addMessage);
   addMembers(tally, scanned, promptMembers);
   return sizeOf(tally);
 }

@@ -2,16 +2,12 @@
  * Reads the few members of a caller's body that the gateway needs, and checks just those with zod.
  */
 import type { z } from 'zod';
-import type { Member } from '../bytes/json-scan.ts';
+import { type Body, bytesOf, lengthOf } from '../bytes/body.ts';
+import type { Member, Span } from '../bytes/json-scan.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
-
-/** A caller's body after the scan: its bytes, and where its top-level members are. */
-export interface ScannedBody {
-  readonly body: Uint8Array;
-  readonly members: readonly Member[];
-}
 
 /**
  * What was read, checked. Nothing of this goes upstream: what goes there is the caller's bytes.
@@ -41,7 +37,14 @@ export function checkedFields<T>(
  */
 export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue | undefined {
   const member = findMember(members, name);
-  return member === undefined ? undefined : valueAt(body, member.value);
+  return member === undefined ? undefined : valueIn(body, member.value);
+}
+
+function valueIn(body: Body, span: Span): JsonValue {
+  const { start, end } = span;
+  if (lengthOf(body, start, end) === end - start) return valueAt(body.text, span);
+  const bytes = bytesOf(body, start, end);
+  return valueAt(bytes, { start: 0, end: bytes.length });
 }
 
 /** The members of a member that is an object; its value, as {@link fieldOf}, where it is not. */
@@ -53,8 +56,8 @@ export function insideField<T>(
   const { body, members } = scanned;
   const member = findMember(members, name);
   if (member === undefined) return undefined;
-  if (kindAt(body, member.value) !== 'object') return valueAt(body, member.value);
-  return read({ body, members: membersOf(body, member.value) });
+  if (kindAt(body.text, member.value) !== 'object') return valueIn(body, member.value);
+  return read({ body, members: membersOf(body.text, member.value) });
 }
 
 /** The member as a non-empty array, without parsing it. @throws GatewayError `invalid_request` */
@@ -63,7 +66,7 @@ export function arrayMember({ body, members }: ScannedBody, name: string, hint: 
   if (member === undefined) {
     throw new GatewayError('invalid_request', `\`${name}\` is missing. ${hint}`, { param: name });
   }
-  if (kindAt(body, member.value) !== 'array' || isEmptyArray(body, member)) {
+  if (kindAt(body.text, member.value) !== 'array' || isEmptyArray(body.text, member)) {
     throw new GatewayError('invalid_request', `\`${name}\` must be a non-empty array. ${hint}`, {
       param: name,
     });
@@ -71,9 +74,9 @@ export function arrayMember({ body, members }: ScannedBody, name: string, hint: 
   return member;
 }
 
-function isEmptyArray(body: Uint8Array, { value }: Member): boolean {
+function isEmptyArray(text: Uint8Array, { value }: Member): boolean {
   for (let at = value.start + 1; at < value.end - 1; at += 1) {
-    const byte = body[at];
+    const byte = text[at];
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return false;
   }
   return true;

@@ -1,8 +1,9 @@
 /** Reads an image generation request (spec §2.2, WIRE §3). */
 import { z } from 'zod';
 import { findMember } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
-import { checkedFields, fieldOf, type ScannedBody } from './fields.ts';
+import { checkedFields, fieldOf } from './fields.ts';
 import { addValue, type PromptSize, promptTally, sizeOf } from './prompt-size.ts';
 import { modelField, positiveField } from './rules.ts';
 
@@ -68,8 +69,8 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-
 }
 
 function promptSize({ body, members }: ScannedBody): PromptSize {
-  const tally = promptTally();
+  const tally = promptTally(body.gaps);
   const prompt = findMember(members, 'prompt');
-  if (prompt !== undefined) addValue(tally, body, prompt.value.start, prompt.value.end);
+  if (prompt !== undefined) addValue(tally, body.text, prompt.value.start, prompt.value.end);
   return sizeOf(tally);
 }

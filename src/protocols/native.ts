@@ -3,7 +3,6 @@
  * method.
  */
 import { z } from 'zod';
-import { asBuffer } from '../bytes/decode.ts';
 import {
   afterName,
   firstInside,
@@ -14,9 +13,10 @@ import {
 } from '../bytes/json-skip.ts';
 import { closeBrace, openBrace, openBracket } from '../bytes/json-text.ts';
 import { findMember } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { arrayMember, checkedFields, fieldOf, insideField, type ScannedBody } from './fields.ts';
+import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
 import {
   addElements,
   addMembers,
@@ -145,7 +145,7 @@ function refuseMessages({ members }: ScannedBody): void {
 }
 
 function promptSize(scanned: ScannedBody, operation: Operation): PromptSize {
-  const tally = promptTally();
+  const tally = promptTally(scanned.body.gaps);
   const wrapped =
     operation === 'count_tokens' && findMember(scanned.members, 'generateContentRequest');
   if (!wrapped) {
@@ -154,8 +154,7 @@ function promptSize(scanned: ScannedBody, operation: Operation): PromptSize {
       'contents',
       'Send [{"role":"user","parts":[{"text":"…"}]}].',
     );
-    const bytes = asBuffer(scanned.body);
-    addElements(tally, bytes, contents.value.start, addContent);
+    addElements(tally, scanned.body.text, contents.value.start, addContent);
   }
   addMembers(tally, scanned, promptMembers);
   return sizeOf(tally);

@@ -2,6 +2,7 @@
  * Estimates how many tokens a prompt is at most, from its bytes: a hold must cover the call before
  * a tokenizer or the upstream could say. The settle corrects it.
  */
+import { type Gap, lengthOf } from '../bytes/body.ts';
 import {
   afterName,
   firstInside,
@@ -11,7 +12,7 @@ import {
   skipValue,
 } from '../bytes/json-skip.ts';
 import { closeBrace, closeBracket, openBrace, quote } from '../bytes/json-text.ts';
-import type { ScannedBody } from './fields.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
 
 /** A prompt's size: text in tokens, and parts that bytes say nothing about. */
 export interface PromptSize {
@@ -29,6 +30,8 @@ function tokensOf(bytes: number): number {
 
 /** What a protocol counts as it walks over its messages. */
 export interface PromptTally {
+  /** Of the text that is walked: what lies in them counts too. */
+  readonly gaps: readonly Gap[];
   messages: number;
   /** Of text, and of parts of a kind nobody here knows. */
   bytes: number;
@@ -36,13 +39,14 @@ export interface PromptTally {
 }
 
 /** Nothing counted yet. */
-export function promptTally(): PromptTally {
-  return { messages: 0, bytes: 0, mediaParts: 0 };
+export function promptTally(gaps: readonly Gap[]): PromptTally {
+  return { gaps, messages: 0, bytes: 0, mediaParts: 0 };
 }
 
 /** Counts a value by its bytes, a string without its quotes: at least as many as it decodes to. */
-export function addValue(tally: PromptTally, body: Uint8Array, start: number, end: number): void {
-  tally.bytes += body[start] === quote ? end - start - 2 : end - start;
+export function addValue(tally: PromptTally, text: Uint8Array, start: number, end: number): void {
+  const length = lengthOf(tally, start, end);
+  tally.bytes += text[start] === quote ? length - 2 : length;
 }
 
 /** Counts one element that begins at `start`; gives where it ends. */
@@ -74,7 +78,7 @@ export function partAdder(isMediaMember: IsMediaMember): AddElement {
   return (tally, bytes, start) => {
     if (bytes[start] !== openBrace) {
       const end = skipValue(bytes, start);
-      tally.bytes += end - start;
+      tally.bytes += lengthOf(tally, start, end);
       return end;
     }
     let isMedia = false;
@@ -86,11 +90,11 @@ export function partAdder(isMediaMember: IsMediaMember): AddElement {
       const end = skipValue(bytes, value);
       isMedia ||= isMediaMember(bytes, at, nameEnd, value, end);
       const isText = bytes[value] === quote && isString(bytes, at, nameEnd, 'text');
-      if (isText) textBytes = end - value - 2;
+      if (isText) textBytes = lengthOf(tally, value, end) - 2;
       at = nextInside(bytes, end);
     }
     if (isMedia) tally.mediaParts += 1;
-    else tally.bytes += textBytes ?? at + 1 - start;
+    else tally.bytes += textBytes ?? lengthOf(tally, start, at + 1);
     return at + 1;
   };
 }
@@ -102,7 +106,7 @@ export function addMembers(
   names: readonly string[],
 ): void {
   for (const { name, value } of scanned.members) {
-    if (names.includes(name)) tally.bytes += value.end - value.start;
+    if (names.includes(name)) tally.bytes += lengthOf(tally, value.start, value.end);
   }
 }
 

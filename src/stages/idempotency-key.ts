@@ -2,7 +2,8 @@
  * Reads whether a request may be asked again: by its `Idempotency-Key`, or, where the host opted
  * in, by the count of tries that OpenAI's SDKs send.
  */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import type { Body } from '../bytes/body.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
@@ -34,10 +35,10 @@ export function repeatableOf(
   const values = valuesOf(request, keyHeader);
   if (values.length > 0) {
     const name = nameOf('key', key, call, readKey(values));
-    return { name, fingerprint: digest(call.body), ifTaken: 'answer', keepMs: keptByKeyMs };
+    return { name, fingerprint: fingerprintOf(call.body), ifTaken: 'answer', keepMs: keptByKeyMs };
   }
   if (!settings.dedupeSdkRetries) return undefined;
-  const fingerprint = digest(call.body);
+  const fingerprint = fingerprintOf(call.body);
   return {
     name: nameOf('retry', key, call, fingerprint),
     fingerprint,
@@ -83,6 +84,13 @@ function nameOf(kind: 'key' | 'retry', { id }: ApiKey, { protocol }: Call, value
   return digest(JSON.stringify([kind, id, protocol, value]));
 }
 
-function digest(data: string | Uint8Array): string {
-  return hash('sha256', data, 'hex');
+/** All of its bytes, those in gaps too. */
+function fingerprintOf({ pieces }: Body): string {
+  const sum = createHash('sha256');
+  for (const piece of pieces) sum.update(piece);
+  return sum.digest('hex');
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'hex');
 }

@@ -4,6 +4,8 @@
  * out of the processor's caches every time by that of parsers and sockets, which costs a call more
  * than its own work does (docs/performance.md).
  */
+// Imported: a host's tests may put clocks of their own in place of the global one.
+import { setImmediate } from 'node:timers';
 
 /** Resolves when the sockets that are ready now have been read: at the end of the loop's turn. */
 export type LoopTurn = () => Promise<void>;

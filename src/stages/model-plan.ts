@@ -54,11 +54,14 @@ export interface ModelPlans {
 /** No model is known yet. */
 export function modelPlans(dialects: DialectTable): ModelPlans {
   const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
-  const account = accounts(dialects);
+  // Anew with each update: its catalog may have channels that were changed in place.
+  const accountsOf = new WeakMap<Settings, (channel: Channel) => Account>();
   return {
     of: (model, settings) => {
       const known = plans.get(model);
       if (known?.settings === settings) return known.plan;
+      const account = accountsOf.get(settings) ?? accounts(dialects);
+      accountsOf.set(settings, account);
       const timeouts = merged(settings.timeouts, model.timeouts);
       const plan = planOf(model, timeouts, dialects, account);
       plans.set(model, { settings, plan });

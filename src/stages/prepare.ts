@@ -2,7 +2,7 @@
  * Makes a call ready for a channel: relayed where the upstream speaks the caller's dialect,
  * translated where it does not.
  */
-import { asBuffer } from '../bytes/decode.ts';
+import { bytesOf } from '../bytes/body.ts';
 import type { Call } from '../call.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
@@ -81,6 +81,6 @@ function isImage({ operation }: Call): boolean {
 
 /** The scan has found it to be one JSON object. */
 function bodyOf({ body }: Call): JsonObject {
-  const parsed = parseJson(asBuffer(body).toString('utf8'));
+  const parsed = parseJson(bytesOf(body, 0, body.text.length).toString('utf8'));
   return isJsonObject(parsed) ? parsed : {};
 }

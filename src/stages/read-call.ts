@@ -2,22 +2,22 @@
  * Reads a request's body into a call: size, type, one strict scan, then the fields that matter
  * here.
  */
+import type { Body } from '../bytes/body.ts';
 import type { ByteBudget } from '../bytes/byte-budget.ts';
-import { scanJsonObject } from '../bytes/json-scan.ts';
 import { readBody } from '../bytes/read-body.ts';
+import { scanBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { readChat } from '../protocols/chat.ts';
 import type { Route } from '../protocols/endpoints.ts';
-import type { ScannedBody } from '../protocols/fields.ts';
 import { readImages } from '../protocols/images.ts';
 import { readNative } from '../protocols/native.ts';
 
 type CallRoute = Extract<Route, { readonly kind: 'call' }>;
 
 /**
- * The body's bytes, at once where they are here already; the caller gives them back to the budget.
+ * The body, at once where it is here already; the caller gives its bytes back to the budget.
  *
  * @throws GatewayError `body_too_large`, `unsupported_media_type`, `invalid_request`, `overloaded`
  */
@@ -26,14 +26,14 @@ export function receiveBody(
   route: CallRoute,
   settings: Settings,
   budget: ByteBudget,
-): Uint8Array | Promise<Uint8Array> {
+): Body | Promise<Body> {
   const maxBytes = route.protocol === 'images' ? settings.maxImageBodyBytes : settings.maxBodyBytes;
   return readBody(request, { maxBytes, budget, clock: settings.clock });
 }
 
 /** @throws GatewayError `invalid_request` that says what is wrong and where */
-export function readCall(body: Uint8Array, route: CallRoute): Call {
-  const scanned: ScannedBody = { body, members: scanJsonObject(body) };
+export function readCall(body: Body, route: CallRoute): Call {
+  const scanned = scanBody(body);
   switch (route.protocol) {
     case 'chat':
       return readChat(scanned);

@@ -95,6 +95,12 @@ function inStream(error: GatewayError, model: Model): GatewayError {
 
 const served: Verdict = { kind: 'served' };
 
+/** Who broke a reply off. A caller may have left before anybody was there to be told so. */
+function brokenBy(reason: string): Ending {
+  if (reason === 'caller_left') return 'left';
+  return isOurCut(reason) ? 'cut' : 'broken';
+}
+
 function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
   const { call, model, copy } = context;
 
@@ -121,7 +127,7 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
 
   /** Says the error where the framing has words for it; cuts the connection where it has none. */
   const failed = ({ error, reason, verdict }: CallFailure, last?: Uint8Array): Closing => {
-    settled(verdict, isOurCut(reason) ? 'cut' : 'broken', reason);
+    settled(verdict, brokenBy(reason), reason);
     const before = last === undefined || last.length === 0 ? [] : [last];
     const said = tap.breakOff(inStream(error, model));
     return { writes: [...before, ...(said ?? [])], cut: said === undefined };

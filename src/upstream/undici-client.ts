@@ -34,7 +34,7 @@ export interface UndiciClientOptions {
 }
 
 /** Bodies up to this size are joined: a copy costs less than a stream. Larger ones go in pieces. */
-const joinedBytes = 1024 * 1024;
+const joinedBytes = 64 * 1024;
 
 const certificates = 'must be certificates in PEM: one text, or a list of them';
 const pem = z.string(certificates).refine(isReadable, certificates);

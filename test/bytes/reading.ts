@@ -7,6 +7,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** One body being read. */
 export interface Reading {
+  /** Its text. */
   readonly result: Promise<Uint8Array>;
   readonly budget: CountedBudget;
   readonly clock: CountedClock;
@@ -40,7 +41,10 @@ export function reading(
   const onClose = (listener: () => void) => {
     leavers.push(listener);
   };
-  const read = async () => readBody({ headers, body, onClose }, { maxBytes, budget, clock });
+  const read = async () => {
+    const limits = { maxBytes, budget, clock };
+    return (await readBody({ headers, body, onClose }, limits)).text;
+  };
   const leave = () => {
     for (const listener of leavers) listener();
   };

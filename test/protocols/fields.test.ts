@@ -1,7 +1,8 @@
 /** What is read of a body is found by the scan, name by name, at every depth it is read at. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { scanJsonObject } from '../../src/bytes/json-scan.ts';
+import { wholeBody } from '../../src/bytes/body.ts';
+import { scanBody } from '../../src/bytes/scan-body.ts';
 import { checkedFields, fieldOf, insideField } from '../../src/protocols/fields.ts';
 
 const anything = z.record(z.string(), z.unknown());
@@ -29,7 +30,7 @@ describe('the fields of a body', () => {
 
 function read(text: string): unknown {
   const body = Buffer.from(text);
-  const scanned = { body, members: scanJsonObject(body) };
+  const scanned = scanBody(wholeBody(body));
   const generationConfig = insideField(scanned, 'generationConfig', (inside) => ({
     candidateCount: fieldOf(inside, 'candidateCount'),
   }));

@@ -1,6 +1,7 @@
 /** §2.5 what a call holds: never less than it can cost with the bytes that are sent. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { wholeBody } from '../../src/bytes/body.ts';
 import { costOf, type Price } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { findRoute } from '../../src/protocols/endpoints.ts';
@@ -20,7 +21,8 @@ function holdOf({ path, search = '', body }: Asked, of: Model): Hold {
   const asked = { method: 'POST', path, search, headers: {} };
   const route = findRoute(asked, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
-  return holdFor(readCall(Buffer.from(JSON.stringify(body)), route), of);
+  const bytes = Buffer.from(JSON.stringify(body));
+  return holdFor(readCall(wholeBody(bytes), route), of);
 }
 
 describe('the output part', () => {

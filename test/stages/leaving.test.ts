@@ -54,6 +54,26 @@ describe('a caller that leaves', () => {
     expect(await state()).toEqual(untouched);
   });
 
+  it('in the very turn in which a stream began has left, and did not break it', async () => {
+    const came = gate();
+    const { start, nextRecord } = scene({
+      plays: [
+        (up) => {
+          up.respond(200, headersOf('chatStream'));
+          up.write(begun.chatStream);
+          came.open();
+        },
+      ],
+    });
+
+    const calling = start(ask.chatStream);
+    await came.opened;
+    calling.leave();
+    await calling.answer;
+
+    expect(await nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
+  });
+
   it('between the head and the first event of a stream is charged the prompt', async () => {
     const headed = gate();
     const { start, nextRecord, upstream } = scene({

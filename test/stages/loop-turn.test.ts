@@ -1,6 +1,6 @@
 /** Calls that came in one turn of the event loop take the next stretch together. */
 import { setImmediate } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { loopTurn } from '../../src/stages/loop-turn.ts';
 
 it('lets all go on in one turn, in the order in which they asked', async () => {
@@ -26,6 +26,15 @@ it('begins a new turn for who asks after its end', async () => {
 
   expect(second).not.toBe(first);
   await expect(second).resolves.toBeUndefined();
+});
+
+it('comes although a test of the host has stopped the clocks', async () => {
+  vi.useFakeTimers();
+  try {
+    await expect(loopTurn()()).resolves.toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('is a gateway’s own', () => {

@@ -4,7 +4,7 @@ import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { pass } from './failing.ts';
 import { scene } from './scene.ts';
-import { ask, chat, model, whole } from './scene-models.ts';
+import { ask, channel, chat, model, whole } from './scene-models.ts';
 
 it('F73 a call in flight ends on the snapshot it began with: its price, its stores', async () => {
   const { start, upstream, gateway, nextRecord, state, clock } = scene();
@@ -37,6 +37,29 @@ it('the next call sees the change', async () => {
 
   expect((await call(chat({ model: 'new' }))).status).toBe(200);
   expect((await call(chat())).status).toBe(404);
+});
+
+it('a channel that was changed in place is called at its new address, not at the old', async () => {
+  const changed = { ...channel(), baseUrl: 'https://old.example/v1', credential: 'old-secret' };
+  const { call, gateway, upstream } = scene({
+    models: [model({ channels: [changed] })],
+    plays: [whole('chat'), whole('chat')],
+  });
+
+  await call(ask.chat);
+  Object.assign(changed, { baseUrl: 'https://new.example/v2', credential: 'new-secret' });
+  gateway.update({ catalog: staticCatalog([model({ channels: [changed] })]) });
+  await call(ask.chat);
+
+  const sent = upstream.calls.map(({ request }) => request);
+  expect(sent.map(({ origin, path }) => origin + path)).toEqual([
+    'https://old.example/v1/chat/completions',
+    'https://new.example/v2/chat/completions',
+  ]);
+  expect(sent.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer old-secret',
+    'Bearer new-secret',
+  ]);
 });
 
 it('what is not named stays, and undefined goes back to the default', async () => {

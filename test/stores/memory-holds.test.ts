@@ -1,5 +1,5 @@
 /** How the memory quota store finds holds by id: those that stand, and those that have ended. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type EndedId, endedHolds } from '../../src/stores/memory/ended-holds.ts';
 import { type Chained, hashOf, holdTable } from '../../src/stores/memory/hold-table.ts';
 
@@ -91,6 +91,24 @@ describe('holds that have ended', () => {
       undefined,
       ...Array.from({ length: 8 }, () => 'released'),
     ]);
+  });
+
+  it('are as they were where there is no memory for more', () => {
+    const ended = endedHolds(1_000, 60_000);
+    const [next = '', ...known] = ids.slice(0, 65);
+    for (const id of known) ended.add(named(id), settled(1n), 0);
+    // Any fault while the lists are made; the real one needs gigabytes.
+    vi.stubGlobal('BigInt64Array', undefined);
+
+    try {
+      expect(() => ended.add(named(next), settled(1n), 0)).toThrow(TypeError);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+
+    expect(ended.find(named(next))).toBeUndefined();
+    ended.add(named(next), settled(1n), 0);
+    expect([next, ...known].every((id) => ended.find(named(id))?.as === 'settled')).toBe(true);
   });
 
   it('are known by the whole id, not by its hash or its beginning', () => {

@@ -1,5 +1,5 @@
 /** Google's native wire format as its SDKs speak it to us: relayed to Gemini upstreams. */
-import { asBuffer, utf8Text } from '../../bytes/decode.ts';
+import { bytesOf } from '../../bytes/body.ts';
 import { findMember } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
@@ -54,8 +54,8 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
  */
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');
-  if (contents === undefined || !asBuffer(body).includes(`"${envelopeBeginning}`)) return [];
-  const text = utf8Text(body, contents.value.start, contents.value.end);
+  if (contents === undefined || !body.text.includes(`"${envelopeBeginning}`)) return [];
+  const text = bytesOf(body, contents.value.start, contents.value.end).toString('utf8');
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }

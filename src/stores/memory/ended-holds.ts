@@ -59,23 +59,20 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   const expiries = new Map<number, readonly ExpiryCharge[]>();
   const order = tombstones({ limit: most, maxAgeMs, forget: (slot) => expiries.delete(slot) });
   let room = fewestSlots;
-  let before = new Float64Array(room);
-  let hashes = new Int32Array(room);
-  let partitions = new Int32Array(room);
-  let ids = new Uint8Array(room * idBytes);
-  let kinds = new Uint8Array(room);
-  let counts = new Uint8Array(room);
-  let amounts = new BigInt64Array(room * maxLines);
+  let { before, hashes, partitions, ids, kinds, counts, amounts } = emptyLists(room);
 
+  /** All or nothing: there may be no memory for one of them. */
   const widen = (): void => {
+    const wider = emptyLists(2 * room);
+    wider.before.set(before);
+    wider.hashes.set(hashes);
+    wider.partitions.set(partitions);
+    wider.ids.set(ids);
+    wider.kinds.set(kinds);
+    wider.counts.set(counts);
+    wider.amounts.set(amounts);
+    ({ before, hashes, partitions, ids, kinds, counts, amounts } = wider);
     room *= 2;
-    before = copied(before, new Float64Array(room));
-    hashes = copied(hashes, new Int32Array(room));
-    partitions = copied(partitions, new Int32Array(room));
-    ids = copied(ids, new Uint8Array(room * idBytes));
-    kinds = copied(kinds, new Uint8Array(room));
-    counts = copied(counts, new Uint8Array(room));
-    amounts = copied(amounts, new BigInt64Array(room * maxLines));
   };
 
   const bucketOf = (hash: number): number => hash & (latest.length - 1);
@@ -108,9 +105,9 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
 
   return {
     add: ({ partition, id, hash }, { as, charged, expiry }, nowMs) => {
+      if (order.nextSlot() >= room) widen();
       const number = order.add(nowMs);
       const slot = order.slotOf(number);
-      if (slot === room) widen();
       const bucket = bucketOf(hash);
       before[slot] = latest[bucket] ?? 0;
       latest[bucket] = number;
@@ -135,7 +132,15 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   };
 }
 
-function copied<T extends { set(from: T): void }>(from: T, to: T): T {
-  to.set(from);
-  return to;
+/** Room for so many ends. */
+function emptyLists(room: number) {
+  return {
+    before: new Float64Array(room),
+    hashes: new Int32Array(room),
+    partitions: new Int32Array(room),
+    ids: new Uint8Array(room * idBytes),
+    kinds: new Uint8Array(room),
+    counts: new Uint8Array(room),
+    amounts: new BigInt64Array(room * maxLines),
+  };
 }

@@ -194,10 +194,10 @@ export function giveBack(reservation: Reservation): void {
 /** Ends a lease that ran out, with the charge fixed when it was reserved. */
 function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
   const { lines } = reservation;
-  giveBack(reservation);
   const expiry = lines.map(({ row, onExpire }) => ({ row, onExpire }));
-  for (const { row, onExpire } of expiry) row.used += onExpire;
   ledger.ended.add(reservation, { as: 'expired', charged: [], expiry }, nowMs);
+  giveBack(reservation);
+  for (const { row, onExpire } of expiry) row.used += onExpire;
 }
 
 /** Expires due leases of a queue, at most `max`; tells how many. */

@@ -175,18 +175,19 @@ export function settle(ledger: Ledger, input: SettleInput, nowMs: number): Settl
   expireDueOf(ledger, partition, lines, nowMs);
   const known = findHeld(ledger, name, nowMs);
   if (known !== undefined) {
+    // The end first: where there is no memory for it nothing was charged, and a repeat does it.
+    ledger.ended.add(name, end, nowMs);
     charge(partition, lines, known.lines);
     giveBack(known);
-    ledger.ended.add(name, end, nowMs);
     return { status: 'settled' };
   }
   const ended = ledger.ended.find(name);
   if (ended?.as === 'settled') return { status: 'already', charged: ended.charged };
   if (ended?.as === 'released') return { status: 'conflict', as: 'released' };
+  ledger.ended.add(name, end, nowMs);
   charge(partition, lines, []);
   // What the expiry charged is inside the final charge, not beside it.
   for (const { row, onExpire } of ended?.expiry ?? []) row.used -= onExpire;
-  ledger.ended.add(name, end, nowMs);
   return { status: 'settled_late', from: ended === undefined ? 'unknown' : 'expired' };
 }
 
@@ -216,9 +217,10 @@ export function release(ledger: Ledger, input: ReleaseInput, nowMs: number): Rel
   if (known === undefined) {
     const ended = ledger.ended.find(name);
     if (ended !== undefined) return { status: 'already', as: ended.as };
-  } else giveBack(known);
+  }
   const end = { as: 'released', charged: [], expiry: [] } as const;
   ledger.ended.add(name, end, nowMs);
+  if (known !== undefined) giveBack(known);
   return { status: 'released' };
 }
 

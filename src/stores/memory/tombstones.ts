@@ -11,6 +11,8 @@ export interface Tombstones {
    * at a time, and the oldest if full.
    */
   add(atMs: number): number;
+  /** The slot of the entry that comes next. */
+  nextSlot(): number;
   /** Whether an entry is remembered still: of any number that was ever given, and of 0. */
   has(number: number): boolean;
   /** The slot of an entry that is remembered. Slots are taken up in order, from 0 on. */
@@ -59,6 +61,7 @@ export function tombstones(options: TombstoneOptions): Tombstones {
       next += 1;
       return number;
     },
+    nextSlot: () => slotOf(next),
     has: (number) => number >= oldest,
     slotOf,
   };

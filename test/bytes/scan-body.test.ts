@@ -1,0 +1,217 @@
+/** A body in pieces, with long strings left out, is read as the same body in one piece. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bytesOf, wholeBody } from '../../src/bytes/body.ts';
+import { scanJsonObject } from '../../src/bytes/json-scan.ts';
+import { findMember } from '../../src/bytes/members.ts';
+import { type ScannedBody, scanBody } from '../../src/bytes/scan-body.ts';
+import { bodyOf } from '../../src/bytes/shorten.ts';
+import { spliceMembers } from '../../src/bytes/splice.ts';
+import { isGatewayError } from '../../src/errors.ts';
+import { readChat } from '../../src/protocols/chat.ts';
+import { readImages } from '../../src/protocols/images.ts';
+import { readNative } from '../../src/protocols/native.ts';
+import { seeded } from './json-arbitrary.ts';
+
+const long = 40_000;
+const runs = { ...seeded, numRuns: 150 };
+
+/** Long enough to be left out, or just not; with what might make that wrong. */
+const filling = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.integer({ min: 0, max: 150_000 }).map((length) => 'A'.repeat(length)),
+  },
+  fc.constantFrom('\\"', '\\\\', '\\n', '\\u0041', 'é', '😀', '~', ' ', '{', ':,[]{}', ''),
+);
+const string = fc.array(filling, { maxLength: 6 }).map((parts) => `"${parts.join('')}"`);
+const short = fc.constantFrom('1', 'null', '"x"', '[]', '{"a":[1,"b"]}', `${'1,'.repeat(9)}1`);
+const chatBody = fc
+  .tuple(string, string, string, short)
+  .map(
+    ([text, url, user, other]) =>
+      `{"model":"m","user":${user},"messages":[{"role":"user","content":[` +
+      `{"type":"text","text":${text}},{"type":"image_url","image_url":{"url":${url}}}]}],` +
+      `"x":[${other}]}`,
+  );
+
+describe('a body with long strings', () => {
+  it('is the same whatever pieces it came in', () => {
+    fc.assert(
+      fc.property(chatBody, cuts(), (text, sizes) => {
+        const bytes = Buffer.from(text);
+
+        const scanned = scannedOf(cut(bytes, sizes));
+
+        expect(scanned.members.map(({ name }) => name)).toEqual(
+          scanJsonObject(bytes).map(({ name }) => name),
+        );
+        for (const { name, value } of scanJsonObject(bytes)) {
+          const found = findMember(scanned.members, name)?.value ?? { start: 0, end: 0 };
+          const same = bytes.subarray(value.start, value.end);
+          expect(bytesOf(scanned.body, found.start, found.end).equals(same)).toBe(true);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('is counted and edited as if it had come in one', () => {
+    fc.assert(
+      fc.property(chatBody, cuts(), (text, sizes) => {
+        const bytes = Buffer.from(text);
+        const edits = [{ name: 'model', value: '"other"' }];
+
+        const scanned = scannedOf(cut(bytes, sizes));
+        const whole = wholeOf(bytes);
+
+        expect(readChat(scanned).demand).toEqual(readChat(whole).demand);
+        const spliced = Buffer.concat(spliceMembers(scanned.body, scanned.members, edits));
+        const expected = Buffer.concat(spliceMembers(whole.body, whole.members, edits));
+        expect(spliced.equals(expected)).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  it('is refused for the same byte, wherever it is', () => {
+    const bad = fc.constantFrom(0, 0x0a, 0x1f, 0x22, 0x5c, 0x2c, 0x7d, 0x80, 0xc3, 0xff);
+
+    fc.assert(
+      fc.property(chatBody, cuts(), fc.nat(), bad, (text, sizes, place, byte) => {
+        const bytes = Buffer.from(text);
+        bytes[place % bytes.length] = byte;
+
+        expect(verdict(() => scannedOf(cut(bytes, sizes)))).toEqual(
+          verdict(() => scanJsonObject(bytes)),
+        );
+      }),
+      runs,
+    );
+  });
+
+  it.each([0x00, 0x08, 0x0a, 0x0d, 0x1f])('may not hold the byte %i anywhere', (byte) => {
+    const text = `{"a":"${'A'.repeat(2 * long)}","b":1}`;
+    for (const place of [6, 4102, 4103, 4104, 4105, 4106, long, 2 * long + 2, 2 * long + 5]) {
+      const bytes = Buffer.from(text);
+      bytes[place] = byte;
+
+      expect(verdict(() => scannedOf([bytes]))).toMatchObject({
+        reason: 'invalid_json',
+        message: expect.stringContaining(`at byte ${place}.`),
+      });
+    }
+  });
+
+  it('leaves out most of its bytes, and copies none of what goes up', () => {
+    const pieces = cut(chatWith('A'.repeat(300_000)), [65_536]);
+
+    const { body, members } = scannedOf(pieces);
+    const sent = spliceMembers(body, members, [{ name: 'model', value: '"b"' }]);
+
+    expect(body.text.length).toBeLessThan(10_000);
+    expect(body.gaps).toHaveLength(1);
+    const own = new Set(pieces.map(({ buffer }) => buffer));
+    expect(sent.filter(({ buffer }) => !own.has(buffer)).map(String)).toEqual(['"b"']);
+  });
+
+  it('in one piece is not copied either', () => {
+    const bytes = chatWith('A'.repeat(300_000));
+
+    const { body } = scannedOf([bytes]);
+
+    expect(body.text.length).toBeLessThan(10_000);
+    expect(body.pieces[0]).toBe(bytes);
+  });
+
+  it('keeps all of its text where most is no long string', () => {
+    const words = 'a \\"quoted\\" word\\n';
+    const bytes = chatWith(words.repeat(5_000) + 'A'.repeat(long));
+
+    const { body } = scannedOf(cut(bytes, [16_384]));
+
+    expect(body.gaps).toEqual([]);
+    expect(body.text.equals(bytes)).toBe(true);
+  });
+
+  it('may be a list of numbers, or one number, of any length', () => {
+    for (const value of [`[${'1,'.repeat(2 * long)}1]`, '1'.repeat(2 * long)]) {
+      const bytes = Buffer.from(`{"a":${value}}`);
+
+      expect(scannedOf([bytes]).body.text.equals(bytes)).toBe(true);
+    }
+  });
+
+  it('is refused where what is left out is a name', () => {
+    const bytes = Buffer.from(`{"${'A'.repeat(2 * long)}":1}`);
+
+    expect(verdict(() => scannedOf(cut(bytes, [20_000])))).toMatchObject({
+      reason: 'name_too_long',
+    });
+  });
+
+  it('has the whole of a member that is read', () => {
+    const id = 'm'.repeat(2 * long);
+    const bytes = Buffer.from(`{"model":"${id}","prompt":"${'p'.repeat(2 * long)}"}`);
+
+    const { modelId, demand } = readImages(scannedOf(cut(bytes, [30_000])));
+
+    expect(modelId).toBe(id);
+    expect(demand).toEqual(readImages(wholeOf(bytes)).demand);
+  });
+
+  it('counts what is left out of a native call, but for its pictures', () => {
+    const target = { modelId: 'm', operation: 'generate', framing: 'json' } as const;
+    const data = 'A'.repeat(3 * long);
+    const parts = [{ inlineData: { data } }, { text: data }, { own: data }, data];
+    const bytes = Buffer.from(JSON.stringify({ contents: [{ parts }], tools: [data] }));
+
+    const { demand } = readNative(scannedOf(cut(bytes, [50_000])), target);
+
+    expect(demand.inputTokens).toBeGreaterThan(4 * long);
+    expect(demand).toEqual(readNative(wholeOf(bytes), target).demand);
+  });
+});
+
+/** The sizes of pieces, over and over; some hold no whole word. */
+function cuts(): fc.Arbitrary<readonly number[]> {
+  const large = fc.integer({ min: 1000, max: 70_000 });
+  return fc
+    .tuple(large, fc.array(fc.oneof(large, fc.integer({ min: 1, max: 80 })), { maxLength: 3 }))
+    .map(([first, others]) => [first, ...others]);
+}
+
+function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const size = sizes[pieces.length % sizes.length] ?? bytes.length;
+    pieces.push(Buffer.from(bytes.subarray(at, at + size)));
+    at += size;
+  }
+  return pieces;
+}
+
+function scannedOf(pieces: readonly Uint8Array[]): ScannedBody {
+  return scanBody(bodyOf(pieces, Buffer.concat(pieces).length));
+}
+
+/** Scanned with nothing left out. */
+function wholeOf(text: Buffer): ScannedBody {
+  return { body: wholeBody(text), members: scanJsonObject(text) };
+}
+
+function chatWith(url: string): Buffer {
+  const image = `{"type":"image_url","image_url":{"url":"${url}"}}`;
+  return Buffer.from(`{"model":"m","messages":[{"role":"user","content":[${image}]}]}`);
+}
+
+/** What a refusal says, or `ok`. */
+function verdict(scan: () => unknown): unknown {
+  try {
+    scan();
+    return 'ok';
+  } catch (error) {
+    if (isGatewayError(error)) return { reason: error.reason, message: error.message };
+    throw error;
+  }
+}

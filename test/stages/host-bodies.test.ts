@@ -1,0 +1,41 @@
+/** A host that hands over a stream of its own for a body: one it unpacks, or one of the web. */
+import { PassThrough, Readable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { chat, testGateway } from '../support/call-gateway.ts';
+
+const broken: readonly (readonly [string, () => Readable])[] = [
+  [
+    'in the turn in which the call comes',
+    () => {
+      const body = new PassThrough();
+      process.nextTick(() => body.destroy(new Error('reset')));
+      return body;
+    },
+  ],
+  [
+    'that was one of the web',
+    () =>
+      Readable.fromWeb(
+        new ReadableStream({
+          pull: (controller) => controller.error(new Error('reset')),
+        }),
+      ),
+  ],
+];
+
+it.each(broken)('a stream that breaks %s is a caller who left, and no crash', async (_, make) => {
+  const { gateway } = testGateway();
+  const headers = { authorization: 'Bearer caller-secret', 'content-type': 'application/json' };
+
+  const { status } = await gateway.handle({
+    method: 'POST',
+    path: chat().path,
+    search: '',
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    body: make(),
+    onClose: () => {},
+  });
+
+  expect(status).toBe(400);
+});
