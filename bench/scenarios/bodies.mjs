@@ -22,11 +22,10 @@ export const scenario = {
     'The longest synchronous section is the longest time between two turns of a `setImmediate` ' +
     'loop inside the contender while it serves one 5 MB call, per MiB of body: the median of ' +
     `${gapCalls} calls a round.`,
-  inSmoke: true,
 
   async run(context) {
     const rows = [];
-    for (const size of context.isSmoke ? sizes.slice(0, 1) : sizes) {
+    for (const size of sizes) {
       rows.push(...(await measureSize(context, size)));
     }
     return rows;
@@ -34,10 +33,10 @@ export const scenario = {
 };
 
 async function measureSize(context, { label, imageBytes, connections }) {
-  const starters = [bareRelay, tollgate, ...(context.isSmoke ? [] : peers())];
+  const starters = [bareRelay, tollgate, ...peers()];
   const call = chatCall({ imageBytes });
   const entries = await Promise.all(starters.map((starter) => starter(context, call)));
-  const shape = { connections, durationMs: context.isSmoke ? 350 : 700 };
+  const shape = { connections, durationMs: 700 };
   const baseline = 'bare relay';
   const values = await compare(context, entries, { shape });
   const rows = rowsOf(values, {
