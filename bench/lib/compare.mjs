@@ -71,7 +71,8 @@ export function notePace(context, values, perSecond) {
  * A line of the report.
  *
  * @param line `contender`; `figure` and `unit`; `values` of its rounds; `baseline`: the values of
- *   what it is compared with, round by round; `target`: `{ of: 'ratio' | 'median', max | min }`;
+ *   what it is compared with, round by round; `target`: `{ of: 'ratio' | 'median', max | min,
+ *   missedAt }`, the last for a ratio that is known to be above its `max`;
  *   `note`
  */
 export function row({ contender, figure, unit, values, baseline, target, note = '' }) {

@@ -19,6 +19,7 @@ export const scenario = {
       as: '/200-0',
       shape: { connections: 32, durationMs: context.isSmoke ? 350 : 700, events: 200 },
       max: 1.35,
+      missedAt: 1.6,
     });
     // A stream of 100 events lasts two seconds; the short form makes do with one.
     const events = context.isSmoke ? 50 : 100;
@@ -34,7 +35,7 @@ export const scenario = {
 };
 
 /** Short streams warm up the way of a call, which is a part of the cost of every stream. */
-async function measure(context, entries, { label, as, shape, max, pace }) {
+async function measure(context, entries, { label, as, shape, max, missedAt, pace }) {
   const values = await compare(context, entries, {
     shape,
     warming: { connections: 32, events: 20 },
@@ -46,6 +47,6 @@ async function measure(context, entries, { label, as, shape, max, pace }) {
     label: `CPU per event, ${label}`,
     unit: 'µs',
     baseline: 'bare relay',
-    targets: { 'tollgate on node:http': { of: 'ratio', max } },
+    targets: { 'tollgate on node:http': { of: 'ratio', max, missedAt } },
   });
 }

@@ -66,10 +66,14 @@ const lingerMs = 1_000;
 /** What it may still send meanwhile; nobody gets it. */
 const lingerBytes = 64 * 1024;
 
+/** More is passed on within the turn, in which a socket may be read for megabytes. */
+const mostGatheredBytes = 64 * 1024;
+
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
   let linger: Lingering | undefined;
   /** The chunks of this turn; undefined until the first of them, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
+  let gatheredBytes = 0;
   /** The caller has not taken yet what was written. */
   let isFull = false;
   let over = false;
@@ -106,6 +110,7 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   const flush = (): void => {
     const chunks = gathered;
     gathered = undefined;
+    gatheredBytes = 0;
     if (over || chunks === undefined || chunks.length === 0) return;
     // A body that was paused for the caller has to flow again to come to its end.
     if (!pass(joined(chunks), pipe.write) && linger?.lasts()) body.resume();
@@ -114,6 +119,9 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   const leave = (reason: 'caller_left' | 'caller_stalled'): void => {
     if (over || gone) return;
     gone = true;
+    // What has come tells how far the reply was, though nobody gets it.
+    flush();
+    if (over) return;
     if (pipe.left(reason) === 'drain') return body.resume();
     over = true;
     body.abort();
@@ -136,10 +144,14 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   body.start({
     write: (chunk) => {
       if (over) return linger?.discard(chunk);
-      if (gathered !== undefined) return void gathered.push(chunk);
-      gathered = [chunk];
-      // At the turn's end, when all sockets have been read: all streams are written together.
-      setImmediate(flush);
+      gatheredBytes += chunk.length;
+      if (gathered !== undefined) gathered.push(chunk);
+      else {
+        gathered = [chunk];
+        // At the turn's end, when all sockets have been read: all streams are written together.
+        setImmediate(flush);
+      }
+      if (gatheredBytes > mostGatheredBytes) flush();
     },
     end: () => {
       hasEnded = true;

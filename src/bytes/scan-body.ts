@@ -17,7 +17,8 @@ export function scanBody(body: Body): ScannedBody {
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     // All of it tells where it is wrong; or it is right, and a gap lay in a list of numbers.
-    const whole = joinedBody(body.pieces, body.byteLength);
-    return { body: whole, members: scanJsonObject(whole.text) };
+    // It takes the other's place in whatever holds the body, which was counted once.
+    Object.assign(body, joinedBody(body.pieces, body.byteLength));
+    return { body, members: scanJsonObject(body.text) };
   }
 }

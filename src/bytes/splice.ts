@@ -27,7 +27,8 @@ export function spliceMembers(
   members: readonly Member[],
   edits: readonly MemberEdit[],
 ): readonly Uint8Array[] {
-  if (edits.length === 0) return body.pieces;
+  // A list of its own: a host's client may empty it, and the next channel needs the pieces again.
+  if (edits.length === 0) return [...body.pieces];
   const splice: Splice = { body, pieces: [], done: 0 };
   let kept: Member | undefined;
   // Where the removed members begin that lie between the last kept one and the next.

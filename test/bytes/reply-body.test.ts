@@ -22,6 +22,16 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
   });
 
+  it('does not gather more than 64 KiB before the caller’s socket can say that it is full', () => {
+    const { body, sink, calls } = handBody();
+    const slow = new Writable({ highWaterMark: 4, write: () => {} });
+    pushedReply(body, pipe(), noBytes).sendTo(slow);
+
+    for (let piece = 0; piece < 3; piece += 1) sink().write(Buffer.alloc(32 * 1024, 'a'));
+
+    expect(calls).toEqual(['start', 'pause']);
+  });
+
   it('writes what has come already in the turn of its beginning', () => {
     const out = recorder();
     const { body } = handBody();
@@ -124,6 +134,28 @@ describe('a pushed reply', () => {
     await out.gone;
 
     expect(calls).toEqual(['start', 'abort']);
+  });
+
+  it('takes in what has come before it says how far it was for a caller who left', async () => {
+    const { body, sink } = handBody();
+    const out = recorder();
+    const told: string[] = [];
+    const write = (chunk: Uint8Array) => {
+      told.push(String(chunk));
+      return chunk;
+    };
+    const left = (): 'abort' => {
+      told.push('left');
+      return 'abort';
+    };
+    pushedReply(body, pipe({ write, left }), noBytes).sendTo(out);
+
+    sink().write(Buffer.from('last'));
+    out.emit('close');
+    out.destroy();
+    await out.gone;
+
+    expect(told).toEqual(['last', 'left']);
   });
 
   it('never starts for a caller who has left before', () => {

@@ -142,6 +142,18 @@ describe('a body with long strings', () => {
     }
   });
 
+  it('that is scanned whole after all is not held twice', () => {
+    const body = bodyOf([Buffer.from(`{"a":[${'1,'.repeat(2 * long)}1]}`)], 4 * long + 8);
+    const shortened = body.text.length;
+
+    const scanned = scanBody(body);
+
+    expect(shortened).toBeLessThan(long);
+    expect(scanned.body).toBe(body);
+    expect(body.pieces).toEqual([body.text]);
+    expect(body.pieces[0]?.buffer).toBe(body.text.buffer);
+  });
+
   it('is refused where what is left out is a name', () => {
     const bytes = Buffer.from(`{"${'A'.repeat(2 * long)}":1}`);
 

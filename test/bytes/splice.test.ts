@@ -66,6 +66,7 @@ describe('spliced members', () => {
     ).toHaveLength(1);
     expect(spliceMembers(whole, scanJsonObject(body), [])).toEqual([body]);
     expect(spliceMembers(whole, scanJsonObject(body), [])[0]).toBe(body);
+    expect(spliceMembers(whole, scanJsonObject(body), [])).not.toBe(whole.pieces);
   });
 
   it('make the object that was meant, every other value as it was written', () => {
