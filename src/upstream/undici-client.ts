@@ -3,7 +3,6 @@
  * rule 1). The only module that imports undici; its older handler interface stays in here.
  */
 import { X509Certificate } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { UpstreamError } from '../errors.ts';
@@ -33,7 +32,7 @@ export interface UndiciClientOptions {
   readonly ca?: string | readonly string[];
 }
 
-/** Bodies up to this size are joined: a copy costs less than a stream. Larger ones go in pieces. */
+/** Bodies up to this size are joined, into one write. Larger ones go in the pieces they came in. */
 const joinedBytes = 64 * 1024;
 
 const certificates = 'must be certificates in PEM: one text, or a list of them';
@@ -146,22 +145,11 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   if (body.length === 1) return { method, path, headers, body: first };
   const length = body.reduce((sum, piece) => sum + piece.length, 0);
   if (length <= joinedBytes) return { method, path, headers, body: Buffer.concat(body, length) };
-  return {
-    method,
-    path,
-    headers: { ...headers, 'content-length': String(length) },
-    body: streamOf(body),
-  };
-}
-
-/** What is there already needs none of the turns that `Readable.from` takes for each piece. */
-function streamOf(pieces: readonly Uint8Array[]): Readable {
-  const stream = new Readable({ read: () => {} });
-  for (const piece of pieces) {
-    if (piece.length > 0) stream.push(piece);
-  }
-  stream.push(null);
-  return stream;
+  const sized = { ...headers, 'content-length': String(length) };
+  const options: Dispatcher.DispatchOptions = { method, path, headers: sized };
+  // undici takes whatever can be iterated (docs/api/Dispatcher.md); only its types leave that out.
+  // A stream around the pieces costs a fifth more at 5 MB (docs/performance.md).
+  return Object.assign(options, { body });
 }
 
 /** One request and its answer: resolves at the headers, then hands the body over as it arrives. */
