@@ -1,7 +1,9 @@
 /** Scans a request body, with or without gaps in its text. */
-import { isGatewayError } from '../errors.ts';
-import { type Body, joinedBody } from './body.ts';
+import { type GatewayError, isGatewayError } from '../errors.ts';
+import { type JsonValue, parseJson } from '../json.ts';
+import { type Body, bytesOf, joinedBody } from './body.ts';
 import { type Member, scanJsonObject } from './json-scan.ts';
+import { invalidJson } from './json-text.ts';
 
 /** A caller's body after the scan: its bytes, and where its top-level members are. */
 export interface ScannedBody {
@@ -20,5 +22,29 @@ export function scanBody(body: Body): ScannedBody {
     // It takes the other's place in whatever holds the body, which was counted once.
     Object.assign(body, joinedBody(body.pieces, body.byteLength));
     return { body, members: scanJsonObject(body.text) };
+  }
+}
+
+/**
+ * The value that the text of a scanned body has from `start` to `end`, parsed with all its gaps.
+ *
+ * @throws GatewayError `invalid_request` with the reason `invalid_json`: a gap held a control
+ *   character
+ */
+export function parsedPart(body: Body, start: number, end: number): JsonValue {
+  const value = parseJson(bytesOf(body, start, end).toString('utf8'));
+  if (value === undefined) throw faultInGaps(body) ?? invalidJson(0);
+  return value;
+}
+
+/** What the scan of a body did not see: a control character in a gap. Looks at all of its bytes. */
+export function faultInGaps({ gaps, pieces, byteLength }: Body): GatewayError | undefined {
+  if (gaps.length === 0) return undefined;
+  try {
+    scanJsonObject(joinedBody(pieces, byteLength).text);
+    return undefined;
+  } catch (error) {
+    if (isGatewayError(error)) return error;
+    throw error;
   }
 }

@@ -2,10 +2,10 @@
  * Reads the few members of a caller's body that the gateway needs, and checks just those with zod.
  */
 import type { z } from 'zod';
-import { type Body, bytesOf, lengthOf } from '../bytes/body.ts';
+import { type Body, lengthOf } from '../bytes/body.ts';
 import type { Member, Span } from '../bytes/json-scan.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
+import { parsedPart, type ScannedBody } from '../bytes/scan-body.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 
@@ -42,9 +42,8 @@ export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue
 
 function valueIn(body: Body, span: Span): JsonValue {
   const { start, end } = span;
-  if (lengthOf(body, start, end) === end - start) return valueAt(body.text, span);
-  const bytes = bytesOf(body, start, end);
-  return valueAt(bytes, { start: 0, end: bytes.length });
+  const hasGaps = lengthOf(body, start, end) !== end - start;
+  return hasGaps ? parsedPart(body, start, end) : valueAt(body.text, span);
 }
 
 /** The members of a member that is an object; its value, as {@link fieldOf}, where it is not. */

@@ -6,7 +6,7 @@ import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
-import type { CallFailure, Disclosure } from './failure.ts';
+import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
 import { type Preparation, type Prepared, preparation } from './prepare.ts';
@@ -56,7 +56,7 @@ async function askInTurn(
       if (failures.length > 0) break;
       // A channel that has the words may only be out just now.
       const unsayable = choice.reason === 'protocol' ? unsaid : undefined;
-      return { failure: unsayable ? notSent(unsayable) : noChannel(model, choice, context) };
+      return { failure: unsayable ? refusedHere(unsayable) : noChannel(model, choice, context) };
     }
     const { channel } = choice;
     passed.push(channel.id);
@@ -184,18 +184,6 @@ function waitOf({ error }: CallFailure): number {
 
 function hasNobodyToAnswer({ running, runsOn }: UpstreamContext): boolean {
   return running.hasLeft && !runsOn;
-}
-
-/** No upstream has the words for this call. */
-function notSent(error: GatewayError): CallFailure {
-  return {
-    error,
-    ending: 'not_run',
-    retry: 'never',
-    verdict: { kind: 'nothing' },
-    reason: error.code,
-    status: undefined,
-  };
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */

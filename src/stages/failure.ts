@@ -96,6 +96,18 @@ function verdictOf({ health }: FailureRow, report: FailureReport, reason: string
   }
 }
 
+/** The call is at fault, whatever became of it upstream: no words for it, or no JSON. */
+export function refusedHere(error: GatewayError, status?: number): CallFailure {
+  return {
+    error,
+    ending: 'not_run',
+    retry: 'never',
+    verdict: { kind: 'nothing' },
+    reason: error.reason ?? error.code,
+    status,
+  };
+}
+
 /** The transport broke, or we cut it: nothing, or only half of an answer, came. */
 export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
   const { stage, reason } = error;

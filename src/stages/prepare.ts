@@ -2,14 +2,13 @@
  * Makes a call ready for a channel: relayed where the upstream speaks the caller's dialect,
  * translated where it does not.
  */
-import { bytesOf } from '../bytes/body.ts';
+import { parsedPart } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
-import type { ContentRequest } from '../canonical/request.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { callerDialects, spokenIn } from '../dialects/table.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../json.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { Exchange, WholeReply } from './exchange.ts';
@@ -39,11 +38,10 @@ export interface PrepareContext {
 export function preparation(call: Call, model: Model, context: PrepareContext): Preparation {
   const caller = callerDialects[spokenIn[call.protocol]];
   const { ids, clock } = context.settings;
-  let read: ContentRequest | undefined;
-  const request = (): ContentRequest => {
-    read ??= caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' });
-    return read;
-  };
+  const request = once(() =>
+    caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' }),
+  );
+  const imageRequest = once(() => caller.readImageRequest?.(bodyOf(call)));
 
   return (channel, dialect, upstreamModel) => {
     if (dialect.name === caller.name) {
@@ -63,9 +61,10 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
       framing: call.framing,
     };
     const strict = model.strict === true;
-    if (caller.readImageRequest !== undefined && dialect.images !== undefined && isImage(call)) {
-      const request = caller.readImageRequest(bodyOf(call));
-      return translatedImage({ request, dialect, codec: dialect.images, target, head, strict });
+    const image = dialect.images !== undefined && isImage(call) ? imageRequest() : undefined;
+    if (image !== undefined && dialect.images !== undefined) {
+      const codec = dialect.images;
+      return translatedImage({ request: image, dialect, codec, target, head, strict });
     }
     const way: Translation = { call, request: request(), caller, dialect, target, head, strict };
     if (call.operation !== 'count_tokens') return translated(way);
@@ -75,12 +74,30 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
   };
 }
 
+/** What `make` gives or throws, made at the first call: a refused body is not parsed again. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | { readonly error: unknown } | undefined;
+  return () => {
+    made ??= outcomeOf(make);
+    if ('error' in made) throw made.error;
+    return made.value;
+  };
+}
+
+function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: unknown } {
+  try {
+    return { value: make() };
+  } catch (error) {
+    return { error };
+  }
+}
+
 function isImage({ operation }: Call): boolean {
   return operation === 'images';
 }
 
-/** The scan has found it to be one JSON object. */
+/** @throws GatewayError `invalid_request`, for what the scan leaves to whoever parses */
 function bodyOf({ body }: Call): JsonObject {
-  const parsed = parseJson(bytesOf(body, 0, body.text.length).toString('utf8'));
+  const parsed = parsedPart(body, 0, body.text.length);
   return isJsonObject(parsed) ? parsed : {};
 }

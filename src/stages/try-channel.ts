@@ -1,5 +1,6 @@
 /** Tries one channel: sends the call, opens the answer, and notes what came of it. */
 import { readHead } from '../bytes/read-head.ts';
+import { faultInGaps } from '../bytes/scan-body.ts';
 import { joined } from '../bytes/sse.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
@@ -22,6 +23,7 @@ import {
   type Disclosure,
   failedTransport,
   refusedByUpstream,
+  refusedHere,
 } from './failure.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
@@ -178,10 +180,11 @@ function telling(lease: ChannelLease, asked: Try, context: UpstreamContext): Cha
 
 /** What came of it, written down for the record and the channel's health. */
 function noted(
-  outcome: UpstreamOutcome,
+  seen: UpstreamOutcome,
   { asked, lease, startedMs }: BegunTry,
   context: UpstreamContext,
 ): UpstreamOutcome {
+  const outcome = fairly(seen, asked.call);
   const { channel } = asked.way;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   context.settlement.tried(channel, {
@@ -198,6 +201,15 @@ function noted(
   lease.end(failure.verdict);
   if (failure.reason !== 'caller_left') tellFailure(failure, asked, context);
   return outcome;
+}
+
+/** A body that is no JSON is its caller's fault: some upstreams answer 500 to it, or break off. */
+function fairly(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
+  if (!('failure' in outcome)) return outcome;
+  const { verdict, ending, reason, status } = outcome.failure;
+  const isHeldAgainst = verdict.kind !== 'nothing' || ending !== 'not_run';
+  const fault = isHeldAgainst && reason !== 'caller_left' ? faultInGaps(body) : undefined;
+  return fault === undefined ? outcome : { failure: refusedHere(fault, status) };
 }
 
 function endingOf(outcome: UpstreamOutcome): Ending | undefined {

@@ -1,5 +1,6 @@
 /** What the tests of `readBody` share: a body being read, with a budget and a clock that tell. */
 import { Readable } from 'node:stream';
+import { bytesOf } from '../../src/bytes/body.ts';
 import { type ByteBudget, byteBudget } from '../../src/bytes/byte-budget.ts';
 import { readBody } from '../../src/bytes/read-body.ts';
 import type { GatewayRequest, IncomingHeaders } from '../../src/http.ts';
@@ -7,7 +8,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** One body being read. */
 export interface Reading {
-  /** Its text. */
+  /** All of its bytes. */
   readonly result: Promise<Uint8Array>;
   readonly budget: CountedBudget;
   readonly clock: CountedClock;
@@ -43,7 +44,8 @@ export function reading(
   };
   const read = async () => {
     const limits = { maxBytes, budget, clock };
-    return (await readBody({ headers, body, onClose }, limits)).text;
+    const whole = await readBody({ headers, body, onClose }, limits);
+    return bytesOf(whole, 0, whole.text.length);
   };
   const leave = () => {
     for (const listener of leavers) listener();

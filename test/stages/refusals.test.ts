@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
+import type { Play } from './driven-upstream.ts';
 import { type Asked, type SceneSetup, scene, untouched } from './scene.ts';
 import { ask, begun, channel, chat, headersOf, image, model, whole } from './scene-models.ts';
 
@@ -15,6 +16,12 @@ interface Row {
 
 const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
 const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
+/** A line break as it is, in a string so long that its inside is not looked through. */
+const broken = (asked: Asked): string =>
+  JSON.stringify({ ...Object(asked.body), user: 'a'.repeat(200_000) }).replace(
+    /a{100000}/,
+    (half) => `${half}\n`,
+  );
 /** Offers a protocol that no channel of it serves. */
 const noImages: Partial<Model> = {
   id: 'image',
@@ -52,6 +59,13 @@ const rows: readonly Row[] = [
     code: 'invalid_api_key',
   },
   { refusal: 'no JSON', asked: { ...ask.chat, body: '{' }, status: 400, code: null },
+  {
+    refusal: 'a control character deep in a text that has to be translated',
+    asked: { ...ask.chat, body: broken(ask.chat) },
+    setup: models({ channels: [channel({ dialect: 'anthropic' })] }),
+    status: 400,
+    code: null,
+  },
   { refusal: 'no messages', asked: chat({ messages: [] }), status: 400, code: null },
   {
     refusal: 'strings for messages that read like names and values',
@@ -154,6 +168,39 @@ it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code })
   expect(JSON.parse(answer.text).error.code).toBe(code);
   expect(upstream.calls).toEqual([]);
   expect(await state()).toEqual(untouched);
+});
+
+it('a control character deep in a text is its own upstream’s to refuse', async () => {
+  const body = broken(ask.chat);
+  const { start, upstream, state } = scene();
+  const calling = start({ ...ask.chat, body });
+  const up = await upstream.next();
+
+  up.answer(400, { error: { message: 'We could not parse the JSON body.', code: null } });
+  const answer = await calling.answer;
+
+  expect(Buffer.concat(up.request.body).toString()).toBe(body);
+  expect(answer.status).toBe(400);
+  expect(await state()).toEqual(untouched);
+});
+
+it.each<[string, Play]>([
+  ['answers 500 to', (up) => up.answer(500, { error: { message: 'Boom' } })],
+  ['breaks off at', (up) => up.breakOff('reset', { stage: 'sent' })],
+])('a text that an upstream %s is the caller’s fault if it is no JSON', async (_, play) => {
+  for (const asked of [ask.chat, ask.image]) {
+    const { start, upstream, state, gateway, nextRecord } = scene();
+    const calling = start({ ...asked, body: broken(asked) });
+    play(await upstream.next());
+
+    const answer = await calling.answer;
+
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.text).error.message).toMatch(/not valid JSON at byte 1000\d\d\./);
+    expect(await nextRecord()).toMatchObject({ outcome: 'not_run', reason: 'invalid_json' });
+    expect(await state()).toEqual(untouched);
+    expect(gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
+  }
 });
 
 it.each([
