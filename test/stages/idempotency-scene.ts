@@ -5,6 +5,7 @@ import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-stor
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { countedIds } from '../support/counted-ids.ts';
 import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
 
 /** The kinds of call that a key means something to. */
@@ -40,8 +41,7 @@ export interface Shared {
 /** Nothing has run yet. */
 export function shared(): Shared {
   const clock = fakeClock();
-  let count = 0;
-  const ids = (): string => `shared-id-${String(++count).padStart(8, '0')}`;
+  const ids = countedIds('shared');
   const options = {
     clock,
     quota: memoryQuotaStore({ clock }),

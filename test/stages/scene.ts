@@ -15,6 +15,7 @@ import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { countedIds } from '../support/counted-ids.ts';
 import { type DrivenUpstream, drivenUpstream, type Play } from './driven-upstream.ts';
 import { sceneModels } from './scene-models.ts';
 
@@ -94,7 +95,6 @@ export function scene(setup: SceneSetup = {}): Scene {
     quota: [{ id: 'caller', period: 'total', limitNanos: ampleNanos }],
     ...key,
   };
-  let ids = 0;
   const gateway = createGateway({
     keys: { find: (sent) => (sent === secret ? ownKey : undefined) },
     quota: { ...quota, ...store(quota) },
@@ -102,7 +102,7 @@ export function scene(setup: SceneSetup = {}): Scene {
     usage: { record: log.take, close: async () => {} },
     upstream,
     clock,
-    ids: () => `scene-id-${String(++ids).padStart(8, '0')}`,
+    ids: countedIds('scene'),
     random: () => 0,
     onEvent: (event) => events.push(event),
     ...options,

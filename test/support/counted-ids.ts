@@ -1,10 +1,10 @@
 /** Ids for gateways under test. */
 
-/** Counted, so that runs are alike: `test-id-00000001`. */
-export function countedIds(): () => string {
+/** Counted, so that runs are alike: `test-id-00000001`, or with another beginning. */
+export function countedIds(beginning = 'test'): () => string {
   let count = 0;
   return () => {
     count += 1;
-    return `test-id-${String(count).padStart(8, '0')}`;
+    return `${beginning}-id-${String(count).padStart(8, '0')}`;
   };
 }
