@@ -3,21 +3,26 @@
  * picks what it is mounted in; `dialect`, `keys`, `models` and `channels` what it has in front and
  * behind.
  */
-import { createServer } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { createGateway, memoryUsageSink } from '../../dist/index.js';
 import { measured, options } from './measured.mjs';
 import { catalogOf, memoryStores } from './tollgate-setup.mjs';
 
-/** What each host makes of a gateway: a listener for `createServer`. */
+/** What each host makes of a gateway: a server. */
 const hosts = {
-  node: async (gateway) => (await import('../../dist/node.js')).nodeAdapter(gateway),
+  node: async (gateway) => {
+    const { nodeAdapter } = await import('../../dist/node.js');
+    return createServer(nodeAdapter(gateway));
+  },
   koa: async (gateway) => {
     const { default: Koa } = await import('koa');
     const { koaAdapter } = await import('../../dist/koa.js');
-    return new Koa().use(koaAdapter(gateway)).callback();
+    return createServer(new Koa().use(koaAdapter(gateway)).callback());
   },
-  express4: (gateway) => onExpress('express4', gateway),
-  express5: (gateway) => onExpress('express', gateway),
+  express4: async (gateway) => createServer(await onExpress('express4', gateway)),
+  express5: async (gateway) => createServer(await onExpress('express', gateway)),
+  'express4, own classes': async (gateway) => appServer(await onExpress('express4', gateway)),
+  'express5, own classes': async (gateway) => appServer(await onExpress('express', gateway)),
 };
 
 async function onExpress(name, gateway) {
@@ -26,9 +31,18 @@ async function onExpress(name, gateway) {
   return express().use(expressAdapter(gateway));
 }
 
+/** As `examples/express-server.ts` has it. */
+function appServer(app) {
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {}
+  app.request = Object.setPrototypeOf(AppRequest.prototype, app.request);
+  app.response = Object.setPrototypeOf(AppResponse.prototype, app.response);
+  return createServer({ IncomingMessage: AppRequest, ServerResponse: AppResponse }, app);
+}
+
 const gateway = createGateway({
   ...memoryStores(options),
-  usage: memoryUsageSink({ limit: 1_000 }),
+  usage: memoryUsageSink({ limit: 100 }),
   catalog: catalogOf(options),
 });
-await measured({ server: createServer(await hosts[options.host ?? 'node'](gateway)) });
+await measured({ server: await hosts[options.host ?? 'node'](gateway) });

@@ -35,6 +35,12 @@ export const tollgates = [
   starter('tollgate on Koa 3', 'tollgate', { options: { host: 'koa' } }),
   starter('tollgate on Express 4', 'tollgate', { options: { host: 'express4' } }),
   starter('tollgate on Express 5', 'tollgate', { options: { host: 'express5' } }),
+  starter('tollgate on Express 4, server of its own classes', 'tollgate', {
+    options: { host: 'express4, own classes' },
+  }),
+  starter('tollgate on Express 5, server of its own classes', 'tollgate', {
+    options: { host: 'express5, own classes' },
+  }),
 ];
 
 const portkey = starter('Portkey', 'portkey', {

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createApp as expressApp } from '../../examples/express-app.ts';
+import { createAppServer } from '../../examples/express-server.ts';
 import { exampleGateway } from '../../examples/gateway.ts';
 import { answersAChatCall } from '../../examples/in-process-test.ts';
 import { createApp as koaApp } from '../../examples/koa-app.ts';
@@ -13,6 +14,7 @@ import { startFakeUpstream } from '../../src/testing/index.ts';
 
 const apps: Readonly<Record<string, (gateway: Gateway) => Server>> = {
   'express-app': (gateway) => createServer(expressApp(gateway)),
+  'express-server': (gateway) => createAppServer(expressApp(gateway)),
   'koa-app': (gateway) => createServer(koaApp(gateway).callback()),
   'node-server': nodeServer,
 };
