@@ -56,7 +56,7 @@ function knownKeys() {
 }
 
 const gateway = createGateway({
-  usage: memoryUsageSink({ limit: 1_000 }),
+  usage: memoryUsageSink({ limit: 100 }),
   ...(await ports[store]()),
   keys: cachedKeyStore(knownKeys()),
   catalog: catalogOf(options),
