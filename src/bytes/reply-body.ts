@@ -66,8 +66,11 @@ const lingerMs = 1_000;
 /** What it may still send meanwhile; nobody gets it. */
 const lingerBytes = 64 * 1024;
 
-/** More is passed on within the turn, in which a socket may be read for megabytes. */
-const mostGatheredBytes = 64 * 1024;
+/**
+ * More is passed on within the turn, in which a socket may be read for megabytes. A little less
+ * than it gives at once: such a piece of a picture is not copied to be joined with others.
+ */
+const mostGatheredBytes = 60 * 1024;
 
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
   let linger: Lingering | undefined;

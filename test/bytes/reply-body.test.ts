@@ -22,7 +22,25 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
   });
 
-  it('does not gather more than 64 KiB before the caller’s socket can say that it is full', () => {
+  it('passes a piece as large as a socket gives on at once, and does not copy it', () => {
+    const { body, sink } = handBody();
+    const seen: unknown[] = [];
+    const out = new Writable({
+      write: (chunk, _encoding, taken) => {
+        seen.push(chunk);
+        taken();
+      },
+    });
+    pushedReply(body, pipe(), noBytes).sendTo(out);
+    const pieces = [Buffer.alloc(65_200, 'a'), Buffer.alloc(65_536, 'b')];
+
+    for (const piece of pieces) sink().write(piece);
+
+    expect(seen).toHaveLength(2);
+    expect(pieces.every((piece, index) => piece === seen[index])).toBe(true);
+  });
+
+  it('does not gather more than 60 KiB before the caller’s socket can say that it is full', () => {
     const { body, sink, calls } = handBody();
     const slow = new Writable({ highWaterMark: 4, write: () => {} });
     pushedReply(body, pipe(), noBytes).sendTo(slow);
