@@ -31,7 +31,9 @@ if (asked.smoke) {
 }
 
 if (!existsSync(new URL('node_modules/', import.meta.url))) {
-  process.stderr.write('The contenders are missing: npm ci --prefix bench --ignore-scripts --no-engine-strict\n');
+  process.stderr.write(
+    'The contenders are missing: npm ci --prefix bench --ignore-scripts --no-engine-strict\n',
+  );
   process.exit(1);
 }
 const parts = [head(machineFacts(), { rounds })];
