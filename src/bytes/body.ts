@@ -4,8 +4,9 @@
  */
 
 import { asBuffer } from './decode.ts';
+import { joined } from './sse.ts';
 
-/** A body that has come, and is JSON if its text is. */
+/** A body that has come, and is JSON if its text is, but for control characters in its gaps. */
 export interface Body {
   readonly pieces: readonly Uint8Array[];
   /** Of the pieces together. */
@@ -28,10 +29,8 @@ export interface Gap {
 export const bytesBeforeGap = 4096;
 
 /** A body of which the text is all; only more pieces than one are copied. */
-export function joinedBody(pieces: readonly Uint8Array[], byteLength: number): Body {
-  const [first, second] = pieces;
-  const isOne = first !== undefined && second === undefined;
-  return wholeBody(isOne ? asBuffer(first) : Buffer.concat(pieces, byteLength));
+export function joinedBody(pieces: readonly Uint8Array[]): Body {
+  return wholeBody(asBuffer(joined(pieces)));
 }
 
 /** The same of bytes that are one already. */

@@ -1,4 +1,5 @@
 /** Collects a body that arrives in pieces. */
+import { joined } from './sse.ts';
 
 /** Smaller pieces are copied together: as an object each they would cost more than they hold. */
 const smallPieceBytes = 4096;
@@ -62,9 +63,7 @@ export function pieces(): Pieces {
     },
     join() {
       closeRun();
-      const [only] = list;
-      const whole =
-        only !== undefined && list.length === 1 ? only : Buffer.concat(list, byteLength);
+      const whole = joined(list);
       list = [whole];
       return whole;
     },

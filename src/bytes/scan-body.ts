@@ -13,14 +13,13 @@ export interface ScannedBody {
 
 /** @throws GatewayError as `scanJsonObject` does */
 export function scanBody(body: Body): ScannedBody {
-  if (body.gaps.length === 0) return { body, members: scanJsonObject(body.text) };
   try {
     return { body, members: scanJsonObject(body.text) };
   } catch (error) {
-    if (!isGatewayError(error)) throw error;
+    if (body.gaps.length === 0 || !isGatewayError(error)) throw error;
     // All of it tells where it is wrong; or it is right, and a gap lay in a list of numbers.
     // It takes the other's place in whatever holds the body, which was counted once.
-    Object.assign(body, joinedBody(body.pieces, body.byteLength));
+    Object.assign(body, joinedBody(body.pieces));
     return { body, members: scanJsonObject(body.text) };
   }
 }
@@ -38,10 +37,10 @@ export function parsedPart(body: Body, start: number, end: number): JsonValue {
 }
 
 /** What the scan of a body did not see: a control character in a gap. Looks at all of its bytes. */
-export function faultInGaps({ gaps, pieces, byteLength }: Body): GatewayError | undefined {
+export function faultInGaps({ gaps, pieces }: Body): GatewayError | undefined {
   if (gaps.length === 0) return undefined;
   try {
-    scanJsonObject(joinedBody(pieces, byteLength).text);
+    scanJsonObject(joinedBody(pieces).text);
     return undefined;
   } catch (error) {
     if (isGatewayError(error)) return error;

@@ -36,7 +36,7 @@ interface Text {
  * joined, and the pieces are not kept.
  */
 export function bodyOf(pieces: readonly Uint8Array[], byteLength: number): Body {
-  if (byteLength < leastBodyBytes) return joinedBody(pieces, byteLength);
+  if (byteLength < leastBodyBytes) return joinedBody(pieces);
   const text: Text = { kept: [], byteLength: 0, gaps: [], isInGap: false };
   for (const piece of pieces) {
     const bytes = asBuffer(piece);
@@ -44,7 +44,7 @@ export function bodyOf(pieces: readonly Uint8Array[], byteLength: number): Body 
       takeIn(text, bytes.subarray(at, at + windowBytes));
     }
   }
-  if (2 * text.byteLength > byteLength) return joinedBody(pieces, byteLength);
+  if (2 * text.byteLength > byteLength) return joinedBody(pieces);
   const gaps: readonly Gap[] = text.gaps;
   return { pieces, byteLength, text: Buffer.concat(text.kept, text.byteLength), gaps };
 }

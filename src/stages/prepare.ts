@@ -61,9 +61,9 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
       framing: call.framing,
     };
     const strict = model.strict === true;
-    const image = dialect.images !== undefined && isImage(call) ? imageRequest() : undefined;
-    if (image !== undefined && dialect.images !== undefined) {
-      const codec = dialect.images;
+    const { images: codec } = dialect;
+    const image = codec !== undefined && isImage(call) ? imageRequest() : undefined;
+    if (codec !== undefined && image !== undefined) {
       return translatedImage({ request: image, dialect, codec, target, head, strict });
     }
     const way: Translation = { call, request: request(), caller, dialect, target, head, strict };
