@@ -6,7 +6,7 @@ import {
   spawn,
 } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,8 +20,7 @@ const script = fileURLToPath(new URL('../../.build/examples/quickstart.js', impo
 const children: ChildProcess[] = [];
 
 beforeAll(() => {
-  // `npm ci` has built it already; a checkout without its build gets one.
-  if (!existsSync(script)) execFileSync('npx', ['tsup'], { cwd: root });
+  execFileSync('npm', ['run', 'prestart'], { cwd: root });
 }, 120_000);
 
 afterEach(() => {

@@ -36,6 +36,14 @@ describe('the packed package', () => {
     expect(consumer.installed()).toEqual(['tollgate', 'undici', 'zod']);
   });
 
+  it('has no script that npm would run, or warn about, at installation', () => {
+    const print =
+      "console.log(Object.keys(require('tollgate/package.json').scripts).filter((name) => " +
+      "['preinstall', 'install', 'postinstall', 'prepare'].includes(name)).join());";
+
+    expect(consumer.run('node', '--eval', print).trim()).toBe('');
+  });
+
   it.each(subpaths)('%s gives plain Node the same names by import and by require', (subpath) => {
     const print = 'console.log(Object.keys(names).sort().join());';
 
