@@ -2,10 +2,15 @@
  * Makes an upstream's words fit for a caller: no credential, no host, no address, no control
  * character.
  */
+import { redacted, withoutSecrets } from './hide-secrets.ts';
 
 const maxChars = 512;
 /** Longer texts are cut before the patterns run, so that their cost has a bound. */
 const maxRead = 2_048;
+/** Of a longer text no secret is looked for: an encoded one takes up to ten times its length. */
+const maxDecoded = 8 * maxChars;
+/** What of a text that was cut there may be the beginning of a secret. */
+const maxHalf = 256;
 
 const domains =
   'com|net|org|io|ai|dev|app|cloud|eu|cn|lan|corp|local|internal|svc|cluster|example|test';
@@ -35,20 +40,24 @@ const patterns: readonly RegExp[] = [
   new RegExp(String.raw`\blocalhost\b${port}`, 'gi'),
 ];
 
+// Invisible characters inside a word would hide it from the patterns; emoji are joined by one too.
+const invisible = /(?<=[!-~])[\u00AD\u200B-\u200D\u2060\uFEFF]+(?=[!-~])/g;
 // What could end a line of a log or turn a terminal's text around.
 const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]+/gu;
 
 /**
  * The text without what must not reach a caller, 512 characters at most; undefined where nothing is
- * left. `secrets` are removed by exact match, and of a URL among them its host too.
+ * left. `secrets` are removed however they are written, parts of them too, and of a URL among them
+ * its host.
  */
 export function redact(text: string, secrets: readonly string[]): string | undefined {
-  // Before the cut, which could leave half a secret that matches nothing.
-  const open = secrets
-    .flatMap(withHost)
-    .reduce((kept, secret) => kept.replaceAll(secret, '[redacted]'), text);
+  const open = withoutSecrets(text.slice(0, maxDecoded), secrets.flatMap(withHost));
+  const whole = text.length > maxDecoded ? open.slice(0, -maxHalf) : open;
   const plain = patterns
-    .reduce((kept, pattern) => kept.replace(pattern, '[redacted]'), bounded(open))
+    .reduce(
+      (kept, pattern) => kept.replace(pattern, redacted),
+      bounded(whole).replace(invisible, ''),
+    )
     .replace(unprintable, ' ')
     .trim();
   return plain === '' ? undefined : plain.slice(0, maxChars).toWellFormed();

@@ -1,6 +1,8 @@
 /** What an upstream says reaches a caller without credentials, addresses and control characters. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../src/dialects/redact.ts';
+import { encodings, shownOf } from '../support/encodings.ts';
 
 const secrets = ['s3cr3t', 'https://gpu7.lan:8443/v1'];
 
@@ -106,5 +108,84 @@ describe('a long text', () => {
     for (let count = 0; count < 100; count += 1) redact(text, secrets);
 
     expect((redact(text, secrets) ?? '').length).toBeLessThanOrEqual(512);
+  });
+});
+
+describe('a secret that is written otherwise', () => {
+  const credentials = [
+    'sk-proj-Abc123DEF456ghi789JKL',
+    'AIzaSyB-1234567890abcdefghijklmnopqrstu',
+    'q7Zp0fKd93LmXw2TtBv8',
+    `sk-ant-api03-${'aB3-xY9_kL0p'.repeat(8)}AA`,
+  ];
+
+  it.each(Object.entries(encodings))('%s is taken out of any place', (_, encode) => {
+    for (const credential of credentials) {
+      const word = encode(credential);
+      for (const text of [word, `before ${word} after`, `a"${word}"`, `key=${word}&x`]) {
+        expect(shownOf(credential, redact(text, [credential]) ?? '')).toBeLessThan(8);
+      }
+    }
+  });
+
+  it('behind any number of letters, up to every cut', () => {
+    const credential = 'q7Zp0fKd93LmXw2TtBv8';
+    for (const encode of Object.values(encodings)) {
+      for (let before = 0; before < 600; before += 41) {
+        const text = `${'x '.repeat(before / 2)}${encode(credential)} ${'y '.repeat(2_000)}`;
+
+        expect(shownOf(credential, redact(text, [credential]) ?? '')).toBeLessThan(8);
+      }
+    }
+  });
+
+  it('of an address too', () => {
+    const address = 'https://gpu7.lan:8443/v1';
+    for (const encode of Object.values(encodings).slice(0, 32)) {
+      expect(redact(`from ${encode('gpu7.lan')}!`, [address])).toMatch(/^from \[redacted\]\W?!$/);
+    }
+  });
+
+  it('does not take out what only has some letters of it', () => {
+    const credential = 'sk-upstream-0123456789abcdef';
+    const text = 'The upstream said: 01234567 tokens, 100% of 50 %20 &amp; more, sk- and so on.';
+
+    expect(redact(text, [credential, 'https://language.example/v1', 'application/json'])).toBe(
+      'The upstream said: 01234567 tokens, 100% of 50   & more, sk- and so on.',
+    );
+  });
+
+  it('a text that is all beginnings of secrets takes no longer than others', () => {
+    const credential = `${'a'.repeat(600)}1`;
+    const text = 'a'.repeat(64_000);
+
+    for (let count = 0; count < 20; count += 1) redact(text, [credential, `${credential}b`]);
+
+    expect(redact(text, [credential]) ?? '').not.toContain('aaaaaaaaaaaa');
+  });
+
+  it('nothing makes it throw', () => {
+    const crumbs = [
+      '%',
+      '&#',
+      ';',
+      '\\u',
+      '\uD800',
+      '\uDC00',
+      '0',
+      'a',
+      '\u0000',
+      '&amp',
+      ' ',
+      '{',
+    ];
+    const crumbled = (maxLength: number) =>
+      fc.array(fc.constantFrom(...crumbs), { maxLength }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(crumbled(60), crumbled(30), (text, secret) => {
+        expect(typeof (redact(text, [secret]) ?? '')).toBe('string');
+      }),
+      { seed: 20261122, numRuns: 1_000 },
+    );
   });
 });

@@ -1,0 +1,213 @@
+/**
+ * Finds a channel's secrets in an upstream's text, however they are written there: in another case,
+ * percent-encoded, as HTML entities or escapes, in Base64 or hex, reversed, with white space or
+ * invisible characters inside, or only a part of one.
+ */
+
+/** What stands in place of everything that is taken out. */
+export const redacted = '[redacted]';
+
+/** A part of a secret is found from this length on, at its end from a shorter one. */
+const leastPart = 12;
+const leastTail = 8;
+/** A shorter value is found only as it is spelled: without spaces, texts hold it by accident. */
+const leastLoose = 6;
+/** Only a text that is long enough, and no plain word, has parts that tell something. */
+const leastSecret = 16;
+/** A secret is compared up to this length. */
+const mostCompared = 2_048;
+
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  ast: '*',
+  colon: ':',
+  commat: '@',
+  dash: '-',
+  equals: '=',
+  gt: '>',
+  hyphen: '-',
+  lowbar: '_',
+  lt: '<',
+  nbsp: ' ',
+  num: '#',
+  percnt: '%',
+  period: '.',
+  plus: '+',
+  quot: '"',
+  sol: '/',
+};
+const percentEncoded = /%([2-7][0-9a-f])/gi;
+const escaped = /\\{1,4}(?:u00|u\{0{0,4}|x)([2-7][0-9a-f])\}?/gi;
+const entity = /&(?:#(\d{2,7})|#x([0-9a-f]{2,6})|([a-z]{2,6}));?/gi;
+
+/** Encodings may be nested: an error that passed through three systems was encoded by each. */
+const nestedEncodings = 3;
+
+/** White space, control characters, accents, and what is not seen at all. */
+const unseen = /[\s\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const printable = /^[!-~]*$/;
+const notAscii = /[^!-~]/;
+
+/**
+ * The text with everything decoded that stands for a printable ASCII character, and without the
+ * secrets. Takes time in proportion to the text's length.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const given = secrets.filter((secret) => secret !== '');
+  const plain = given.reduce((kept, secret) => kept.replaceAll(secret, redacted), decoded(text));
+  const seen = seenIn(plain);
+  const spans = given.flatMap((secret) => spansOf(secret, seen));
+  return withoutSpans(plain, seen, spans);
+}
+
+/** The text that percent-encoding, entities and escapes stand for, as far as it is ASCII. */
+function decoded(text: string): string {
+  let plain = text;
+  for (let pass = 0; pass < nestedEncodings; pass += 1) {
+    const next = plain
+      .replace(percentEncoded, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
+      .replace(escaped, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
+      .replace(entity, (all, decimal, hex, name) => {
+        if (name !== undefined) return entities[name.toLowerCase()] ?? all;
+        return asciiOr(all, Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10));
+      });
+    if (next === plain) return plain;
+    plain = next;
+  }
+  return plain;
+}
+
+function asciiOr(text: string, code: number): string {
+  return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : text;
+}
+
+/** The characters of a text that are seen, in lower case, and where each of them stands. */
+interface SeenText {
+  readonly letters: string;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+function seenIn(text: string): SeenText {
+  let letters = '';
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let at = 0;
+  for (const character of text) {
+    const end = at + character.length;
+    for (const letter of seenLetters(character)) {
+      letters += letter;
+      starts.push(at);
+      ends.push(end);
+    }
+    at = end;
+  }
+  return { letters, starts, ends };
+}
+
+/** Full-width and mathematical letters are read as those that they stand for. */
+function seenLetters(character: string): string {
+  if (character > ' ' && character < '\x7F') return character.toLowerCase();
+  if (unseen.test(character)) return '';
+  const plain = character.normalize('NFKC').toLowerCase();
+  return notAscii.test(plain) ? '\uFFFD' : plain;
+}
+
+/** The same of a secret, whose places nobody asks for. */
+function lettersOf(secret: string): string {
+  return printable.test(secret) ? secret.toLowerCase() : seenIn(secret).letters;
+}
+
+/** From the first letter to behind the last, as places among the letters that are seen. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+function spansOf(secret: string, { letters }: SeenText): readonly Span[] {
+  const compared = lettersOf(secret.slice(0, mostCompared));
+  if (compared.length < leastLoose) return [];
+  const whole = wholeSpans(compared, letters);
+  if (!hasTellingParts(secret)) return whole;
+  return [...whole, ...formsOf(secret).flatMap((form) => partSpans(form, letters))];
+}
+
+/** A random text; of an address or of a word that the host wrote, parts stand in any message. */
+function hasTellingParts(secret: string): boolean {
+  if (secret.length < leastSecret || secret.includes('://') || /\s/.test(secret)) return false;
+  return /\d/.test(secret) && /[a-z]/i.test(secret);
+}
+
+/** A secret, and what it looks like in the encodings that hide every letter of it. */
+function formsOf(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret.slice(0, mostCompared));
+  // Base64 looks different for each of the three places at which a text may begin in a group.
+  const base64 = [0, 1, 2].map((before) =>
+    Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .slice(before === 0 ? 0 : 4)
+      .replace(/.?=+$/, ''),
+  );
+  const url = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
+  const reversed = [...secret.slice(0, mostCompared)].reverse().join('');
+  const forms = [secret, reversed, bytes.toString('hex'), ...base64, ...url];
+  return [...new Set(forms.map(lettersOf))];
+}
+
+function wholeSpans(secret: string, letters: string): readonly Span[] {
+  const spans: Span[] = [];
+  let from = letters.indexOf(secret);
+  while (from !== -1) {
+    spans.push({ from, to: from + secret.length });
+    from = letters.indexOf(secret, from + secret.length);
+  }
+  return spans;
+}
+
+/**
+ * Every part of the secret that is long enough. It is looked for by eight letters at every fourth
+ * place of the secret: a part of twelve holds one of these, and the end is one.
+ */
+function partSpans(secret: string, letters: string): readonly Span[] {
+  const last = secret.length - leastTail;
+  const seeds = Array.from({ length: Math.ceil(last / 4) + 1 }, (_, at) => Math.min(4 * at, last));
+  return seeds.flatMap((at) => spansAround(at, secret, letters));
+}
+
+/** The parts that hold the eight letters of the secret that stand at this place. */
+function spansAround(at: number, secret: string, letters: string): readonly Span[] {
+  const spans: Span[] = [];
+  const seed = secret.slice(at, at + leastTail);
+  // Behind the last part that was found: no letter is compared twice with the same seed.
+  let free = 0;
+  let hit = letters.indexOf(seed);
+  while (hit !== -1) {
+    let from = hit;
+    while (from > free && hit - from < at && letters[from - 1] === secret[at - (hit - from) - 1]) {
+      from -= 1;
+    }
+    let length = leastTail;
+    while (at + length < secret.length && letters[hit + length] === secret[at + length]) {
+      length += 1;
+    }
+    const to = hit + length;
+    const isTail = at + length === secret.length;
+    const isFound = to - from >= (isTail ? leastTail : leastPart);
+    if (isFound) spans.push({ from, to });
+    free = isFound ? to : free;
+    hit = letters.indexOf(seed, isFound ? to : hit + 1);
+  }
+  return spans;
+}
+
+function withoutSpans(text: string, { starts, ends }: SeenText, spans: readonly Span[]): string {
+  let kept = '';
+  let at = 0;
+  for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
+    const start = starts[from] ?? text.length;
+    const end = ends[to - 1] ?? text.length;
+    if (start >= at) kept += `${text.slice(at, start)}${redacted}`;
+    at = Math.max(at, end);
+  }
+  return kept + text.slice(at);
+}

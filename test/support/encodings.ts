@@ -1,0 +1,112 @@
+/** Ways in which a text was seen, or can be made, to hide a secret from an exact comparison. */
+
+/** Writes a secret otherwise. */
+export type Encoding = (secret: string) => string;
+
+const each =
+  (write: (letter: string, index: number) => string): Encoding =>
+  (secret) =>
+    [...secret].map(write).join('');
+const hexOf = (letter: string): string => letter.charCodeAt(0).toString(16).padStart(2, '0');
+const between = (gap: string): Encoding => each((letter) => `${letter}${gap}`);
+
+/** By what they do. */
+export const encodings: Readonly<Record<string, Encoding>> = {
+  plain: (secret) => secret,
+  'upper case': (secret) => secret.toUpperCase(),
+  'lower case': (secret) => secret.toLowerCase(),
+  'alternating case': each((letter, at) => (at % 2 ? letter.toUpperCase() : letter.toLowerCase())),
+  percent: each((letter) => `%${hexOf(letter)}`),
+  'upper-case percent': each((letter) => `%${hexOf(letter).toUpperCase()}`),
+  'percent of a half': each((letter, at) => (at % 2 ? letter : `%${hexOf(letter)}`)),
+  'percent, twice': each((letter) => `%25${hexOf(letter)}`),
+  'percent, three times': each((letter) => `%2525${hexOf(letter)}`),
+  'decimal entities': each((letter) => `&#${letter.charCodeAt(0)};`),
+  'padded entities': each((letter) => `&#00${letter.charCodeAt(0)};`),
+  'hex entities': each((letter) => `&#x${hexOf(letter)};`),
+  'entities without an end': each((letter) => `&#${letter.charCodeAt(0)}`),
+  'entities of entities': each((letter) => `&amp;#${letter.charCodeAt(0)};`),
+  'named entities': (secret) => secret.replaceAll('-', '&hyphen;').replaceAll('_', '&lowbar;'),
+  'JSON escapes': each((letter) => `\\u00${hexOf(letter)}`),
+  'JSON escapes, twice': each((letter) => `\\\\u00${hexOf(letter)}`),
+  'hex escapes': each((letter) => `\\x${hexOf(letter)}`),
+  spaces: between(' '),
+  'line ends': between('\r\n'),
+  tabs: between('\t'),
+  'no-break spaces': between('\u00A0'),
+  'zero-width spaces': between('\u200B'),
+  'zero-width joiners': between('\u200D'),
+  'word joiners': between('\u2060'),
+  'byte order marks': between('\uFEFF'),
+  'soft hyphens': between('\u00AD'),
+  'variation selectors': between('\uFE0F'),
+  'Hangul fillers': between('\u3164'),
+  'marks of direction': between('\u202E'),
+  'combining marks': between('\u0332'),
+  'full-width letters': each((letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
+  reversed: (secret) => [...secret].reverse().join(''),
+  hex: (secret) => Buffer.from(secret).toString('hex'),
+  Base64: (secret) => Buffer.from(secret).toString('base64'),
+  'Base64 behind one byte': (secret) => Buffer.from(`:${secret}`).toString('base64'),
+  'Base64 behind two': (secret) => Buffer.from(`u:${secret}`).toString('base64'),
+  'URL-safe Base64': (secret) => Buffer.from(secret).toString('base64url'),
+  'the last 8': (secret) => secret.slice(-8),
+  'the last 16': (secret) => secret.slice(-16),
+  'all but the first': (secret) => secret.slice(1),
+  'the first 16': (secret) => secret.slice(0, 16),
+  'the middle': (secret) => secret.slice(4, -4),
+  'the last 16, spaced': (secret) => between(' ')(secret.slice(-16)),
+};
+
+/**
+ * The most letters of a secret, one behind the other, that a text still shows to a reader who drops
+ * what is not seen, whatever of {@link encodings} was used.
+ */
+export function shownOf(secret: string, text: string): number {
+  const readings = [text, ...Object.values(readers).map((read) => read(text))];
+  const forms = [secret, [...secret].reverse().join('')].map(seen);
+  return Math.max(
+    ...readings.flatMap((reading) => forms.map((form) => longestPart(form, seen(reading)))),
+  );
+}
+
+const fromHex = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+const readers: Readonly<Record<string, (text: string) => string>> = {
+  percent: (text) => text.replaceAll(/%(?:25)*([0-9a-f]{2})/gi, fromHex),
+  decimal: (text) =>
+    text.replaceAll(/&(?:amp;)*#0*(\d{2,3});?/g, (_, code) => String.fromCharCode(Number(code))),
+  hexadecimal: (text) => text.replaceAll(/&#x([0-9a-f]{2});?/gi, fromHex),
+  escapes: (text) => text.replaceAll(/\\+(?:u00|x)([0-9a-f]{2})/gi, fromHex),
+  hex: (text) => text.replaceAll(/([0-9a-f]{2})/g, fromHex),
+  base64: (text) => Buffer.from(text.replaceAll(/\W/g, ''), 'base64').toString('latin1'),
+  laterBase64: (text) =>
+    [1, 2, 3]
+      .map((at) =>
+        text
+          .split(/[^\w+/=-]+/)
+          .map((word) => Buffer.from(word.slice(at), 'base64').toString('latin1'))
+          .join(' '),
+      )
+      .join('\n'),
+  eachWord: (text) =>
+    text
+      .split(/[^\w+/=-]+/)
+      .map((word) => Buffer.from(word, 'base64').toString('latin1'))
+      .join(' '),
+};
+
+function seen(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/[^!-~]/gu, '')
+    .toLowerCase();
+}
+
+function longestPart(secret: string, text: string): number {
+  let longest = 0;
+  for (let from = 0; from < secret.length; from += 1) {
+    while (from + longest < secret.length && text.includes(secret.slice(from, from + longest + 1)))
+      longest += 1;
+  }
+  return longest;
+}
