@@ -10,7 +10,8 @@ export interface QuotaSubject {
   /** The span one limit is for, in UTC; `total` never turns. */
   readonly period: 'total' | 'day' | 'month';
   /**
-   * Where the quota store has no row for this subject and period yet, it is made with this limit.
+   * What the subject may use in each period; a change counts with the next call. Left out where the
+   * limit lives in the quota store, set there by `adjust({ limit })`.
    */
   readonly limitNanos?: Nanos;
   /** How many calls of this subject may run at once; unbounded where left out. */

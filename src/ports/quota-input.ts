@@ -98,6 +98,9 @@ export function checkExtend(inputs: readonly ExtendInput[]): void {
     checkHead(input);
     checkTtl(input.ttlMs);
     for (const amount of input.add ?? []) checkAmount('an added amount', amount);
+    if (input.idle !== undefined && typeof input.idle !== 'boolean') {
+      refuse('idle must be true or false');
+    }
   }
 }
 
@@ -199,6 +202,26 @@ function checkAmount(what: string, value: Nanos): void {
   if (!isNanos(value)) refuse(`${what} must be a bigint from 0 to 2^53 − 1`);
 }
 
-function refuse(sentence: string): never {
+/** The limit that counts: within the bounds of an amount, whatever was added or taken off. */
+export function limitWithExtra(limit: Nanos, extra: bigint): Nanos {
+  const sum = limit + extra;
+  return sum < 0n ? 0n : sum > maxNanos ? maxNanos : sum;
+}
+
+/** @throws RangeError where `extra` would pass what a store can keep */
+export function checkExtra(extra: bigint): void {
+  if (extra > maxNanos || extra < -maxNanos) refuse(extraTooLarge);
+}
+
+/** Why an operator can't set a limit that the records of keys state. */
+export const limitIsRecords: string =
+  'the limit of this subject is stated by the records of its keys and is changed there. ' +
+  'Use addLimit to raise or lower it for one period';
+
+/** Why an operator can't add any more. */
+export const extraTooLarge: string = 'what is added to a limit must stay within ±(2^53 − 1)';
+
+/** @throws RangeError that says why a quota store does not take an input */
+export function refuse(sentence: string): never {
   throw new RangeError(`Quota input refused: ${sentence}.`);
 }

@@ -12,7 +12,10 @@ export interface Line {
   /** `''` for no period, else `2026-11` or `2026-11-20`; chosen at reserve, pinned for its life. */
   readonly period: string;
   readonly amount: Nanos;
-  /** Reserve only: the limit to create the subject and period with where the store has none. */
+  /**
+   * Reserve only: the limit of the subject and period as the key's record states it. It counts at
+   * once: this reserve is judged by it, whatever the store has kept.
+   */
   readonly limit?: Nanos;
 }
 
@@ -31,7 +34,7 @@ export interface ReserveInput {
   readonly ttlMs: number;
   /** What becomes of each line when the lease runs out; a charge is at most the line's amount. */
   readonly onExpire: 'release' | { readonly charge: readonly Nanos[] };
-  /** By line: how many reservations of its subject may be held at once, this one among them. */
+  /** By line: how many reservations of its subject may run at once, this one among them. */
   readonly maxInFlight?: readonly (number | undefined)[];
 }
 
@@ -42,8 +45,8 @@ export type ReserveResult =
       /** The same id was held already; nothing was added. */
       readonly replay: boolean;
       readonly expiresAtMs: number;
-      /** By line: what is left after this hold. */
-      readonly available: readonly Nanos[];
+      /** By line: what is left after this hold; below zero for a hold of nothing on a debt. */
+      readonly available: readonly bigint[];
     }
   /** `available` is below zero where the subject is in debt. */
   | { readonly status: 'insufficient'; readonly subject: string; readonly available: bigint }
@@ -61,6 +64,12 @@ export interface ExtendInput {
   readonly ttlMs: number;
   /** By line: what to add to the hold, for a stream that outgrows it. */
   readonly add?: readonly Nanos[];
+  /**
+   * The call no longer runs, and only its money stays held, until somebody finds out what it costs:
+   * from now on `inFlight` and `maxInFlight` leave it out. Can't be undone; repeating it changes
+   * nothing.
+   */
+  readonly idle?: boolean;
 }
 
 /** What became of one lease of a batch. */
@@ -110,11 +119,18 @@ export type ReleaseResult =
   | { readonly status: 'released' }
   | { readonly status: 'already'; readonly as: 'settled' | 'released' | 'expired' };
 
-/** One subject and period as it stands. `limit − used − held` is what can still be held. */
+/**
+ * One subject and period as it stands. `limit + extra − used − held` is what can still be held,
+ * where `limit + extra` counts as 0 below 0 and as 2^53 − 1 above it.
+ */
 export interface QuotaState {
+  /** The limit that the latest reserve carried, or the one that was set by `adjust`. */
   readonly limit: Nanos;
+  /** What `adjust({ addLimit })` has added to the limit of this period; may be below zero. */
+  readonly extra: bigint;
   readonly used: Nanos;
   readonly held: Nanos;
+  /** How many held reservations are running: those in doubt hold money and are not counted. */
   readonly inFlight: number;
   readonly enabled: boolean;
   /** Grows with every change of this row. */
@@ -128,9 +144,16 @@ export interface AdjustInput {
   readonly partition: string;
   readonly subject: string;
   readonly period: string;
-  /** Sets the limit; below what is used is legal. Creates the row where there is none. */
+  /**
+   * Sets the limit; below what is used is legal. Creates the row where there is none. Only for
+   * subjects whose limit no key's record states: where the latest reserve carried one, this is
+   * refused with a RangeError, since the next reserve would undo it.
+   */
   readonly limit?: Nanos;
-  /** Adds to the limit; may be negative, the limit never falls below zero. */
+  /**
+   * Adds to `extra`, beside whatever limit the records state; may be negative. It counts for this
+   * period only: prepaid money belongs on a subject with the period `total`.
+   */
   readonly addLimit?: bigint;
   readonly enabled?: boolean;
 }
@@ -139,7 +162,11 @@ export interface AdjustInput {
 export interface QuotaStore {
   /** What survives: `process` (memory), `replica-async` (Redis with failover), `durable` (SQL). */
   readonly durability: 'process' | 'replica-async' | 'durable';
-  /** Holds every line or none. Repeating an id gives the same answer and holds nothing more. */
+  /**
+   * Holds every line or none; a line of 0 fits any balance. A limit that a line carries is kept in
+   * its row, if there is one, whether the hold is granted or not. Repeating an id gives the same
+   * answer and holds nothing more.
+   */
   reserve(input: ReserveInput, options?: CallOptions): MaybePromise<ReserveResult>;
   /** Renews leases, in one batch; answers in the order asked. */
   extend(

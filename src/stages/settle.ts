@@ -193,7 +193,9 @@ function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: C
 
 function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
   const { id, partition } = reservation;
-  if (rule === 'pend') return { operation: 'extend', input: { id, partition, ttlMs: pendMs } };
+  if (rule === 'pend') {
+    return { operation: 'extend', input: { id, partition, ttlMs: pendMs, idle: true } };
+  }
   const lines = reservation.lines.map(({ subject, period, amount }) => ({
     subject,
     period,

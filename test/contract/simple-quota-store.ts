@@ -7,14 +7,20 @@ import {
   checkAdjust,
   checkEnding,
   checkExtend,
+  checkExtra,
   checkReserve,
   checkRow,
   checkSweep,
+  limitIsRecords,
+  limitWithExtra,
+  refuse,
 } from '../../src/ports/quota-input.ts';
 import type { Line, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 
 interface Row {
   limit: bigint | undefined;
+  isCarried: boolean;
+  extra: bigint;
   used: bigint;
   held: bigint;
   inFlight: number;
@@ -30,6 +36,7 @@ interface Hold {
   readonly onExpire: readonly bigint[];
   charged: readonly bigint[];
   endsAtMs: number;
+  isIdle: boolean;
 }
 
 export function simpleQuotaStore(clock: Clock): QuotaStore {
@@ -42,7 +49,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
   const rowOf = (partition: string, { subject, period }: Pick<Line, 'subject' | 'period'>): Row => {
     const name = key(partition, subject, period);
     const row = rows.get(name) ?? {
-      ...{ limit: undefined, used: 0n, held: 0n },
+      ...{ limit: undefined, isCarried: false, extra: 0n, used: 0n, held: 0n },
       ...{ inFlight: 0, enabled: true, version: 0 },
     };
     rows.set(name, row);
@@ -62,7 +69,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     held.delete(hold);
     hold.state = state;
     move(hold, 'held', hold.amounts, -1n);
-    count(hold, -1);
+    if (!hold.isIdle) count(hold, -1);
   };
   /** By the lines of the settle, whatever rows were held: it is the one that knows. */
   const charge = (partition: string, lines: readonly Line[]): void => {
@@ -92,12 +99,20 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     );
   };
   const left = (row: Row | undefined, limit = row?.limit ?? 0n): bigint =>
-    limit - (row?.used ?? 0n) - (row?.held ?? 0n);
+    limitWithExtra(limit, row?.extra ?? 0n) - (row?.used ?? 0n) - (row?.held ?? 0n);
   const busy = (partition: string, subject: string): number =>
     [...held].filter(
-      (hold) => hold.partition === partition && hold.asked.some((line) => line.subject === subject),
+      (hold) =>
+        !hold.isIdle &&
+        hold.partition === partition &&
+        hold.asked.some((line) => line.subject === subject),
     ).length;
-  const show = (row: Row): QuotaState => ({ ...row, limit: row.limit ?? 0n });
+  const carry = (row: Row, limit: bigint | undefined): void => {
+    if (limit !== undefined && limit !== row.limit) row.version += 1;
+    row.isCarried = limit !== undefined;
+    row.limit = limit ?? row.limit;
+  };
+  const show = ({ isCarried: _, ...row }: Row): QuotaState => ({ ...row, limit: row.limit ?? 0n });
 
   return {
     durability: 'process',
@@ -123,13 +138,19 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
           ? answer(known, true)
           : { status: 'id_conflict' };
       }
+      for (const { subject, period, limit } of lines) {
+        const row = rows.get(key(partition, subject, period));
+        if (row !== undefined) carry(row, limit);
+      }
       for (const [index, { subject, period, amount, limit }] of lines.entries()) {
         const row = rows.get(key(partition, subject, period));
         if (row?.enabled === false) return { status: 'disabled_subject', subject };
         const bound = row?.limit ?? limit;
         if (bound === undefined) return { status: 'unknown_subject', subject };
         const available = left(row, bound);
-        if (available < amount) return { status: 'insufficient', subject, available };
+        if (amount > 0n && available < amount) {
+          return { status: 'insufficient', subject, available };
+        }
         const cap = input.maxInFlight?.[index];
         if (cap !== undefined && busy(partition, subject) >= cap) {
           return { status: 'too_many_in_flight', subject };
@@ -143,8 +164,9 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         onExpire: input.onExpire === 'release' ? [] : input.onExpire.charge,
         charged: [],
         endsAtMs: clock.now() + input.ttlMs,
+        isIdle: false,
       };
-      for (const line of lines) rowOf(partition, line).limit ??= line.limit;
+      for (const line of lines) carry(rowOf(partition, line), line.limit);
       move(hold, 'held', hold.amounts, 1n);
       count(hold, 1);
       holds.set(key(partition, input.id), hold);
@@ -162,11 +184,16 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
           if (add.length !== hold.asked.length) throw new RangeError('one amount a line');
         }
       }
-      return all.map(({ hold, add, ttlMs }) => {
+      return all.map(({ hold, add, idle, ttlMs }) => {
         if (hold === undefined) return { status: 'gone', as: 'unknown' };
         touch(hold.partition, hold.asked);
         if (hold.state !== 'held') return { status: 'gone', as: hold.state };
         hold.endsAtMs = Math.max(hold.endsAtMs, clock.now() + ttlMs);
+        if (idle === true && !hold.isIdle) {
+          hold.isIdle = true;
+          count(hold, -1);
+          move(hold, 'held', [], 1n);
+        }
         const grown = add ?? [];
         for (const [index, line] of hold.asked.entries()) {
           const available = left(rowOf(hold.partition, line));
@@ -234,12 +261,13 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       touch(input.partition, [input]);
       const row = rowOf(input.partition, input);
       if (adjusted.has(key(input.partition, input.id))) return show(row);
+      if (input.limit !== undefined && row.isCarried) refuse(limitIsRecords);
+      const extra = row.extra + (input.addLimit ?? 0n);
+      checkExtra(extra);
       adjusted.add(key(input.partition, input.id));
       row.limit = input.limit ?? row.limit;
-      if (input.addLimit !== undefined) {
-        const sum = (row.limit ?? 0n) + input.addLimit;
-        row.limit = sum < 0n ? 0n : sum;
-      }
+      if (input.addLimit !== undefined) row.limit ??= 0n;
+      row.extra = extra;
       row.enabled = input.enabled ?? row.enabled;
       row.version += 1;
       return show(row);
@@ -251,7 +279,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
 
 function stranger(partition: string, asked: readonly Line[]): Hold {
   return {
-    ...{ state: 'released', asked, partition, endsAtMs: 0 },
+    ...{ state: 'released', asked, partition, endsAtMs: 0, isIdle: false },
     ...{ amounts: [], onExpire: [], charged: [] },
   };
 }

@@ -63,12 +63,17 @@ function drawOperation(draw: Draw, partition: string, count: number): Operation 
   const lines = [{ subject, period, amount }];
   const kind = draw(10);
   if (kind < 4) {
-    const asked = [{ subject, period, amount: 10n, limit: 60n }];
+    // As from processes that have not all heard of a change.
+    const limit = draw(3) === 0 ? 30n : 60n;
+    const asked = [{ subject, period, amount: 10n, limit }];
     return { op: 'reserve', input: { id, partition, lines: asked, ttlMs, onExpire: 'release' } };
   }
   if (kind < 6) return { op: 'settle', input: { id, partition, lines, basis: 'usage' } };
   if (kind < 7) return { op: 'release', input: { id, partition, lines } };
-  if (kind < 8) return { op: 'extend', input: [{ id, partition, ttlMs, add: [amount / 4n] }] };
+  if (kind < 8) {
+    const idle = draw(3) === 0;
+    return { op: 'extend', input: [{ id, partition, ttlMs, add: [amount / 4n], idle }] };
+  }
   if (kind < 9) return { op: 'read', input: { subject, period, partition } };
   const change = { id: `adjustment-${draw(9)}-${partition}`, addLimit: BigInt(draw(60)) };
   return { op: 'adjust', input: { ...change, partition, subject, period } };

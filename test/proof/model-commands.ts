@@ -59,7 +59,6 @@ export async function agreesWithModel(
 
 const subjects = ['a', 'b', 'c'] as const;
 const periods = ['', '2026-11'] as const;
-const limit = 100n;
 const leases = [100_000, 200_000, 500_000] as const;
 
 /** Up to the edge of a lease, onto it, and past it. */
@@ -85,15 +84,15 @@ const reserve: fc.Arbitrary<Draft> = fc
     ttlMs: fc.constantFrom(...leases),
     charges: fc.boolean(),
     cap: fc.constantFrom(undefined, undefined, 1, 2),
-    hasLimit: fc.constantFrom(true, true, true, false),
+    limits: fc.constantFrom(undefined, [60n, 60n], [60n, 60n], [60n, 20n], [100n, 60n]),
   })
-  .map(({ id, lines, ttlMs, charges, cap, hasLimit }) => (partition) => ({
+  .map(({ id, lines, ttlMs, charges, cap, limits }) => (partition) => ({
     op: 'reserve',
     input: {
       id: id + partition,
       partition,
       ttlMs,
-      lines: hasLimit ? lines.map((line) => ({ ...line, limit })) : lines,
+      lines: lines.map((line, index) => withLimit(line, limits?.[index % 2])),
       onExpire: charges ? { charge: lines.map((line) => line.amount / 2n) } : 'release',
       ...(cap === undefined ? {} : { maxInFlight: lines.map(() => cap) }),
     },
@@ -105,13 +104,15 @@ const extend: fc.Arbitrary<Draft> = fc
       id,
       ttlMs: fc.constantFrom(...leases),
       add: fc.constantFrom(undefined, 0n, 5n, 30n),
+      idle: fc.constantFrom(undefined, undefined, false, true),
     }),
     { minLength: 1, maxLength: 3 },
   )
   .map((inputs) => (partition, books) => ({
     op: 'extend',
-    input: inputs.map(({ id, ttlMs, add }): ExtendInput => {
-      const input = { id: id + partition, partition, ttlMs };
+    input: inputs.map(({ id, ttlMs, add, idle }): ExtendInput => {
+      const given = idle === undefined ? {} : { idle };
+      const input = { id: id + partition, partition, ttlMs, ...given };
       // A hold grows by one amount a line; how many it has is known when the command runs.
       const lines = books.holds.get(input.id)?.lines ?? [];
       return add === undefined || lines.length === 0
@@ -184,6 +185,10 @@ function commandOf(draft: Draft): Command {
     },
     toString: () => said,
   };
+}
+
+function withLimit(line: Line, limit: bigint | undefined): Line {
+  return limit === undefined ? line : { ...line, limit };
 }
 
 function rowsOf(

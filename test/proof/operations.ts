@@ -40,13 +40,23 @@ export async function ask(store: QuotaStore, operation: Operation): Promise<unkn
     case 'release':
       return store.release(operation.input);
     case 'adjust':
-      return store.adjust(operation.input);
+      return adjusted(store, operation.input);
     case 'read': {
       const { subject, period, partition } = operation.input;
       return store.read(subject, period, partition);
     }
     case 'sweep':
       return store.sweep(operation.input);
+  }
+}
+
+/** A limit that records state is not the operator's to set, and a store says so by an error. */
+async function adjusted(store: QuotaStore, input: AdjustInput): Promise<unknown> {
+  try {
+    return await store.adjust(input);
+  } catch (error) {
+    if (error instanceof RangeError) return 'refused';
+    throw error;
   }
 }
 

@@ -20,6 +20,8 @@ import type { Operation, RowName } from './operations.ts';
 
 interface Row {
   readonly limit: Nanos | undefined;
+  readonly isCarried: boolean;
+  readonly extra: bigint;
   readonly used: Nanos;
   readonly held: Nanos;
   readonly inFlight: number;
@@ -34,6 +36,7 @@ interface Hold {
   readonly onExpire: readonly Nanos[];
   readonly charged: readonly Nanos[];
   readonly dueAtMs: number;
+  readonly isIdle: boolean;
 }
 
 /** Everything that a store knows. */
@@ -114,34 +117,49 @@ function reserve(books: Books, input: ReserveInput, nowMs: number): ReserveResul
       ? held(books, known, true)
       : { status: 'id_conflict' };
   }
-  for (const [index, { subject, period, amount, limit: first }] of input.lines.entries()) {
-    const row = books.rows.get(`${subject}|${period}`);
-    const limit = row?.limit ?? first;
+  for (const { limit, ...line } of input.lines) {
+    if (!books.rows.has(rowName(line))) continue;
+    change(books, line, (row) => ({ limit: limit ?? row.limit, isCarried: limit !== undefined }));
+  }
+  for (const [index, { subject, period, amount, limit: carried }] of input.lines.entries()) {
+    const row = books.rows.get(rowName({ subject, period }));
+    const limit = carried ?? row?.limit;
     if (row?.enabled === false) return { status: 'disabled_subject', subject };
     if (limit === undefined) return { status: 'unknown_subject', subject };
-    const available = limit - (row?.used ?? 0n) - (row?.held ?? 0n);
-    if (available < amount) return { status: 'insufficient', subject, available };
+    const available = availableOf(books, { subject, period }, limit);
+    if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
     const cap = input.maxInFlight?.[index] ?? Number.POSITIVE_INFINITY;
-    if (inFlightOf(books, subject) >= cap) return { status: 'too_many_in_flight', subject };
+    if (runningOf(books, subject) >= cap) return { status: 'too_many_in_flight', subject };
   }
   for (const { limit, ...line } of input.lines) {
-    change(books, line, (row) => ({ limit: row.limit ?? limit, inFlight: row.inFlight + 1 }));
+    change(books, line, (row) => ({
+      limit: limit ?? row.limit,
+      isCarried: limit !== undefined,
+      inFlight: row.inFlight + 1,
+    }));
   }
   const amounts = input.lines.map((line) => line.amount);
   move(books, 'held', input.lines, amounts, 1n);
   const onExpire = input.onExpire === 'release' ? [] : input.onExpire.charge;
   const dueAtMs = nowMs + input.ttlMs;
   const { lines } = input;
-  const hold: Hold = { state: 'held', lines, amounts, onExpire, charged: [], dueAtMs };
+  const state = { state: 'held', isIdle: false } as const;
+  const hold: Hold = { ...state, lines, amounts, onExpire, charged: [], dueAtMs };
   books.holds.set(input.id, hold);
   return held(books, hold, false);
 }
 
-function extend(books: Books, { id, ttlMs, add }: ExtendInput, nowMs: number): ExtendResult {
+function extend(
+  books: Books,
+  { id, ttlMs, add, idle = false }: ExtendInput,
+  nowMs: number,
+): ExtendResult {
   const hold = books.holds.get(id);
   if (hold?.state !== 'held') return { status: 'gone', as: hold?.state ?? 'unknown' };
-  const renewed = { ...hold, dueAtMs: Math.max(hold.dueAtMs, nowMs + ttlMs) };
+  const isIdle = hold.isIdle || idle;
+  const renewed = { ...hold, isIdle, dueAtMs: Math.max(hold.dueAtMs, nowMs + ttlMs) };
   books.holds.set(id, renewed);
+  if (isIdle && !hold.isIdle) leavePlaces(books, hold);
   for (const [index, line] of hold.lines.entries()) {
     const [amount, available] = [add?.[index] ?? 0n, availableOf(books, line)];
     if (amount > 0n && available < amount) {
@@ -176,15 +194,17 @@ function release(books: Books, { id }: ReleaseInput): ReleaseResult {
   return { status: 'released' };
 }
 
-function adjust(books: Books, input: AdjustInput): QuotaState | undefined {
+function adjust(books: Books, input: AdjustInput): QuotaState | 'refused' | undefined {
   if (!books.adjusted.has(input.id)) {
+    const { limit, addLimit } = input;
+    // Refused: nothing changes, and the same id may come again.
+    if (limit !== undefined && books.rows.get(rowName(input))?.isCarried) return 'refused';
     books.adjusted.add(input.id);
-    change(books, input, ({ limit: before, enabled }) => {
-      const base = input.limit ?? before;
-      const sum = (base ?? 0n) + (input.addLimit ?? 0n);
-      const limit = input.addLimit === undefined ? base : sum < 0n ? 0n : sum;
-      return { limit, enabled: input.enabled ?? enabled };
-    });
+    change(books, input, (row) => ({
+      limit: limit ?? row.limit ?? (addLimit === undefined ? undefined : 0n),
+      extra: row.extra + (addLimit ?? 0n),
+      enabled: input.enabled ?? row.enabled,
+    }));
   }
   return read(books, input);
 }
@@ -193,8 +213,10 @@ function read(
   books: Books,
   { subject, period }: Omit<RowName, 'partition'>,
 ): QuotaState | undefined {
-  const row = books.rows.get(`${subject}|${period}`);
-  return row === undefined ? undefined : { ...row, limit: row.limit ?? 0n, version: 0 };
+  const row = books.rows.get(rowName({ subject, period }));
+  if (row === undefined) return undefined;
+  const { isCarried: _, ...state } = row;
+  return { ...state, limit: row.limit ?? 0n, version: 0 };
 }
 
 function expireDue(books: Books, nowMs: number): void {
@@ -208,12 +230,17 @@ function expireDue(books: Books, nowMs: number): void {
 /** A reservation that ends before anybody has seen its reserve. */
 const stranger: Hold = {
   ...{ state: 'released', lines: [], amounts: [], onExpire: [], charged: [], dueAtMs: 0 },
+  isIdle: false,
 };
 
 function end(books: Books, id: string, hold: Hold, state: Hold['state']): void {
   books.holds.set(id, { ...hold, state });
   move(books, 'held', hold.lines, hold.amounts, -1n);
-  for (const line of hold.lines) change(books, line, (row) => ({ inFlight: row.inFlight - 1 }));
+  if (!hold.isIdle) leavePlaces(books, hold);
+}
+
+function leavePlaces(books: Books, { lines }: Hold): void {
+  for (const line of lines) change(books, line, (row) => ({ inFlight: row.inFlight - 1 }));
 }
 
 function move(
@@ -233,25 +260,37 @@ function change(
   { subject, period }: Pick<Line, 'subject' | 'period'>,
   to: (row: Row) => Partial<Row>,
 ): void {
-  const row = books.rows.get(`${subject}|${period}`) ?? unwritten;
-  books.rows.set(`${subject}|${period}`, { ...row, ...to(row) });
+  const row = books.rows.get(rowName({ subject, period })) ?? unwritten;
+  books.rows.set(rowName({ subject, period }), { ...row, ...to(row) });
 }
 
-const unwritten: Row = { limit: undefined, used: 0n, held: 0n, inFlight: 0, enabled: true };
+function rowName({ subject, period }: Pick<Line, 'subject' | 'period'>): string {
+  return `${subject}|${period}`;
+}
+
+const unwritten: Row = {
+  ...{ limit: undefined, isCarried: false, extra: 0n },
+  ...{ used: 0n, held: 0n, inFlight: 0, enabled: true },
+};
 
 function held(books: Books, { lines, dueAtMs }: Hold, replay: boolean): ReserveResult {
   const available = lines.map((line) => availableOf(books, line));
   return { status: 'held', replay, expiresAtMs: dueAtMs, available };
 }
 
-function availableOf(books: Books, { subject, period }: Line): bigint {
-  const row = books.rows.get(`${subject}|${period}`) ?? unwritten;
-  return (row.limit ?? 0n) - row.used - row.held;
+function availableOf(
+  books: Books,
+  line: Pick<Line, 'subject' | 'period'>,
+  carried?: Nanos,
+): bigint {
+  const row = books.rows.get(rowName(line)) ?? unwritten;
+  const limit = (carried ?? row.limit ?? 0n) + row.extra;
+  return (limit < 0n ? 0n : limit) - row.used - row.held;
 }
 
-function inFlightOf({ holds }: Books, subject: string): number {
-  const concerns = ({ state, lines }: Hold): boolean =>
-    state === 'held' && lines.some((line) => line.subject === subject);
+function runningOf({ holds }: Books, subject: string): number {
+  const concerns = ({ state, isIdle, lines }: Hold): boolean =>
+    state === 'held' && !isIdle && lines.some((line) => line.subject === subject);
   return [...holds.values()].filter(concerns).length;
 }
 

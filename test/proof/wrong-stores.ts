@@ -47,8 +47,9 @@ export function checksThenActs(sound: QuotaStore): QuotaStore {
     reserve: async (input) => {
       for (const { subject, period, amount } of input.lines) {
         const state = await sound.read(subject, period, input.partition);
-        if (state === undefined || state.limit === 0n) return sound.reserve(input);
-        if (state.limit - state.used - state.held < amount) return sound.reserve(input);
+        if (state === undefined) return sound.reserve(input);
+        const left = state.limit + state.extra - state.used - state.held;
+        if (left < amount) return sound.reserve(input);
       }
       await turns(2);
       raiseLimits(input, plenty);

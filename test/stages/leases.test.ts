@@ -31,7 +31,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
   await pass(clock, 60_000);
 
   expect(landed).toEqual([30_000, 900_000]);
-  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
 it('a hold that the store has lost is told of once, and its call charged at its end', async () => {

@@ -1,8 +1,9 @@
 /** A host ends the hold of an image whose outcome was unknown (QUOTA §2.6). */
 import { describe, expect, it } from 'vitest';
 import type { Resolution } from '../../src/stages/resolve-unknown.ts';
+import type { DrivenCall } from './driven-upstream.ts';
 import { type Scene, type SceneSetup, scene } from './scene.ts';
-import { ask } from './scene-models.ts';
+import { ask, whole } from './scene-models.ts';
 
 /** An image that a 500 left in doubt. */
 async function inDoubt(setup: SceneSetup = {}): Promise<Scene> {
@@ -74,6 +75,19 @@ describe('an image in doubt', () => {
 
     expect(await set.state()).toMatchObject({ used: 120n });
     expect(set.records).toHaveLength(2);
+  });
+
+  it('keeps its money and gives up its place: the key goes on as if nothing ran', async () => {
+    const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
+    const set = scene({ key: { maxInFlight: 2 }, plays: [ruined, ruined, ruined, whole('chat')] });
+
+    const statuses: number[] = [];
+    for (const asked of [ask.image, ask.image, ask.image, ask.chat]) {
+      statuses.push((await set.call(asked)).status);
+    }
+
+    expect(statuses).toEqual([502, 502, 502, 200]);
+    expect(await set.state()).toMatchObject({ held: 1_500n, inFlight: 0 });
   });
 
   it('costs a subject that only counts calls nothing', async () => {

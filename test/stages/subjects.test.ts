@@ -8,7 +8,7 @@ import type { ExtendInput } from '../../src/ports/quota-store.ts';
 import { periodName } from '../../src/stages/reserve.ts';
 import { pass } from './failing.ts';
 import { ampleNanos, scene } from './scene.ts';
-import { ask, chat, whole } from './scene-models.ts';
+import { ask, chat, model, whole } from './scene-models.ts';
 
 const own: QuotaSubject = { id: 'caller', period: 'total', limitNanos: ampleNanos };
 const pool: QuotaSubject = { id: 'a-pool', period: 'total', limitNanos: 1_000n };
@@ -43,6 +43,31 @@ describe('a key with a subject of its own and its group’s', () => {
     expect(status).toBe(403);
     expect(text).not.toContain('pool');
     expect(await state()).toMatchObject({ held: 0n, used: 0n });
+  });
+
+  it('in debt uses free models all the same, and no other', async () => {
+    const { call, quota } = scene({
+      models: [model(), model({ id: 'free', price: { per: 'nothing' } })],
+      plays: [whole('chat')],
+    });
+    const lines = [{ subject: 'caller', period: '', amount: ampleNanos * 2n }];
+    const id = 'debt-00000000000';
+    await quota.settle({ id, partition: 'default', lines, basis: 'policy' });
+
+    expect((await call(ask.chat)).status).toBe(403);
+    expect((await call(chat({ model: 'free' }))).status).toBe(200);
+  });
+
+  it('counts a limit of its record at once, raised or lowered', async () => {
+    const subject = { ...own, limitNanos: 100n };
+    const { call } = scene({ key: { quota: [subject] }, plays: [whole('chat')] });
+    expect((await call(ask.chat)).status).toBe(403);
+
+    subject.limitNanos = ampleNanos;
+    expect((await call(ask.chat)).status).toBe(200);
+
+    subject.limitNanos = 50n;
+    expect((await call(ask.chat)).status).toBe(403);
   });
 
   it('spends image money of the group that has some, and of no other', async () => {

@@ -53,7 +53,27 @@ describe('a quota store', () => {
       quota.adjust({ ...topUp, id });
     }
 
-    expect(quota.adjust(topUp)).toMatchObject({ limit: 300n });
+    expect(quota.adjust(topUp)).toMatchObject({ extra: 300n });
+  });
+
+  it('ends leases by the monotonic clock: a wall clock that is set frees and keeps nothing', () => {
+    const clock = fakeClock();
+    let setByMs = 0;
+    const quota = memoryQuotaStore({ clock: { ...clock, now: () => clock.now() + setByMs } });
+    const lines = [{ subject: 'alice', period: '', amount: 10n, limit: 10n }];
+    const input = { partition: 'default', lines, ttlMs: 30_000, onExpire: 'release' } as const;
+    quota.reserve({ ...input, id: 'reservation-00001' });
+
+    setByMs = 3_600_000;
+    expect(quota.read('alice', '', 'default')).toMatchObject({ held: 10n });
+    expect(quota.sweep({ max: 10 })).toMatchObject({ expired: 0 });
+    setByMs = -3_600_000;
+    clock.advance(30_000);
+
+    expect(quota.read('alice', '', 'default')).toMatchObject({ held: 0n, inFlight: 0 });
+    expect(quota.reserve({ ...input, id: 'reservation-00002' })).toMatchObject({
+      expiresAtMs: clock.now() + setByMs + 30_000,
+    });
   });
 
   it('T51 remembers only the latest 100,000 of them', () => {
@@ -63,9 +83,9 @@ describe('a quota store', () => {
       quota.adjust({ ...row, id: `adjustment-${String(made).padStart(8, '0')}`, enabled: true });
     }
 
-    expect(quota.adjust(topUp)).toMatchObject({ limit: 100n });
+    expect(quota.adjust(topUp)).toMatchObject({ extra: 100n });
     quota.adjust({ ...row, id: 'adjustment-one-more', enabled: true });
-    expect(quota.adjust(topUp)).toMatchObject({ limit: 200n });
+    expect(quota.adjust(topUp)).toMatchObject({ extra: 200n });
   });
 });
 

@@ -3,7 +3,7 @@
  * move amounts between the two. Each step is synchronous and leaves every invariant whole.
  */
 import type { Nanos } from '../../money.ts';
-import { maxLazyExpirations } from '../../ports/quota-input.ts';
+import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { Line } from '../../ports/quota-store.ts';
 import type { DueQueue, Place } from './due-queue.ts';
 import { enter, firstDue, leave, reorder } from './due-queue.ts';
@@ -17,6 +17,10 @@ export interface Row {
   readonly older: Row | undefined;
   /** Undefined where only a charge is known of it: the next reserve brings its limit. */
   limit: Nanos | undefined;
+  /** The latest reserve carried the limit, so it is not the operator's to set. */
+  isCarried: boolean;
+  /** What operators have added to the limit. */
+  extra: bigint;
   used: Nanos;
   held: Nanos;
   inFlight: number;
@@ -30,6 +34,8 @@ export interface Subject {
   /** The row that was made last, nearly always the one that is asked for; the others behind it. */
   latest: Row | undefined;
   readonly leases: DueQueue<Reservation>;
+  /** How many of the leases are of calls in doubt, which run no more. */
+  idle: number;
 }
 
 /** The subjects that share a shard, and every reservation on them. */
@@ -63,6 +69,8 @@ export interface HoldName extends HashedId {
 export interface Reservation extends HoldName {
   readonly lines: readonly HeldLine[];
   dueAtMs: number;
+  /** The call runs no more; its money stays held. */
+  isIdle: boolean;
   place: Place<Reservation> | undefined;
   /** The next of its bucket. */
   next: Reservation | undefined;
@@ -127,6 +135,8 @@ export function rowIn(subject: Subject, period: string): Row {
     period,
     older: subject.latest,
     limit: undefined,
+    isCarried: false,
+    extra: 0n,
     used: 0n,
     held: 0n,
     inFlight: 0,
@@ -139,7 +149,7 @@ export function rowIn(subject: Subject, period: string): Row {
 
 /** What can still be held; below zero in debt. */
 export function availableOf(row: Row): bigint {
-  return (row.limit ?? 0n) - row.used - row.held;
+  return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
 }
 
 /** Holds every line; the caller has made sure that each fits. */
@@ -154,6 +164,7 @@ export function hold(
     partition,
     lines,
     dueAtMs,
+    isIdle: false,
     place: undefined,
     next: undefined,
   };
@@ -179,15 +190,29 @@ export function renew(reservation: Reservation, dueAtMs: number): void {
   for (const { place } of reservation.lines) if (place !== undefined) reorder(place);
 }
 
-/** Gives back what is held: the reservation stands no more. How it ended is a step of its own. */
-export function giveBack(reservation: Reservation): void {
-  reservation.partition.held.delete(reservation);
-  if (reservation.place !== undefined) leave(reservation.place);
-  for (const { row, amount, place } of reservation.lines) {
-    if (place !== undefined) leave(place);
-    row.held -= amount;
+/** Frees the places of a reservation whose call runs no more; its money stays held. */
+export function makeIdle(reservation: Reservation): void {
+  if (reservation.isIdle) return;
+  reservation.isIdle = true;
+  for (const { subject, row, place } of reservation.lines) {
+    // The one line of each subject that has queued the reservation.
+    if (place !== undefined) subject.idle += 1;
     row.inFlight -= 1;
     row.version += 1;
+  }
+}
+
+/** Gives back what is held: the reservation stands no more. How it ended is a step of its own. */
+export function giveBack(reservation: Reservation): void {
+  const { isIdle } = reservation;
+  reservation.partition.held.delete(reservation);
+  if (reservation.place !== undefined) leave(reservation.place);
+  for (const { subject, row, amount, place } of reservation.lines) {
+    if (place !== undefined) leave(place);
+    row.held -= amount;
+    row.version += 1;
+    if (!isIdle) row.inFlight -= 1;
+    else if (place !== undefined) subject.idle -= 1;
   }
 }
 
@@ -242,7 +267,7 @@ export function findHeld(ledger: Ledger, name: HoldName, nowMs: number): Reserva
 export function subjectOf(partition: Partition, name: string): Subject {
   const known = partition.subjects.get(name);
   if (known !== undefined) return known;
-  const subject: Subject = { name, latest: undefined, leases: [] };
+  const subject: Subject = { name, latest: undefined, leases: [], idle: 0 };
   partition.subjects.set(name, subject);
   return subject;
 }

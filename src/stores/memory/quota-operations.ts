@@ -4,8 +4,7 @@
  */
 
 import type { Nanos } from '../../money.ts';
-import { maxNanos } from '../../money.ts';
-import { maxLazyExpirations } from '../../ports/quota-input.ts';
+import { checkExtra, limitIsRecords, maxLazyExpirations, refuse } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -21,7 +20,7 @@ import type {
 } from '../../ports/quota-store.ts';
 import { firstDue } from './due-queue.ts';
 import { hashOf } from './hold-table.ts';
-import type { HeldLine, Ledger, Partition, Reservation, Row } from './quota-ledger.ts';
+import type { HeldLine, Ledger, Partition, Reservation, Row, Subject } from './quota-ledger.ts';
 import {
   availableOf,
   expireDue,
@@ -32,36 +31,48 @@ import {
   giveBack,
   hold,
   holdName,
+  makeIdle,
   renew,
   rowIn,
   rowOf,
   subjectOf,
 } from './quota-ledger.ts';
 
+/** A moment of the store's clock. Leases count by `nowMs`, which never jumps. */
+export interface Moment {
+  readonly nowMs: number;
+  /** What is added to a time of leases for the Unix time of it. */
+  readonly epochMs: number;
+}
+
 /** Holds every line or none. */
-export function reserve(ledger: Ledger, input: ReserveInput, nowMs: number): ReserveResult {
+export function reserve(
+  ledger: Ledger,
+  input: ReserveInput,
+  { nowMs, epochMs }: Moment,
+): ReserveResult {
   const name = holdName(ledger, input);
   const { partition } = name;
   expireDueOf(ledger, partition, input.lines, nowMs);
   const known = findHeld(ledger, name, nowMs);
-  if (known !== undefined) return replay(known, input);
+  if (known !== undefined) return replay(known, input, epochMs);
   const ended = ledger.ended.find(name);
   if (ended !== undefined) return { status: 'resolved', as: ended.as };
   const refusal = refusalOf(partition, input);
   if (refusal !== undefined) return refusal;
 
   const lines = input.lines.map((line, index) => heldLine(partition, input, line, index));
-  return held(hold(name, lines, nowMs + input.ttlMs), false);
+  return held(hold(name, lines, nowMs + input.ttlMs), false, epochMs);
 }
 
-function replay(known: Reservation, input: ReserveInput): ReserveResult {
+function replay(known: Reservation, input: ReserveInput, epochMs: number): ReserveResult {
   const same =
     known.lines.length === input.lines.length &&
     input.lines.every((line, index) => {
       const heldBefore = known.lines[index];
       return isOf(line, heldBefore) && heldBefore.asked === line.amount;
     });
-  return same ? held(known, true) : { status: 'id_conflict' };
+  return same ? held(known, true, epochMs) : { status: 'id_conflict' };
 }
 
 /** Whether a line names the subject and the period of a line that is held. */
@@ -69,41 +80,61 @@ function isOf({ subject, period }: Line, line: HeldLine | undefined): line is He
   return line?.subject.name === subject && line.row.period === period;
 }
 
-function held({ dueAtMs, lines }: Reservation, isReplay: boolean): ReserveResult {
+function held({ dueAtMs, lines }: Reservation, isReplay: boolean, epochMs: number): ReserveResult {
   const available = lines.map(availableTo);
-  return { status: 'held', replay: isReplay, expiresAtMs: dueAtMs, available };
+  const expiresAtMs = Math.round(dueAtMs + epochMs);
+  return { status: 'held', replay: isReplay, expiresAtMs, available };
 }
 
 function availableTo({ row }: HeldLine): bigint {
   return availableOf(row);
 }
 
-/** Why the lines can't all be held, by the first that can't. Nothing is made or changed here. */
+/** Why the lines can't all be held, by the first that can't; each keeps the limit it carries. */
 function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | undefined {
+  let refusal: ReserveResult | undefined;
   for (let index = 0; index < input.lines.length; index += 1) {
     const line = input.lines[index];
     if (line === undefined) continue;
-    const refusal = lineRefusal(partition, line, input.maxInFlight?.[index]);
-    if (refusal !== undefined) return refusal;
+    const subject = partition.subjects.get(line.subject);
+    const row = subject === undefined ? undefined : findRowIn(subject, line.period);
+    if (row !== undefined) carryLimit(row, line.limit);
+    refusal ??= lineRefusal(line, subject, row, input.maxInFlight?.[index]);
+  }
+  return refusal;
+}
+
+/**
+ * Kept whether the hold is granted or not: a limit that was lowered must bound the growth of
+ * running holds too, while every new one is refused.
+ */
+function carryLimit(row: Row, limit: Nanos | undefined): void {
+  row.isCarried = limit !== undefined;
+  if (limit === undefined || limit === row.limit) return;
+  row.limit = limit;
+  row.version += 1;
+}
+
+function lineRefusal(
+  { subject, amount, limit: carried }: Line,
+  known: Subject | undefined,
+  row: Row | undefined,
+  cap: number | undefined,
+): ReserveResult | undefined {
+  const limit = row === undefined ? carried : row.limit;
+  if (row?.enabled === false) return { status: 'disabled_subject', subject };
+  if (limit === undefined) return { status: 'unknown_subject', subject };
+  const available = row === undefined ? limit : availableOf(row);
+  // What costs nothing fits a debt too.
+  if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
+  if (cap !== undefined && runningOf(known) >= cap) {
+    return { status: 'too_many_in_flight', subject };
   }
   return undefined;
 }
 
-function lineRefusal(
-  partition: Partition,
-  { subject, period, amount, limit: firstLimit }: Line,
-  cap: number | undefined,
-): ReserveResult | undefined {
-  const known = partition.subjects.get(subject);
-  const row = known === undefined ? undefined : findRowIn(known, period);
-  const limit = row?.limit ?? firstLimit;
-  if (row?.enabled === false) return { status: 'disabled_subject', subject };
-  if (limit === undefined) return { status: 'unknown_subject', subject };
-  const available = row === undefined ? limit : limit - row.used - row.held;
-  if (available < amount) return { status: 'insufficient', subject, available };
-  const inFlight = known?.leases.length ?? 0;
-  if (cap !== undefined && inFlight >= cap) return { status: 'too_many_in_flight', subject };
-  return undefined;
+function runningOf(subject: Subject | undefined): number {
+  return subject === undefined ? 0 : subject.leases.length - subject.idle;
 }
 
 function heldLine(
@@ -114,7 +145,11 @@ function heldLine(
 ): HeldLine {
   const subject = subjectOf(partition, name);
   const row = rowIn(subject, period);
-  row.limit ??= limit;
+  // A row that is made here; one that stood has taken over the limit already.
+  if (row.limit === undefined) {
+    row.limit = limit;
+    row.isCarried = limit !== undefined;
+  }
   const onExpire = input.onExpire === 'release' ? 0n : (input.onExpire.charge[index] ?? 0n);
   return { subject, row, asked: amount, amount, onExpire, place: undefined };
 }
@@ -133,7 +168,11 @@ export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): voi
 }
 
 /** Renews one lease, never to an earlier end, and grows its hold where asked and where it fits. */
-export function extend(ledger: Ledger, input: ExtendInput, nowMs: number): ExtendResult {
+export function extend(
+  ledger: Ledger,
+  input: ExtendInput,
+  { nowMs, epochMs }: Moment,
+): ExtendResult {
   const name = holdName(ledger, input);
   const reservation = findHeld(ledger, name, nowMs);
   if (reservation === undefined) {
@@ -142,13 +181,17 @@ export function extend(ledger: Ledger, input: ExtendInput, nowMs: number): Exten
   }
   // A short renewal that comes late must not cut a long lease.
   renew(reservation, Math.max(reservation.dueAtMs, nowMs + input.ttlMs));
+  if (input.idle === true) makeIdle(reservation);
   for (const { subject } of reservation.lines) {
     expireDue(ledger, subject.leases, maxLazyExpirations, nowMs);
   }
-  return grow(reservation, input.add ?? []);
+  const refusal = grow(reservation, input.add ?? []);
+  const expiresAtMs = Math.round(reservation.dueAtMs + epochMs);
+  return refusal ?? { status: 'held', expiresAtMs };
 }
 
-function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult {
+/** Why a hold can't grow; undefined where it has. */
+function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult | undefined {
   for (const [index, { row, subject }] of reservation.lines.entries()) {
     const amount = add[index] ?? 0n;
     const available = availableOf(row);
@@ -163,7 +206,7 @@ function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult {
     line.row.held += amount;
     line.row.version += 1;
   }
-  return { status: 'held', expiresAtMs: reservation.dueAtMs };
+  return undefined;
 }
 
 /** Ends a hold with a charge, in whatever state it is but released or settled. */
@@ -243,23 +286,21 @@ export function sweep(
 
 /** Changes what an operator may change of a row. */
 export function adjust(partition: Partition, input: AdjustInput): void {
+  const { limit, addLimit = 0n } = input;
   const known = findRow(partition, input.subject, input.period);
-  let limit = input.limit ?? known?.limit;
-  if (input.addLimit !== undefined) limit = atLeastZero((limit ?? 0n) + input.addLimit);
-  if (limit !== undefined && limit > maxNanos) {
-    throw new RangeError('Quota input refused: a limit must not exceed 2^53 − 1.');
-  }
+  if (limit !== undefined && known?.isCarried === true) refuse(limitIsRecords);
+  const extra = (known?.extra ?? 0n) + addLimit;
+  checkExtra(extra);
   const row = rowOf(partition, input.subject, input.period);
-  row.limit = limit;
+  row.limit = limit ?? row.limit;
+  // What is added to no limit is added to one of nothing.
+  if (input.addLimit !== undefined) row.limit ??= 0n;
+  row.extra = extra;
   row.enabled = input.enabled ?? row.enabled;
   row.version += 1;
 }
 
-function atLeastZero(amount: bigint): Nanos {
-  return amount < 0n ? 0n : amount;
-}
-
 /** A row as a reader sees it. */
-export function stateOf({ limit, used, held, inFlight, enabled, version }: Row): QuotaState {
-  return { limit: limit ?? 0n, used, held, inFlight, enabled, version };
+export function stateOf({ limit, extra, used, held, inFlight, enabled, version }: Row): QuotaState {
+  return { limit: limit ?? 0n, extra, used, held, inFlight, enabled, version };
 }

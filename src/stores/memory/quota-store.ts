@@ -24,6 +24,7 @@ import {
   adjust,
   checkGrowth,
   extend,
+  type Moment,
   release,
   reserve,
   settle,
@@ -34,17 +35,17 @@ import { tombstones } from './tombstones.ts';
 
 /** Limits to begin with, the clock of the leases, and how much is remembered. */
 export interface MemoryQuotaStoreOptions {
-  /** The store's own clock, by which leases end. */
+  /** The store's own clock; leases end by its `monotonicMs`. */
   readonly clock?: Clock;
   /** How many ended reservations are remembered for repeats; 100,000 where left out. */
   readonly tombstones?: number;
   /** How long each is remembered, if there is room; an hour where left out. */
   readonly tombstoneMs?: number;
-  /** Limits to begin with. */
+  /** Limits to begin with, of subjects whose limit no key's record states. */
   readonly limits?: readonly QuotaLimit[];
 }
 
-/** A limit that the store itself keeps. */
+/** A limit that the store itself keeps; one that a key's record states takes its place. */
 export interface QuotaLimit {
   readonly subject: string;
   /** `''`, for no period, where left out. */
@@ -104,37 +105,37 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
     durability: 'process',
     reserve: (input) => {
       checkReserve(input);
-      return reserve(ledger, input, clock.now());
+      return reserve(ledger, input, momentOf(clock));
     },
     extend: (inputs) => {
       checkExtend(inputs);
       checkGrowth(ledger, inputs);
-      const nowMs = clock.now();
-      return inputs.map((input) => extend(ledger, input, nowMs));
+      const moment = momentOf(clock);
+      return inputs.map((input) => extend(ledger, input, moment));
     },
     settle: (input) => {
       checkEnding(input);
-      return settle(ledger, input, clock.now());
+      return settle(ledger, input, clock.monotonicMs());
     },
     release: (input) => {
       checkEnding(input);
-      return release(ledger, input, clock.now());
+      return release(ledger, input, clock.monotonicMs());
     },
     sweep: (bounds) => {
       checkSweep(bounds);
-      return sweep(ledger, bounds.max, bounds.partition, clock.now());
+      return sweep(ledger, bounds.max, bounds.partition, clock.monotonicMs());
     },
     read: (subject, period, partition) => {
       checkRow(subject, period, partition);
       const place = ledger.partitions.get(partition);
       if (place === undefined) return undefined;
-      expireDueOf(ledger, place, [{ subject }], clock.now());
+      expireDueOf(ledger, place, [{ subject }], clock.monotonicMs());
       const row = findRow(place, subject, period);
       return row === undefined ? undefined : stateOf(row);
     },
     adjust: (input) => {
       checkAdjust(input);
-      const nowMs = clock.now();
+      const nowMs = clock.monotonicMs();
       const partition = partitionOf(ledger, input.partition);
       expireDueOf(ledger, partition, [input], nowMs);
       const id = `${input.partition}|${input.id}`;
@@ -149,6 +150,12 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
     // Nothing is pending, ever; what was charged can still be read.
     close: () => {},
   };
+}
+
+/** The wall clock is only for what is answered: whoever sets it must end no lease. */
+function momentOf(clock: Clock): Moment {
+  const nowMs = clock.monotonicMs();
+  return { nowMs, epochMs: clock.now() - nowMs };
 }
 
 function seed(ledger: Ledger, limits: readonly QuotaLimit[]): void {

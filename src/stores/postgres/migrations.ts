@@ -1,5 +1,6 @@
 /** The schema, as numbered migrations: run by {@link migratePostgres}, or by a host's own tool. */
 import { z } from 'zod';
+import { ConfigurationError } from '../../errors.ts';
 import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
@@ -65,6 +66,8 @@ export async function migratePostgres(
   checkMakerOptions('migratePostgres', placeSchema, options);
   const { rows } = statements({ client, ...options });
   for (const { sql } of postgresMigrations) await rows(sql, []);
+  const problem = await layoutProblem(rows);
+  if (problem !== undefined) throw new ConfigurationError(`migratePostgres: ${problem}`);
 }
 
 const readVersion = 'SELECT coalesce(max(version), 0) AS version FROM "tollgate".schema_versions';
@@ -79,7 +82,7 @@ export async function versionProblem(
   try {
     const [row] = await rows(readVersion, [], options);
     const version = integerAt(row, 'version');
-    if (version === postgresMigrations.length) return undefined;
+    if (version === postgresMigrations.length) return await layoutProblem(rows, options);
     const versions = [version, ', this package has ', postgresMigrations.length].join('');
     return ['The schema has version ', versions, '. ', cure].join('');
   } catch (error) {
@@ -87,6 +90,30 @@ export async function versionProblem(
     return ['The tables are missing. ', cure].join('');
   }
 }
+
+/**
+ * The tables of versions before the first release have the same numbers and other columns: one is
+ * looked for in each table that has changed.
+ */
+const countColumns = `
+SELECT count(*)::integer AS found FROM pg_attribute WHERE NOT attisdropped AND (
+  (attrelid = to_regclass('"tollgate".quota_rows') AND attname = 'extra_nanos')
+  OR (attrelid = to_regclass('"tollgate".quota_reservations') AND attname = 'idle')
+  OR (attrelid = to_regclass('"tollgate".quota_leases') AND attname = 'idle')
+)`;
+const expectedColumns = 3;
+
+async function layoutProblem(
+  rows: Statements['rows'],
+  options?: CallOptions,
+): Promise<string | undefined> {
+  const [row] = await rows(countColumns, [], options);
+  return integerAt(row, 'found') === expectedColumns ? undefined : oldLayout;
+}
+
+const oldLayout =
+  'The tables are those of a version before the first release, which this package can not use. ' +
+  'Drop the schema, or name a new one, and run migratePostgres(client).';
 
 function isMissing(error: unknown): boolean {
   return error instanceof StoreUnavailable && / (?:42P01|3F000)$/.test(error.message);

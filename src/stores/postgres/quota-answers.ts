@@ -105,6 +105,7 @@ export function sweepResult(answer: JsonValue | undefined): {
 export function quotaState(answer: JsonValue | undefined): QuotaState {
   return {
     limit: nanosFrom(member(answer, 'limit')),
+    extra: wholeFrom(member(answer, 'extra')),
     used: sumFrom(member(answer, 'used')),
     held: sumFrom(member(answer, 'held')),
     inFlight: countOf(answer, 'inFlight'),

@@ -1,7 +1,8 @@
 /** Migration 5: the operations of quota for the sweeper, for readers and for operators. */
+import { extraTooLarge, limitIsRecords } from '../../ports/quota-input.ts';
 
 /** `quota_sweep`, `quota_read`, `quota_adjust`. */
-export const quotaCare = `
+export const quotaCare: string = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 5) THEN RETURN; END IF;
@@ -54,7 +55,8 @@ END $body$;
 CREATE FUNCTION "tollgate".quota_state(p_partition text, p_subject text, p_period text)
 RETURNS jsonb LANGUAGE sql AS $body$
   SELECT jsonb_build_object(
-    'limit', coalesce(limit_nanos, 0)::text, 'used', used_nanos::text, 'held', held_nanos::text,
+    'limit', coalesce(limit_nanos, 0)::text, 'extra', extra_nanos::text,
+    'used', used_nanos::text, 'held', held_nanos::text,
     'inFlight', in_flight, 'enabled', enabled, 'version', version)
   FROM "tollgate".quota_rows
   WHERE subject = p_subject AND period = p_period AND partition = p_partition
@@ -87,7 +89,8 @@ DECLARE
   added bigint := (p_input->>'addLimit')::bigint;
   switched boolean := (p_input->>'enabled')::boolean;
   at_ms bigint;
-  new_limit bigint;
+  standing "tollgate".quota_rows;
+  new_extra bigint;
 BEGIN
   at_ms := "tollgate".quota_enter(place, '{}', ARRAY[name]);
   INSERT INTO "tollgate".quota_rows (partition, subject, period) VALUES (place, name, span)
@@ -97,17 +100,19 @@ BEGIN
   VALUES (place, p_input->>'id', name, span, given, added, switched, at_ms)
   ON CONFLICT DO NOTHING;
   IF FOUND THEN
-    new_limit := coalesce(given, (
-      SELECT limit_nanos FROM "tollgate".quota_rows
-      WHERE subject = name AND period = span AND partition = place
-    ));
-    IF added IS NOT NULL THEN new_limit := greatest(0, coalesce(new_limit, 0) + added); END IF;
-    IF new_limit > 9007199254740991 THEN
-      RAISE EXCEPTION 'Quota input refused: a limit must not exceed 2^53 − 1.'
-        USING ERRCODE = 'TG001';
+    SELECT * INTO standing FROM "tollgate".quota_rows
+    WHERE subject = name AND period = span AND partition = place;
+    IF given IS NOT NULL AND standing.limit_carried THEN
+      RAISE EXCEPTION 'Quota input refused: ${limitIsRecords}.' USING ERRCODE = 'TG001';
     END IF;
+    new_extra := standing.extra_nanos + coalesce(added, 0);
+    IF abs(new_extra) > 9007199254740991 THEN
+      RAISE EXCEPTION 'Quota input refused: ${extraTooLarge}.' USING ERRCODE = 'TG001';
+    END IF;
+    -- What is added to no limit is added to one of nothing.
     UPDATE "tollgate".quota_rows
-    SET limit_nanos = new_limit, enabled = coalesce(switched, enabled), version = version + 1
+    SET limit_nanos = coalesce(given, limit_nanos, CASE WHEN added IS NOT NULL THEN 0 END),
+      extra_nanos = new_extra, enabled = coalesce(switched, enabled), version = version + 1
     WHERE subject = name AND period = span AND partition = place;
   END IF;
   RETURN "tollgate".quota_state(place, name, span);

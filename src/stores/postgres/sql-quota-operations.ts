@@ -27,6 +27,7 @@ DECLARE
   caps bigint[];
   standing "tollgate".quota_rows;
   room bigint;
+  refusal jsonb;
   rest text[] := '{}';
 BEGIN
   SELECT array_agg(l.subject ORDER BY n), array_agg(l.period ORDER BY n),
@@ -47,34 +48,49 @@ BEGIN
     RETURN jsonb_build_object('status', 'id_conflict');
   END IF;
 
-  -- Line by line, in order: the first reason against the hold is the one that is told.
+  -- Line by line, in order: the first reason against the hold is the one that is told. Each row
+  -- keeps the limit that its line carries, granted or not: one that was lowered must bound the
+  -- growth of running holds too.
   FOR i IN 1 .. cardinality(subjects) LOOP
     SELECT * INTO standing FROM "tollgate".quota_rows
     WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
-    room := coalesce(standing.limit_nanos, limits[i], 0)
-      - coalesce(standing.used_nanos, 0) - coalesce(standing.held_nanos, 0);
     IF known.state = 'held' THEN
+      room := "tollgate".quota_limit(standing.limit_nanos, standing.extra_nanos)
+        - standing.used_nanos - standing.held_nanos;
       rest := rest || room::text;
       CONTINUE;
     END IF;
+    IF standing.subject IS NOT NULL AND (
+      standing.limit_carried <> (limits[i] IS NOT NULL) OR standing.limit_nanos <> limits[i]
+      OR (standing.limit_nanos IS NULL AND limits[i] IS NOT NULL)
+    ) THEN
+      standing.limit_nanos := coalesce(limits[i], standing.limit_nanos);
+      UPDATE "tollgate".quota_rows
+      SET limit_nanos = standing.limit_nanos, limit_carried = (limits[i] IS NOT NULL),
+        version = version + 1
+      WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
+    END IF;
+    CONTINUE WHEN refusal IS NOT NULL;
+    room := "tollgate".quota_limit(
+        coalesce(standing.limit_nanos, limits[i]), coalesce(standing.extra_nanos, 0))
+      - coalesce(standing.used_nanos, 0) - coalesce(standing.held_nanos, 0);
     IF NOT standing.enabled THEN
-      RETURN jsonb_build_object('status', 'disabled_subject', 'subject', subjects[i]);
-    END IF;
-    IF coalesce(standing.limit_nanos, limits[i]) IS NULL THEN
-      RETURN jsonb_build_object('status', 'unknown_subject', 'subject', subjects[i]);
-    END IF;
-    IF room < amounts[i] THEN
-      RETURN jsonb_build_object(
+      refusal := jsonb_build_object('status', 'disabled_subject', 'subject', subjects[i]);
+    ELSIF coalesce(standing.limit_nanos, limits[i]) IS NULL THEN
+      refusal := jsonb_build_object('status', 'unknown_subject', 'subject', subjects[i]);
+    -- What costs nothing fits a debt too.
+    ELSIF amounts[i] > 0 AND room < amounts[i] THEN
+      refusal := jsonb_build_object(
         'status', 'insufficient', 'subject', subjects[i], 'available', room::text);
-    END IF;
-    IF caps[i] IS NOT NULL AND caps[i] <= (SELECT count(*) FROM (
+    ELSIF caps[i] <= (SELECT count(*) FROM (
       SELECT FROM "tollgate".quota_leases
-      WHERE subject = subjects[i] AND partition = place LIMIT caps[i]
+      WHERE subject = subjects[i] AND partition = place AND NOT idle LIMIT caps[i]
     ) busy) THEN
-      RETURN jsonb_build_object('status', 'too_many_in_flight', 'subject', subjects[i]);
+      refusal := jsonb_build_object('status', 'too_many_in_flight', 'subject', subjects[i]);
     END IF;
     rest := rest || (room - amounts[i])::text;
   END LOOP;
+  IF refusal IS NOT NULL THEN RETURN refusal; END IF;
   IF known.state = 'held' THEN
     RETURN jsonb_build_object(
       'status', 'held', 'replay', true, 'expiresAtMs', known.due_ms, 'available', rest);
@@ -90,12 +106,11 @@ BEGIN
   INSERT INTO "tollgate".quota_leases (partition, subject, due_ms, id)
   SELECT DISTINCT place, s.subject, end_ms, name FROM unnest(subjects) AS s (subject);
   INSERT INTO "tollgate".quota_rows AS r
-    (partition, subject, period, limit_nanos, held_nanos, in_flight, version)
-  SELECT place, l.subject, l.period, l.lim, l.amount, 1, 1
+    (partition, subject, period, limit_nanos, limit_carried, held_nanos, in_flight, version)
+  SELECT place, l.subject, l.period, l.lim, l.lim IS NOT NULL, l.amount, 1, 1
   FROM unnest(subjects, periods, amounts, limits) AS l (subject, period, amount, lim)
   ON CONFLICT (partition, subject, period) DO UPDATE
-  SET limit_nanos = coalesce(r.limit_nanos, excluded.limit_nanos),
-    held_nanos = r.held_nanos + excluded.held_nanos,
+  SET held_nanos = r.held_nanos + excluded.held_nanos,
     in_flight = r.in_flight + 1, version = r.version + 1;
   RETURN jsonb_build_object(
     'status', 'held', 'replay', false, 'expiresAtMs', end_ms, 'available', rest);
@@ -125,6 +140,18 @@ BEGIN
 
   -- A short renewal that comes late must not cut a long lease.
   end_ms := greatest(known.due_ms, p_at_ms + (p_item->>'ttlMs')::bigint);
+  IF coalesce((p_item->>'idle')::boolean, false) AND NOT known.idle THEN
+    UPDATE "tollgate".quota_reservations SET idle = true
+    WHERE id = known.id AND partition = p_partition;
+    FOR i IN 1 .. cardinality(known.subjects) LOOP
+      UPDATE "tollgate".quota_leases SET idle = true
+      WHERE subject = known.subjects[i] AND partition = p_partition
+        AND due_ms = known.due_ms AND id = known.id;
+      UPDATE "tollgate".quota_rows SET in_flight = in_flight - 1, version = version + 1
+      WHERE subject = known.subjects[i] AND period = known.periods[i]
+        AND partition = p_partition;
+    END LOOP;
+  END IF;
   IF end_ms > known.due_ms THEN
     UPDATE "tollgate".quota_reservations SET due_ms = end_ms
     WHERE id = known.id AND partition = p_partition;
@@ -137,7 +164,8 @@ BEGIN
 
   FOR i IN 1 .. cardinality(more) LOOP
     room := (
-      SELECT coalesce(limit_nanos, 0) - used_nanos - held_nanos FROM "tollgate".quota_rows
+      SELECT "tollgate".quota_limit(limit_nanos, extra_nanos) - used_nanos - held_nanos
+      FROM "tollgate".quota_rows
       WHERE subject = known.subjects[i] AND period = known.periods[i] AND partition = p_partition
     );
     IF more[i] > 0 AND room < more[i] THEN

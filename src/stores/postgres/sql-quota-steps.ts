@@ -18,6 +18,12 @@ LANGUAGE sql IMMUTABLE AS $body$
   SELECT hashtextextended('tollgate/' || p_partition || '/' || p_subject, 0)
 $body$;
 
+-- What counts as the limit of a row: within the bounds of an amount.
+CREATE FUNCTION "tollgate".quota_limit(p_limit bigint, p_extra bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $body$
+  SELECT greatest(0, least(9007199254740991, coalesce(p_limit, 0) + p_extra))
+$body$;
+
 -- A reservation as it stands; read behind the locks of its subjects. Its row is locked too, against
 -- whoever prunes.
 CREATE FUNCTION "tollgate".quota_find(p_partition text, p_id text)
@@ -42,7 +48,7 @@ BEGIN
     UPDATE "tollgate".quota_rows
     SET held_nanos = held_nanos - p_known.amounts[i],
       used_nanos = used_nanos + CASE p_state WHEN 'expired' THEN p_known.on_expire[i] ELSE 0 END,
-      in_flight = in_flight - 1, version = version + 1
+      in_flight = in_flight - CASE WHEN p_known.idle THEN 0 ELSE 1 END, version = version + 1
     WHERE subject = p_known.subjects[i] AND period = p_known.periods[i]
       AND partition = p_known.partition;
   END LOOP;

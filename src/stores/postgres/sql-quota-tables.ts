@@ -15,6 +15,11 @@ CREATE TABLE "tollgate".quota_rows (
   subject text COLLATE "C" NOT NULL,
   period text COLLATE "C" NOT NULL,
   limit_nanos bigint CHECK (limit_nanos BETWEEN 0 AND 9007199254740991),
+  -- Whether the latest reserve carried the limit.
+  limit_carried boolean NOT NULL DEFAULT false,
+  -- What operators have added to the limit.
+  extra_nanos bigint NOT NULL DEFAULT 0
+    CHECK (extra_nanos BETWEEN -9007199254740991 AND 9007199254740991),
   used_nanos bigint NOT NULL DEFAULT 0 CHECK (used_nanos >= 0),
   held_nanos bigint NOT NULL DEFAULT 0 CHECK (held_nanos >= 0),
   in_flight integer NOT NULL DEFAULT 0 CHECK (in_flight >= 0),
@@ -30,6 +35,8 @@ CREATE TABLE "tollgate".quota_reservations (
   id text COLLATE "C" NOT NULL,
   state text NOT NULL CHECK (state IN ('held', 'settled', 'released', 'expired')),
   due_ms bigint NOT NULL,
+  -- The call runs no more; its money stays held.
+  idle boolean NOT NULL DEFAULT false,
   subjects text[] COLLATE "C" NOT NULL DEFAULT '{}',
   periods text[] COLLATE "C" NOT NULL DEFAULT '{}',
   -- The amounts of the reserve, which a replay must repeat; extends add to the next array only.
@@ -51,6 +58,7 @@ CREATE TABLE "tollgate".quota_leases (
   subject text COLLATE "C" NOT NULL,
   due_ms bigint NOT NULL,
   id text COLLATE "C" NOT NULL,
+  idle boolean NOT NULL DEFAULT false,
   PRIMARY KEY (subject, partition, due_ms, id)
 );
 

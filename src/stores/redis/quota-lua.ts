@@ -5,16 +5,19 @@
  * Keys, all under the hash tag of their partition `p`, so that a Redis Cluster keeps them together:
  *
  * ```
- * <prefix>:{p}:b:<subject>|<period>  hash    limit, used, held, inFlight, disabled, version
- * <prefix>:{p}:r:<id>                hash    state, lines until settled, charged from then on
+ * <prefix>:{p}:b:<subject>|<period>  hash    limit, carried, extra, used, held, inFlight, disabled,
+ *                                            version
+ * <prefix>:{p}:r:<id>                hash    state, idle, lines until settled, charged from then on
  * <prefix>:{p}:l                     zset    id → when its lease runs out, of the whole partition
  * <prefix>:{p}:s:<subject>           zset    the same, of one subject
+ * <prefix>:{p}:i:<subject>           set     those of them that hold money and run no more
  * <prefix>:{p}:a:<id>                string  an adjustment that was made
  * ```
  *
  * Only ended `r` have a TTL. A script is given the base `<prefix>:{p}:` and builds names from it,
  * for which leases are due can't be known outside. No name holds `:` or `|`.
  */
+import { maxNanos } from '../../money.ts';
 import { maxLazyExpirations } from '../../ports/quota-input.ts';
 
 /** The common part of the quota scripts. A line of a reservation: row, asked, held, onExpire. */
@@ -41,15 +44,27 @@ local function subjectKey(row)
   return base .. 's:' .. string.match(row, '^[^|]+')
 end
 
+local function idleKey(row)
+  return base .. 'i:' .. string.match(row, '^[^|]+')
+end
+
+-- What counts as the limit. Within the bounds of an amount, so that doubles stay whole.
+local function limitWithExtra(limit, extra)
+  return math.max(0, math.min(${maxNanos}, limit + extra))
+end
+
 local function find(id)
   local key = base .. 'r:' .. id
-  local fields = redis.call('HMGET', key, 'state', 'lines', 'charged')
+  local fields = redis.call('HMGET', key, 'state', 'lines', 'charged', 'idle')
   if not fields[1] then return nil end
   local lines = {}
   for row, asked, held, onExpire in string.gmatch(fields[2] or '', '(%S+) (%d+) (%d+) (%d+)') do
     lines[#lines + 1] = { row = row, asked = asked, held = held, onExpire = onExpire }
   end
-  return { id = id, key = key, state = fields[1], lines = lines, charged = fields[3] }
+  return {
+    id = id, key = key, state = fields[1], lines = lines, charged = fields[3],
+    idle = fields[4] and true or false,
+  }
 end
 
 local function writeLines(reservation)
@@ -78,8 +93,12 @@ local function giveBack(reservation)
   redis.call('ZREM', leases, reservation.id)
   for _, line in ipairs(reservation.lines) do
     redis.call('ZREM', subjectKey(line.row), reservation.id)
+    if reservation.idle then
+      redis.call('SREM', idleKey(line.row), reservation.id)
+    else
+      add(line.row, 'inFlight', -1)
+    end
     add(line.row, 'held', int(-line.held))
-    add(line.row, 'inFlight', -1)
     add(line.row, 'version', 1)
   end
 end
@@ -114,6 +133,9 @@ local function expireDue(queue, max)
     else
       -- Deleted by a stranger's hand: it must not stand in the way of the others.
       redis.call('ZREM', queue, id)
+      if queue ~= leases then
+        redis.call('SREM', base .. 'i:' .. string.sub(queue, #base + 3), id)
+      end
     end
   end
   return #ids
@@ -139,9 +161,10 @@ local function findAsOfNow(id)
   return reservation
 end
 
--- What an asker reckons the rest from: limit, used, held. Texts, for they may pass 2^53.
+-- What an asker reckons the rest from: limit with extra, used, held. Texts, for they may pass 2^53.
 local function balance(row)
-  local fields = redis.call('HMGET', rowKey(row), 'limit', 'used', 'held')
-  return fields[1] or '0', fields[2] or '0', fields[3] or '0'
+  local fields = redis.call('HMGET', rowKey(row), 'limit', 'used', 'held', 'extra')
+  local limit = int(limitWithExtra(fields[1] or '0', fields[4] or '0'))
+  return limit, fields[2] or '0', fields[3] or '0'
 end
 `;

@@ -11,6 +11,9 @@ import {
   checkRow,
   checkSweep,
   defaultPartition,
+  extraTooLarge,
+  limitIsRecords,
+  refuse,
 } from '../../ports/quota-input.ts';
 import type { AdjustInput, Line, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
 import type { RunScript } from './client.ts';
@@ -94,9 +97,9 @@ export function quotaStoreOver(run: RunScript, settings: QuotaSettings): QuotaSt
       checkAdjust(input);
       return patiently(options, async (signal) => {
         const reply = await ask(adjustScript, input.partition, adjustWords(input), signal);
-        if (textsOf(reply)[0] === 'refused') {
-          throw new RangeError('Quota input refused: a limit must not exceed 2^53 − 1.');
-        }
+        const [status] = textsOf(reply);
+        if (status === 'refused') refuse(extraTooLarge);
+        if (status === 'carried') refuse(limitIsRecords);
         return readState(reply) ?? corrupt();
       });
     },

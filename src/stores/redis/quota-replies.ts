@@ -8,7 +8,7 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../ports/quota-store.ts';
-import { corrupt, countOf, listOf, nanosOf, textsOf, wordOf } from './reply.ts';
+import { corrupt, countOf, listOf, nanosOf, signedNanosOf, textsOf, wordOf } from './reply.ts';
 
 const endings = ['settled', 'released', 'expired'] as const;
 
@@ -66,11 +66,12 @@ export function readRelease(reply: unknown): ReleaseResult {
 
 /** A row as it stands, or undefined where there is none. */
 export function readState(reply: unknown): QuotaState | undefined {
-  const [found, limit, used, held, inFlight, enabled, version] = textsOf(reply);
+  const [found, limit, used, held, inFlight, enabled, version, extra] = textsOf(reply);
   if (found === 'none') return undefined;
   if (found !== 'row') return corrupt();
   return {
     limit: nanosOf(limit),
+    extra: signedNanosOf(extra),
     used: nanosOf(used),
     held: nanosOf(held),
     inFlight: countOf(inFlight),

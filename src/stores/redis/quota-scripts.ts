@@ -47,29 +47,54 @@ if known then
   return held('1', known.dueAt)
 end
 
--- Nothing is written before every line is found to fit.
+-- Each line keeps the limit it carries, granted or not: one that was lowered must bound the growth
+-- of running holds too. Nothing else is written before every line is found to fit.
+local function carryLimit(row, kept, carried, limit)
+  local is = limit == '' and '0' or '1'
+  -- HSET, for a full server refuses it, and so every new hold.
+  if (carried or '0') ~= is then redis.call('HSET', rowKey(row), 'carried', is) end
+  if limit == '' or limit == kept then return kept end
+  redis.call('HSET', rowKey(row), 'limit', limit)
+  add(row, 'version', 1)
+  return limit
+end
+
+local refusal
 for index, line in ipairs(asked) do
-  local fields = redis.call('HMGET', rowKey(line.row), 'limit', 'used', 'held', 'disabled')
-  local limit = fields[1] or line.limit
+  local fields = redis.call('HMGET', rowKey(line.row),
+    'limit', 'used', 'held', 'disabled', 'extra', 'carried', 'version')
+  local limit = fields[1] or ''
+  if fields[7] then
+    limit = carryLimit(line.row, limit, fields[6], line.limit)
+  else
+    limit = line.limit
+  end
   local used, heldNow = fields[2] or '0', fields[3] or '0'
   local at = int(index)
-  if fields[4] then return { 'disabled_subject', at } end
-  if limit == '' then return { 'unknown_subject', at } end
-  if limit - used - heldNow < tonumber(line.asked) then
-    return { 'insufficient', at, limit, used, heldNow }
-  end
-  local inFlight = redis.call('ZCARD', subjectKey(line.row))
-  if line.cap ~= '' and inFlight >= tonumber(line.cap) then
-    return { 'too_many_in_flight', at }
+  if not refusal and fields[4] then refusal = { 'disabled_subject', at } end
+  if not refusal and limit == '' then refusal = { 'unknown_subject', at } end
+  if not refusal then
+    local most, amount = limitWithExtra(limit, fields[5] or '0'), tonumber(line.asked)
+    -- What costs nothing fits a debt too.
+    if amount > 0 and most - used - heldNow < amount then
+      refusal = { 'insufficient', at, int(most), used, heldNow }
+    elseif line.cap ~= '' then
+      local running = redis.call('ZCARD', subjectKey(line.row))
+        - redis.call('SCARD', idleKey(line.row))
+      if running >= tonumber(line.cap) then refusal = { 'too_many_in_flight', at } end
+    end
   end
 end
+if refusal then return refusal end
 
 local reservation = { id = id, key = base .. 'r:' .. id, lines = asked }
 redis.call('HSET', reservation.key, 'state', 'held')
 writeLines(reservation)
 setDue(reservation, now + ttlMs)
 for _, line in ipairs(asked) do
-  if line.limit ~= '' then redis.call('HSETNX', rowKey(line.row), 'limit', line.limit) end
+  if line.limit ~= '' then
+    redis.call('HSET', rowKey(line.row), 'limit', line.limit, 'carried', '1')
+  end
   add(line.row, 'held', line.asked)
   add(line.row, 'inFlight', 1)
   add(line.row, 'version', 1)
@@ -78,21 +103,21 @@ return held('0', now + ttlMs)
 `);
 
 /**
- * ARGV: tombstoneMs, count; by lease: id, ttlMs, number of added amounts or '', the amounts. A
- * reply for each, or `misfit` and no change where a hold would grow by other than one amount a
- * line.
+ * ARGV: tombstoneMs, count; by lease: id, ttlMs, idle `1` or '', number of added amounts or '', the
+ * amounts. A reply for each, or `misfit` and no change where a hold would grow by other than one
+ * amount a line.
  */
 export const extendScript: Script = scriptOf(`${quotaPrelude}
 local count, at = tonumber(ARGV[2]), 3
 local asked = {}
 for index = 1, count do
-  local lease = { id = ARGV[at], ttlMs = tonumber(ARGV[at + 1]) }
-  if ARGV[at + 2] ~= '' then
+  local lease = { id = ARGV[at], ttlMs = tonumber(ARGV[at + 1]), idle = ARGV[at + 2] == '1' }
+  if ARGV[at + 3] ~= '' then
     lease.add = {}
-    for step = 1, tonumber(ARGV[at + 2]) do lease.add[step] = ARGV[at + 2 + step] end
+    for step = 1, tonumber(ARGV[at + 3]) do lease.add[step] = ARGV[at + 3 + step] end
   end
   asked[index] = lease
-  at = at + 3 + (lease.add and #lease.add or 0)
+  at = at + 4 + (lease.add and #lease.add or 0)
 end
 
 for _, lease in ipairs(asked) do
@@ -119,6 +144,16 @@ local function grow(reservation, amounts)
   return nil
 end
 
+-- The call runs no more; its money stays held.
+local function makeIdle(reservation)
+  redis.call('HSET', reservation.key, 'idle', '1')
+  for _, line in ipairs(reservation.lines) do
+    redis.call('SADD', idleKey(line.row), reservation.id)
+    add(line.row, 'inFlight', -1)
+    add(line.row, 'version', 1)
+  end
+end
+
 local function extend(lease)
   local reservation = findAsOfNow(lease.id)
   if not reservation then return { 'gone', 'unknown' } end
@@ -128,6 +163,7 @@ local function extend(lease)
   -- A full server refuses a first write that may take memory, and a hold that stands is renewed.
   redis.call('ZREM', leases, lease.id)
   setDue(reservation, dueAt)
+  if lease.idle and not reservation.idle then makeIdle(reservation) end
   local rows = {}
   for index, line in ipairs(reservation.lines) do rows[index] = line.row end
   expireDueOf(rows)
@@ -199,11 +235,11 @@ return { int(expired), int(#more) }
 const stateReply = `
 local function state(row)
   local fields = redis.call(
-    'HMGET', rowKey(row), 'limit', 'used', 'held', 'inFlight', 'disabled', 'version')
+    'HMGET', rowKey(row), 'limit', 'used', 'held', 'inFlight', 'disabled', 'version', 'extra')
   if not fields[6] then return { 'none' } end
   return {
     'row', fields[1] or '0', fields[2] or '0', fields[3] or '0', fields[4] or '0',
-    fields[5] and '0' or '1', fields[6],
+    fields[5] and '0' or '1', fields[6], fields[7] or '0',
   }
 end
 `;
@@ -224,11 +260,15 @@ if redis.call('EXISTS', done) == 1 then
   return state(row)
 end
 
-local limit = ARGV[4] ~= '' and ARGV[4] or redis.call('HGET', rowKey(row), 'limit')
+local fields = redis.call('HMGET', rowKey(row), 'limit', 'extra', 'carried')
+if ARGV[4] ~= '' and fields[3] == '1' then return { 'carried' } end
+local limit = ARGV[4] ~= '' and ARGV[4] or fields[1]
 if ARGV[5] ~= '' then
-  local sum = (limit or 0) + ARGV[5]
-  if sum > ${maxNanos} then return { 'refused' } end
-  limit = int(math.max(0, sum))
+  local extra = (fields[2] or 0) + ARGV[5]
+  if math.abs(extra) > ${maxNanos} then return { 'refused' } end
+  redis.call('HSET', rowKey(row), 'extra', int(extra))
+  -- What is added to no limit is added to one of nothing.
+  limit = limit or '0'
 end
 if limit then redis.call('HSET', rowKey(row), 'limit', limit) end
 if ARGV[6] == '1' then redis.call('HDEL', rowKey(row), 'disabled') end
@@ -271,7 +311,9 @@ redis.call('ZCARD', probe)
 redis.call('ZRANGEBYSCORE', probe, '-inf', 1, 'LIMIT', 0, 1)
 redis.call('ZREM', probe, 'member')
 redis.call('SADD', probe, 'member')
+redis.call('SCARD', probe)
 redis.call('SMEMBERS', probe)
+redis.call('SREM', probe, 'member')
 redis.call('DEL', probe)
 return {
   redis.call('INFO', 'server'), redis.call('INFO', 'memory'), redis.call('INFO', 'persistence'),

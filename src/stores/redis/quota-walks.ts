@@ -120,9 +120,10 @@ async function extendPortion(
   leases: Portion,
   signal: AbortSignal,
 ): Promise<readonly ExtendResult[]> {
-  const words = leases.flatMap(({ input: { id, ttlMs, add } }) => [
+  const words = leases.flatMap(({ input: { id, ttlMs, add, idle } }) => [
     id,
     String(ttlMs),
+    idle === true ? '1' : '',
     ...(add === undefined ? [''] : [String(add.length), ...add.map(String)]),
   ]);
   const partition = leases[0]?.input.partition ?? corrupt();

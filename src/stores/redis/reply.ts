@@ -25,6 +25,11 @@ export function nanosOf(text: string | undefined): bigint {
   return nanos <= mostNanos ? nanos : corrupt();
 }
 
+/** The same, or below zero. */
+export function signedNanosOf(text: string | undefined): bigint {
+  return text?.startsWith('-') === true ? -nanosOf(text.slice(1)) : nanosOf(text);
+}
+
 /** A count or a time: a whole number from 0. */
 export function countOf(text: string | undefined): number {
   const count = text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;

@@ -4,7 +4,7 @@
  */
 import { items, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
-import { isNanos, maxLazyExpirations } from '../../ports/quota-input.ts';
+import { isNanos, limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { Line, QuotaState } from '../../ports/quota-store.ts';
 import {
   bigintAt,
@@ -31,6 +31,8 @@ export interface Books {
 /** One subject and period; its limit is undefined where only a charge is known of it. */
 export interface Row extends Omit<QuotaState, 'limit'> {
   readonly limit: Nanos | undefined;
+  /** The latest reserve carried the limit, so it is not the operator's to set. */
+  readonly isCarried: boolean;
 }
 
 /** One line of a reservation. */
@@ -52,6 +54,8 @@ export interface Hold {
   readonly id: string;
   readonly state: 'held' | Ending;
   readonly dueAtMs: number;
+  /** The call runs no more; its money stays held. */
+  readonly isIdle: boolean;
   /** None where the store never saw the reserve. */
   readonly lines: readonly HeldLine[];
   readonly charged: readonly Nanos[];
@@ -59,7 +63,8 @@ export interface Hold {
 
 // Amounts are read as text: a driver may give numbers, and refuse those above 2^53 − 1.
 const selectRow = `
-SELECT CAST(limit_nanos AS TEXT) AS limit_nanos, CAST(used_nanos AS TEXT) AS used_nanos,
+SELECT CAST(limit_nanos AS TEXT) AS limit_nanos, limit_carried,
+  CAST(extra_nanos AS TEXT) AS extra_nanos, CAST(used_nanos AS TEXT) AS used_nanos,
   CAST(held_nanos AS TEXT) AS held_nanos, in_flight, enabled, version
 FROM tollgate_quota WHERE quota_partition = ? AND subject = ? AND period = ?`;
 const insertRow = `
@@ -68,14 +73,14 @@ const moveAmounts = `
 UPDATE tollgate_quota SET used_nanos = used_nanos + ?, held_nanos = held_nanos + ?,
   in_flight = in_flight + ?, version = version + 1
 WHERE quota_partition = ? AND subject = ? AND period = ?`;
-const bringLimit = `
-UPDATE tollgate_quota SET limit_nanos = ?
-WHERE limit_nanos IS NULL AND quota_partition = ? AND subject = ? AND period = ?`;
+const keepLimit = `
+UPDATE tollgate_quota SET limit_nanos = ?, limit_carried = ?, version = version + 1
+WHERE quota_partition = ? AND subject = ? AND period = ?`;
 const setRow = `
-UPDATE tollgate_quota SET limit_nanos = ?, enabled = ?, version = version + 1
+UPDATE tollgate_quota SET limit_nanos = ?, extra_nanos = ?, enabled = ?, version = version + 1
 WHERE quota_partition = ? AND subject = ? AND period = ?`;
 const selectHold = `
-SELECT id, state, due_at_ms, lines, charged
+SELECT id, state, due_at_ms, idle, lines, charged
 FROM tollgate_hold WHERE quota_partition = ? AND id = ?`;
 const insertHold = `
 INSERT INTO tollgate_hold (quota_partition, id, state, due_at_ms, ended_at_ms, lines, charged)
@@ -84,15 +89,16 @@ const endHold = `
 UPDATE tollgate_hold SET state = ?, ended_at_ms = ?, charged = ?
 WHERE quota_partition = ? AND id = ?`;
 const renewHold = `
-UPDATE tollgate_hold SET due_at_ms = ?, lines = ? WHERE quota_partition = ? AND id = ?`;
+UPDATE tollgate_hold SET due_at_ms = ?, idle = ?, lines = ? WHERE quota_partition = ? AND id = ?`;
 const insertLease = `
-INSERT INTO tollgate_lease (quota_partition, subject, due_at_ms, id) VALUES (?, ?, ?, ?)`;
+INSERT INTO tollgate_lease (quota_partition, subject, due_at_ms, id, idle)
+VALUES (?, ?, ?, ?, ?)`;
 const deleteLease = `
 DELETE FROM tollgate_lease
 WHERE quota_partition = ? AND subject = ? AND due_at_ms = ? AND id = ?`;
 const countLeases = `
 SELECT count(*) AS leases FROM (
-  SELECT 1 FROM tollgate_lease WHERE quota_partition = ? AND subject = ? LIMIT ?
+  SELECT 1 FROM tollgate_lease WHERE quota_partition = ? AND subject = ? AND idle = 0 LIMIT ?
 )`;
 const dueLeases = `
 SELECT id FROM tollgate_lease WHERE quota_partition = ? AND subject = ? AND due_at_ms <= ?
@@ -103,7 +109,7 @@ export const hotStatements: readonly string[] = [
   selectRow,
   insertRow,
   moveAmounts,
-  bringLimit,
+  keepLimit,
   setRow,
   selectHold,
   insertHold,
@@ -125,6 +131,8 @@ export function findRow(
   if (row === undefined) return undefined;
   return {
     limit: valueAt(row, 'limit_nanos') === undefined ? undefined : nanosAt(row, 'limit_nanos'),
+    isCarried: flagAt(row, 'limit_carried'),
+    extra: bigintAt(row, 'extra_nanos'),
     used: bigintAt(row, 'used_nanos'),
     held: bigintAt(row, 'held_nanos'),
     inFlight: integerAt(row, 'in_flight'),
@@ -138,26 +146,35 @@ export function makeRow({ connection, partition }: Books, subject: string, perio
   connection.run(insertRow, partition, subject, period);
 }
 
-/** Makes a row, with this limit where it has none yet. */
-export function makeLimitedRow(books: Books, { subject, period, limit }: Line): void {
-  makeRow(books, subject, period);
-  if (limit === undefined) return;
-  books.connection.run(bringLimit, limit, books.partition, subject, period);
+/** Keeps the limit that a reserve carried in a row, or that it carried none. */
+export function carryLimit(
+  { connection, partition }: Books,
+  { subject, period, limit }: Line,
+  row: Row,
+): Row {
+  const isCarried = limit !== undefined;
+  const kept = { ...row, isCarried, limit: limit ?? row.limit };
+  if (kept.limit !== row.limit || isCarried !== row.isCarried) {
+    const carried = isCarried ? 1n : 0n;
+    connection.run(keepLimit, kept.limit ?? null, carried, partition, subject, period);
+  }
+  return kept;
 }
 
 /** An operator's change. */
 export function changeRow(
   { connection, partition }: Books,
   { subject, period }: Pick<Line, 'subject' | 'period'>,
-  limit: Nanos | undefined,
-  enabled: boolean,
+  { limit, extra, enabled }: Pick<Row, 'limit' | 'extra' | 'enabled'>,
 ): void {
-  connection.run(setRow, limit ?? null, enabled ? 1n : 0n, partition, subject, period);
+  const words = [limit ?? null, extra, enabled ? 1n : 0n];
+  connection.run(setRow, ...words, partition, subject, period);
 }
 
 /** What can still be held of a row; below zero in debt. */
 export function availableOf(row: Row | undefined): bigint {
-  return (row?.limit ?? 0n) - (row?.used ?? 0n) - (row?.held ?? 0n);
+  if (row === undefined) return 0n;
+  return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
 }
 
 /** What a step changes of a row. */
@@ -176,7 +193,7 @@ export function move(
   connection.run(moveAmounts, used, held, inFlight, partition, subject, period);
 }
 
-/** How many reservations of a subject are held, over all periods, counted up to `most`. */
+/** How many reservations of a subject are running, over all periods, counted up to `most`. */
 export function inFlightOf(
   { connection, partition }: Books,
   subject: string,
@@ -192,28 +209,30 @@ export function hold(books: Books, id: string, lines: readonly HeldLine[], dueAt
   connection.run(insertHold, partition, id, 'held', BigInt(dueAtMs), null, text, '[]');
   for (const line of lines) move(books, line, { held: line.amount, inFlight: 1n });
   for (const subject of subjectsOf(lines)) {
-    connection.run(insertLease, partition, subject, BigInt(dueAtMs), id);
+    connection.run(insertLease, partition, subject, BigInt(dueAtMs), id, 0n);
   }
 }
 
-/** Moves the end of a lease, and takes over lines that have grown. */
-export function renew(
-  { connection, partition }: Books,
-  { id, dueAtMs, lines }: Hold,
-  until: number,
-): void {
-  connection.run(renewHold, BigInt(until), jsonText(lines), partition, id);
-  if (until === dueAtMs) return;
+/** Writes a lease down as it is from now on: its end, its lines, and whether its call runs. */
+export function renew(books: Books, before: Hold, renewed: Hold): void {
+  const { connection, partition } = books;
+  const { id, lines, dueAtMs, isIdle } = renewed;
+  const idle = isIdle ? 1n : 0n;
+  connection.run(renewHold, BigInt(dueAtMs), idle, jsonText(lines), partition, id);
+  const becomesIdle = isIdle && !before.isIdle;
+  if (becomesIdle) for (const line of lines) move(books, line, { inFlight: -1n });
+  if (dueAtMs === before.dueAtMs && !becomesIdle) return;
   for (const subject of subjectsOf(lines)) {
-    connection.run(deleteLease, partition, subject, BigInt(dueAtMs), id);
-    connection.run(insertLease, partition, subject, BigInt(until), id);
+    connection.run(deleteLease, partition, subject, BigInt(before.dueAtMs), id);
+    connection.run(insertLease, partition, subject, BigInt(dueAtMs), id, idle);
   }
 }
 
 /** Gives back what is held; ending the reservation is a step of its own. */
-export function giveBack(books: Books, { id, dueAtMs, lines }: Hold): void {
+export function giveBack(books: Books, { id, dueAtMs, isIdle, lines }: Hold): void {
   const { connection, partition } = books;
-  for (const line of lines) move(books, line, { held: -line.amount, inFlight: -1n });
+  const inFlight = isIdle ? 0n : -1n;
+  for (const line of lines) move(books, line, { held: -line.amount, inFlight });
   for (const subject of subjectsOf(lines)) {
     connection.run(deleteLease, partition, subject, BigInt(dueAtMs), id);
   }
@@ -269,6 +288,7 @@ function holdFrom(row: unknown): Hold {
     id: textAt(row, 'id'),
     state: wordAt(row, 'state', ['held', 'settled', 'released', 'expired']),
     dueAtMs: integerAt(row, 'due_at_ms'),
+    isIdle: flagAt(row, 'idle'),
     lines: items(jsonAt(row, 'lines')).map(lineFrom),
     charged: charged.every(isNanos) ? charged : corrupt('charged'),
   };

@@ -3,7 +3,7 @@
  * has been checked.
  */
 import type { Nanos } from '../../money.ts';
-import { maxNanos } from '../../money.ts';
+import { checkExtra, limitIsRecords, refuse } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -21,6 +21,7 @@ import {
   availableOf,
   type Books,
   bury,
+  carryLimit,
   changeRow,
   expireDueOf,
   findHold,
@@ -30,9 +31,9 @@ import {
   type Hold,
   hold,
   inFlightOf,
-  makeLimitedRow,
   makeRow,
   move,
+  type Row,
   renew,
 } from './quota-books.ts';
 
@@ -44,7 +45,11 @@ export function reserve(books: Books, input: ReserveInput): ReserveResult {
   const refusal = refusalOf(books, input);
   if (refusal !== undefined) return refusal;
 
-  for (const line of input.lines) makeLimitedRow(books, line);
+  for (const line of input.lines) {
+    makeRow(books, line.subject, line.period);
+    const row = findRow(books, line.subject, line.period);
+    if (row !== undefined) carryLimit(books, line, row);
+  }
   const dueAtMs = books.nowMs + input.ttlMs;
   hold(books, input.id, heldLines(input), dueAtMs);
   return held(books, dueAtMs, input.lines, false);
@@ -73,20 +78,32 @@ function held(
   return { status: 'held', replay: isReplay, expiresAtMs, available };
 }
 
-/** Why the lines can't all be held, by the first that can't. Nothing is made or changed here. */
+/** Why the lines can't all be held, by the first that can't; each keeps the limit it carries. */
 function refusalOf(books: Books, input: ReserveInput): ReserveResult | undefined {
+  let refusal: ReserveResult | undefined;
   for (const [index, line] of input.lines.entries()) {
-    const { subject } = line;
-    const row = findRow(books, subject, line.period);
-    const limit = row?.limit ?? line.limit;
-    if (row?.enabled === false) return { status: 'disabled_subject', subject };
-    if (limit === undefined) return { status: 'unknown_subject', subject };
-    const available = limit - (row?.used ?? 0n) - (row?.held ?? 0n);
-    if (available < line.amount) return { status: 'insufficient', subject, available };
-    const cap = input.maxInFlight?.[index];
-    if (cap !== undefined && inFlightOf(books, subject, cap) >= cap) {
-      return { status: 'too_many_in_flight', subject };
-    }
+    const found = findRow(books, line.subject, line.period);
+    // Granted or not: a limit that was lowered must bound the growth of running holds too.
+    const row = found === undefined ? undefined : carryLimit(books, line, found);
+    refusal ??= lineRefusal(books, line, row, input.maxInFlight?.[index]);
+  }
+  return refusal;
+}
+
+function lineRefusal(
+  books: Books,
+  { subject, amount, limit: carried }: Line,
+  row: Row | undefined,
+  cap: number | undefined,
+): ReserveResult | undefined {
+  const limit = row === undefined ? carried : row.limit;
+  if (row?.enabled === false) return { status: 'disabled_subject', subject };
+  if (limit === undefined) return { status: 'unknown_subject', subject };
+  const available = row === undefined ? limit : availableOf(row);
+  // What costs nothing fits a debt too.
+  if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
+  if (cap !== undefined && inFlightOf(books, subject, cap) >= cap) {
+    return { status: 'too_many_in_flight', subject };
   }
   return undefined;
 }
@@ -106,7 +123,7 @@ function heldLines({ lines, onExpire }: ReserveInput): readonly HeldLine[] {
  *
  * @throws RangeError where it is to grow by other than one amount a line
  */
-export function extend(books: Books, { id, ttlMs, add }: ExtendInput): ExtendResult {
+export function extend(books: Books, { id, ttlMs, add, idle }: ExtendInput): ExtendResult {
   const known = findHold(books, id);
   if (known === undefined) return { status: 'gone', as: 'unknown' };
   if (known.state !== 'held') return { status: 'gone', as: known.state };
@@ -117,11 +134,12 @@ export function extend(books: Books, { id, ttlMs, add }: ExtendInput): ExtendRes
   const grown = add === undefined ? known.lines : grow(books, known.lines, add);
   // A short renewal that comes late must not cut a long one.
   const dueAtMs = Math.max(known.dueAtMs, books.nowMs + ttlMs);
+  const renewed = { ...known, dueAtMs, isIdle: known.isIdle || idle === true };
   if ('status' in grown) {
-    renew(books, known, dueAtMs);
+    renew(books, known, renewed);
     return grown;
   }
-  renew(books, { ...known, lines: grown }, dueAtMs);
+  renew(books, known, { ...renewed, lines: grown });
   return { status: 'held', expiresAtMs: dueAtMs };
 }
 
@@ -179,27 +197,27 @@ export function release(books: Books, { id, lines }: ReleaseInput): ReleaseResul
 export function read(books: Books, subject: string, period: string): QuotaState | undefined {
   expireDueOf(books, [{ subject }]);
   const row = findRow(books, subject, period);
-  return row === undefined ? undefined : { ...row, limit: row.limit ?? 0n };
+  if (row === undefined) return undefined;
+  const { isCarried: _, ...state } = row;
+  return { ...state, limit: row.limit ?? 0n };
 }
 
 /** Changes what an operator may change of a row, unless this id has done so already. */
 export function adjust(books: Books, input: AdjustInput, isRepeated: boolean): QuotaState {
   const { subject, period } = input;
   makeRow(books, subject, period);
-  if (!isRepeated) {
-    const known = findRow(books, subject, period);
-    changeRow(books, input, limitOf(input, known?.limit), input.enabled ?? known?.enabled ?? true);
-  }
+  const known = findRow(books, subject, period);
+  if (!isRepeated && known !== undefined) changeRow(books, input, changed(known, input));
   const state = read(books, subject, period);
   if (state === undefined) throw new Error('a row that was made is not there');
   return state;
 }
 
-function limitOf({ limit, addLimit }: AdjustInput, known: Nanos | undefined): Nanos | undefined {
-  const base = limit ?? known;
-  const sum = addLimit === undefined ? base : (base ?? 0n) + addLimit;
-  if (sum !== undefined && sum > maxNanos) {
-    throw new RangeError('Quota input refused: a limit must not exceed 2^53 − 1.');
-  }
-  return sum !== undefined && sum < 0n ? 0n : sum;
+function changed(row: Row, { limit, addLimit, enabled }: AdjustInput): Row {
+  if (limit !== undefined && row.isCarried) refuse(limitIsRecords);
+  const extra = row.extra + (addLimit ?? 0n);
+  checkExtra(extra);
+  // What is added to no limit is added to one of nothing.
+  const none = addLimit === undefined ? undefined : 0n;
+  return { ...row, limit: limit ?? row.limit ?? none, extra, enabled: enabled ?? row.enabled };
 }

@@ -16,6 +16,10 @@ CREATE TABLE tollgate_quota (
   period TEXT NOT NULL,
   -- NULL where only a charge is known of the row: the next reserve brings its limit.
   limit_nanos INTEGER CHECK (limit_nanos >= 0),
+  -- Whether the latest reserve carried the limit.
+  limit_carried INTEGER NOT NULL DEFAULT 0 CHECK (limit_carried IN (0, 1)),
+  -- What operators have added to the limit.
+  extra_nanos INTEGER NOT NULL DEFAULT 0,
   used_nanos INTEGER NOT NULL DEFAULT 0 CHECK (used_nanos >= 0),
   held_nanos INTEGER NOT NULL DEFAULT 0 CHECK (held_nanos >= 0),
   in_flight INTEGER NOT NULL DEFAULT 0 CHECK (in_flight >= 0),
@@ -30,6 +34,8 @@ CREATE TABLE tollgate_hold (
   id TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'released', 'expired')),
   due_at_ms INTEGER NOT NULL,
+  -- The call runs no more; its money stays held.
+  idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1)),
   ended_at_ms INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
   -- JSON: subject, period, asked, amount and onExpire of each line; amounts as text.
   lines TEXT NOT NULL,
@@ -46,6 +52,7 @@ CREATE TABLE tollgate_lease (
   subject TEXT NOT NULL,
   due_at_ms INTEGER NOT NULL,
   id TEXT NOT NULL,
+  idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1)),
   PRIMARY KEY (quota_partition, subject, due_at_ms, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -164,6 +171,8 @@ export function migrateSqlite(db: SqliteHandle): void {
       db.exec(migration);
       connection.run(insertVersion, BigInt(index + 1));
     }
+    const [problem] = layoutProblems(connection);
+    if (problem !== undefined) throw new ConfigurationError(`migrateSqlite: ${problem}.`);
   }, patient);
 }
 
@@ -177,10 +186,36 @@ export function schemaProblems(connection: Connection): readonly string[] {
   );
   if (integerAt(found, 'tables') === 0) return ['the tables are missing: run migrateSqlite(db)'];
   const version = integerAt(connection.row(selectVersion), 'version');
-  if (version === sqliteMigrations.length) return [];
+  if (version === sqliteMigrations.length) return layoutProblems(connection);
   const cure = version > sqliteMigrations.length ? 'update this package' : 'run migrateSqlite(db)';
   return [`the tables are of version ${version}, not ${sqliteMigrations.length}: ${cure}`];
 }
+
+/**
+ * The tables of versions before the first release have the same number and other columns: one is
+ * looked for in each table that has changed.
+ */
+const newColumns: readonly (readonly [table: string, column: string])[] = [
+  ['tollgate_quota', 'extra_nanos'],
+  ['tollgate_hold', 'idle'],
+  ['tollgate_lease', 'idle'],
+];
+
+function layoutProblems(connection: Connection): readonly string[] {
+  const hasAll = newColumns.every(([table, column]) => {
+    const found = connection.row(
+      'SELECT count(*) AS columns FROM pragma_table_info(?) WHERE name = ?',
+      table,
+      column,
+    );
+    return integerAt(found, 'columns') === 1;
+  });
+  return hasAll ? [] : [oldLayout];
+}
+
+const oldLayout =
+  'the tables are those of a version before the first release, which this package can not use: ' +
+  'start with a new file, or drop the tables that begin with tollgate_ and run migrateSqlite(db)';
 
 /** What each maker checks first. */
 export const aHandle: z.ZodType = methods('exec', 'prepare');

@@ -5,7 +5,9 @@ import type { ContractCase } from './contract-case.ts';
 import { admissionCases } from './quota/admission.ts';
 import { basicCases } from './quota/basics.ts';
 import { idempotenceCases } from './quota/idempotence.ts';
+import { idleCases } from './quota/idle.ts';
 import { leaseCases } from './quota/lease.ts';
+import { limitCases } from './quota/limits.ts';
 import { numberCases } from './quota/numbers.ts';
 import { observationCases } from './quota/observation.ts';
 import type { MakeQuotaStore } from './quota/scene.ts';
@@ -23,6 +25,8 @@ export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[
     ...leaseCases,
     ...numberCases,
     ...observationCases,
+    ...limitCases,
+    ...idleCases,
   ];
   return cases.map(({ name, run }) => ({
     name,

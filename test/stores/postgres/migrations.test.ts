@@ -41,6 +41,22 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     });
   });
 
+  it('tables of a version before the first release are told apart by their columns', async () => {
+    const pool = server.pool();
+    await migratePostgres(pool, { schema: 'early' });
+    await pool.query('ALTER TABLE early.quota_rows DROP COLUMN extra_nanos');
+
+    const sentence = expect.stringContaining('a version before the first release');
+    expect(await postgresQuotaStore({ client: pool, schema: 'early' }).check()).toEqual({
+      ok: false,
+      problems: [sentence],
+    });
+    await expect(migratePostgres(pool, { schema: 'early' })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: sentence,
+    });
+  });
+
   it('eight processes at once make one schema', async () => {
     const pools = Array.from({ length: 8 }, () => server.pool(1));
 

@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     await clock.advance(30 * 24 * hourMs);
     await store.sweep({ max: 10 });
 
-    expect(await store.adjust(topUp)).toMatchObject({ limit: 50n });
+    expect(await store.adjust(topUp)).toMatchObject({ extra: 50n });
 
     const { rows } = await pool.query(
       'SELECT subject, add_limit_nanos FROM tollgate.quota_adjustments WHERE id = $1',
@@ -124,17 +124,15 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(rows).toEqual([{ subject: 'alice', add_limit_nanos: '50' }]);
   });
 
-  it('a limit beyond 2^53 − 1 is refused, and the adjustment may be made again', async () => {
-    const partition = randomUUID();
-    const row = { partition, subject: 'alice', period: '' };
-    await store.adjust({ ...row, id: randomUUID(), limit: 9_007_199_254_740_991n });
+  it('extra beyond 2^53 − 1 is refused, and the adjustment may be made again', async () => {
+    const row = { partition: randomUUID(), subject: 'alice', period: '' };
+    const most = 9_007_199_254_740_991n;
+    await store.adjust({ ...row, id: randomUUID(), addLimit: most });
     const id = randomUUID();
 
     await expect(store.adjust({ ...row, id, addLimit: 1n })).rejects.toThrow(RangeError);
 
-    expect(await store.adjust({ ...row, id, addLimit: -1n })).toMatchObject({
-      limit: 9_007_199_254_740_990n,
-    });
+    expect(await store.adjust({ ...row, id, addLimit: -1n })).toMatchObject({ extra: most - 1n });
   });
 
   it('a sweep waits for nobody: a lease whose subject is locked is left, and told', async () => {

@@ -35,7 +35,7 @@ export function callsOf(
     ['release', async () => store.release({ id, partition, lines }, options)],
     ['sweep', async () => store.sweep({ max: 10, partition, ...options })],
     ['read', async () => store.read('alice', '', partition, options)],
-    ['adjust', async () => store.adjust({ id, partition, ...row, limit: 1n }, options)],
+    ['adjust', async () => store.adjust({ id, partition, ...row, addLimit: 1n }, options)],
     ['check', async () => store.check(options)],
   ];
 }

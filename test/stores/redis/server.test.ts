@@ -36,7 +36,8 @@ describeRedis('a Redis server', (server) => {
     for (const input of [held, settled, released]) if (input) await store.reserve(input);
     if (settled) await store.settle({ ...settled, basis: 'usage' });
     if (released) await store.release(released);
-    const adjustment = { id: 'a'.repeat(16), partition, subject: 'alice', period: '', limit: 90n };
+    const row = { partition, subject: 'alice', period: '' };
+    const adjustment = { ...row, id: 'a'.repeat(16), addLimit: 90n };
     await store.adjust(adjustment);
 
     const ttls = await ttlsOf(client(), prefix);
@@ -65,7 +66,7 @@ describeRedis('a Redis server', (server) => {
     await store.adjust({ ...payment, addLimit: 50n });
     clock.advance(30 * 86_400_000);
 
-    expect((await store.adjust({ ...payment, addLimit: 50n })).limit).toBe(50n);
+    expect((await store.adjust({ ...payment, addLimit: 50n })).extra).toBe(50n);
   });
 
   it('QS-45 renews a hold while full, and charges what has run', async () => {

@@ -162,6 +162,16 @@ describe.each(fileKinds)('over $name', (kind) => {
     });
   });
 
+  it('tables of a version before the first release are told apart by their columns', () => {
+    const { db } = opened(kind);
+    const store = sqliteQuotaStore({ db });
+    db.exec('ALTER TABLE tollgate_quota DROP COLUMN extra_nanos');
+
+    const sentence = expect.stringContaining('a version before the first release');
+    expect(store.check()).toEqual({ ok: false, problems: [sentence] });
+    expect(() => migrateSqlite(db)).toThrow('a version before the first release');
+  });
+
   it('migrating again, and from a second handle, changes nothing', () => {
     const { db, again } = opened(kind);
     const store = sqliteQuotaStore({ db });
@@ -281,7 +291,7 @@ describe.each(kinds)('over $name', (kind) => {
     clock.advance(10 * 86_400_000);
     store.sweep({ max: 10 });
 
-    expect(store.adjust(topUp)).toMatchObject({ limit: 100n });
+    expect(store.adjust(topUp)).toMatchObject({ extra: 100n });
   });
 
   it('the usage that could not be written is told, kept, and written with the next', async () => {

@@ -42,7 +42,7 @@ export const basicCases: readonly QuotaCase[] = [
 
       assert.equal(result.status, 'settled');
       await expectState('alice', { used: 130n, held: 0n, inFlight: 0 });
-      const next = await reserve(newId(), [line('alice', 0n)]);
+      const next = await reserve(newId(), [line('alice', 1n)]);
       assert(next.status === 'insufficient');
       assert.equal(next.available, -30n);
     },
@@ -75,6 +75,21 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
+    name: 'QS-06 a hold of nothing fits a debt too, and takes its place among the running ones',
+    run: async ({ give, hold, settle, reserve, expectState }) => {
+      await give('alice', 10n);
+      await settle(await hold('alice', 10n), [line('alice', 30n)]);
+
+      const free = await reserve(newId(), [line('alice', 0n)], { maxInFlight: [1] });
+      const second = await reserve(newId(), [line('alice', 0n)], { maxInFlight: [1] });
+
+      assert(free.status === 'held');
+      assert.deepEqual(free.available, [-20n]);
+      assert.equal(second.status, 'too_many_in_flight');
+      await expectState('alice', { used: 30n, held: 0n, inFlight: 1 });
+    },
+  },
+  {
     name: 'QS-07 a subject without a limit is unknown, and asking does not make it',
     run: async ({ reserve, read }) => {
       const result = await reserve(newId(), [line('nobody', 1n)]);
@@ -85,13 +100,14 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-07 a reserve that carries a limit makes the row; a limit kept in the store wins',
+    name: 'QS-07 a reserve that carries a limit makes the row',
     run: async ({ reserve, read }) => {
       const first = await reserve(newId(), [line('alice', 40n, { limit: 100n })]);
-      const second = await reserve(newId(), [line('alice', 80n, { limit: 1_000n })]);
+      const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
 
       assert.equal(first.status, 'held');
-      assert.equal(second.status, 'insufficient');
+      assert(second.status === 'insufficient');
+      assert.equal(second.available, 60n);
       assert.equal((await read('alice'))?.limit, 100n);
     },
   },
@@ -143,8 +159,8 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-09 an adjustment repeated by id changes nothing, and a limit never falls below 0',
-    run: async ({ store, partition, give, read }) => {
+    name: 'QS-09 an adjustment repeated by id changes nothing, and no limit falls below 0',
+    run: async ({ store, partition, give, read, reserve }) => {
       await give('alice', 100n);
       const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 50n };
 
@@ -152,10 +168,26 @@ export const basicCases: readonly QuotaCase[] = [
       const repeated = await store.adjust(topUp);
       await store.adjust({ ...topUp, id: newId(), addLimit: -1n });
 
-      assert.equal(repeated.limit, 150n);
-      assert.equal((await read('alice'))?.limit, 149n);
+      assert.deepEqual([repeated.limit, repeated.extra], [100n, 50n]);
+      assert.equal((await read('alice'))?.extra, 49n);
       const emptied = await store.adjust({ ...topUp, id: newId(), addLimit: -500n });
-      assert.equal(emptied.limit, 0n);
+      assert.deepEqual([emptied.limit, emptied.extra], [100n, -451n]);
+      const refused = await reserve(newId(), [line('alice', 1n)]);
+      assert(refused.status === 'insufficient');
+      assert.equal(refused.available, 0n);
+    },
+  },
+  {
+    name: 'QS-09 what is added and taken off counts in any order',
+    run: async ({ store, partition, hold, expectState }) => {
+      const row = { partition, subject: 'alice', period: '' };
+      for (const addLimit of [-30n, 50n, -20n, 40n]) {
+        await store.adjust({ ...row, id: newId(), addLimit });
+      }
+
+      await hold('alice', 40n);
+
+      await expectState('alice', { used: 0n, held: 40n, inFlight: 1 });
     },
   },
   {

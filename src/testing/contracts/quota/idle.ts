@@ -1,0 +1,128 @@
+/** Holds of calls in doubt: they keep their money and give up their place. */
+import assert from 'node:assert/strict';
+import type { QuotaCase, Scene } from './scene.ts';
+import { expectRefused, line, newId, ttlMs } from './scene.ts';
+
+/** QS-60 to QS-62: holds that run no more. */
+export const idleCases: readonly QuotaCase[] = [
+  {
+    name: 'QS-60 a hold in doubt keeps its money and frees its place, however often it is said',
+    run: async (scene) => {
+      const { give, hold, reserve, expectState } = scene;
+      const cap = { maxInFlight: [2] };
+      await give('alice', 100n);
+      const doubtful = await hold('alice', 30n, cap);
+      await hold('alice', 10n, cap);
+      assert.equal((await reserve(newId(), [line('alice', 1n)], cap)).status, 'too_many_in_flight');
+
+      for (let times = 0; times < 3; times += 1) {
+        assert.equal((await makeIdle(scene, doubtful)).status, 'held');
+        await expectState('alice', { used: 0n, held: 40n, inFlight: 1 });
+      }
+      await hold('alice', 60n, cap);
+
+      assert.equal((await reserve(newId(), [line('alice', 1n)])).status, 'insufficient');
+      assert.equal((await reserve(newId(), [line('alice', 0n)], cap)).status, 'too_many_in_flight');
+      await expectState('alice', { used: 0n, held: 100n, inFlight: 2 });
+    },
+  },
+  {
+    name: 'QS-60 a hold in doubt never runs again',
+    run: async (scene) => {
+      const { give, hold, extend, store, partition, expectState } = scene;
+      await give('alice', 100n);
+      const id = await hold('alice', 30n);
+      await makeIdle(scene, id);
+
+      await extend(id, [5n]);
+      await store.extend([{ id, partition, ttlMs, idle: false }]);
+
+      await expectState('alice', { used: 0n, held: 35n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-61 a hold in doubt ends as any other, and once',
+    run: async (scene) => {
+      const { give, hold, settle, release, advance, expectState } = scene;
+      await give('alice', 100n);
+      const settled = await hold('alice', 10n);
+      const released = await hold('alice', 20n);
+      await hold('alice', 5n);
+      const expired = await hold('alice', 30n, { onExpire: { charge: [4n] } });
+      for (const id of [settled, released]) await makeIdle(scene, id, 900_000);
+      await makeIdle(scene, expired, 1_000);
+      await expectState('alice', { used: 0n, held: 65n, inFlight: 1 });
+
+      await advance(ttlMs + 1);
+      await expectState('alice', { used: 4n, held: 30n, inFlight: 0 });
+      assert.equal((await settle(settled, [line('alice', 7n)])).status, 'settled');
+      assert.equal((await release(released, [line('alice', 20n)])).status, 'released');
+
+      await expectState('alice', { used: 11n, held: 0n, inFlight: 0 });
+      for (const id of [settled, released, expired]) {
+        assert.equal((await makeIdle(scene, id)).status, 'gone');
+      }
+      await hold('alice', 1n, { maxInFlight: [1] });
+      await expectState('alice', { used: 11n, held: 1n, inFlight: 1 });
+    },
+  },
+  {
+    name: 'QS-61 a hold in doubt frees its place on every line, counted once for each subject',
+    run: async (scene) => {
+      const { give, reserve, settle, expectState } = scene;
+      for (const subject of ['group', 'key']) await give(subject, 100n);
+      const id = newId();
+      const lines = [
+        line('group', 10n),
+        line('key', 10n),
+        line('key', 10n, { period: '2026-11', limit: 100n }),
+      ];
+      await reserve(id, lines);
+      await makeIdle(scene, id);
+      const cap = { maxInFlight: [1, 1, undefined] };
+      const next = newId();
+
+      assert.equal((await reserve(next, lines, cap)).status, 'held');
+      assert.equal((await reserve(newId(), lines, cap)).status, 'too_many_in_flight');
+      await settle(id, lines);
+
+      assert.equal((await reserve(newId(), lines, cap)).status, 'too_many_in_flight');
+      await settle(next, lines);
+      assert.equal((await reserve(newId(), lines, cap)).status, 'held');
+      await expectState('group', { used: 20n, held: 10n, inFlight: 1 });
+      await expectState('key', { used: 20n, held: 10n, inFlight: 1, period: '2026-11' });
+    },
+  },
+  {
+    name: 'QS-62 a hold that is to grow and can not is in doubt all the same',
+    run: async (scene) => {
+      const { give, hold, store, partition, expectState } = scene;
+      await give('alice', 30n);
+      const id = await hold('alice', 30n);
+
+      const [result] = await store.extend([{ id, partition, ttlMs, add: [1n], idle: true }]);
+
+      assert.equal(result?.status, 'insufficient');
+      await expectState('alice', { used: 0n, held: 30n, inFlight: 0 });
+    },
+  },
+  {
+    name: 'QS-62 idle must be true or false',
+    run: async ({ give, hold, store, partition, expectState }) => {
+      await give('alice', 30n);
+      const id = await hold('alice', 10n);
+
+      // What a host without types might pass.
+      const input = { id, partition, ttlMs, ...JSON.parse('{ "idle": "no" }') };
+      await expectRefused(() => store.extend([input]));
+
+      await expectState('alice', { used: 0n, held: 10n, inFlight: 1 });
+    },
+  },
+];
+
+async function makeIdle({ store, partition }: Scene, id: string, forMs: number = ttlMs) {
+  const [result] = await store.extend([{ id, partition, ttlMs: forMs, idle: true }]);
+  assert(result !== undefined);
+  return result;
+}
