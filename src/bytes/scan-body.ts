@@ -1,5 +1,6 @@
 /** Scans a request body, with or without gaps in its text. */
 import { type GatewayError, isGatewayError } from '../errors.ts';
+import { mayHoldExactNumbers, parseExactly } from '../exact-numbers.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import { type Body, bytesOf, joinedBody } from './body.ts';
 import { type Member, scanJsonObject } from './json-scan.ts';
@@ -30,10 +31,26 @@ export function scanBody(body: Body): ScannedBody {
  * @throws GatewayError `invalid_request` with the reason `invalid_json`: a gap held a control
  *   character
  */
-export function parsedPart(body: Body, start: number, end: number): JsonValue {
-  const value = parseJson(bytesOf(body, start, end).toString('utf8'));
+export function parsedPart(
+  body: Body,
+  start: number,
+  end: number,
+  parse: (text: string) => JsonValue | undefined = parseJson,
+): JsonValue {
+  const value = parse(bytesOf(body, start, end).toString('utf8'));
   if (value === undefined) throw faultInGaps(body) ?? invalidJson(0);
   return value;
+}
+
+/**
+ * All of a scanned body as `parseExactly` reads it. Only its text is searched for such numbers: no
+ * gap holds one, and a body is mostly gaps where it is large.
+ *
+ * @throws GatewayError as {@link parsedPart} does
+ */
+export function parsedExactly(body: Body): JsonValue {
+  const isPlain = !mayHoldExactNumbers(body.text.toString('latin1'));
+  return parsedPart(body, 0, body.text.length, isPlain ? parseJson : parseExactly);
 }
 
 /** What the scan of a body did not see: a control character in a gap. Looks at all of its bytes. */

@@ -1,5 +1,7 @@
 /** The arguments of a tool call as the JSON object that Gemini and Anthropic demand. */
+
 import { isJsonObject, parseJson } from '../json.ts';
+import { jsonText } from './raw-json.ts';
 
 /** An object as JSON text. */
 export interface ArgumentsObject {
@@ -16,7 +18,7 @@ export interface ArgumentsObject {
 export function argumentsObject(text: string): ArgumentsObject {
   if (text.trim() === '') return { json: '{}', isReplaced: false };
   if (isJsonObject(parseJson(text))) return { json: onOneLine(text), isReplaced: false };
-  return { json: JSON.stringify({ _raw: text }), isReplaced: true };
+  return { json: jsonText({ _raw: text }), isReplaced: true };
 }
 
 /** A string in valid JSON holds no line break as such: all of them are white space. */

@@ -1,11 +1,12 @@
 /**
- * Writes JSON in which some values are text that was JSON already: a tool call's arguments keep
- * every digit of `12345678901234567890` only if nobody parses and prints them.
+ * Writes JSON in which some values are text that was JSON already: a tool call's arguments, which
+ * nobody parses and prints, and numbers that a double would change.
  */
+import { sourceText } from '../json.ts';
 
 /** JSON text that goes out as it is. Must be valid JSON. */
 export interface RawJson {
-  readonly [rawText]: string;
+  readonly [sourceText]: string;
 }
 
 /** What {@link jsonText} can write; members that are undefined are left out. */
@@ -19,28 +20,32 @@ export type JsonNode =
   | readonly JsonNode[]
   | { readonly [name: string]: JsonNode };
 
-const rawText: unique symbol = Symbol('raw JSON text');
-
 /** Marks text as JSON that is to be written verbatim. */
 export function rawJson(text: string): RawJson {
-  return { [rawText]: text };
+  return { [sourceText]: text };
+}
+
+/** A string as JSON text. */
+export function quoted(text: string): string {
+  return JSON.stringify(text);
 }
 
 /** The JSON text of a node, without white space. */
 export function jsonText(node: JsonNode): string {
   if (node === undefined) return 'null';
   if (typeof node !== 'object' || node === null) return JSON.stringify(node);
-  if (isRaw(node)) return node[rawText];
+  if (isRaw(node)) return node[sourceText];
   if (isList(node)) return `[${node.map(jsonText).join(',')}]`;
-  const members: string[] = [];
+  let members = '';
   for (const [name, value] of Object.entries(node)) {
-    if (value !== undefined) members.push(`${JSON.stringify(name)}:${jsonText(value)}`);
+    if (value === undefined) continue;
+    members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${jsonText(value)}`;
   }
-  return `{${members.join(',')}}`;
+  return `{${members}}`;
 }
 
 function isRaw(node: object): node is RawJson {
-  return rawText in node;
+  return sourceText in node;
 }
 
 function isList(node: object): node is readonly JsonNode[] {

@@ -2,7 +2,7 @@
  * The common form of a reply: a row of events, the same for a whole reply and for a stream, in the
  * order in which the model produced it.
  */
-import type { JsonObject } from '../json.ts';
+import type { JsonNumber, JsonObject } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { Opaque } from './opaque.ts';
 
@@ -111,8 +111,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 /** How probable a token was, and what else could have stood there. */
 export interface TokenLogprob {
   readonly token: string;
-  readonly logprob: number;
-  readonly top: readonly { readonly token: string; readonly logprob: number }[];
+  readonly logprob: JsonNumber;
+  readonly top: readonly { readonly token: string; readonly logprob: JsonNumber }[];
 }
 
 /** A source; offsets count UTF-16 units of the choice's visible text, end exclusive. */

@@ -7,7 +7,8 @@ import { eventCutter, eventsIn, noBytes, type SseEvent } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
-import { items, type JsonValue, member, parseJson } from '../json.ts';
+import { parseExactly } from '../exact-numbers.ts';
+import { items, type JsonValue, member } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import type { Dialect } from './dialect.ts';
@@ -71,7 +72,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
       // Only the reader knows whether its dialect ends so: a proxy's word makes no reply whole.
       return tell(reader.read('[DONE]'));
     }
-    const document = parseJson(data);
+    const document = parseExactly(data);
     failure = failureIn(upstream, name, data, document);
     // Anthropic's pings are events like any other.
     if (member(document, 'type') !== 'ping') spoken += 1;
@@ -91,7 +92,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   /** A whole document, an array of them, or an error that never was an event. */
   const takeUnframed = (): string => {
     if (unframed.trim() === '' || done || failure !== undefined) return '';
-    const document = parseJson(unframed);
+    const document = parseExactly(unframed);
     const elements = Array.isArray(document) ? items(document) : [document];
     let text = '';
     for (const element of elements) {

@@ -1,5 +1,5 @@
 /** Reads the figures of a reply without trust: whole numbers in a sane range, or none at all. */
-import { type JsonValue, member } from '../json.ts';
+import { type JsonValue, member, numberOf } from '../json.ts';
 import type { Usage } from '../money.ts';
 
 /** Far above every context window: a larger figure is a mistake or a lie. */
@@ -12,10 +12,8 @@ export function hasAny(holder: JsonValue | undefined, names: readonly string[]):
 
 /** A count: 0 where the member is absent or null, NaN where it is absurd. */
 export function figure(holder: JsonValue | undefined, name: string): number {
-  const value = member(holder, name) ?? 0;
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < absurd
-    ? value
-    : Number.NaN;
+  const value = numberOf(member(holder, name) ?? 0) ?? Number.NaN;
+  return Number.isSafeInteger(value) && value >= 0 && value < absurd ? value : Number.NaN;
 }
 
 /** The figures as a usage, or undefined as soon as one of them is absurd. */

@@ -82,12 +82,17 @@ export function beginsDocument(bytes: Uint8Array): boolean {
   return first === 0x7b || first === 0x5b;
 }
 
-/** The document that a held reply is, or what is wrong with it. */
+/**
+ * The document that a held reply is, or what is wrong with it.
+ *
+ * @param parse `parseExactly` where numbers of the document go on to the caller
+ */
 export function documentIn(
   bytes: Uint8Array,
   { inBandFailure }: Pick<Dialect, 'inBandFailure'>,
+  parse: (text: string) => JsonValue | undefined = parseJson,
 ): { readonly kind: 'document'; readonly reply: JsonValue } | FailedReply | BadReply {
-  const reply = parseJson(asBuffer(bytes).toString('utf8'));
+  const reply = parse(asBuffer(bytes).toString('utf8'));
   if (reply === undefined) return unreadable(bytes);
   const report = inBandFailure(reply);
   return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };

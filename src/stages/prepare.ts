@@ -2,7 +2,7 @@
  * Makes a call ready for a channel: relayed where the upstream speaks the caller's dialect,
  * translated where it does not.
  */
-import { parsedPart } from '../bytes/scan-body.ts';
+import { parsedExactly } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
@@ -98,6 +98,6 @@ function isImage({ operation }: Call): boolean {
 
 /** @throws GatewayError `invalid_request`, for what the scan leaves to whoever parses */
 function bodyOf({ body }: Call): JsonObject {
-  const parsed = parsedPart(body, 0, body.text.length);
+  const parsed = parsedExactly(body);
   return isJsonObject(parsed) ? parsed : {};
 }

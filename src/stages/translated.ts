@@ -9,6 +9,7 @@ import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/cod
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { translateTap } from '../dialects/translate-tap.ts';
+import { parseExactly } from '../exact-numbers.ts';
 import type { Usage } from '../money.ts';
 import {
   documentIn,
@@ -70,7 +71,7 @@ function judge(
   exchange: ContentExchange,
   { caller, dialect, head }: Translation,
 ): Judgement {
-  const found = documentIn(bytes, dialect);
+  const found = documentIn(bytes, dialect, parseExactly);
   if (found.kind !== 'document') return found;
   const events = exchange.readReply(found.reply);
   const usage = usageIn(events);

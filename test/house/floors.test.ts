@@ -14,6 +14,7 @@ const floors: readonly (readonly string[])[] = [
     'src/secret.ts',
     'src/charge-policy.ts',
   ],
+  ['src/exact-numbers.ts'],
   ['src/ports/'],
   ['src/bytes/', 'src/canonical/'],
   ['src/call.ts', 'src/events.ts', 'src/issue-key.ts'],

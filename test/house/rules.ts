@@ -74,6 +74,13 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isIdentifier(node) && node.text === 'console'),
   },
   {
+    sentence: 'reads and prints JSON of calls by functions that keep every digit of a number',
+    covers: (path) =>
+      /^src\/(?:dialects|canonical)\//.test(path) && path !== 'src/canonical/raw-json.ts',
+    sample: 'const text = JSON.stringify(call.args);',
+    find: nodes((node) => ts.isIdentifier(node) && node.text === 'JSON'),
+  },
+  {
     sentence: 'listens to nothing on the process, which is the host’s',
     covers: published,
     sample: `process.once('SIGTERM', stop);`,

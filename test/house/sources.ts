@@ -43,10 +43,21 @@ export function sources(): readonly ts.SourceFile[] {
     .map((path) => parse(path, readText(path)));
 }
 
+/** The nodes of each file that was asked for, for some twenty rules go through all files. */
+const known = new WeakMap<ts.Node, readonly ts.Node[]>();
+
 /** The node and all below it, in the order of the text. */
-export function* nodesOf(node: ts.Node): Generator<ts.Node> {
-  yield node;
-  for (const child of node.getChildren()) yield* nodesOf(child);
+export function nodesOf(node: ts.Node): readonly ts.Node[] {
+  const found = known.get(node);
+  if (found !== undefined) return found;
+  const nodes: ts.Node[] = [];
+  const add = (one: ts.Node): void => {
+    nodes.push(one);
+    for (const child of one.getChildren()) add(child);
+  };
+  add(node);
+  if (ts.isSourceFile(node)) known.set(node, nodes);
+  return nodes;
 }
 
 /** `src/gateway.ts:12`, for a failed test to name. */

@@ -2,7 +2,9 @@
  * Says a schema without references, `allOf`, `oneOf`, `const` and lists of types, for upstreams
  * that know none of them (TRANSLATION §6.6).
  */
+
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { jsonText } from '../raw-json.ts';
 import { referredTo, schemasOf, typesOf } from './members.ts';
 import { mergedSchema } from './merge.ts';
 
@@ -272,7 +274,7 @@ function charactersOf(schema: JsonObject): number {
     if (lists.has(name)) return sum + items(value).length * charactersOfSchema;
     if (name === 'properties' && isJsonObject(value)) return sum + lengthOf(Object.keys(value));
     return name === 'enum' || name === 'const' || name === 'required' || name === 'propertyOrdering'
-      ? sum + JSON.stringify(value).length
+      ? sum + jsonText(value).length
       : sum;
   }, 0);
 }

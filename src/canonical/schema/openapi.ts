@@ -2,6 +2,7 @@
  * Between JSON Schema and the subset of OpenAPI 3.0 that Gemini's older `parameters` and
  * `responseSchema` take (TRANSLATION §6.6).
  */
+import { numberFrom } from '../../exact-numbers.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { newFlattening, newSchemaRoom, type SchemaRoom, type Trail } from './flatten.ts';
 import { inSubset } from './subset.ts';
@@ -116,9 +117,12 @@ const numeric: ReadonlySet<string> = new Set([
   'maximum',
 ]);
 
+/** RFC 8259 §6. */
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 function asNumber(value: JsonValue): JsonValue {
-  const isNumber = typeof value === 'string' && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value);
-  return isNumber ? Number(value) : value;
+  const isNumber = typeof value === 'string' && jsonNumber.test(value);
+  return isNumber ? numberFrom(value) : value;
 }
 
 /** Google's enums are text even where the type is a number. */

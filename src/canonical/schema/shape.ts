@@ -1,5 +1,7 @@
 /** Which properties an object may have, wherever in a schema they are said. */
+
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
+import { jsonText } from '../raw-json.ts';
 import { namesOf, propertiesOf, referredTo, schemasOf } from './members.ts';
 import { joinedProperties, mergedSchema } from './merge.ts';
 
@@ -49,7 +51,7 @@ export function objectShape(root: JsonObject, room: ShapeRoom): JsonObject {
 
   const distinct = (schemas: readonly JsonObject[]): readonly JsonObject[] => {
     if (schemas.length < 2 || compared > mostCompared) return schemas;
-    const byText = new Map(schemas.map((schema) => [JSON.stringify(schema), schema]));
+    const byText = new Map(schemas.map((schema) => [jsonText(schema), schema]));
     for (const text of byText.keys()) compared += text.length;
     return [...byText.values()];
   };

@@ -1,5 +1,7 @@
 /** JSON Schema as strict providers want it: OpenAI's `strict`, Anthropic's output and tools. */
+
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { jsonText } from '../raw-json.ts';
 import { withNotes } from './describe.ts';
 import { namesOf, propertiesOf, referredTo, typesOf } from './members.ts';
 import { newShapeRoom, objectShape, type ShapeRoom } from './shape.ts';
@@ -50,7 +52,7 @@ export function closedSchema(schema: JsonObject): ClosedSchema {
     const renamed = withAnyOf(without(inner, ['$schema', ...lost]));
     const others = member(inner, 'additionalProperties');
     if (lost.length > 0 || (others !== undefined && others !== false)) changed = true;
-    const notes = lost.map((name) => `${name}: ${JSON.stringify(inner[name])}`);
+    const notes = lost.map((name) => `${name}: ${jsonText(inner[name])}`);
     const plain = withNotes(renamed, notes);
     return isObjectSchema(plain) ? { ...plain, additionalProperties: false } : plain;
   });

@@ -1,5 +1,15 @@
 /** Writes one schema in the words of Google's OpenAPI subset (TRANSLATION §6.6, rules 3 to 5). */
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+
+import {
+  isJsonNumber,
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  numberOf,
+} from '../../json.ts';
+import { jsonText } from '../raw-json.ts';
 import { withNotes } from './describe.ts';
 import { namesOf, propertiesOf, schemasOf } from './members.ts';
 
@@ -51,8 +61,8 @@ function typeName(schema: JsonObject): string | undefined {
 function typeOfAll(values: readonly JsonValue[]): string | undefined {
   if (values.every((value) => typeof value === 'string')) return 'STRING';
   if (values.every((value) => typeof value === 'boolean')) return 'BOOLEAN';
-  if (values.every((value) => Number.isInteger(value))) return 'INTEGER';
-  return values.every((value) => typeof value === 'number') ? 'NUMBER' : undefined;
+  if (values.every((value) => Number.isInteger(numberOf(value)))) return 'INTEGER';
+  return values.every(isJsonNumber) ? 'NUMBER' : undefined;
 }
 
 type Scalar = (value: JsonValue, type: string | undefined) => JsonValue | undefined;
@@ -70,7 +80,7 @@ const count: Scalar = (value) => {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : undefined;
 };
 
-const number: Scalar = (value) => (typeof value === 'number' ? value : undefined);
+const number: Scalar = (value) => (isJsonNumber(value) ? value : undefined);
 
 const formats: ReadonlyMap<string, readonly string[]> = new Map([
   ['STRING', ['enum', 'date-time']],
@@ -128,7 +138,7 @@ function notesOf(schema: JsonObject, written: readonly string[]): readonly strin
   const values = items(member(schema, 'enum'));
   const isLost = values.length > 0 && written.length === 0;
   return [
-    ...(isLost ? [`one of: ${values.map((value) => JSON.stringify(value)).join(', ')}`] : []),
+    ...(isLost ? [`one of: ${values.map((value) => jsonText(value)).join(', ')}`] : []),
     ...bound(schema, 'exclusiveMinimum', 'greater than'),
     ...bound(schema, 'exclusiveMaximum', 'less than'),
   ];
@@ -136,7 +146,7 @@ function notesOf(schema: JsonObject, written: readonly string[]): readonly strin
 
 function bound(schema: JsonObject, name: string, words: string): readonly string[] {
   const value = member(schema, name);
-  return typeof value === 'number' ? [`${words} ${value}`] : [];
+  return isJsonNumber(value) ? [`${words} ${jsonText(value)}`] : [];
 }
 
 /** What demands nothing of a value and tells the model nothing. */

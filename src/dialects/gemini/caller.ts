@@ -1,9 +1,11 @@
 /** Google's native wire format as its SDKs speak it to us: relayed to Gemini upstreams. */
+
 import { bytesOf } from '../../bytes/body.ts';
 import { findMember } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
 import { envelopeBeginning } from '../../canonical/opaque.ts';
+import { quoted } from '../../canonical/raw-json.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
@@ -41,7 +43,7 @@ export const geminiCaller: CallerDialect = {
 
 /** The path decides; a body that names the model must name the same one upstream. */
 function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
-  const edit = { name: 'model', value: JSON.stringify(resource) };
+  const edit = { name: 'model', value: quoted(resource) };
   const named = findMember(call.members, 'model') !== undefined;
   // `countTokens` may wrap the request that is to be counted, its model included.
   const wrapped = editInside(call, 'generateContentRequest', edit);

@@ -1,6 +1,7 @@
 /**
  * Errors in Google's words: `google.rpc.Status` as JSON, and what Gemini upstreams say (WIRE §6.2).
  */
+import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
@@ -50,7 +51,7 @@ export function geminiErrorText(error: GatewayError): string {
           ],
         };
   const code = statusOf[error.code];
-  return JSON.stringify({
+  return jsonText({
     error: { code, message: namedMessage(error), status: rpcNames[error.code], ...retry },
   });
 }

@@ -1,6 +1,8 @@
 /** OpenAI's wire format as its SDKs speak it to us: relayed to OpenAI-shaped upstreams. */
+
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
+import { quoted } from '../../canonical/raw-json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
@@ -35,9 +37,7 @@ export const openaiCaller: CallerDialect = {
 };
 
 function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
-  return call.modelId === upstreamModel
-    ? []
-    : [{ name: 'model', value: JSON.stringify(upstreamModel) }];
+  return call.modelId === upstreamModel ? [] : [{ name: 'model', value: quoted(upstreamModel) }];
 }
 
 /** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */

@@ -3,6 +3,7 @@
  */
 
 import type { SseEvent } from '../../bytes/sse.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
@@ -40,7 +41,7 @@ const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: 
 /** OpenAI's error object as text. */
 export function openaiErrorText(error: GatewayError): string {
   const { type, code } = words[error.code];
-  return JSON.stringify({
+  return jsonText({
     error: { message: error.message, type, param: error.param ?? null, code },
   });
 }

@@ -2,6 +2,7 @@
  * Writes the document of the images protocol in pieces, for images that are never held: created,
  * data, then the figures, which are known last (WIRE §3).
  */
+import { jsonText } from '../../canonical/raw-json.ts';
 import type { Usage } from '../../money.ts';
 
 /** One document. The Base64 itself goes between the pieces that begin and end an image. */
@@ -25,7 +26,7 @@ export function imageReply(createdSeconds: number): ImageReplyWriter {
     },
     imageEnds: () => Buffer.from('"}'),
     end: (usage) =>
-      Buffer.from(usage === undefined ? ']}' : `],"usage":${JSON.stringify(figures(usage))}}`),
+      Buffer.from(usage === undefined ? ']}' : `],"usage":${jsonText(figures(usage))}}`),
   };
 }
 

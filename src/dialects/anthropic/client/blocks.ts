@@ -2,17 +2,13 @@
  * Turns Anthropic's content blocks into events, one block at a time: the same for a whole reply and
  * for a stream (TRANSLATION §5.2, §7.3).
  */
+
 import { madeUpCallId } from '../../../canonical/call-ids.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
-import {
-  isJsonObject,
-  items,
-  type JsonObject,
-  type JsonValue,
-  member,
-  parseJson,
-} from '../../../json.ts';
+import { parseExactly } from '../../../exact-numbers.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 
 /** What of the request its reply is read with. */
 export interface Reading {
@@ -224,7 +220,7 @@ function readCitation(citation: JsonValue | undefined): readonly Citation[] {
 }
 
 function inputText(block: JsonValue | undefined): string {
-  return JSON.stringify(member(block, 'input') ?? {});
+  return jsonText(member(block, 'input') ?? {});
 }
 
 /** Blocks that are not ours to show grow all the same: by their input, and by text of any name. */
@@ -247,7 +243,7 @@ function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined):
 
 function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObject {
   const members = Object.fromEntries(value);
-  const input = json === '' ? undefined : parseJson(json);
+  const input = json === '' ? undefined : parseExactly(json);
   return input === undefined ? members : { ...members, input };
 }
 

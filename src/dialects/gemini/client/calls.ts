@@ -4,6 +4,7 @@
  */
 
 import type { Opaque } from '../../../canonical/opaque.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type PartialArguments, partialArguments } from './partial-args.ts';
@@ -90,7 +91,7 @@ function isPartial(call: JsonObject): boolean {
 }
 
 function argumentsOf(call: JsonObject): string {
-  return JSON.stringify(member(call, 'args') ?? {});
+  return jsonText(member(call, 'args') ?? {});
 }
 
 function nonEmpty(value: JsonValue | undefined): string | undefined {

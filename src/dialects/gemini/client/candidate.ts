@@ -3,7 +3,14 @@
  * tell (TRANSLATION §5.1, §7.2).
  */
 import type { ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  isJsonNumber,
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+} from '../../../json.ts';
 import type { CallSurroundings } from './calls.ts';
 import { type CandidateEnding, endingOf } from './ending.ts';
 import { weightierFinish } from './finish-words.ts';
@@ -82,7 +89,7 @@ function logprobsIn(result: JsonValue | undefined): readonly TokenLogprob[] {
 function tokenOf(candidate: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
   const token = member(candidate, 'token');
   const logprob = member(candidate, 'logProbability');
-  return typeof token === 'string' && typeof logprob === 'number' ? [{ token, logprob }] : [];
+  return typeof token === 'string' && isJsonNumber(logprob) ? [{ token, logprob }] : [];
 }
 
 function blockedRatings(ratings: JsonValue | undefined): readonly JsonObject[] {

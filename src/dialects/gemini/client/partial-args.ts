@@ -2,7 +2,8 @@
  * Puts a call's arguments together from the pieces that Vertex streams by JSON path, `$.a.b[0].c`
  * (TRANSLATION §7.2).
  */
-import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { jsonText, quoted } from '../../../canonical/raw-json.ts';
+import { isJsonNumber, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 
 /** The arguments of one call while they come. */
 export interface PartialArguments {
@@ -96,7 +97,7 @@ function leafOf(piece: JsonValue, before: Node | undefined): Node | undefined {
     return { value: openText(before) + string, isOpen };
   }
   const value = member(piece, 'numberValue') ?? member(piece, 'boolValue');
-  if (typeof value === 'number' || typeof value === 'boolean') return { value, isOpen };
+  if (isJsonNumber(value) || typeof value === 'boolean') return { value, isOpen };
   if (member(piece, 'nullValue') !== undefined) return { value: null, isOpen };
   // A piece without a value ends what stands there already.
   return before ?? (isOpen ? undefined : { value: null, isOpen });
@@ -109,8 +110,8 @@ function openText(node: Node | undefined): string {
 
 function text(node: Node): string {
   if (node instanceof Map) {
-    const members = [...node].map(([name, value]) => `${JSON.stringify(name)}:${text(value)}`);
+    const members = [...node].map(([name, value]) => `${quoted(name)}:${text(value)}`);
     return `{${members.join(',')}}`;
   }
-  return Array.isArray(node) ? `[${node.map(text).join(',')}]` : JSON.stringify(node.value);
+  return Array.isArray(node) ? `[${node.map(text).join(',')}]` : jsonText(node.value);
 }

@@ -1,4 +1,5 @@
 /** Writes what form the answer must have; where Gemini has no mode for it, as words (§6.7). */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
@@ -68,8 +69,8 @@ function instructionFor(format: OutputFormat): string {
     case 'json':
       return 'Answer with one JSON object only, without Markdown fences.';
     case 'enum':
-      return `Answer with exactly one of these values only: ${JSON.stringify(format.values)}`;
+      return `Answer with exactly one of these values only: ${jsonText(format.values)}`;
     case 'json_schema':
-      return `${byTheSchema}${JSON.stringify(described(format))}`;
+      return `${byTheSchema}${jsonText(described(format))}`;
   }
 }

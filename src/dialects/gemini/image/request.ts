@@ -1,4 +1,5 @@
 /** Writes an image request as `generateContent` for Google's image models. */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { WrittenReply } from '../../codec.ts';
 import type { ImageRequest } from '../../image-codec.ts';
@@ -10,11 +11,11 @@ export function writeGeminiImages(request: ImageRequest, upstreamModel: string):
   const { config, isExact } = geminiSize(request.size, upstreamModel);
   const { quality, endUserId } = request;
   return {
-    text: JSON.stringify({
+    text: jsonText({
       contents: [{ role: 'user', parts: [{ text: request.prompt }] }],
       generationConfig: {
         responseModalities: ['TEXT', 'IMAGE'],
-        ...(config === undefined ? {} : { imageConfig: config }),
+        ...(config === undefined ? {} : { imageConfig: { ...config } }),
       },
     }),
     dropped: [

@@ -2,7 +2,9 @@
  * One candidate of a reply in the making: takes the events of a choice and gives them as JSON,
  * piece by piece on a stream, all at once in a whole reply.
  */
+
 import { argumentsObject } from '../../../canonical/arguments.ts';
+import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
 import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
@@ -51,7 +53,7 @@ export function candidate(index: number, drop: (name: string) => void): Candidat
   const taken = (fallback: string): string => {
     const list = parts.take() || fallback;
     wasWritten ||= list !== '';
-    const own = [...members].map(([name, value]) => `,${JSON.stringify(name)}:${value}`).join('');
+    const own = [...members].map(([name, value]) => `,${quoted(name)}:${value}`).join('');
     members.clear();
     return `${content(list)}"index":${index}${own}${logprobs.take()}`;
   };
@@ -104,7 +106,7 @@ function addEvent(event: ChoiceEvent, state: State): void {
       return state.drop('annotations');
     case 'own':
       if (event.provider !== 'gemini') return state.drop(event.name);
-      state.members.set(event.name, JSON.stringify(event.value));
+      state.members.set(event.name, jsonText(event.value));
       return;
     case 'finish':
       state.ending.reason = event.reason;

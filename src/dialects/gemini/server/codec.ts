@@ -1,4 +1,5 @@
 /** The side of the Gemini dialect that stands toward callers: Google's SDKs. */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentServerCodec } from '../../codec.ts';
 import { readRequest } from './read-request.ts';
 import { writeReply } from './write-reply.ts';
@@ -9,5 +10,5 @@ export const geminiServer: ContentServerCodec = { readRequest, writeReply, write
 
 /** The answer to `countTokens`. */
 export function geminiTokenCountText(count: number): string {
-  return JSON.stringify({ totalTokens: count });
+  return jsonText({ totalTokens: count });
 }

@@ -1,4 +1,5 @@
 /** Why a candidate ended, in Google's words (TRANSLATION §6.13). */
+import { quoted } from '../../../canonical/raw-json.ts';
 import type { FinishReason } from '../../../canonical/reply.ts';
 
 /** What is known of an end; it grows while the events come. */
@@ -36,7 +37,7 @@ export function finishMembers({ reason = 'other', message, refusal }: Readonly<E
   // A refusal ends with `stop` at OpenAI, but a client of Google's looks for it here.
   const word = refusal === '' ? words[reason] : 'SAFETY';
   const why = message ?? (refusal === '' ? undefined : refusal);
-  const said = why === undefined ? '' : `,"finishMessage":${JSON.stringify(why)}`;
+  const said = why === undefined ? '' : `,"finishMessage":${quoted(why)}`;
   return { text: `,"finishReason":"${word}"${said}`, isBlocked: word === 'SAFETY' };
 }
 
@@ -45,6 +46,6 @@ export function promptFeedback(reason: string, message: string | undefined): str
   const upper = reason.toUpperCase();
   const known = blockReasons.includes(upper) ? upper : 'OTHER';
   const word = upper === 'CONTENT_FILTER' ? 'SAFETY' : known;
-  const said = message === undefined ? '' : `,"blockReasonMessage":${JSON.stringify(message)}`;
+  const said = message === undefined ? '' : `,"blockReasonMessage":${quoted(message)}`;
   return `"promptFeedback":{"blockReason":"${word}"${said}}`;
 }

@@ -1,4 +1,5 @@
 /** Gathers the events of a reply: its candidates, and what stands beside them. */
+import { quoted } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
 import { type Candidate, candidate } from './candidate.ts';
@@ -74,5 +75,5 @@ export function byIndex(candidates: Iterable<Candidate>): readonly Candidate[] {
 }
 
 function tailOf(model: string, id: string): string {
-  return `,"modelVersion":${JSON.stringify(model)},"responseId":${JSON.stringify(id)}}`;
+  return `,"modelVersion":${quoted(model)},"responseId":${quoted(id)}}`;
 }

@@ -1,6 +1,7 @@
 /** The probabilities of tokens as Google writes them. */
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { TokenLogprob } from '../../../canonical/reply.ts';
+import { type JsonNumber, numberOf } from '../../../json.ts';
 
 /** The tokens that wait to be written, and the average of all that came. */
 export interface LogprobList {
@@ -21,7 +22,7 @@ export function logprobList(): LogprobList {
     add: (tokens) => {
       for (const token of tokens) {
         waiting.push(token);
-        sum += token.logprob;
+        sum += numberOf(token.logprob) ?? 0;
       }
       count += tokens.length;
     },
@@ -31,7 +32,7 @@ export function logprobList(): LogprobList {
       waiting = [];
       return tokens.length === 0 ? '' : `,"logprobsResult":${jsonText(resultOf(tokens))}`;
     },
-    average: () => (count === 0 ? '' : `,"avgLogprobs":${JSON.stringify(sum / count)}`),
+    average: () => (count === 0 ? '' : `,"avgLogprobs":${jsonText(sum / count)}`),
   };
 }
 
@@ -43,6 +44,12 @@ function resultOf(tokens: readonly TokenLogprob[]): JsonNode {
   };
 }
 
-function row({ token, logprob }: { readonly token: string; readonly logprob: number }): JsonNode {
+function row({
+  token,
+  logprob,
+}: {
+  readonly token: string;
+  readonly logprob: JsonNumber;
+}): JsonNode {
   return { token, logProbability: logprob };
 }

@@ -1,5 +1,7 @@
 /** The parts of a candidate as JSON text, in the order of their events. */
+
 import { type Opaque, sealed } from '../../../canonical/opaque.ts';
+import { quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 
 /** Visible text, the model's refusals among it, or thought. */
@@ -52,7 +54,7 @@ export function partList(): PartList {
 /** A part of text or of thought. */
 export function textPart(text: string, kind: TextKind, opaque: Opaque | undefined): string {
   const thought = kind === 'thought' ? ',"thought":true' : '';
-  return `{"text":${JSON.stringify(text)}${thought}${signature(opaque)}}`;
+  return `{"text":${quoted(text)}${thought}${signature(opaque)}}`;
 }
 
 /**
@@ -61,18 +63,18 @@ export function textPart(text: string, kind: TextKind, opaque: Opaque | undefine
  */
 export function functionCall({ id, name }: ToolCallBegin, args: string): string {
   const line = args.replace(/[\r\n]+/g, ' ');
-  const names = `"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}`;
+  const names = `"id":${quoted(id)},"name":${quoted(name)}`;
   return `"functionCall":{${names},"args":${line}}`;
 }
 
 /** The member of an image or a sound. */
 export function inlineData(mimeType: string, data: string): string {
-  return `"inlineData":{"mimeType":${JSON.stringify(mimeType)},"data":${JSON.stringify(data)}}`;
+  return `"inlineData":{"mimeType":${quoted(mimeType)},"data":${quoted(data)}}`;
 }
 
 /** Google's clients echo it unseen, so other providers' data can ride in it (TRANSLATION §6.9). */
 function signature(opaque: Opaque | undefined): string {
   if (opaque === undefined) return '';
   const data = opaque.provider === 'gemini' ? opaque.data : sealed(opaque);
-  return `,"thoughtSignature":${JSON.stringify(data)}`;
+  return `,"thoughtSignature":${quoted(data)}`;
 }

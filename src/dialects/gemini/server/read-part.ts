@@ -1,5 +1,7 @@
 /** Reads one part of a content. What it is depends on its members, never on the content's role. */
+
 import { type Opaque, unsealed } from '../../../canonical/opaque.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import type { CallDraft, DraftPart } from './pair-calls.ts';
 import { detailOf, readFileData, readInlineData } from './read-media.ts';
@@ -110,7 +112,7 @@ function readCall(value: JsonValue, { at, place, drop }: PartPlace): CallDraft {
     at,
     sentId: textField(value, 'id', path) || undefined,
     name,
-    arguments: JSON.stringify(objectField(value, 'args', path) ?? {}),
+    arguments: jsonText(objectField(value, 'args', path) ?? {}),
     place,
   };
 }

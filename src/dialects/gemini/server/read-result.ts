@@ -1,4 +1,5 @@
 /** Reads what a function gave back: `functionResponse`, whose wrapping is taken off again. */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import type { ResultDraft } from './pair-calls.ts';
@@ -57,7 +58,7 @@ function entriesOf(value: JsonObject): readonly (readonly [string, JsonValue])[]
 
 function textOf(value: JsonValue | undefined): string {
   if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 function textPart(text: string, path: string, besides: number): readonly TextPart[] {

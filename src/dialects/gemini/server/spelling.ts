@@ -3,7 +3,15 @@
  * numbers as strings, enums in any case and with or without their prefix.
  */
 import { GatewayError } from '../../../errors.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  isExactNumber,
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  numberOf,
+} from '../../../json.ts';
 
 /** Takes note of a member that has no place in the common form, by its path. */
 export type Drop = (at: string) => void;
@@ -49,7 +57,7 @@ export function dropOthers(
 /** Whether a member differs from one that was left out: Google's clients send empty ones. */
 export function saysSomething(value: JsonValue | undefined): value is JsonValue {
   if (value === undefined || value === null || value === false || value === '') return false;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
+  return typeof value !== 'object' || isExactNumber(value) || Object.keys(value).length > 0;
 }
 
 /** @throws GatewayError `invalid_request` where it is there and no object */
@@ -87,8 +95,9 @@ export function numberField(value: unknown, name: string, at: string): number | 
   const found = field(value, name);
   if (found === undefined) return undefined;
   const isText = typeof found === 'string' && found.trim() !== '';
-  const number = typeof found === 'number' || isText ? Number(found) : Number.NaN;
-  return Number.isFinite(number) ? number : refuse(within(at, name), 'must be a number');
+  const number = isText ? Number(found) : numberOf(found);
+  if (number !== undefined && Number.isFinite(number)) return number;
+  return refuse(within(at, name), 'must be a number');
 }
 
 /** @throws GatewayError `invalid_request` where it is there and no whole number */

@@ -1,4 +1,5 @@
 /** The figures of a reply in Google's terms (TRANSLATION §6.15). */
+import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ReplyUsage } from '../../../canonical/reply.ts';
 
 /**
@@ -17,9 +18,9 @@ export function usageMetadata(usage: ReplyUsage): string {
     promptTokensDetails: soundTokens(usage.audioInputTokens),
     candidatesTokensDetails: soundTokens(usage.audioOutputTokens),
   };
-  return `,"usageMetadata":${JSON.stringify(figures)}`;
+  return `,"usageMetadata":${jsonText(figures)}`;
 }
 
-function soundTokens(tokenCount: number | undefined): readonly object[] | undefined {
+function soundTokens(tokenCount: number | undefined): readonly JsonNode[] | undefined {
   return tokenCount ? [{ modality: 'AUDIO', tokenCount }] : undefined;
 }

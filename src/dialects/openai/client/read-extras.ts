@@ -1,7 +1,7 @@
 /** What stands beside the text of a reply: images, sound, probabilities, sources. */
 import { parseDataUrl } from '../../../canonical/media.ts';
 import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
-import { items, type JsonValue, member } from '../../../json.ts';
+import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
 import { words } from './words.ts';
 
 /** An image as OpenRouter and its like give it. An address is no image: nobody fetches it. */
@@ -43,7 +43,7 @@ export function citationEvents(message: JsonValue, choice: number): readonly Con
 function tokenOf(entry: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
   const token = member(entry, 'token');
   const logprob = member(entry, 'logprob');
-  if (typeof token !== 'string' || typeof logprob !== 'number') return [];
+  if (typeof token !== 'string' || !isJsonNumber(logprob)) return [];
   return [{ token, logprob }];
 }
 

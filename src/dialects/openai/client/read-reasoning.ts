@@ -1,5 +1,7 @@
 /** A vendor's thoughts in any of their forms, each told once (TRANSLATION §6.9). */
+
 import type { Opaque } from '../../../canonical/opaque.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { TextEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { words } from './words.ts';
@@ -43,5 +45,5 @@ function opaqueOf(detail: JsonValue): Opaque | undefined {
   const kind = signature === '' ? 'encrypted' : 'signature';
   return words(member(detail, 'format')).startsWith('anthropic')
     ? { provider: 'anthropic', kind, data: signature || hidden }
-    : { provider: 'openai', kind, data: JSON.stringify(detail) };
+    : { provider: 'openai', kind, data: jsonText(detail) };
 }

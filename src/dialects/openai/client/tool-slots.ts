@@ -2,7 +2,9 @@
  * Puts streamed calls together, whatever a vendor makes of `index`, `id` and the name
  * (TRANSLATION §7.4).
  */
+
 import type { Opaque } from '../../../canonical/opaque.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import { maxEventBytes } from '../../tap.ts';
@@ -172,5 +174,5 @@ function functionPiece(called: JsonValue | undefined): Piece {
 /** Some servers give the arguments as an object. */
 function argumentsText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
-  return value === undefined || value === null ? '' : JSON.stringify(value);
+  return value === undefined || value === null ? '' : jsonText(value);
 }

@@ -5,7 +5,8 @@
 import type { Opaque } from '../../../canonical/opaque.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { Part } from '../../../canonical/request.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member, parseJson } from '../../../json.ts';
+import { parseExactly } from '../../../exact-numbers.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
 /** The details in the order in which they came; each text is that of the thoughts before it. */
@@ -59,7 +60,7 @@ function isDeeper(value: JsonValue, levels: number): boolean {
 
 /** A caller may have made the data up: what is no detail is nobody's. */
 function ownDetail(data: string, thoughts: string): JsonObject | undefined {
-  const detail = parseJson(data);
+  const detail = parseExactly(data);
   if (!isJsonObject(detail) || isDeeper(detail, deepestDetail)) return undefined;
   // A stream brings the text in pieces, and the signature behind them.
   return member(detail, 'type') === 'reasoning.text' ? { ...detail, text: thoughts } : detail;

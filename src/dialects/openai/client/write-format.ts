@@ -1,5 +1,7 @@
 /** The form of the answer: `response_format`, or a hint where the upstream has none for it. */
+
 import { functionNames } from '../../../canonical/function-names.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, OutputFormat } from '../../../canonical/request.ts';
 import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
 import { member } from '../../../json.ts';
@@ -46,12 +48,12 @@ function hinted({ names }: ContentRequest, hint: string): FormatPiece {
 
 function hintOf(format: Exclude<OutputFormat, { type: 'enum' }>): string {
   if (format.type === 'json') return jsonHint;
-  return `${jsonHint} It must match this JSON Schema: ${JSON.stringify(format.schema)}`;
+  return `${jsonHint} It must match this JSON Schema: ${jsonText(format.schema)}`;
 }
 
 /** A schema would change the reply from bare text to JSON. */
 function enumHint(values: readonly string[]): string {
-  return `Answer with exactly one of these values, without quotes: ${JSON.stringify(values)}`;
+  return `Answer with exactly one of these values, without quotes: ${jsonText(values)}`;
 }
 
 /** OpenAI refuses this mode unless the word stands in a message. */

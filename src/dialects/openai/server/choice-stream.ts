@@ -1,4 +1,5 @@
 /** Writes the chunks of one choice of a chat stream. */
+import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
 import { contentDeltas } from './content-deltas.ts';
 import {
@@ -64,14 +65,14 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
 
 /** An empty delta with the probabilities beside it. */
 function besides({ tokens }: EventOf<'logprobs'>): string {
-  const told = JSON.stringify({ content: logprobPieces(tokens), refusal: null });
+  const told = jsonText({ content: logprobPieces(tokens), refusal: null });
   return `{},"logprobs":${told},"finish_reason":null}`;
 }
 
 /** An empty delta with the finish beside it. */
 function ending(finish: EventOf<'finish'> | undefined, hasCalls: boolean): string {
-  const word = JSON.stringify(finishWord(finish?.reason ?? 'stop', hasCalls));
+  const word = jsonText(finishWord(finish?.reason ?? 'stop', hasCalls));
   if (finish?.native === undefined) return `{},"logprobs":null,"finish_reason":${word}}`;
-  const native = JSON.stringify(finish.native);
+  const native = quoted(finish.native);
   return `{},"logprobs":null,"finish_reason":${word},"native_finish_reason":${native}}`;
 }

@@ -1,4 +1,5 @@
 /** The text around the choice of a chunk, the same in every chunk of a stream (WIRE §2.3). */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ReplyHead } from '../../codec.ts';
 
 /** What stands around the choice in every chunk. */
@@ -12,7 +13,7 @@ export interface ChunkFrame {
 
 /** The frame of all chunks of one reply. */
 export function chunkFrame(id: string, head: ReplyHead): ChunkFrame {
-  const constant = JSON.stringify({
+  const constant = jsonText({
     id,
     object: 'chat.completion.chunk',
     created: head.createdSeconds,

@@ -1,4 +1,5 @@
 /** Writes what a choice of a chat stream says as the text of `delta` objects. */
+import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
 import { openThought } from './open-thought.ts';
@@ -49,9 +50,9 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
         case 'media':
           return media.of(event);
         case 'citations':
-          return JSON.stringify({ annotations: annotationPieces(event.citations) });
+          return jsonText({ annotations: annotationPieces(event.citations) });
         case 'own':
-          return JSON.stringify({ extra_content: ownContent(event) });
+          return jsonText({ extra_content: ownContent(event) });
       }
     },
     hasRefusal: said.hasRefusal,
@@ -73,9 +74,9 @@ function saidDeltas(): SaidDeltas {
     thought.add(text);
     if (opaque !== undefined) {
       const details = [thought.close(opaque)];
-      return JSON.stringify({ reasoning_content: text || undefined, reasoning_details: details });
+      return jsonText({ reasoning_content: text || undefined, reasoning_details: details });
     }
-    return text === '' ? '' : `{"reasoning_content":${JSON.stringify(text)}}`;
+    return text === '' ? '' : `{"reasoning_content":${quoted(text)}}`;
   };
   return {
     of: (event) => {
@@ -83,7 +84,7 @@ function saidDeltas(): SaidDeltas {
       thought.drop();
       if (event.type === 'text') return ofText(event);
       hasRefusal ||= event.text !== '';
-      return event.text === '' ? '' : `{"refusal":${JSON.stringify(event.text)}}`;
+      return event.text === '' ? '' : `{"refusal":${quoted(event.text)}}`;
     },
     dropThought: thought.drop,
     hasRefusal: () => hasRefusal,
@@ -93,9 +94,9 @@ function saidDeltas(): SaidDeltas {
 function ofText({ text, opaque }: EventOf<'text'>): string {
   const extra = signatureContent(opaque);
   if (extra !== undefined) {
-    return JSON.stringify({ content: text || undefined, extra_content: extra });
+    return jsonText({ content: text || undefined, extra_content: extra });
   }
-  return text === '' ? '' : `{"content":${JSON.stringify(text)}}`;
+  return text === '' ? '' : `{"content":${quoted(text)}}`;
 }
 
 interface CallDeltas {
@@ -112,7 +113,7 @@ function callDeltas(): CallDeltas {
   let hasCalls = false;
   const more = (call: number, text: string): string => {
     empty.delete(call);
-    const told = JSON.stringify(text);
+    const told = quoted(text);
     return `{"tool_calls":[{"index":${call},"function":{"arguments":${told}}}]}`;
   };
   return {
@@ -126,7 +127,7 @@ function callDeltas(): CallDeltas {
         function: { name, arguments: told },
         extra_content: signatureContent(opaque),
       };
-      return JSON.stringify({ tool_calls: [called] });
+      return jsonText({ tool_calls: [called] });
     },
     more,
     end: (call) => (empty.has(call) ? more(call, '{}') : ''),
@@ -145,7 +146,7 @@ function mediaDeltas(frame: ChunkFrame): MediaDeltas {
   let mimeType = '';
   let held: Uint8Array = new Uint8Array();
   const audio = (bytes: Buffer): string =>
-    JSON.stringify({ audio: { ...audioPiece(frame, mimeType), data: bytes.toString('base64') } });
+    jsonText({ audio: { ...audioPiece(frame, mimeType), data: bytes.toString('base64') } });
   return {
     of: (event) => {
       if (isSound(event.mimeType)) {
@@ -157,7 +158,7 @@ function mediaDeltas(frame: ChunkFrame): MediaDeltas {
         return whole === 0 ? '' : audio(bytes.subarray(0, whole));
       }
       images += 1;
-      return JSON.stringify({ images: [imagePiece(event, images - 1)] });
+      return jsonText({ images: [imagePiece(event, images - 1)] });
     },
     rest: () => (held.length === 0 ? [] : [audio(Buffer.from(held))]),
   };

@@ -2,8 +2,10 @@
  * Reads an assistant's message: its thoughts, text and calls, and the signatures that callers carry
  * for the providers in several forms (TRANSLATION §6.4, §6.9).
  */
+
 import { derivedCallId } from '../../../canonical/call-ids.ts';
 import type { Opaque } from '../../../canonical/opaque.ts';
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import {
@@ -116,7 +118,7 @@ function readCall({ value: call, at }: PlacedObject, derivedId: string): ToolCal
 /** Some callers send the arguments parsed. */
 function argumentsText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 function sentId(call: JsonObject | undefined): string {

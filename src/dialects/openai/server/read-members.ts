@@ -3,7 +3,7 @@
  * the member's path.
  */
 import { GatewayError } from '../../../errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../../../json.ts';
 
 /**
  * Refuses a member of the body.
@@ -36,7 +36,9 @@ export function nameIn(source: JsonObject, name: string, at: string): string {
 /** Any number. */
 export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = given(source, name);
-  if (value === undefined || typeof value === 'number') return value;
+  if (value === undefined) return undefined;
+  const number = numberOf(value);
+  if (number !== undefined && Number.isFinite(number)) return number;
   return refuse(pathTo(name, at), 'must be a number.');
 }
 
@@ -44,7 +46,8 @@ export function numberIn(source: JsonObject, name: string, at: string): number |
 export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = given(source, name);
   if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  const number = numberOf(value);
+  if (Number.isInteger(number)) return number;
   return refuse(pathTo(name, at), 'must be a whole number.');
 }
 

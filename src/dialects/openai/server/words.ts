@@ -11,7 +11,7 @@ import type {
   ReplyUsage,
   TokenLogprob,
 } from '../../../canonical/reply.ts';
-import type { JsonValue } from '../../../json.ts';
+import type { JsonNumber, JsonValue } from '../../../json.ts';
 
 /** A piece of a reply to be written; members that are undefined are left out. */
 export interface Piece {
@@ -96,17 +96,17 @@ export const noUsage: ReplyUsage = {
 
 /** A thought with what its provider wants back with it, in OpenRouter's form. */
 export function reasoningDetail({ provider, kind, data }: Opaque, text: string): Piece {
-  const format = formats[provider] ?? unknownFormat;
+  const format = formats.get(provider) ?? unknownFormat;
   return kind === 'encrypted'
     ? { type: 'reasoning.encrypted', data, format }
     : { type: 'reasoning.text', text, signature: data, format };
 }
 
 const unknownFormat = 'openai-responses-v1';
-const formats: Readonly<Record<string, string>> = {
-  anthropic: 'anthropic-claude-v1',
-  gemini: 'google-gemini-v1',
-};
+const formats: ReadonlyMap<string, string> = new Map([
+  ['anthropic', 'anthropic-claude-v1'],
+  ['gemini', 'google-gemini-v1'],
+]);
 
 /** The provider whose thoughts are in this format: the way back of {@link reasoningDetail}. */
 export function providerOfFormat(format: JsonValue | undefined): string {
@@ -162,6 +162,6 @@ export function logprobPieces(tokens: readonly TokenLogprob[]): readonly Piece[]
   }));
 }
 
-function tokenPiece(token: string, logprob: number): Piece {
+function tokenPiece(token: string, logprob: JsonNumber): Piece {
   return { token, logprob, bytes: [...Buffer.from(token)] };
 }

@@ -1,4 +1,5 @@
 /** Writes a whole chat completion from its events (WIRE §2.2; TRANSLATION §5.1, §5.2, §6.13). */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { type ChoiceDraft, choiceDraft } from './choice-draft.ts';
@@ -11,7 +12,7 @@ export function writeReply(events: readonly ContentEvent[], head: ReplyHead): Wr
   const drafts = draftsOf(events, { id, createdSeconds: head.createdSeconds });
   const isBlocked = events.some(({ type }) => type === 'blocked');
   const usage = lastUsage(events) ?? (isBlocked ? noUsage : undefined);
-  const text = JSON.stringify({
+  const text = jsonText({
     id,
     object: 'chat.completion',
     created: head.createdSeconds,

@@ -2,6 +2,7 @@
  * Writes a chat stream from its events (WIRE §2.3; TRANSLATION §7.2, §7.3). The parts of a chunk
  * that stay the same are text made once; a delta costs one `JSON.stringify` of its string.
  */
+import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { openaiErrorText } from '../errors.ts';
@@ -50,7 +51,7 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
 
   const usageChunk = (): string => {
     if (!head.wantsUsage || usage === undefined) return '';
-    return `${frameNow().open}],"usage":${JSON.stringify(usagePiece(usage))}}\n\n`;
+    return `${frameNow().open}],"usage":${jsonText(usagePiece(usage))}}\n\n`;
   };
 
   return {

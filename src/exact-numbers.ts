@@ -1,0 +1,173 @@
+/**
+ * Parses JSON without changing its numbers. `JSON.parse` reads every number as a double, so that
+ * `9007199254740993` becomes `9007199254740992` and `1e400` becomes `Infinity`, which prints as
+ * `null`. Node 20 can neither show a reviver the source text nor print one (`JSON.rawJSON`).
+ */
+import {
+  isJsonObject,
+  items,
+  type JsonNumber,
+  type JsonValue,
+  member,
+  parseJson,
+  sourceText,
+} from './json.ts';
+
+/**
+ * As {@link parseJson}, but a number that a double would change is an {@link ExactNumber}. All
+ * others are numbers as usual: `1.0` and `1e2` may print as `1` and `100`, which are the same.
+ */
+export function parseExactly(text: string): JsonValue | undefined {
+  const value = parseJson(text);
+  return value !== undefined && mayHoldExactNumbers(text) ? withExactNumbers(value, text) : value;
+}
+
+/**
+ * Whether valid JSON may hold a number that a double would change. Never wrong where it says no;
+ * a yes may come from the inside of a string. Costs a quarter of a parse.
+ */
+export function mayHoldExactNumbers(text: string): boolean {
+  return suspect.test(text);
+}
+
+/** A double keeps all decimals of up to 15 digits, but for the sign of zero. */
+const suspect = /(?:^|[[,:\s])(?:-?\d[\d.]{15}|-?\d[\d.]*[eE]|-0)/;
+
+/** The number that this text of JSON's grammar denotes. */
+export function numberFrom(text: string): JsonNumber {
+  return survives(text) ? Number(text) : { [sourceText]: text };
+}
+
+/**
+ * Whether `JSON.parse` and `JSON.stringify` leave the number as it is. Decimals are compared: no
+ * double is exactly 0.1, but the nearest one prints as `0.1`.
+ */
+function survives(text: string): boolean {
+  const number = Number(text);
+  const printed = String(number);
+  if (printed === text) return !Object.is(number, -0);
+  if (!Number.isFinite(number)) return false;
+  const before = decimal(text);
+  // `String` gives `0` for -0.
+  const after = decimal(printed);
+  return (
+    before.isNegative === after.isNegative &&
+    before.digits === after.digits &&
+    before.exponent === after.exponent
+  );
+}
+
+interface Decimal {
+  readonly isNegative: boolean;
+  /** Without zeros at either end; empty for zero. */
+  readonly digits: string;
+  /** How many places the point stands behind the first digit. */
+  readonly exponent: number;
+}
+
+function decimal(text: string): Decimal {
+  const isNegative = text.startsWith('-');
+  const [mantissa = '', exponent = '0'] = text.slice(isNegative ? 1 : 0).split(/[eE]/);
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const all = whole + fraction;
+  // Loops: a regular expression that looks for zeros at the end is quadratic in rows of zeros.
+  let first = 0;
+  while (all[first] === '0') first += 1;
+  let end = all.length;
+  while (end > first && all[end - 1] === '0') end -= 1;
+  if (first === end) return { isNegative, digits: '', exponent: 0 };
+  const digits = all.slice(first, end);
+  return { isNegative, digits, exponent: Number(exponent) + whole.length - first };
+}
+
+/**
+ * Puts exact numbers into a parsed value: the text is parsed a second time with each such number as
+ * a string, and where the two differ one belongs. So no string in the text can pass for a number.
+ */
+function withExactNumbers(value: JsonValue, text: string): JsonValue {
+  const quoted = withQuotedNumbers(text);
+  if (quoted === undefined) return value;
+  const texts = parseJson(quoted);
+  const root: JsonValue[] = [value];
+  // A list of what is left to do in place of recursion: nobody bounds the depth of a reply.
+  const left: [JsonValue, JsonValue][] = [[root, [texts ?? null]]];
+  for (let pair = left.pop(); pair !== undefined; pair = left.pop()) {
+    const [numbers, strings] = pair;
+    for (const [name, string] of entriesOf(strings)) {
+      const number = valueAt(numbers, name);
+      if (typeof number === 'number' && typeof string === 'string') {
+        Reflect.set(Object(numbers), name, { [sourceText]: string });
+      } else if (typeof number === 'object' && number !== null && typeof string === 'object') {
+        left.push([number, string]);
+      }
+    }
+  }
+  return root[0] ?? null;
+}
+
+function valueAt(value: JsonValue, name: string | number): JsonValue | undefined {
+  return typeof name === 'number' ? items(value)[name] : member(value, name);
+}
+
+function entriesOf(value: JsonValue): Iterable<[string | number, JsonValue]> {
+  if (Array.isArray(value)) return items(value).entries();
+  return isJsonObject(value) ? Object.entries<JsonValue>(value) : [];
+}
+
+/** The text with quotes around each number that a double would change; undefined for none. */
+function withQuotedNumbers(text: string): string | undefined {
+  const pieces: string[] = [];
+  let done = 0;
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = stringEnd(text, at);
+    } else if (code === minus || isDigit(code)) {
+      const end = numberEnd(text, at);
+      const token = text.slice(at, end);
+      if (!survives(token)) {
+        pieces.push(text.slice(done, at), `"${token}"`);
+        done = end;
+      }
+      at = end;
+    } else {
+      at += 1;
+    }
+  }
+  return pieces.length === 0 ? undefined : pieces.join('') + text.slice(done);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const minus = 0x2d;
+
+/** Past the closing quote of the string that begins at `start`. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  for (;;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let first = end;
+    while (text.charCodeAt(first - 1) === backslash) first -= 1;
+    if ((end - first) % 2 === 0) return end + 1;
+  }
+}
+
+/** Past the last digit of the number that begins at `start`. */
+function numberEnd(text: string, start: number): number {
+  let end = start + 1;
+  while (end < text.length && isInNumber(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** A digit, a sign, the point or an `e`. */
+function isInNumber(code: number): boolean {
+  return (
+    isDigit(code) || code === 0x2e || code === 0x2b || code === minus || (code | 0x20) === 0x65
+  );
+}
