@@ -6,7 +6,8 @@ import { UpstreamError } from '../errors.ts';
 import { asBuffer } from './decode.ts';
 import { openBracket } from './json-text.ts';
 import { jsonTokens } from './json-tokens.ts';
-import { joined, noBytes } from './sse.ts';
+import { pieces } from './pieces.ts';
+import { noBytes } from './sse.ts';
 
 /** Holds an unfinished element back, and with it the comma in front. */
 export interface ElementCutter {
@@ -30,8 +31,7 @@ export interface ElementCutter {
  * @throws UpstreamError `event_too_large` from `push`, when one element exceeds `maxElementBytes`
  */
 export function elementCutter(maxElementBytes: number): ElementCutter {
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
+  const held = pieces();
   let isArray = false;
   let isClosed = false;
   /** Where elements, or the array itself, end in the chunk being pushed. */
@@ -52,31 +52,29 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
 
   const hold = (piece: Uint8Array): void => {
     if (piece.length === 0) return;
-    held.push(piece);
-    heldBytes += piece.length;
-    if (heldBytes > maxElementBytes) throw tooLarge();
+    held.add(piece);
+    if (held.byteLength > maxElementBytes) throw tooLarge();
   };
 
   const release = (last: Uint8Array): Uint8Array => {
-    const whole = joined([...held, last].filter(({ length }) => length > 0));
-    if (whole.length > maxElementBytes) throw tooLarge();
-    held = [];
-    heldBytes = 0;
-    return whole;
+    if (held.byteLength === 0 && last.length <= maxElementBytes) return last;
+    held.add(last);
+    if (held.byteLength > maxElementBytes) throw tooLarge();
+    return held.drain();
   };
 
   return {
     push: (chunk) => {
       ends = [];
       tokens.write(asBuffer(chunk));
-      const pieces: Uint8Array[] = [];
+      const elements: Uint8Array[] = [];
       let start = 0;
       for (const end of ends) {
-        pieces.push(release(chunk.subarray(start, end)));
+        elements.push(release(chunk.subarray(start, end)));
         start = end;
       }
       hold(chunk.subarray(start));
-      return pieces;
+      return elements;
     },
     rest: () => release(noBytes),
     closed: () => isClosed,

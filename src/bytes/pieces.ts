@@ -1,9 +1,13 @@
-/** Collects a body that arrives in pieces. */
-import { joined } from './sse.ts';
+/**
+ * Collects bytes that arrive in pieces, in at most about twice their memory: as an object of its
+ * own a piece of one byte would cost some 400.
+ */
 
 /** Smaller pieces are copied together: as an object each they would cost more than they hold. */
 const smallPieceBytes = 4096;
 const sharedBytes = 16_384;
+
+const noRoom = Buffer.alloc(0);
 
 /** What came so far. */
 export interface Pieces {
@@ -13,13 +17,15 @@ export interface Pieces {
   take(): readonly Uint8Array[];
   /** All of it as one, which takes the pieces' place; a body that came in one is not copied. */
   join(): Uint8Array;
+  /** All of it as one, which is forgotten here: the next piece is the first again. */
+  drain(): Uint8Array;
 }
 
 /** Empty at first. */
 export function pieces(): Pieces {
   let list: Uint8Array[] = [];
   let byteLength = 0;
-  let shared = Buffer.alloc(0);
+  let shared: Buffer = noRoom;
   // The run of small pieces in `shared` that is not in the list yet: where it begins and ends.
   let runStart = 0;
   let runEnd = 0;
@@ -63,9 +69,21 @@ export function pieces(): Pieces {
     },
     join() {
       closeRun();
-      const whole = joined(list);
-      list = [whole];
-      return whole;
+      const all = asOne(list);
+      list = [all];
+      return all;
+    },
+    drain() {
+      closeRun();
+      const all = asOne(list);
+      list = [];
+      byteLength = 0;
+      return all;
     },
   };
+}
+
+function asOne(list: readonly Uint8Array[]): Uint8Array {
+  const [first, second] = list;
+  return first !== undefined && second === undefined ? first : Buffer.concat(list);
 }

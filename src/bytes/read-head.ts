@@ -1,5 +1,6 @@
 /** Reads the beginning of a body, so that somebody can judge it before the first byte goes out. */
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
+import { pieces } from './pieces.ts';
 
 /** A body whose reader may change: first who judges how it begins, then who hands the rest on. */
 export interface HeldBody extends UpstreamBody {
@@ -14,8 +15,8 @@ export interface HeldBody extends UpstreamBody {
 
 /** What arrived; the body goes on behind it. */
 export interface Head {
-  readonly chunks: readonly Uint8Array[];
-  /** Whether the body has ended with `chunks`. */
+  readonly bytes: Uint8Array;
+  /** Whether the body has ended with `bytes`. */
   readonly ended: boolean;
 }
 
@@ -26,10 +27,10 @@ export interface Head {
  */
 export function readHead(body: HeldBody, enough: (chunk: Uint8Array) => boolean): Promise<Head> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
+    const collected = pieces();
     body.start({
       write: (chunk) => {
-        chunks.push(chunk);
+        collected.add(chunk);
         try {
           if (!enough(chunk)) return;
         } catch (error) {
@@ -38,9 +39,9 @@ export function readHead(body: HeldBody, enough: (chunk: Uint8Array) => boolean)
           return;
         }
         body.hold();
-        resolve({ chunks, ended: false });
+        resolve({ bytes: collected.join(), ended: false });
       },
-      end: () => resolve({ chunks, ended: true }),
+      end: () => resolve({ bytes: collected.join(), ended: true }),
       fail: reject,
     });
   });

@@ -4,6 +4,7 @@
  */
 import { UpstreamError } from '../errors.ts';
 import { asBuffer } from './decode.ts';
+import { type Pieces, pieces } from './pieces.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -11,7 +12,7 @@ const carriageReturn = 0x0d;
 /** Nothing, as bytes. */
 export const noBytes: Uint8Array = new Uint8Array(0);
 
-/** Holds an unfinished event back, in the pieces it came in, until its blank line arrives. */
+/** Holds an unfinished event back until its blank line arrives. */
 export interface EventCutter {
   /** The whole events that this chunk completes, with what was held before; may be empty. */
   push(chunk: Uint8Array): Uint8Array;
@@ -26,24 +27,23 @@ export interface EventCutter {
  * @throws UpstreamError `event_too_large` from `push`, when one event exceeds `maxEventBytes`
  */
 export function eventCutter(maxEventBytes: number): EventCutter {
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
+  // Most streams come in whole events, and never need it.
+  let held: Pieces | undefined;
   // The last bytes held: a blank line may lie across two chunks.
   let before: Uint8Array = noBytes;
 
   const hold = (piece: Uint8Array): void => {
-    held.push(piece);
-    heldBytes += piece.length;
-    if (heldBytes > maxEventBytes) throw tooLarge();
+    held ??= pieces();
+    held.add(piece);
+    if (held.byteLength > maxEventBytes) throw tooLarge();
     before = piece.length >= 3 ? piece.subarray(-3) : joined([before, piece]).subarray(-3);
   };
 
   const release = (last: Uint8Array): Uint8Array => {
-    const whole = joined([...held, last].filter(({ length }) => length > 0));
-    held = [];
-    heldBytes = 0;
     before = noBytes;
-    return whole;
+    if (held === undefined || held.byteLength === 0) return last;
+    if (last.length > 0) held.add(last);
+    return held.drain();
   };
 
   return {
@@ -53,9 +53,7 @@ export function eventCutter(maxEventBytes: number): EventCutter {
         if (chunk.length > 0) hold(chunk);
         return noBytes;
       }
-      // Most chunks hold whole events, and go on as they came.
-      const isWhole = heldBytes === 0 && end === chunk.length;
-      const whole = isWhole ? chunk : release(chunk.subarray(0, end));
+      const whole = release(end === chunk.length ? chunk : chunk.subarray(0, end));
       if (whole.length > maxEventBytes) refuseLarge(whole, maxEventBytes);
       if (end < chunk.length) hold(chunk.subarray(end));
       return whole;

@@ -100,7 +100,7 @@ async function openArriving(body: HeldBody, exchange: Exchange): Promise<Opening
     length += chunk.length;
     return length > heldBytes;
   });
-  const bytes = joined(head.chunks);
+  const { bytes } = head;
   if (head.ended && bytes.length <= heldBytes) return exchange.judge(bytes);
   if (!beginsDocument(bytes) || framing === 'sse' || makeTap === undefined) {
     body.abort();

@@ -2,8 +2,8 @@
  * The one layer between the body that a client pushes and its readers: what ends a call ends its
  * body, what comes while nobody reads is kept, and the watch hears of every piece.
  */
+import { type Pieces, pieces } from '../bytes/pieces.ts';
 import type { HeldBody } from '../bytes/read-head.ts';
-import { joined } from '../bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import { type AttemptWatch, over, paused, pieceCame, resumed } from './watch-attempt.ts';
@@ -21,8 +21,7 @@ const unreadBytes = 64 * 1024;
 export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined): OpenedBody {
   let state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
   let sink: ByteSink | undefined;
-  let unread: Uint8Array[] = [];
-  let unreadLength = 0;
+  let unread: Pieces | undefined;
   let isPaused = false;
 
   const isOver = (): boolean => state !== 'open' && state !== 'fresh';
@@ -33,9 +32,9 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   };
 
   const keep = (chunk: Uint8Array): void => {
-    unread.push(chunk);
-    unreadLength += chunk.length;
-    if (isPaused || unreadLength <= unreadBytes) return;
+    unread ??= pieces();
+    unread.add(chunk);
+    if (isPaused || unread.byteLength <= unreadBytes) return;
     isPaused = true;
     body.pause();
   };
@@ -64,12 +63,8 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   /** Goes on behind the reader before. */
   const goOn = (target: ByteSink): void => {
     sink = target;
-    if (unread.length > 0) {
-      const chunk = joined(unread);
-      unread = [];
-      unreadLength = 0;
-      target.write(chunk);
-    }
+    const bytes = unread?.drain();
+    if (bytes !== undefined && bytes.length > 0) target.write(bytes);
     if (state === 'ended') target.end();
     else if (state instanceof Error) target.fail(state);
     else if (state === 'open') resume();

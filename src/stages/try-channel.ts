@@ -1,7 +1,6 @@
 /** Tries one channel: sends the call, opens the answer, and notes what came of it. */
 import { readHead } from '../bytes/read-head.ts';
 import { faultInGaps } from '../bytes/scan-body.ts';
-import { joined } from '../bytes/sse.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
@@ -246,7 +245,7 @@ async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
       return length > errorBodyBytes;
     });
     if (!head.ended) body.abort();
-    return joined(head.chunks);
+    return head.bytes;
   } catch {
     // The status is known; what the body would have said is lost.
     return new Uint8Array(0);

@@ -2,7 +2,7 @@
  * The body of one answer between undici, which pushes it, and whoever reads it: keeps what comes
  * too early, and holds the rest back at the socket.
  */
-import { joined } from '../bytes/sse.ts';
+import { pieces } from '../bytes/pieces.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import type { SocketGate } from './socket-gate.ts';
 
@@ -19,8 +19,7 @@ const unreadBytes = 64 * 1024;
 
 /** Nothing has come yet. `gate` is that of the socket it comes from; `abortCall` ends the call. */
 export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
+  const waiting = pieces();
   let sink: ByteSink | undefined;
   let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;
@@ -33,16 +32,14 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
 
   const body: UpstreamBody = {
     takeWhole: (limit) => {
-      if (state !== 'ended' || sink !== undefined || waitingBytes > limit) return undefined;
-      return joined(waiting);
+      if (state !== 'ended' || sink !== undefined || waiting.byteLength > limit) return undefined;
+      return waiting.join();
     },
     start: (target) => {
       sink = target;
       paused = false;
       // One by one: what the first says of a reply is asked before the second is looked at.
-      const early = waiting;
-      waiting = [];
-      for (const chunk of early) {
+      for (const chunk of waiting.take()) {
         // The reader may have seen enough, and aborted.
         if (state !== 'aborted') target.write(chunk);
       }
@@ -75,9 +72,8 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
         sink.write(chunk);
         return;
       }
-      waiting.push(chunk);
-      waitingBytes += chunk.length;
-      paused = waitingBytes > unreadBytes;
+      waiting.add(chunk);
+      paused = waiting.byteLength > unreadBytes;
       if (paused) gate.close();
     },
     end: () => {

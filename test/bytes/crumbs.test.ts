@@ -1,0 +1,85 @@
+/** What arrives a byte at a time takes at most twice its bytes, wherever it is held. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { elementCutter } from '../../src/bytes/json-elements.ts';
+import { pieces } from '../../src/bytes/pieces.ts';
+import { readHead } from '../../src/bytes/read-head.ts';
+import { eventCutter } from '../../src/bytes/sse.ts';
+import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
+import { openedBody } from '../../src/stages/opened-body.ts';
+
+const length = 200_000;
+/** Twice the bytes, and one block in which pieces are joined. */
+const mostBytes = 2 * length + 32 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+/** The memory that is held after `fill`, by what it gives back. */
+function heldAfter(fill: (crumb: Uint8Array) => void): number {
+  const crumbs = Buffer.alloc(64, 'a');
+  collect();
+  const before = process.memoryUsage();
+  for (let at = 0; at < length; at += 1) {
+    fill(crumbs.subarray(at % 64, (at % 64) + 1));
+  }
+  collect();
+  const after = process.memoryUsage();
+  return after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers;
+}
+
+describe('a byte at a time is held in at most twice its bytes', () => {
+  it('by the cutter of events', () => {
+    const cutter = eventCutter(length);
+    expect(heldAfter((crumb) => cutter.push(crumb))).toBeLessThan(mostBytes);
+    expect(cutter.rest()).toHaveLength(length);
+  });
+
+  it('by the cutter of array elements', () => {
+    const cutter = elementCutter(length + 2);
+    cutter.push(Buffer.from('["'));
+    expect(heldAfter((crumb) => cutter.push(crumb))).toBeLessThan(mostBytes);
+    expect(cutter.rest()).toHaveLength(length + 2);
+  });
+
+  it('by whatever joins pieces', () => {
+    const collected = pieces();
+    expect(heldAfter((crumb) => collected.add(crumb))).toBeLessThan(mostBytes);
+    expect(collected.drain()).toHaveLength(length);
+  });
+
+  it('by who reads the head of a body, and between two readers', async () => {
+    let sink: ByteSink | undefined;
+    const body = openedBody(
+      {
+        takeWhole: () => undefined,
+        start: (target) => {
+          sink = target;
+        },
+        pause: () => {},
+        resume: () => {},
+        abort: () => {},
+      } satisfies UpstreamBody,
+      undefined,
+    );
+    const head = readHead(body, (chunk) => chunk[0] === 0x21);
+    expect(heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(mostBytes);
+    sink?.write(Buffer.from('!'));
+    expect((await head).bytes).toHaveLength(length + 1);
+    // Nobody reads now.
+    expect(heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(mostBytes);
+    body.abort();
+  });
+});
+
+it('what is drained is in order, and what follows begins anew', () => {
+  const collected = pieces();
+  const parts = ['a', 'b'.repeat(5_000), 'c', 'd', 'e'.repeat(20_000), 'f'];
+  for (let round = 0; round < 3; round += 1) {
+    for (const part of parts) collected.add(Buffer.from(part));
+    expect(Buffer.from(collected.drain()).toString()).toBe(parts.join(''));
+    expect(collected.byteLength).toBe(0);
+    expect(collected.drain()).toHaveLength(0);
+  }
+});
