@@ -4,16 +4,9 @@
  */
 import type { ErrorCode } from '../src/errors.ts';
 import type { GatewayHandler } from '../src/http.ts';
+import { type HostRequest, type HostResponse, ignoreErrors, memberOf } from './host.ts';
 import { nodeAdapter } from './node.ts';
-import {
-  type AdapterOptions,
-  checkMount,
-  type HostRequest,
-  type HostResponse,
-  memberOf,
-  mountedPath,
-  sendReply,
-} from './record.ts';
+import { type AdapterOptions, adapterState, checkMount, mountedPath, sendReply } from './record.ts';
 
 type Next = (error?: unknown) => void;
 
@@ -58,14 +51,17 @@ export function expressErrorHandler(
   options: AdapterOptions = {},
 ): ExpressErrorHandler {
   checkMount('expressErrorHandler', gateway, options);
+  const state = adapterState();
   return (error, req, res, next) => {
     const refusal = refusalOf(error);
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
     if (refusal === undefined || res.headersSent || !gateway.owns(path)) return next(error);
 
+    ignoreErrors(req);
+    ignoreErrors(res);
     const request = { method: req.method ?? 'GET', path, headers: req.headers };
-    sendReply(res, gateway.refuse(request, ...refusal));
+    sendReply(req, res, gateway.refuse(request, ...refusal), state);
   };
 }
 

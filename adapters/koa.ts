@@ -2,30 +2,23 @@
  * Mounts a gateway in Koa 2 and 3 as one middleware among others: the answer is set on the context
  * and Koa sends it, so that the host's own middleware keeps working.
  */
-import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { GatewayHandler, GatewayResponse, ReplyBody } from '../src/http.ts';
+import { cutOff, type HostRequest, type HostResponse, isGone, type ParsedBody } from './host.ts';
 import {
   type AdapterOptions,
+  type AdapterState,
+  adapterState,
   checkMount,
-  cutOff,
   discard,
-  type HostRequest,
-  type HostResponse,
   headersFor,
-  isGone,
   mountedPath,
-  type ParsedBody,
   visitOf,
-  warnOnce,
 } from './record.ts';
 
 /** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
 export interface KoaContext {
-  readonly req: HostRequest & {
-    readonly socket: Pick<Socket, 'errored'>;
-    readonly complete: boolean;
-  };
+  readonly req: HostRequest;
   readonly res: HostResponse;
   readonly request: { readonly method: string } & ParsedBody;
   readonly originalUrl: string;
@@ -52,7 +45,7 @@ export type KoaHandler = (ctx: KoaContext, next: () => Promise<unknown>) => Prom
  */
 export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): KoaHandler {
   checkMount('koaAdapter', gateway, options);
-  const warn = warnOnce();
+  const state = adapterState();
   const quietHangUps = hangUpsQuieted();
   return async (ctx, next) => {
     const { req, res } = ctx;
@@ -64,10 +57,10 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     }
     quietHangUps(ctx);
     try {
-      const visit = visitOf(req, res, path, ctx.request, warn);
+      const visit = visitOf(req, res, path, ctx.request, state);
       const reply = await gateway.handle(visit.request);
       visit.isAnswered = true;
-      setReply(ctx, reply);
+      setReply(ctx, reply, state);
     } catch {
       // Only a context the host has wrapped can have thrown; the caller is not left waiting for it.
       cutOff(res);
@@ -75,9 +68,10 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
   };
 }
 
-function setReply(ctx: KoaContext, reply: GatewayResponse): void {
+function setReply(ctx: KoaContext, reply: GatewayResponse, state: AdapterState): void {
   const { status, headers, body } = reply;
   if (isGone(ctx.res) || ctx.res.headersSent) return discard(reply);
+  state.lingering.expectReply(ctx.req, ctx.res);
   ctx.status = status;
   ctx.set(headersFor(ctx.res, headers));
   // Behind the headers, so that Koa need not guess a type.

@@ -2,17 +2,15 @@
  * Mounts a gateway on `node:http`, on HTTP/2's compatibility API, and in whatever is connect-style.
  */
 import type { GatewayHandler } from '../src/http.ts';
+import { cutOff, type HostRequest, type HostResponse } from './host.ts';
 import {
   type AdapterOptions,
+  type AdapterState,
+  adapterState,
   checkMount,
-  cutOff,
-  type HostRequest,
-  type HostResponse,
   mountedPath,
   sendReply,
-  type Visit,
   visitOf,
-  warnOnce,
 } from './record.ts';
 
 /** A listener for `createServer`, and a middleware wherever `next` is passed. Never throws. */
@@ -36,22 +34,28 @@ export type NodeHandler = (
  */
 export function nodeAdapter(gateway: GatewayHandler, options: AdapterOptions = {}): NodeHandler {
   checkMount('nodeAdapter', gateway, options);
-  const warn = warnOnce();
+  const state = adapterState();
   return (req, res, next) => {
     const url = req.url ?? '';
     const path = mountedPath(url, req.originalUrl ?? url, options);
     if (next !== undefined && (req.method === 'OPTIONS' || !gateway.owns(path))) return next();
 
-    const visit = visitOf(req, res, path, req, warn);
-    void answer(gateway, visit, res);
+    void answer(gateway, state, path, req, res);
   };
 }
 
-async function answer(gateway: GatewayHandler, visit: Visit, res: HostResponse): Promise<void> {
+async function answer(
+  gateway: GatewayHandler,
+  state: AdapterState,
+  path: string,
+  req: HostRequest,
+  res: HostResponse,
+): Promise<void> {
   try {
+    const visit = visitOf(req, res, path, req, state);
     const reply = await gateway.handle(visit.request);
     visit.isAnswered = true;
-    sendReply(res, reply);
+    sendReply(req, res, reply, state);
   } catch {
     // Only a wrapper of the host's can have thrown; the caller is not left waiting for it.
     cutOff(res);

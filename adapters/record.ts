@@ -2,10 +2,18 @@
  * The neutral record as the adapters share it: how a request of a host becomes one, and how its
  * answer is written onto a response of `node:http` or HTTP/2. Not an entry point.
  */
-import { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Readable, Writable } from 'node:stream';
-import type { GatewayRequest, GatewayResponse, HeaderMap, IncomingHeaders } from '../src/http.ts';
+import type { GatewayRequest, GatewayResponse, HeaderMap } from '../src/http.ts';
+import {
+  cutOff,
+  type HostRequest,
+  type HostResponse,
+  ignoreErrors,
+  isGone,
+  memberOf,
+  type ParsedBody,
+} from './host.ts';
+import { bodyOf, type Warn, warnOnce } from './host-body.ts';
+import { type Lingering, lingering } from './linger.ts';
 
 /** How an adapter is mounted, where the host's own routing does not say it all. */
 export interface AdapterOptions {
@@ -53,49 +61,6 @@ function optionsProblem(options: unknown): string | undefined {
         'Leave it out where nothing stands before /v1.';
 }
 
-/** A member of whatever a host or its middleware handed over; undefined where it has none. */
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
-
-/** What a body parser of the host leaves behind. */
-export interface ParsedBody {
-  readonly body?: unknown;
-  readonly rawBody?: unknown;
-}
-
-/** A request of `node:http` or of HTTP/2's compatibility API; Express and connect add to it. */
-export interface HostRequest extends Readable, ParsedBody {
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
-  readonly originalUrl?: string | undefined;
-  readonly headers: IncomingHeaders;
-  readonly rawHeaders: readonly string[];
-}
-
-/** A response of `node:http` or of HTTP/2's compatibility API. */
-export interface HostResponse extends Writable {
-  readonly req: { readonly method?: string | undefined };
-  readonly headersSent: boolean;
-  /** On HTTP/2 only, where the response itself does not say that it was destroyed. */
-  readonly stream?: { readonly destroyed: boolean } | undefined;
-  getHeader(name: string): unknown;
-  writeHead(statusCode: number, headers: HeaderMap): unknown;
-}
-
-/** Emits a process warning, each code once. */
-export type Warn = (code: string, message: string) => void;
-
-/** One adapter's warnings: a mistake in a host's set-up is told once, not with every request. */
-export function warnOnce(): Warn {
-  const told = new Set<string>();
-  return (code, message) => {
-    if (told.has(code)) return;
-    told.add(code);
-    process.emitWarning(message, { type: 'TollgateWarning', code });
-  };
-}
-
 /**
  * The path as the gateway knows it, under whatever prefix it is mounted: what is left of the path
  * if that begins with a version, else that behind the mount's last segment. The mount is what the
@@ -121,6 +86,17 @@ export function mountedPath(url: string, originalUrl: string, options: AdapterOp
   return mount.slice(mount.lastIndexOf('/')) + rest;
 }
 
+/** What one adapter keeps from request to request. */
+export interface AdapterState {
+  readonly warn: Warn;
+  readonly lingering: Lingering;
+}
+
+/** The state of an adapter that has served nothing yet. */
+export function adapterState(): AdapterState {
+  return { warn: warnOnce(), lingering: lingering() };
+}
+
 /** A request's record, and the moment at which its answer becomes the adapter's to write. */
 export interface Visit {
   readonly request: GatewayRequest;
@@ -134,8 +110,10 @@ export function visitOf(
   res: HostResponse,
   path: string,
   parsed: ParsedBody,
-  warn: Warn,
+  { warn }: AdapterState,
 ): Visit {
+  ignoreErrors(req);
+  ignoreErrors(res);
   const url = req.url ?? '';
   const body = bodyOf(req, res, parsed, warn);
   const listeners: (() => void)[] = [];
@@ -164,13 +142,14 @@ export function visitOf(
 /** These tell of the bytes on the wire, which whoever read the body has unpacked. */
 const wireOnly = { 'content-encoding': undefined, 'content-length': undefined };
 
-/** Whether nothing can be written any more. */
-export function isGone(res: HostResponse): boolean {
-  return res.destroyed || res.stream?.destroyed === true;
-}
-
 /** Writes an answer; where nobody can have it any more, lets go of what was to be streamed. */
-export function sendReply(res: HostResponse, reply: GatewayResponse): void {
+export function sendReply(
+  req: HostRequest,
+  res: HostResponse,
+  reply: GatewayResponse,
+  state: AdapterState,
+): void {
+  state.lingering.expectReply(req, res);
   if (!wroteHead(res, reply)) return discard(reply);
 
   const { body } = reply;
@@ -186,27 +165,6 @@ export function sendReply(res: HostResponse, reply: GatewayResponse): void {
   // A host that ends the response under our hands (a timeout) must not make the next write fatal.
   res.on('error', () => res.destroy());
   body.sendTo(res);
-}
-
-/** Ends a response so that no caller can take it for whole; replies in `src` do it alike. */
-export function cutOff(res: HostResponse): void {
-  if (res.stream !== undefined) {
-    // HTTP/2 tells its caller NO_ERROR, a whole reply, of a stream that is destroyed without one.
-    res.destroy(new Error('The reply was cut.'));
-    return;
-  }
-  // Without chunks, for HTTP/1.0, a reply is whole wherever the connection ends; unless by a reset.
-  const isUnframed = res.headersSent && res instanceof ServerResponse && !res.chunkedEncoding;
-  if (isUnframed) resetSocket(res.socket);
-  res.destroy();
-}
-
-function resetSocket(socket: Socket | null): void {
-  try {
-    socket?.resetAndDestroy();
-  } catch {
-    // Not over TLS, where an end without its own farewell is a break already.
-  }
 }
 
 /** Gives up an answer that nobody will read, which stops its upstream. */
@@ -250,62 +208,6 @@ export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
 function tellHangUp(res: HostResponse, visit: Visit, listeners: (() => void)[]): void {
   if (visit.isAnswered && res.writableEnded) return;
   for (const tell of listeners.splice(0)) tell();
-}
-
-/**
- * The unread stream, else what a parser left. The stream alone tells whether one ran: Express 4
- * puts `{}` into `req.body` without having read a byte (SECURITY T38).
- */
-function bodyOf(
-  req: HostRequest,
-  res: HostResponse,
-  { body, rawBody }: ParsedBody,
-  warn: Warn,
-): GatewayRequest['body'] {
-  if (req.method === 'GET' || req.method === 'HEAD') return new Uint8Array();
-  if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return req;
-
-  const bytes = bytesOf(rawBody) ?? bytesOf(body);
-  if (bytes !== undefined) return bytes;
-  const written = isPlaceholder(body, req) ? undefined : jsonBytes(body);
-  if (written !== undefined) {
-    warn('TOLLGATE_BODY_REWRITTEN', rewritten);
-    return written;
-  }
-  // A caller who hung up while the host was still reading is no mistake of the host.
-  if (!isGone(res)) warn('TOLLGATE_BODY_CONSUMED', consumed);
-  return undefined;
-}
-
-const rewritten =
-  'A body parser of the host ran before the gateway, so JSON bodies are written out again and ' +
-  'numbers such as 1.0 or 12345678901234567890 may change. Mount the gateway before the parser ' +
-  'to keep the bytes exact.';
-
-const consumed =
-  'Middleware of the host read a request body before the gateway and left nothing of it, so the ' +
-  'call could not be answered. Mount the gateway before that middleware, or have it keep the ' +
-  'bytes as rawBody.';
-
-function bytesOf(value: unknown): Uint8Array | undefined {
-  if (typeof value === 'string') return Buffer.from(value);
-  return value instanceof Uint8Array ? value : undefined;
-}
-
-/** `{}` that stands for a body which somebody else read. */
-function isPlaceholder(body: unknown, { headers }: HostRequest): boolean {
-  if (typeof body !== 'object' || body === null || Object.keys(body).length > 0) return false;
-  return Number(headers['content-length'] ?? 0) > 2;
-}
-
-function jsonBytes(value: unknown): Uint8Array | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  try {
-    return bytesOf(JSON.stringify(value));
-  } catch {
-    // A parser that makes bigints or cycles leaves nothing that can be written out again.
-    return undefined;
-  }
 }
 
 function pathOf(url: string): string {

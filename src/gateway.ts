@@ -1,7 +1,7 @@
 /** The gateway: the stages of a request in their order, on one screen. */
 import type { Body } from './bytes/body.ts';
 import { byteBudget } from './bytes/byte-budget.ts';
-import { listenEarly } from './bytes/read-body.ts';
+import { ignoreErrors } from './bytes/read-body.ts';
 import type { CallerDialectName } from './dialects/dialect.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError, statusOf } from './errors.ts';
@@ -144,9 +144,9 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     context: AnswerContext,
   ): Promise<GatewayResponse> {
     const snapshot = settings;
+    ignoreErrors(request.body);
     if (route.kind === 'refused') throw route.error;
     if (route.kind === 'options') return allowed(context, route.allow);
-    listenEarly(request.body);
     // A body that came with its head is whole then.
     await endOfRequests();
     if (isClosed()) throw closing();

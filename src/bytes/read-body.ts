@@ -43,8 +43,8 @@ export function readBody(
   // What the host read it also inflated: its content-encoding and length tell of other bytes.
   if (ArrayBuffer.isView(body)) return takeWhole(body, limits);
 
+  if (hasBrokenOff(body)) throw callerLeft();
   if (body.readableEnded) throw bodyConsumed();
-  if (body.destroyed) throw callerLeft();
   checkContentEncoding(headers);
   const announced = contentLengthOf(headers) ?? 0;
   if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
@@ -56,12 +56,23 @@ export function readBody(
 }
 
 /**
- * Hears a stream of the host's own break before it is read: Node ends the process where nobody
- * does. Its own requests are quiet by themselves, and tell more to who listens.
+ * Listens for errors of the stream as long as it lives, for Node ends the process where nobody
+ * does. While it is read is not long enough: Node 24 emits the error of a queued request after its
+ * response has closed, when there is nothing left to read.
  */
-export function listenEarly(body: GatewayRequest['body']): void {
-  if (body === undefined || ArrayBuffer.isView(body) || 'complete' in body) return;
-  body.on('error', () => {});
+export function ignoreErrors(body: GatewayRequest['body']): void {
+  if (body !== undefined && !ArrayBuffer.isView(body)) body.on('error', ignore);
+}
+
+function ignore(): void {}
+
+/**
+ * Whether the caller has gone before its body was whole. HTTP/2 ends the stream of a request that
+ * was cancelled as if its body were complete, and says only by `aborted` that it is not.
+ */
+function hasBrokenOff(stream: Readable): boolean {
+  if ('aborted' in stream && stream.aborted === true) return true;
+  return stream.destroyed && !stream.readableEnded;
 }
 
 /**

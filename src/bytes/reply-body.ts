@@ -292,6 +292,8 @@ function readableOutlet(): Outlet & { readonly stream: Readable } {
       done(error);
     },
   });
+  // A host may destroy it with an error of its own, which would end the process if nobody listened.
+  stream.on('error', () => {});
   return {
     stream,
     write: (bytes) => stream.destroyed || stream.push(bytes),

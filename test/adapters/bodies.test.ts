@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import express5 from 'express';
 import Koa3 from 'koa';
+import { koaBody } from 'koa-body';
 import { expressAdapter, expressErrorHandler } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -138,6 +139,40 @@ describe.each([
     app.use(koaAdapter(stage.gateway));
 
     await expectGone(await serving(app.callback()));
+  });
+});
+
+describe.each<readonly [string, () => RequestListener]>([
+  [
+    'express.json() in Express 4',
+    () => express4().use(express4.json({ limit: '10mb' }), expressAdapter(stage.gateway)),
+  ],
+  [
+    'express.json() in Express 5',
+    () => express5().use(express5.json({ limit: '10mb' }), expressAdapter(stage.gateway)),
+  ],
+  [
+    'koa-body',
+    () =>
+      new Koa3()
+        .use(koaBody({ jsonLimit: '10mb' }))
+        .use(koaAdapter(stage.gateway))
+        .callback(),
+  ],
+])('behind %s', (_name, listener) => {
+  it.each([
+    100, 5_000, 200_000,
+  ])('a body nested %d levels deep is the caller’s 400, and no alarm', async (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const body = `{"model":"chat-1","messages":[{"role":"user","content":"hi"}],"x":${deep}}`;
+
+    const response = await fetch(`${await serving(listener())}/v1/chat/completions`, post(body));
+
+    expect(response.status).toBe(400);
+    expect(await response.text()).toMatch(/nested deeper than 64 levels/);
+    expect(stage.events).toEqual([]);
+    const codes = (await takeWarnings()).map((warning) => Reflect.get(warning, 'code'));
+    expect(codes).toEqual(['TOLLGATE_BODY_REWRITTEN']);
   });
 });
 

@@ -1,6 +1,12 @@
 /** The real gateway behind the HTTP/2 compatibility API, by a client of its own. */
 import { once } from 'node:events';
-import { type ClientHttp2Session, connect, createServer } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+} from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { nodeAdapter } from 'tollgate/node';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -52,6 +58,33 @@ describe('HTTP/2', () => {
     expect(await call.closed).toBe('aborted');
     expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
   });
+});
+
+it.each([
+  ['at once', (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL)],
+  [
+    'a turn later',
+    (stream: ClientHttp2Stream) => setImmediate(() => stream.close(constants.NGHTTP2_CANCEL)),
+  ],
+  ['by an end of the connection', (stream: ClientHttp2Stream) => stream.session?.destroy()],
+])('HTTP/2 a call that is cancelled %s, before its body, is no alarm', async (_when, cancel) => {
+  for (let count = 0; count < 20; count += 1) {
+    const session = await http2();
+    session.on('error', () => {});
+    const stream = session.request({
+      ...headersFor('/v1/chat/completions'),
+      'content-length': '1000',
+    });
+    stream.on('error', () => {});
+    stream.write('{"model":');
+    await once(stream, 'ready').catch(() => {});
+    cancel(stream);
+    if (!stream.closed) await once(stream, 'close');
+    session.destroy();
+  }
+
+  expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
+  expect(stage.events).toEqual([]);
 });
 
 async function http2(): Promise<ClientHttp2Session> {

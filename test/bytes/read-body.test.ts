@@ -282,6 +282,13 @@ describe('a body that never comes whole', () => {
     await expect(reading(stream).result).rejects.toMatchObject({ reason: 'caller_left' });
   });
 
+  it('because HTTP/2 ended its stream when it was cancelled is the caller gone', async () => {
+    const cancelled = Object.assign(Readable.from([Buffer.from('{}')]), { aborted: true });
+    await once(cancelled.resume(), 'end');
+
+    await expect(reading(cancelled).result).rejects.toMatchObject({ reason: 'caller_left' });
+  });
+
   it('because the host consumed it is the host’s mistake', async () => {
     const read = Readable.from([Buffer.from('{}')]);
     await once(read.resume(), 'end');

@@ -8,14 +8,19 @@ export interface Wire {
   until(text: string): Promise<void>;
   /** All that came, once the server has closed the connection, in whatever way. */
   readonly rest: Promise<string>;
+  /** Sends no more; what still comes is read. */
+  end(): void;
   /** Breaks the connection off. */
   destroy(): void;
 }
 
-/** Connects to `http://127.0.0.1:1234`. */
-export async function dial(origin: string): Promise<Wire> {
+/** Connects to `http://127.0.0.1:1234`; `allowHalfOpen` goes on sending after the server's end. */
+export async function dial(
+  origin: string,
+  options: { readonly allowHalfOpen?: boolean } = {},
+): Promise<Wire> {
   const { hostname, port } = new URL(origin);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({ host: hostname, port: Number(port), ...options });
   let received = '';
   let isClosed = false;
   let heard: () => void = () => {};
@@ -52,6 +57,9 @@ export async function dial(origin: string): Promise<Wire> {
         heard();
       }),
     rest,
+    end: () => {
+      socket.end();
+    },
     destroy: () => {
       socket.destroy();
     },
