@@ -62,6 +62,16 @@ export interface GatewayErrorDetails {
    * The field of the request that is wrong, as the caller named it: `messages`, `n`, `contents`.
    */
   readonly param?: string;
+  /**
+   * A finer code that clients act on, which takes the place of the general one in what the caller
+   * gets: `context_length_exceeded`, `content_filter`.
+   */
+  readonly clientCode?: string;
+  /**
+   * `false`: the caller's SDK must not send the call again by itself. `true`: surely nothing ran,
+   * and it may, even where the call buys an image. Left out, the status decides.
+   */
+  readonly shouldRetry?: boolean;
   /** A finer name than the code, for events and the usage record; never sent to the caller. */
   readonly reason?: string;
   /** How long the caller should wait before the same call can succeed. */
@@ -81,6 +91,8 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
   readonly param: string | undefined;
+  readonly clientCode: string | undefined;
+  readonly shouldRetry: boolean | undefined;
   readonly reason: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly allow: string | undefined;
@@ -90,11 +102,22 @@ export class GatewayError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.param = details.param;
+    this.clientCode = details.clientCode;
+    this.shouldRetry = details.shouldRetry;
     this.reason = details.reason;
     this.retryAfterMs = details.retryAfterMs;
     this.allow = details.allow;
     this.originalRequestId = details.originalRequestId;
   }
+}
+
+/** The same error with other details beside those that it has. */
+export function withDetails(error: GatewayError, details: GatewayErrorDetails): GatewayError {
+  const { code, message, param, clientCode, shouldRetry, reason, retryAfterMs } = error;
+  const { allow, originalRequestId, cause } = error;
+  const known = { param, clientCode, shouldRetry, reason, retryAfterMs, allow, originalRequestId };
+  const stated = Object.entries(known).filter(([, value]) => value !== undefined);
+  return new GatewayError(code, message, { ...Object.fromEntries(stated), cause, ...details });
 }
 
 /** How far a failed upstream call had come, which decides whether it may be tried again. */

@@ -61,6 +61,8 @@ export type GatewayEvent =
       readonly attempt: number;
       readonly modelId: string;
       readonly channelId: string;
+      /** What the channel calls the model. */
+      readonly upstreamModel: string;
       readonly status: number | undefined;
       readonly reason: string;
     }

@@ -18,9 +18,15 @@ export interface FailureReport {
   /** From a header or from Google's `RetryInfo`. */
   readonly retryAfterMs: number | undefined;
   /**
-   * What of the account is to blame, if not the request: its key, or its money, region or state.
+   * Who is to blame, where the refusal says it: the request with what it names or holds, the model
+   * that the account lacks or may not use, the account's key, or its money, region or state.
    */
-  readonly accountFault: 'credential' | 'account' | undefined;
+  readonly fault: 'request' | 'model' | 'credential' | 'account' | undefined;
+  /**
+   * The code by which clients of OpenAI's API know the failure: `context_length_exceeded`,
+   * `content_filter`, or the upstream's own where it speaks that API.
+   */
+  readonly clientCode?: string | undefined;
   /** A finer name for the failure than its status gives. */
   readonly reason?: string;
   /** The upstream made and billed what no caller can use: nobody is asked again. */
@@ -35,7 +41,7 @@ export function brokenReply(reason: string): FailureReport {
     code: undefined,
     param: undefined,
     retryAfterMs: undefined,
-    accountFault: undefined,
+    fault: undefined,
     reason,
   };
 }

@@ -7,6 +7,7 @@ import type { Channel, Model } from '../ports/catalog.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
+import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
 import { type Preparation, type Prepared, preparation } from './prepare.ts';
@@ -81,7 +82,7 @@ async function askInTurn(
     }
     failures.push(outcome.failure);
   }
-  return { failure: failureOf(failures, call, context) };
+  return { failure: failureOf(failures, passed, call, context) };
 }
 
 /** A call that its last channel did not run may have run on one before. */
@@ -152,6 +153,7 @@ function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): Upst
 /** What all the failed tries come to. */
 function failureOf(
   failures: readonly CallFailure[],
+  passed: readonly string[],
   call: Call,
   context: UpstreamContext,
 ): CallFailure {
@@ -159,7 +161,7 @@ function failureOf(
   // An earlier try may have run although the one that is told surely did not.
   const isUnknown = told.ending === 'not_run' && mayHaveRun(failures) > 0;
   const ending = isUnknown ? 'failed' : told.ending;
-  if (!hasNobodyToAnswer(context)) return { ...told, ending };
+  if (!hasNobodyToAnswer(context)) return finalFailure(told, { call, ending, passed }, context);
   if (ending === 'not_run') return callerLeft(ending);
   // A stream whose head had come was being made: it has its prompt's price.
   const begun = told.hasAnswered === true && call.framing !== 'json';

@@ -23,6 +23,8 @@ export interface FailureRow {
   readonly health: HealthEffect;
   /** The upstream's own words may help the caller mend the request (ARCHITECTURE T). */
   readonly tells?: boolean;
+  /** In place of the sentence for the code, where the same call will fail until the host acts. */
+  readonly lasting?: string;
   /** A channel may declare that it says this before it does any work. */
   readonly isBeforeWork?: boolean;
 }
@@ -34,6 +36,8 @@ export type HealthEffect =
   | 'counts'
   /** The credential is not accepted. */
   | 'refused'
+  /** The model on this account, or the account itself once a second model was refused in a row. */
+  | 'forbidden'
   | {
       readonly rests: Place;
       /** In place of what the upstream names. */
@@ -50,12 +54,27 @@ const badRequest: FailureRow = {
   health: 'none',
   tells: true,
 };
+const tooLarge: FailureRow = { ...badRequest, code: 'body_too_large' };
+/** A 403 that does not say whom it blames: the account, its right to the model, or the request. */
 const forbidden: FailureRow = {
   code: 'upstream_failed',
   reason: 'upstream_forbidden',
   retry: 'elsewhere',
   ran: false,
+  health: 'forbidden',
+};
+const accountForbidden: FailureRow = {
+  ...forbidden,
   health: { rests: 'account', forMs: 600_000, yields: true },
+};
+/** The channel's upstreamModel is wrong, or the account lacks it: the host's to fix. */
+const modelNotFound: FailureRow = {
+  ...forbidden,
+  reason: 'upstream_model_not_found',
+  health: { rests: 'model', forMs: 60_000, yields: true },
+  lasting:
+    'The upstream does not serve this model to this gateway. ' +
+    'Use another model, or ask whoever runs the gateway to check its configuration.',
 };
 const refused: FailureRow = { ...forbidden, reason: 'upstream_auth_error', health: 'refused' };
 /** No money, or no quota, on our own account there: an hour, whatever it says itself. */
@@ -105,15 +124,10 @@ const byStatus: Readonly<Record<number, FailureRow>> = {
   401: refused,
   402: unpaid,
   403: forbidden,
-  // The channel's upstreamModel is wrong, or the account lacks it: the host's mistake.
-  404: {
-    ...forbidden,
-    reason: 'upstream_model_not_found',
-    health: { rests: 'model', forMs: 60_000, yields: true },
-  },
+  404: modelNotFound,
   408: timeout,
   409: aside,
-  413: { ...badRequest, code: 'body_too_large' },
+  413: tooLarge,
   422: badRequest,
   425: aside,
   429: limited,
@@ -127,16 +141,28 @@ const byStatus: Readonly<Record<number, FailureRow>> = {
 export function rowOf(report: FailureReport): FailureRow {
   const { status } = report;
   if (report.isBilled === true) return protocolError;
-  if (isOfParam(report)) return badRequest;
-  if (report.accountFault === 'credential') return refused;
-  if (report.accountFault === 'account') return accountRow(status);
+  switch (report.fault) {
+    case 'credential':
+      return refused;
+    case 'account':
+      return accountRow(status);
+    case 'request':
+      return status === 413 ? tooLarge : badRequest;
+    case 'model':
+      return modelNotFound;
+    default:
+      return isOfParam(report) ? badRequest : rowOfStatus(status);
+  }
+}
+
+function rowOfStatus(status: number): FailureRow {
   const row = byStatus[status];
   if (row !== undefined) return row;
   if (status >= 300 && status < 400) return aside;
   return status >= 500 && status < 600 ? serverError : protocolError;
 }
 
-/** A 403 or 404 of a file or a prompt that the caller named is the caller's to mend. */
+/** A 403 or 404 of a file or a prompt that the caller named is the caller's to fix. */
 function isOfParam({ status, param }: FailureReport): boolean {
   return (status === 403 || status === 404) && param !== undefined && param !== 'model';
 }
@@ -144,5 +170,5 @@ function isOfParam({ status, param }: FailureReport): boolean {
 /** The upstream blames the account itself, with whatever status. */
 function accountRow(status: number): FailureRow {
   if (status === 429) return { ...limited, health: exhausted };
-  return status === 402 ? unpaid : forbidden;
+  return status === 402 ? unpaid : accountForbidden;
 }

@@ -4,6 +4,7 @@
  */
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
+import { isWellKnown } from '../dialects/failure-words.ts';
 import { redact } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
@@ -40,9 +41,9 @@ export interface Disclosure {
   readonly rejectsBeforeWork: boolean;
 }
 
-/** Callers are told to wait at least a second, and at most what SDKs obey. */
+/** The bounds of what an upstream may ask for: those within which its channel cools down. */
 const shortestWaitMs = 1_000;
-const longestWaitMs = 60_000;
+const longestWaitMs = 3_600_000;
 
 /** A refusal of the upstream: by its status, or by the one that an in-band error names. */
 export function refusedByUpstream(
@@ -62,10 +63,12 @@ export function refusedByUpstream(
   const code = image && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
-    error: new GatewayError(code, words ?? toldOf(code, row.ran, call, model), {
+    error: new GatewayError(code, words ?? row.lasting ?? toldOf(code, row.ran, call, model), {
       reason,
+      ...(row.tells === true ? clientCode(report, told) : {}),
       ...(words === undefined ? {} : plainParam(report, told)),
-      ...(waits ? { retryAfterMs: clamped(report.retryAfterMs) } : {}),
+      ...(waits ? clamped(report.retryAfterMs) : {}),
+      ...(row.lasting === undefined ? {} : { shouldRetry: false }),
     }),
     ending: row.ran ? 'failed' : 'not_run',
     retry: image && row.retry === 'once' ? 'never' : row.retry,
@@ -88,7 +91,8 @@ function verdictOf({ health }: FailureRow, report: FailureReport, reason: string
     case 'counts':
       return { kind: 'failed', reason, where: 'model' };
     case 'refused':
-      return { kind: 'refused', reason };
+    case 'forbidden':
+      return { kind: health, reason };
     default: {
       const { rests, forMs = report.retryAfterMs, yields } = health;
       return { kind: 'rest', reason, where: rests, forMs, yields };
@@ -221,8 +225,22 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
   }
 }
 
-function clamped(waitMs: number | undefined): number {
-  return Math.min(Math.max(waitMs ?? shortestWaitMs, shortestWaitMs), longestWaitMs);
+function clamped(waitMs: number | undefined): { readonly retryAfterMs?: number } {
+  if (waitMs === undefined) return {};
+  return { retryAfterMs: Math.min(Math.max(waitMs, shortestWaitMs), longestWaitMs) };
+}
+
+/**
+ * The code that the caller's client may act on. Those that we give by ourselves are no words of the
+ * upstream's; any other is one of its words, and passes as they do.
+ */
+function clientCode(
+  { clientCode: code = '' }: FailureReport,
+  { hideErrors, secrets }: Disclosure,
+): { readonly clientCode?: string } {
+  if (isWellKnown(code)) return { clientCode: code };
+  const isPlain = /^[a-z][a-z0-9_]{2,63}$/.test(code) && redact(code, secrets) === code;
+  return isPlain && !hideErrors ? { clientCode: code } : {};
 }
 
 /** A member's name as an upstream gave it, if it is one and holds nothing that is to be hidden. */

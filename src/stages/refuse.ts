@@ -30,6 +30,7 @@ export function reportBug(
 export function closing(): GatewayError {
   return new GatewayError('draining', 'The gateway is shutting down. Try again shortly.', {
     retryAfterMs: 1_000,
+    shouldRetry: true,
   });
 }
 

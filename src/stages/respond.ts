@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
 import type { CallerDialectName } from '../dialects/dialect.ts';
 import { callerDialects } from '../dialects/table.ts';
-import { type GatewayError, statusOf } from '../errors.ts';
+import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
 import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
@@ -118,8 +118,7 @@ export function refusal(
       ...waitHeaders(error),
       ...repeatHeaders(error),
       ...(error.allow === undefined ? {} : { allow: error.allow }),
-      // An SDK that tries an image again by itself buys it again (WIRE §3).
-      ...(mustNotRetry(status, isImage) ? { 'x-should-retry': 'false' } : {}),
+      ...(mustNotRetry(error, status, isImage) ? { 'x-should-retry': 'false' } : {}),
       ...(endsConnection(error) ? { connection: 'close' } : {}),
     },
     body,
@@ -133,8 +132,24 @@ function endsConnection({ code, reason }: GatewayError): boolean {
   return code === 'body_too_large' || code === 'draining' || midBodyReasons.has(reason);
 }
 
-function mustNotRetry(status: number, isImage: boolean): boolean {
-  return status === 401 || status === 403 || (isImage && status >= 500);
+/** SDKs obey a wait up to this long, and come back after a second or two from a longer one. */
+const longestObeyedMs = 60_000;
+/** These come before an upstream is asked. */
+const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
+  'no_channel',
+  'overloaded',
+  'store_unavailable',
+]);
+
+/**
+ * What gives no other answer a moment later, and what costs again: an SDK that sends an image once
+ * more by itself buys it once more, unless it surely was not made.
+ */
+function mustNotRetry(error: GatewayError, status: number, isImage: boolean): boolean {
+  const { code, retryAfterMs = 0, shouldRetry } = error;
+  if (status === 401 || status === 403 || shouldRetry === false) return true;
+  if (retryAfterMs > longestObeyedMs) return true;
+  return isImage && status >= 500 && shouldRetry !== true && !beforeUpstream.has(code);
 }
 
 function repeatHeaders({ originalRequestId }: GatewayError): HeaderMap {

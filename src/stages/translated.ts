@@ -7,6 +7,7 @@ import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
+import { isFilterCode } from '../dialects/failure-words.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { translateTap } from '../dialects/translate-tap.ts';
 import { parseExactly } from '../exact-numbers.ts';
@@ -53,7 +54,7 @@ export function translated(translation: Translation): Exchange {
     takesDocumentAsStream: framing === 'sse',
     tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
     judge: (bytes) => judge(bytes, exchange, translation),
-    answerTo: ({ code }) => (code === 'content_filter' ? blocked(caller, head) : undefined),
+    answerTo: ({ code }) => (isFilterCode(code) ? blocked(caller, head) : undefined),
   };
 }
 

@@ -233,7 +233,10 @@ async function openRefusal(
   { clock }: Settings,
 ): Promise<FailedReply> {
   const said = upstream.readFailure(status, await readSome(body));
-  const waitMs = said.retryAfterMs ?? retryAfterMs(headers, clock.now());
+  // Google says one wait by header and another in the body: both have to be over.
+  const waits = [said.retryAfterMs, retryAfterMs(headers, clock.now())];
+  const named = waits.filter((waitMs) => waitMs !== undefined);
+  const waitMs = named.length === 0 ? undefined : Math.max(...named);
   return { kind: 'failure', report: { ...said, retryAfterMs: waitMs } };
 }
 
@@ -263,6 +266,7 @@ function tellFailure(
     attempt: number,
     modelId: model.id,
     channelId: way.channel.id,
+    upstreamModel: way.upstreamModel,
     status,
     reason,
   });

@@ -30,7 +30,12 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly reason: string; readonly where: Place }
   | ({ readonly kind: 'rest'; readonly where: Place } & RestAsked)
   /** The credential is not accepted: nothing can be done with it until it is another. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly reason: string }
+  /**
+   * Refused without a word about whom it blames. It may be this one request, or the right to this
+   * model; it is the account only if a second model is refused before any was served.
+   */
+  | { readonly kind: 'forbidden'; readonly reason: string };
 
 /** The account with all its models, or the one model that was asked. */
 export type Place = 'account' | 'model';
@@ -81,6 +86,8 @@ interface Account {
   inFlight: number;
   /** The credential that was not accepted, to know a new one from it. */
   refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
+  /** The model that was the last to be forbidden, with nothing served since. */
+  forbiddenModel: string | undefined;
   /**
    * Of those that have something against them: models by name, the account itself by none.
    * Undefined where nothing stands against any: of a thousand accounts most are well.
@@ -99,6 +106,9 @@ interface Visit {
 
 /** A function gives another secret one day, and nobody tells us when. */
 const rotatingRestMs = 60_000;
+/** What a 403 costs the model that was asked for, and the account where it is to blame. */
+const forbiddenModelMs = 60_000;
+const forbiddenAccountMs = 600_000;
 /** A catalog that makes up ids must not fill the memory. */
 const mostAccounts = 10_000;
 const mostStandings = 1_000;
@@ -119,6 +129,7 @@ export function channelHealth(
       isOff: false,
       inFlight: 0,
       refused: undefined,
+      forbiddenModel: undefined,
       standings: undefined,
     };
     accounts.set(channelId, account);
@@ -202,6 +213,20 @@ export function channelHealth(
     put(channel.id, place, after);
   };
 
+  const forbid = (visit: Visit, reason: string): void => {
+    const { account, upstreamModel } = visit;
+    const { forbiddenModel } = account;
+    const isOfAccount = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;
+    account.forbiddenModel = upstreamModel;
+    note(visit, {
+      kind: 'rest',
+      where: isOfAccount ? 'account' : 'model',
+      reason,
+      forMs: isOfAccount ? forbiddenAccountMs : forbiddenModelMs,
+      yields: true,
+    });
+  };
+
   const leaseOf = (visit: Visit): ChannelLease => {
     let ended = false;
     return {
@@ -210,8 +235,12 @@ export function channelHealth(
         if (ended) return;
         ended = true;
         visit.account.inFlight -= 1;
-        if (verdict.kind === 'served') return each(visit, afterService);
+        if (verdict.kind === 'served') {
+          visit.account.forbiddenModel = undefined;
+          return each(visit, afterService);
+        }
         if (verdict.kind === 'refused') refuse(visit.channel, verdict.reason);
+        else if (verdict.kind === 'forbidden') forbid(visit, verdict.reason);
         else if (verdict.kind !== 'nothing') note(visit, verdict);
         // What the verdict says nothing of has not been proved by it.
         each(visit, afterNothing);
@@ -258,6 +287,7 @@ export function channelHealth(
       const account = accountOf(channelId);
       account.isOff = to === 'off';
       account.refused = undefined;
+      account.forbiddenModel = undefined;
       account.standings = undefined;
       tell(channelId, undefined, to === 'off' ? switchedOff : placeStatus(undefined, clock));
     },

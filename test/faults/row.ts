@@ -67,6 +67,8 @@ export interface Expected {
   readonly told: Told;
   /** Seconds, where an answer must name a wait; none may where left out. */
   readonly retryAfter?: number | undefined;
+  /** The same call fails until the host has changed something: SDKs must not repeat it. */
+  readonly lasts?: boolean;
   readonly charge: Charged;
   readonly outcome: CallOutcome;
   /** The finer name in the event and the record; undefined where nothing went wrong. */

@@ -12,22 +12,22 @@ interface Form {
   readonly headers?: Readonly<Record<string, string | number>>;
   /** The member `details` of Google's error. */
   readonly details?: readonly object[];
-  /** What the caller reads in `retry-after`: 1 to 60. */
+  /** What the caller reads in `retry-after`: as long as the channel rests. */
   readonly seconds: number;
   /** How long the channel rests for this model: 1 s to 1 h, 10 s where nothing sensible is said. */
   readonly restMs: number;
 }
 
-const unsaid = { seconds: 1, restMs: 10_000 } as const;
+const unsaid = { seconds: 10, restMs: 10_000 } as const;
 
 const forms: readonly Form[] = [
   { form: 'no word of it', ...unsaid },
   { form: 'seconds', headers: { 'retry-after': 7 }, seconds: 7, restMs: 7_000 },
   { form: 'no second at all', headers: { 'retry-after': 0 }, seconds: 1, restMs: 1_000 },
   { form: 'a decimal', headers: { 'retry-after': '2.5' }, seconds: 3, restMs: 2_500 },
-  { form: 'an hour', headers: { 'retry-after': 3_600 }, seconds: 60, restMs: 3_600_000 },
-  { form: 'a day', headers: { 'retry-after': 86_400 }, seconds: 60, restMs: 3_600_000 },
-  { form: '30 years', headers: { 'retry-after': 1e9 }, seconds: 60, restMs: 3_600_000 },
+  { form: 'an hour', headers: { 'retry-after': 3_600 }, seconds: 3_600, restMs: 3_600_000 },
+  { form: 'a day', headers: { 'retry-after': 86_400 }, seconds: 3_600, restMs: 3_600_000 },
+  { form: '30 years', headers: { 'retry-after': 1e9 }, seconds: 3_600, restMs: 3_600_000 },
   { form: '1e9, spelt so', headers: { 'retry-after': '1e9' }, ...unsaid },
   { form: 'a negative number', headers: { 'retry-after': -5 }, ...unsaid },
   { form: 'a word', headers: { 'retry-after': 'soon' }, ...unsaid },
@@ -81,6 +81,13 @@ const googleForms: readonly Form[] = [
     form: 'RetryInfo and a header',
     details: retryInfo('12s'),
     headers: { 'retry-after': 50 },
+    seconds: 50,
+    restMs: 50_000,
+  },
+  {
+    form: 'a header and a longer RetryInfo',
+    details: retryInfo('12s'),
+    headers: { 'retry-after': 5 },
     seconds: 12,
     restMs: 12_000,
   },

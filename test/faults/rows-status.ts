@@ -30,7 +30,7 @@ const limited: ExpectedOfKinds = {
   ...rests,
   told: 'upstream_rate_limited',
   reason: 'upstream_rate_limited',
-  retryAfter: 1,
+  retryAfter: 3_600,
 };
 const failed: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_error' };
 /** Images that may have run are never said to lack an account. */
@@ -141,12 +141,12 @@ export const rowsStatus: readonly FaultRow[] = [
   row('F17', '413', refuses(413), { ...refused, told: 'body_too_large' }, mendable),
   row('F18', '401', refuses(401), out),
   row('F18', '402', refuses(402), { ...rests, reason: 'upstream_unpaid' }, { restMs: 3_600_000 }),
-  row('F19', '403', refuses(403), { ...rests, reason: 'upstream_forbidden' }, { restMs: 600_000 }),
+  row('F19', '403', refuses(403), { ...rests, reason: 'upstream_forbidden' }, { restMs: 60_000 }),
   row(
     'F20',
     '404, the model is not known there',
     refuses(404),
-    { ...rests, reason: 'upstream_model_not_found' },
+    { ...rests, reason: 'upstream_model_not_found', lasts: true },
     { restMs: 60_000 },
   ),
   row('F21', '408', refuses(408), timedOut),
@@ -166,7 +166,7 @@ export const rowsStatus: readonly FaultRow[] = [
   row('F25', '500', refuses(500), failed),
   row('F25', '502', refuses(502), failed),
   row('F25', '520', refuses(520), failed),
-  row('F26', '503', refuses(503), overloaded(1), { restMs: 10_000 }),
+  row('F26', '503', refuses(503), overloaded(10), { restMs: 10_000 }),
   row(
     'F26',
     '503 with Retry-After',
@@ -174,7 +174,7 @@ export const rowsStatus: readonly FaultRow[] = [
     overloaded(9),
     { restMs: 9_000 },
   ),
-  row('F26', '529', refuses(529), overloaded(1), { restMs: 10_000 }),
+  row('F26', '529', refuses(529), overloaded(10), { restMs: 10_000 }),
   row('F27', '504', refuses(504), timedOut),
   row('F27', '524', refuses(524), timedOut),
   ...redirects,

@@ -241,7 +241,7 @@ export const rowsStreams: readonly FaultRow[] = [
   }),
   ...failsWith('a 429', failure(429, 'rate_limit_exceeded'), 'upstream_rate_limited', {
     late: 'broken: upstream_rate_limited',
-    early: { ...notRun, told: 'upstream_rate_limited', retryAfter: 1, health: 'rests' },
+    early: { ...notRun, told: 'upstream_rate_limited', retryAfter: 10, health: 'rests' },
   }),
   ...failsWith(
     'a 401',

@@ -37,7 +37,7 @@ export function verdictExpected(play: Case): Verdict {
   const failed = expected.reason === undefined ? [] : [`faulty: ${expected.reason}`];
   return {
     told: toldAs(told, kind),
-    headers: headersExpected(told, kind, isHelped ? undefined : expected.retryAfter),
+    headers: headersExpected(told, kind, isHelped ? undefined : expected),
     charge: isHelped ? 'usage' : expected.charge,
     outcome: isHelped ? 'complete' : expected.outcome,
     reason: isHelped ? undefined : expected.reason,
@@ -209,16 +209,19 @@ function statusIn(event: string): number | undefined {
 function headersExpected(
   told: Expected['told'],
   kind: Kind,
-  retryAfter: number | undefined,
+  expected: Expected | undefined,
 ): object {
+  const { retryAfter, lasts, outcome } = expected ?? {};
   const isFailure = !isBegun(told);
-  const isServerError = isFailure && /^50|^5/.test(wordsStatus(told, kind));
+  const isServerError = isFailure && /^5/.test(wordsStatus(told, kind));
+  const mayBuyTwice = kind === 'image' && isServerError && outcome !== 'not_run';
+  const mayNotRetry = mayBuyTwice || (isFailure && (lasts === true || (retryAfter ?? 0) > 60));
   return {
     'content-type':
       isStream(kind) && !isFailure ? 'text/event-stream; charset=utf-8' : 'application/json',
     'cache-control': isStream(kind) && !isFailure ? 'no-cache, no-transform' : 'no-store',
     vary: 'authorization, x-vendor-api-key, x-goog-api-key',
-    'x-should-retry': kind === 'image' && isServerError ? 'false' : undefined,
+    'x-should-retry': mayNotRetry ? 'false' : undefined,
     'retry-after': retryAfter === undefined ? undefined : String(retryAfter),
     'x-request-id': true,
   };

@@ -36,7 +36,7 @@ const noWords = {
   code: undefined,
   param: undefined,
   retryAfterMs: undefined,
-  accountFault: undefined,
+  fault: undefined,
 };
 
 it.each([

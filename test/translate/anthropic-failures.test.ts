@@ -19,7 +19,8 @@ describe('a refusal', () => {
       code: 'invalid_request_error',
       param: undefined,
       retryAfterMs: undefined,
-      accountFault: undefined,
+      fault: undefined,
+      clientCode: undefined,
     });
   });
 
@@ -36,21 +37,21 @@ describe('a refusal', () => {
       status: 500,
       message: undefined,
       code: undefined,
-      accountFault: undefined,
+      fault: undefined,
     });
   });
 
   it.each([
     [{ type: 'authentication_error', message: 'x' }, 'credential'],
     [{ type: 'billing_error', message: 'x' }, 'account'],
-    [{ type: 'permission_error', message: 'x' }, 'account'],
+    [{ type: 'permission_error', message: 'x' }, undefined],
     [{ type: 'invalid_request_error', message: 'Your credit balance is too low to …' }, 'account'],
     [{ type: 'invalid_request_error', message: 'max_tokens: too large' }, undefined],
     [{ type: 'overloaded_error', message: 'Overloaded' }, undefined],
-  ])('blames the account where it is to blame (%#)', (error, accountFault) => {
+  ])('blames the account where it is to blame (%#)', (error, fault) => {
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
 
-    expect(anthropicFailure(400, body).accountFault).toBe(accountFault);
+    expect(anthropicFailure(400, body).fault).toBe(fault);
   });
 });
 

@@ -3,6 +3,7 @@
  * body of a refusal and as an event in a stream.
  */
 import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
+import { meaningOf } from '../failure-words.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The HTTP status that Anthropic sends with each of its types; in-band there is no other. */
@@ -19,42 +20,42 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ['overloaded_error', 529],
 ]);
 
-/** Types that blame the account, not the request. */
-const accountTypes: ReadonlySet<string> = new Set(['billing_error', 'permission_error']);
-
 /** An account without money, or one that was closed, is told as a bad request. */
 const accountWords = /credit balance is too low|organization has been disabled/i;
 
 /** Reads the body of a refusal. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
-  const report = failureIn(parseJson(Buffer.from(body).toString('utf8')));
-  return { ...report, status };
+  return failureIn(parseJson(Buffer.from(body).toString('utf8')), status);
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function anthropicInBandFailure(document: JsonValue): FailureReport | undefined {
   const isFailure = member(document, 'type') === 'error' || Boolean(member(document, 'error'));
-  return isFailure ? failureIn(document) : undefined;
+  return isFailure ? failureIn(document, undefined) : undefined;
 }
 
-function failureIn(document: JsonValue | undefined): FailureReport {
+/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
   const type = text(member(source, 'type'));
   const message = text(error) ?? text(member(source, 'message'));
+  const named = status ?? statuses.get(type ?? '');
+  const { fault, clientCode } = meaningOf({ status: named, message, codes: [type] });
   return {
-    status: statuses.get(type ?? '') ?? 502,
+    status: named ?? (fault === 'request' ? 400 : 502),
     message,
     code: type,
     param: undefined,
     retryAfterMs: undefined,
-    accountFault: accountFaultOf(type, message),
+    fault: accountFaultOf(type, message) ?? fault,
+    clientCode,
   };
 }
 
-function accountFaultOf(type: string = '', message: string = ''): FailureReport['accountFault'] {
+function accountFaultOf(type: string = '', message: string = ''): FailureReport['fault'] {
   if (type === 'authentication_error') return 'credential';
-  return accountTypes.has(type) || accountWords.test(message) ? 'account' : undefined;
+  return type === 'billing_error' || accountWords.test(message) ? 'account' : undefined;
 }
 
 function text(value: JsonValue | undefined): string | undefined {

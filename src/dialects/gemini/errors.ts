@@ -3,8 +3,9 @@
  */
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import { items, type JsonValue, member, parseJson } from '../../json.ts';
+import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
+import { isOfNamedThing, meaningOf } from '../failure-words.ts';
 import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
@@ -36,24 +37,32 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
 };
 
 /**
- * Google's error document as text. A wait comes as `RetryInfo` too, where Google's clients look.
+ * Google's error document as text. A wait comes as `RetryInfo` too, where Google's clients look,
+ * and a code of OpenAI's as the `reason` of an `ErrorInfo`.
  */
 export function geminiErrorText(error: GatewayError): string {
-  const retry =
-    error.retryAfterMs === undefined
-      ? {}
-      : {
-          details: [
-            {
-              '@type': 'type.googleapis.com/google.rpc.RetryInfo',
-              retryDelay: `${Math.ceil(error.retryAfterMs / 1_000)}s`,
-            },
-          ],
-        };
-  const code = statusOf[error.code];
+  const details = [...retryInfo(error), ...errorInfo(error)];
   return jsonText({
-    error: { code, message: namedMessage(error), status: rpcNames[error.code], ...retry },
+    error: {
+      code: statusOf[error.code],
+      message: namedMessage(error),
+      status: rpcNames[error.code],
+      ...(details.length === 0 ? {} : { details }),
+    },
   });
+}
+
+function retryInfo({ retryAfterMs }: GatewayError): readonly JsonObject[] {
+  if (retryAfterMs === undefined) return [];
+  const retryDelay = `${Math.ceil(retryAfterMs / 1_000)}s`;
+  return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
+}
+
+/** Where Google's clients look for what `status` is too coarse to say. */
+function errorInfo({ clientCode }: GatewayError): readonly JsonObject[] {
+  if (clientCode === undefined) return [];
+  const reason = clientCode.toUpperCase();
+  return [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'tollgate' }];
 }
 
 /** Google's form has no place for the member that is complained of but the message. */
@@ -66,41 +75,98 @@ function namedMessage({ message, param }: GatewayError): string {
  */
 export function geminiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
-  const report = failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
-  return { ...report, status };
+  return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function geminiInBandFailure(document: JsonValue): FailureReport | undefined {
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
-  return member(first, 'error') ? failureIn(first, 502) : undefined;
+  return member(first, 'error') ? failureIn(first, undefined) : undefined;
 }
 
-/** Google refuses a file as it does an account: 403 where it is another's, 400 before it is up. */
-const ofFile = /\bFiles?\b|\bfiles\/|\bcachedContents?\b/;
+/** Reasons of `google.api.ErrorReason` that blame the account: its services, money, rules. */
+const accountReasons: ReadonlySet<string> = new Set([
+  'ACCOUNT_STATE_INVALID',
+  'API_KEY_ANDROID_APP_BLOCKED',
+  'API_KEY_HTTP_REFERRER_BLOCKED',
+  'API_KEY_IOS_APP_BLOCKED',
+  'API_KEY_IP_ADDRESS_BLOCKED',
+  'API_KEY_SERVICE_BLOCKED',
+  'BILLING_DISABLED',
+  'CONSUMER_INVALID',
+  'CONSUMER_SUSPENDED',
+  'LOCATION_POLICY_VIOLATED',
+  'LOCATION_TAX_POLICY_VIOLATED',
+  'ORG_RESTRICTION_VIOLATION',
+  'RESOURCE_PROJECT_INVALID',
+  'SECURITY_POLICY_VIOLATED',
+  'SERVICE_DISABLED',
+  'USER_PROJECT_DENIED',
+]);
+const credentialReasons: ReadonlySet<string> = new Set([
+  'ACCESS_TOKEN_EXPIRED',
+  'ACCESS_TOKEN_TYPE_UNSUPPORTED',
+  'API_KEY_INVALID',
+  'CREDENTIALS_MISSING',
+]);
 
-function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
+/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const details = items(member(error, 'details'));
   const reason = details.map((detail) => text(member(detail, 'reason'))).find(Boolean);
   const rpcName = text(member(error, 'status'));
   const message = text(error) ?? text(member(error, 'message'));
-  const isOfFile = ofFile.test(message ?? '');
+  const named = status ?? failureStatus(member(error, 'code')) ?? statusOfName(rpcName);
+  const { fault, clientCode } = meaningOf({ status: named, message, codes: [reason] });
   return {
-    status: failureStatus(member(error, 'code')) ?? fallback,
+    status: named ?? (fault === 'request' ? 400 : 502),
     message,
     code: reason ?? rpcName,
-    param: isOfFile ? 'fileData' : undefined,
+    param: fault === 'model' ? undefined : memberOf(message),
     retryAfterMs: details.map((detail) => durationMs(member(detail, 'retryDelay'))).find(Boolean),
-    // The region, the billing or the key of the account: nothing the caller could mend.
-    accountFault:
-      reason === 'API_KEY_INVALID'
-        ? 'credential'
-        : rpcName === 'FAILED_PRECONDITION' && !isOfFile
-          ? 'account'
-          : undefined,
+    fault: accountFaultOf(reason, rpcName, message) ?? fault,
+    clientCode,
   };
 }
+
+/** The region, the billing or the key of the account: nothing that the caller could change. */
+function accountFaultOf(
+  reason: string | undefined,
+  rpcName: string | undefined,
+  message: string | undefined,
+): FailureReport['fault'] {
+  if (reason !== undefined && credentialReasons.has(reason)) return 'credential';
+  // A file is refused as an account is: with this name before it is processed.
+  const isOfAccount = rpcName === 'FAILED_PRECONDITION' && !isOfNamedThing(message);
+  return isOfAccount || accountReasons.has(reason ?? '') ? 'account' : undefined;
+}
+
+/** The member of the request with which its caller named what is refused. */
+function memberOf(message: string = ''): string | undefined {
+  if (/\bcached?[ _-]?contents?\b/i.test(message)) return 'cachedContent';
+  if (/\bfile[ _-]?search[ _-]?stores?\b/i.test(message)) return 'tools';
+  return isOfNamedThing(message) ? 'fileData' : undefined;
+}
+
+/** In the midst of a stream some proxies of Google's send the name without the number. */
+function statusOfName(rpcName: string | undefined): number | undefined {
+  const code = Object.entries(statusesByName).find(([name]) => name === rpcName);
+  return code?.[1];
+}
+
+const statusesByName: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  FAILED_PRECONDITION: 400,
+  OUT_OF_RANGE: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  RESOURCE_EXHAUSTED: 429,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  DEADLINE_EXCEEDED: 504,
+};
 
 function text(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -8,6 +8,7 @@ import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
+import { meaningOf } from '../failure-words.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
@@ -41,8 +42,9 @@ const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: 
 /** OpenAI's error object as text. */
 export function openaiErrorText(error: GatewayError): string {
   const { type, code } = words[error.code];
+  const { clientCode } = error;
   return jsonText({
-    error: { message: error.message, type, param: error.param ?? null, code },
+    error: { message: error.message, type, param: error.param ?? null, code: clientCode ?? code },
   });
 }
 
@@ -55,18 +57,17 @@ const accountCodes = /^(?:insufficient_quota|billing_\w+|account_\w+|unsupported
  */
 export function openaiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
-  const report = failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
-  return { ...report, status };
+  return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
   // Some vendors send `"error": null`, false or "" with every good chunk.
-  if (member(document, 'error')) return failureIn(document, 502);
+  if (member(document, 'error')) return failureIn(document, undefined);
   const isReply = ['choices', 'data'].some((name) => member(document, name) !== undefined);
   const words = text(member(document, 'message')) ?? text(member(document, 'detail'));
   // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
-  return isReply || words === undefined ? undefined : failureIn(document, 502);
+  return isReply || words === undefined ? undefined : failureIn(document, undefined);
 }
 
 /**
@@ -77,37 +78,54 @@ export function openaiEventFailure(
   { name, loose }: SseEvent,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
-  if (name === 'error') return failureIn(document, 502);
+  if (name === 'error') return failureIn(document, undefined);
   const unframed = loose === '' ? undefined : parseJson(loose);
   return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
 }
 
-function failureIn(document: JsonValue | undefined, fallback: number): FailureReport {
+/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
   const type = text(member(source, 'type'));
-  const code = text(member(source, 'code')) ?? type;
+  const code = text(member(source, 'code'));
   const message =
     text(error) ??
     text(member(source, 'message')) ??
     text(member(document, 'message')) ??
     text(member(document, 'detail'));
-  return {
-    status:
-      failureStatus(member(source, 'code')) ??
-      failureStatus(member(source, 'status')) ??
-      statusOfWord(code) ??
-      statusOfWord(type) ??
-      fallback,
-    message,
+  const metadata = member(source, 'metadata');
+  const named =
+    status ??
+    failureStatus(member(source, 'code')) ??
+    failureStatus(member(source, 'status')) ??
+    statusOfWord(code) ??
+    statusOfWord(type);
+  const codes = [
     code,
+    type,
+    text(member(metadata, 'error_type')),
+    text(member(member(source, 'innererror'), 'code')),
+  ];
+  const { fault, clientCode } = meaningOf({ status: named, message, codes }, isFlagged(metadata));
+  return {
+    status: named ?? (fault === 'request' ? 400 : 502),
+    message,
+    code: code ?? type,
     param: text(member(source, 'param')),
     retryAfterMs: undefined,
-    accountFault: accountFaultOf(code),
+    fault: accountFaultOf(code ?? type) ?? fault,
+    clientCode: clientCode ?? code,
   };
 }
 
-function accountFaultOf(code: string = ''): FailureReport['accountFault'] {
+/** OpenRouter names what its moderation, or a guardrail of the account, has found in the prompt. */
+function isFlagged(metadata: JsonValue | undefined): boolean {
+  const names = ['flagged_input', 'reasons', 'patterns'];
+  return isJsonObject(metadata) && names.some((name) => member(metadata, name) !== undefined);
+}
+
+function accountFaultOf(code: string = ''): FailureReport['fault'] {
   if (code === 'invalid_api_key') return 'credential';
   return accountCodes.test(code) ? 'account' : undefined;
 }

@@ -266,7 +266,7 @@ const endings: readonly ReplyFeature[] = [
 
 const failures: readonly ReplyFeature[] = [
   {
-    title: 'an error before the first byte keeps its status',
+    title: '400, 413, 429, 503 and 504 before the first byte keep their status',
     brief: true,
     replies: {
       openai: { error: { message: 'Slow down.', type: 'rate_limit_error' } },

@@ -37,7 +37,7 @@ const noFault = {
   code: undefined,
   param: undefined,
   retryAfterMs: undefined,
-  accountFault: undefined,
+  fault: undefined,
 } as const;
 
 function linesOf({ system, turns }: ContentRequest): readonly string[] {

@@ -24,9 +24,10 @@ const refused: FailureReport = {
   status: 400,
   message: undefined,
   code: 'moderation_blocked',
+  clientCode: 'moderation_blocked',
   param: undefined,
   retryAfterMs: undefined,
-  accountFault: undefined,
+  fault: 'request',
 };
 
 /** Whether a finish reason says that an image was made, or could have been, and is not shown. */

@@ -1,0 +1,175 @@
+/**
+ * What an upstream's refusal means where its status and code leave it open: who is to blame, and
+ * the code that clients act on. Providers say much of this in their messages alone, and reword them
+ * now and then; the wordings below were collected from their error documents.
+ */
+import type { FailureReport } from './tap.ts';
+
+/** Who or what is at fault, as far as a refusal says it. */
+export type Fault = NonNullable<FailureReport['fault']>;
+
+/** What a refusal says, whatever its dialect. */
+export interface Refusal {
+  /** The HTTP status, or the one that an in-band error names; undefined where it names none. */
+  readonly status: number | undefined;
+  readonly message: string | undefined;
+  /** The codes and types that stand anywhere in the error. */
+  readonly codes: readonly (string | undefined)[];
+}
+
+/** What follows from a refusal. */
+export interface Meaning {
+  readonly fault: Fault | undefined;
+  readonly clientCode: string | undefined;
+}
+
+/** Longer messages are cut before the patterns run. */
+const maxRead = 2_048;
+
+const contextLength = 'context_length_exceeded';
+const contentFilter = 'content_filter';
+
+const contextCodes: ReadonlySet<string> = new Set([
+  contextLength,
+  'exceed_context_size_error',
+  'model_context_window_exceeded',
+]);
+/** OpenAI's own, which its clients know: they pass as they are. */
+const openaiFilterCodes: ReadonlySet<string> = new Set([
+  contentFilter,
+  'content_policy_violation',
+  'invalid_prompt',
+  'moderation_blocked',
+]);
+/** Those of OpenRouter, Azure and Alibaba Cloud. */
+const otherFilterCodes: ReadonlySet<string> = new Set([
+  'refusal',
+  'ResponsibleAIPolicyViolation',
+  'data_inspection_failed',
+]);
+const modelCodes: ReadonlySet<string> = new Set(['model_not_found', 'DeploymentNotFound']);
+
+const contextWords = new RegExp(
+  [
+    // OpenAI, vLLM, xAI: "maximum context length is 8192 tokens", "maximum prompt length is 9".
+    String.raw`\bmax\w* (?:context|prompt|input) (?:length|size|limit|window)`,
+    // OpenAI, Anthropic, llama.cpp, Together: "exceed context limit", "the available context size".
+    String.raw`\b(?:exceed\w*|longer than)[^.]{0,60}\bcontext[ _](?:length|limit|window|size)`,
+    // Anthropic: "prompt is too long: 21 tokens > 20 maximum"; Bedrock: "Input is too long".
+    String.raw`\b(?:prompt|input|conversation) (?:is|was) too long`,
+    // Google: "The input token count (1200293) exceeds the maximum number of tokens allowed".
+    String.raw`\binput token count\b[^.]{0,40}\bexceeds`,
+    String.raw`\bexceeds? the maximum number of tokens\b`,
+    // OpenAI: "Input tokens exceed the configured limit"; Copilot: "prompt token count of 9 …".
+    String.raw`\b(?:input|prompt) tokens? (?:count of \d+ )?exceeds?\b`,
+    // Moonshot, Mistral, Groq.
+    String.raw`\bexceeded model token limit\b`,
+    String.raw`\btokens, too large for model with\b`,
+    String.raw`\breduce the length of (?:the|your) (?:messages|prompt|input)`,
+  ].join('|'),
+  'i',
+);
+const filterWords = new RegExp(
+  [
+    // Azure: "The response was filtered due to the prompt triggering Azure OpenAI's content
+    // management policy"; Anthropic: "Output blocked by content filtering policy".
+    String.raw`\bcontent (?:management|filtering|moderation|usage) polic`,
+    // OpenRouter: "Your input was flagged for"; OpenAI: "your prompt was flagged".
+    String.raw`\b(?:input|prompt|messages?|content|image)\b[^.]{0,60}\b(?:flagged|filtered)\b`,
+    String.raw`\b(?:input|prompt|messages?|content|image) (?:was|is|has been) blocked\b`,
+    // OpenAI's images: "Your request was rejected as a result of our safety system".
+    String.raw`\brejected (?:by|as a result of) (?:our|the) safety system`,
+    // Alibaba Cloud: "Input data may contain inappropriate content".
+    String.raw`\bmay contain inappropriate content\b`,
+  ].join('|'),
+  'i',
+);
+const modelWords = new RegExp(
+  [
+    // OpenAI: "Project `x` does not have access to model `y`", "must be verified to use the model".
+    String.raw`\b(?:access to|use|using|sample from|find)\b[^.]{0,40}\bmodels?\b`,
+    // Anthropic: "model: claude-x"; Google: "models/x is not found".
+    '^model: ',
+    String.raw`\bmodels\/`,
+    // OpenRouter: "This model is not available in your region"; OpenAI: "The model does not exist".
+    String.raw`\bmodels?\b.{0,80}\b(?:does not exist|not found|not available|unavailable)\b`,
+  ].join('|'),
+  'i',
+);
+/** What only a caller can have named: nothing that a channel is configured with. */
+const namedThing = new RegExp(
+  [
+    String.raw`\b(?:cached?[ _-]?contents?|files?|containers?|vector[ _-]?stores?|skills?)\b`,
+    String.raw`\bfile[ _-]?(?:data|uri|id|search[ _-]?stores?)s?\b`,
+    String.raw`\b(?:file|cntr|vs|resp|conv|pmpt|skill)[-_][A-Za-z0-9]{6,}`,
+    String.raw`\b(?:videos?|youtube)\b`,
+  ].join('|'),
+  'i',
+);
+// OpenRouter: no provider of the model takes what this request holds or asks for.
+const unsupportedWords = /\bno endpoints found that support\b/i;
+// Google: "Your API key was reported as leaked"; OpenRouter: "Key limit exceeded (total limit)".
+const keyOrMoneyWords = new RegExp(
+  [
+    String.raw`\bAPI key\b[^.]{0,60}\b(?:leaked|expired|invalid|not valid|revoked|suspended)\b`,
+    String.raw`\bkey limit exceeded\b`,
+    String.raw`\binsufficient (?:credits?|balance|funds)\b`,
+  ].join('|'),
+  'i',
+);
+const accountWords = /\b(?:account|organi[sz]ation|workspace|API key|billing)\b/i;
+
+/** Statuses with which providers refuse what a request names or holds. */
+const requestStatuses: ReadonlySet<number> = new Set([400, 403, 404, 413, 422]);
+
+/** What a refusal means; `isFlagged` where the dialect says by itself that a filter refused it. */
+export function meaningOf({ status, message, codes }: Refusal, isFlagged = false): Meaning {
+  const clientCode = knownCode(codes);
+  if (status !== undefined && !requestStatuses.has(status)) {
+    return { fault: undefined, clientCode };
+  }
+  if (isFlagged) return { fault: 'request', clientCode: clientCode ?? contentFilter };
+  if (clientCode !== undefined) return { fault: 'request', clientCode };
+  if (codes.some((code) => modelCodes.has(code ?? ''))) return { fault: 'model', clientCode };
+  const text = message?.slice(0, maxRead) ?? '';
+  // A prompt may be too long with any status but these two, which speak of rights and of names.
+  if (status !== 403 && status !== 404 && contextWords.test(text)) {
+    return { fault: 'request', clientCode: contextLength };
+  }
+  if (filterWords.test(text) && !accountWords.test(text)) {
+    return { fault: 'request', clientCode: contentFilter };
+  }
+  return { fault: status === 403 || status === 404 ? faultOfRight(text) : undefined, clientCode };
+}
+
+/** Whether a code says that a filter has refused the prompt or what came of it. */
+export function isFilterCode(code: string | undefined): boolean {
+  return openaiFilterCodes.has(code ?? '');
+}
+
+/** Whether a code is one of a few that clients act on, whoever answers them. */
+export function isWellKnown(clientCode: string): boolean {
+  return clientCode === contextLength || isFilterCode(clientCode);
+}
+
+/** Whether a message speaks of something that the caller named, and a channel never does. */
+export function isOfNamedThing(message: string | undefined): boolean {
+  return namedThing.test(message?.slice(0, maxRead) ?? '');
+}
+
+function knownCode(codes: readonly (string | undefined)[]): string | undefined {
+  const known = codes.flatMap((code = '') => {
+    if (contextCodes.has(code)) return [contextLength];
+    if (openaiFilterCodes.has(code)) return [code];
+    return otherFilterCodes.has(code) ? [contentFilter] : [];
+  });
+  return known[0];
+}
+
+/** Of a 403 or a 404: what may not be used, or is not there. */
+function faultOfRight(text: string): Fault | undefined {
+  // First, for its name is the caller's: a file may be called as an account's failure reads.
+  if (namedThing.test(text) || unsupportedWords.test(text)) return 'request';
+  if (keyOrMoneyWords.test(text)) return 'account';
+  return modelWords.test(text) ? 'model' : undefined;
+}

@@ -1,0 +1,75 @@
+/**
+ * What the caller is told when all tries have failed: of which failure, when to come back, and
+ * whether its SDK may by itself.
+ */
+import type { Call } from '../call.ts';
+import { type GatewayError, type GatewayErrorDetails, withDetails } from '../errors.ts';
+import type { Channel } from '../ports/catalog.ts';
+import type { CallFailure } from './failure.ts';
+import type { UpstreamContext } from './try-channel.ts';
+
+/** SDKs take a shorter wait for none. */
+const leastWaitMs = 1_000;
+
+/** A call that failed, with all its tries. */
+export interface FailedCall {
+  readonly call: Call;
+  readonly ending: CallFailure['ending'];
+  /** The ids of the channels that it was sent to, or could not be sent to. */
+  readonly passed: readonly string[];
+}
+
+/** The failure as the caller is told of it. */
+export function finalFailure(
+  failure: CallFailure,
+  failed: FailedCall,
+  context: UpstreamContext,
+): CallFailure {
+  const { ending } = failed;
+  const details = { ...waitOf(failure.error, failed, context), ...adviceOf(failure.error, ending) };
+  const error =
+    Object.keys(details).length === 0 ? failure.error : withDetails(failure.error, details);
+  return { ...failure, ending, error };
+}
+
+/**
+ * The upstream's own wait says when it may be asked again, but other channels may be back before
+ * it, and one that named no time cools down all the same.
+ */
+function waitOf(
+  { code }: GatewayError,
+  failed: FailedCall,
+  context: UpstreamContext,
+): GatewayErrorDetails {
+  if (code !== 'upstream_rate_limited' && code !== 'no_channel') return {};
+  const waitMs = soonestReturnMs(failed, context);
+  return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, leastWaitMs) };
+}
+
+/** What surely did not run costs nothing when it is sent again. */
+function adviceOf(
+  { shouldRetry }: GatewayError,
+  ending: CallFailure['ending'],
+): GatewayErrorDetails {
+  return shouldRetry === undefined && ending === 'not_run' ? { shouldRetry: true } : {};
+}
+
+/** Until the first channel that may serve such calls is back; undefined where no time is known. */
+function soonestReturnMs(
+  { call, passed }: FailedCall,
+  { health, key, plan, settings }: UpstreamContext,
+): number | undefined {
+  const pool = plan.pool(call.protocol, key.group);
+  if (typeof pool === 'string') return undefined;
+  const nowMs = settings.clock.monotonicMs();
+  const kind = { isImage: call.operation === 'images' };
+  const returnMs = (channel: Channel): number => {
+    const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);
+    const isUsable = standing.kind === 'open' || standing.reason === 'busy';
+    // One that was tried and is not cooling down has failed: nothing says when it will do better.
+    if (isUsable) return passed.includes(channel.id) ? Number.POSITIVE_INFINITY : 0;
+    return (standing.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;
+  };
+  const soonest = Math.min(...pool.channels.map(returnMs));
+  return Number.isFinite(soonest) ? soonest : undefined;
+}

@@ -1,0 +1,248 @@
+/**
+ * Who is blamed for a refusal, wherever it stands and however it is spelled: what a caller named is
+ * the caller's to fix, a model that the account may not use is that model's, and an account is
+ * given up only for what is surely its own.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dialects } from '../../src/dialects/table.ts';
+import type { Channel } from '../../src/ports/catalog.ts';
+import type { Play } from './driven-upstream.ts';
+import { type Blamed, documentOf, type Refused, refusals } from './faults-by-words.ts';
+import { type Answer, type Scene, scene } from './scene.ts';
+import { ask, channel, events, type Kind, model, whole } from './scene-models.ts';
+
+/** Where a provider says it: as a refusal, in a 200, as the first event, or behind good ones. */
+type Place = 'refusal' | 'document' | 'first event' | 'later event';
+const places: readonly Place[] = ['refusal', 'document', 'first event', 'later event'];
+
+const eventStream = { 'content-type': 'text/event-stream' } as const;
+
+/** The beginning of each dialect's stream, up to its first text. */
+const beginnings: Readonly<Record<Refused['dialect'], string>> = {
+  openai: events({ choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] }),
+  gemini: events({ candidates: [{ content: { role: 'model', parts: [{ text: 'Once' }] } }] }),
+  anthropic: [
+    { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Once' } },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join(''),
+};
+
+function playOf(refused: Refused, place: Place): Play {
+  const text = documentOf(refused);
+  const event =
+    refused.dialect === 'anthropic' ? `event: error\ndata: ${text}\n\n` : `data: ${text}\n\n`;
+  return (up) => {
+    if (place === 'refusal') return up.answer(refused.status, text);
+    if (place === 'document') return up.answer(200, text);
+    up.respond(200, eventStream);
+    if (place === 'later event') up.write(beginnings[refused.dialect]);
+    up.write(event);
+    up.end();
+  };
+}
+
+/** A gateway whose models have the channel of the refusal first, and a good one behind it. */
+function refusing(play: Play, dialect: Refused['dialect'], kind: Kind): Scene {
+  const first: Partial<Channel> = {
+    id: 'first',
+    dialect,
+    baseUrl: 'https://first.example/v1',
+    upstreamModel: 'up-1',
+  };
+  const protocol = kind.startsWith('native') ? 'native' : 'chat';
+  const good = channel({
+    id: 'good',
+    priority: 1,
+    dialect: protocol === 'native' ? 'gemini' : 'openai',
+  });
+  return scene({
+    plays: [play, whole(kind)],
+    models: [model({ id: protocol, protocols: [protocol], channels: [channel(first), good] })],
+  });
+}
+
+/** What was done to the channel: to the whole account, or to the one model. */
+function pausedAt({ gateway }: Scene): readonly (readonly [string, string | undefined, number?])[] {
+  const first = gateway.channels().find(({ channelId }) => channelId === 'first');
+  if (first === undefined) return [];
+  const account = first.state === 'ready' ? [] : ([[first.state, first.reason]] as const);
+  return [...account, ...first.models.map(({ state, reason }) => [state, reason] as const)];
+}
+
+const pauses: Readonly<Record<Blamed, readonly (readonly [string, string])[]>> = {
+  request: [],
+  model: [['resting', 'upstream_model_not_found']],
+  unknown: [['resting', 'upstream_forbidden']],
+  account: [['resting', 'upstream_forbidden']],
+  credential: [['refused', 'upstream_auth_error']],
+};
+
+const name = ({ dialect, status, message }: Refused): string => `${dialect} ${status}: ${message}`;
+const kinds = ['chatStream', 'nativeStream'] as const;
+
+describe.each(refusals.map((refused) => [name(refused), refused] as const))('%s', (_, refused) => {
+  it.each(places)(`as a %s blames the ${refused.blamed}`, async (place) => {
+    for (const kind of kinds) {
+      // In the midst of a 200 OpenAI's own errors have no status: their words are all there is.
+      if (place !== 'refusal' && refused.dialect === 'openai' && !hasStatus(refused)) continue;
+      const set = refusing(playOf(refused, place), refused.dialect, kind);
+
+      const answer = await set.call(ask[kind]);
+
+      expect(pausedAt(set)).toEqual(pauses[refused.blamed]);
+      expect(answer.text).not.toContain('a secret prompt');
+      if (refused.blamed === 'request') expectCallersFault(answer, refused, place, kind, set);
+      else if (place !== 'later event')
+        expect([answer.status, set.upstream.calls.length]).toEqual([200, 2]);
+    }
+  });
+});
+
+/** OpenAI's errors have no number of their own: by their type they are 400s. */
+function hasStatus({ status, error }: Refused): boolean {
+  return error?.code === status || error?.status === status || status === 400;
+}
+
+function expectCallersFault(
+  answer: Answer,
+  refused: Refused,
+  place: Place,
+  kind: Kind,
+  { upstream }: Scene,
+): void {
+  expect(upstream.calls).toHaveLength(1);
+  const isNative = kind.startsWith('native');
+  const isBlocked = isNative && isFiltered(refused);
+  if (isBlocked && place !== 'later event') {
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('"blockReason"');
+    return;
+  }
+  expect(answer.status).toBe(place === 'later event' ? 200 : 400);
+  const error = errorIn(answer.text);
+  const told = isNative ? error.details?.[0]?.reason?.toLowerCase() : (error.code ?? undefined);
+  expect(told).toBe(refused.clientCode);
+  if (refused.param === undefined) return;
+  if (isNative) expect(error.message).toContain(refused.param);
+  else expect(error.param).toBe(refused.param);
+}
+
+/** OpenAI's codes say that the prompt was blocked, which is an answer in Google's words. */
+function isFiltered({ error }: Refused): boolean {
+  return error?.code === 'content_filter' || error?.code === 'invalid_prompt';
+}
+
+interface ToldError {
+  readonly code: string | null;
+  readonly message: string;
+  readonly param?: string | null;
+  readonly details?: readonly { readonly reason?: string }[];
+}
+
+function errorIn(text: string): ToldError {
+  const line = text.split(/\r?\n/).findLast((one) => one.startsWith('data: {'));
+  const document: { readonly error: ToldError } = JSON.parse(line?.slice(6) ?? text);
+  return document.error;
+}
+
+describe('the same words spelled otherwise', () => {
+  const cases = fc.constantFrom('lower', 'upper', 'as it is', 'title');
+  const spellings = { lower, upper, 'as it is': same, title };
+
+  it('blame the same', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...refusals.filter(({ message }) => !message.startsWith('models/'))),
+        cases,
+        fc.constantFrom('', 'Error: ', 'upstream said: ', '403 PERMISSION_DENIED. '),
+        fc.constantFrom('', ' (request id: 0a1b2c)', ' Please try another.', '\n'),
+        (refused, spelling, before, after) => {
+          // Anthropic's name for a missing model has nothing before it.
+          const prefix = refused.message.startsWith('model: ') ? '' : before;
+          const message = `${prefix}${spellings[spelling](refused.message)}${after}`;
+          const read = (said: Refused) =>
+            dialects[said.dialect].readFailure(said.status, Buffer.from(documentOf(said)));
+
+          const { fault, clientCode, param } = read({ ...refused, message });
+
+          expect({ message, fault, clientCode, param }).toEqual({
+            ...{ fault: read(refused).fault, clientCode: read(refused).clientCode },
+            ...{ param: read(refused).param, message },
+          });
+        },
+      ),
+      { seed: 20261122, numRuns: 1_500 },
+    );
+  });
+});
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}
+function upper(text: string): string {
+  return text.toUpperCase();
+}
+function same(text: string): string {
+  return text;
+}
+function title(text: string): string {
+  return text.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+}
+
+describe('a 403 that blames nobody', () => {
+  const forbids: Play = (up) => up.answer(403, { error: { message: 'Forbidden', code: 403 } });
+  const models = ['one', 'two'].map((id) =>
+    model({ id, channels: [channel({ id: 'first', upstreamModel: `up-${id}` })] }),
+  );
+  const chatOf = (id: string) => ({
+    path: '/v1/chat/completions',
+    body: { model: id, messages: [{ role: 'user', content: 'hi' }] },
+  });
+  const accountState = ({ gateway }: Scene) => gateway.channels()[0]?.state;
+
+  it('pauses one model for a minute, and leaves the others of the account alone', async () => {
+    const set = scene({ plays: [forbids, whole('chat')], models });
+
+    await set.call(chatOf('one'));
+    const [{ untilMs = 0 } = { untilMs: 0 }] = set.gateway.channels()[0]?.models ?? [];
+
+    expect((untilMs ?? 0) - set.clock.now()).toBe(60_000);
+    expect((await set.call(chatOf('two'))).status).toBe(200);
+  });
+
+  it('of a second model gives the account up, where nothing was served between', async () => {
+    const set = scene({ plays: [forbids, forbids], models });
+
+    await set.call(chatOf('one'));
+    expect(accountState(set)).toBe('ready');
+    await set.call(chatOf('two'));
+
+    expect(accountState(set)).toBe('resting');
+  });
+
+  it('of the same model again, or behind a call that was served, gives it up not', async () => {
+    const again = scene({ plays: [forbids, forbids], models });
+    await again.call(chatOf('one'));
+    again.clock.advance(60_000);
+    await again.call(chatOf('one'));
+    const between = scene({ plays: [forbids, whole('chat'), forbids], models });
+    await between.call(chatOf('one'));
+    await between.call(chatOf('two'));
+    await between.call(chatOf('two'));
+
+    expect([accountState(again), accountState(between)]).toEqual(['ready', 'ready']);
+  });
+
+  it('is forgotten when the host switches the account on again', async () => {
+    const set = scene({ plays: [forbids, forbids], models });
+    await set.call(chatOf('one'));
+    set.gateway.switchChannel('first', 'on');
+    await set.call(chatOf('two'));
+
+    expect(accountState(set)).toBe('ready');
+  });
+});

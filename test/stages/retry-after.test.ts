@@ -1,0 +1,94 @@
+/** How long callers are told to wait, and whether their SDKs may come back by themselves. */
+import { describe, expect, it } from 'vitest';
+import type { Play } from './driven-upstream.ts';
+import { type Answer, type Scene, scene } from './scene.ts';
+import { ask, channel, model } from './scene-models.ts';
+
+const limits =
+  (headers: Readonly<Record<string, string>> = {}, error: object = {}): Play =>
+  (up) =>
+    up.answer(429, { error: { message: 'Slow down.', ...error } }, headers);
+
+/** A chat model with channels a, b, … in this order. */
+function channels(count: number, plays: readonly Play[]): Scene {
+  const list = ['a', 'b', 'c'].slice(0, count).map((id, priority) => channel({ id, priority }));
+  return scene({ plays, models: [model({ channels: list })] });
+}
+
+function waitIn({ status, headers }: Answer): readonly unknown[] {
+  return [status, headers['retry-after'], headers['x-should-retry']];
+}
+
+describe('a caller whose channels all cool down', () => {
+  it('is told when the first of them is back, not the last that was asked', async () => {
+    const set = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
+
+    expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);
+  });
+
+  it('is told how long they cool down where they name no time, longer each time', async () => {
+    const set = channels(1, [limits(), limits()]);
+
+    expect(waitIn(await set.call(ask.chat))).toEqual([429, '10', undefined]);
+    set.clock.advance(10_000);
+    expect(waitIn(await set.call(ask.chat))).toEqual([429, '20', undefined]);
+  });
+
+  it('is told the longer of a header and RetryInfo', async () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' }];
+    const gemini = channel({ id: 'g', dialect: 'gemini', baseUrl: 'https://g.example/v1beta' });
+    const set = scene({
+      plays: [limits({ 'retry-after': '7' }, { details })],
+      models: [model({ channels: [gemini] })],
+    });
+
+    expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);
+    expect(set.gateway.channels()[0]?.models[0]?.untilMs).toBe(set.clock.now() + 7_000);
+  });
+
+  it('is told not to come back by itself after more than a minute', async () => {
+    for (const [seconds, advice] of [
+      ['60', undefined],
+      ['61', 'false'],
+      ['3600', 'false'],
+    ] as const) {
+      const set = channels(1, [limits({ 'retry-after': seconds })]);
+
+      expect(waitIn(await set.call(ask.chat))).toEqual([429, seconds, advice]);
+    }
+  });
+
+  it('is told so of an account without money too, and of the calls that follow', async () => {
+    const set = channels(1, [limits({}, { code: 'insufficient_quota' })]);
+
+    expect(waitIn(await set.call(ask.chat))).toEqual([429, '3600', 'false']);
+    expect(waitIn(await set.call(ask.chat))).toEqual([503, '3600', 'false']);
+  });
+
+  it('reads no time in the words, which an SDK might wait for', async () => {
+    const set = channels(1, [limits({ 'retry-after': '3600' })]);
+
+    expect((await set.call(ask.chat)).text).not.toMatch(/try again in|\d+ ?s(?:econds)?\b/i);
+  });
+});
+
+it('a model that no upstream serves is nothing to come back for', async () => {
+  const missing: Play = (up) => up.answer(404, { error: { message: 'No such model.' } });
+  const { call, events } = scene({ plays: [missing] });
+
+  const { status, headers, text } = await call(ask.chat);
+
+  expect([status, headers['x-should-retry']]).toEqual([502, 'false']);
+  expect(text).not.toMatch(/retry|again/i);
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      type: 'channel_changed',
+      channelId: 'openai-a',
+      upstreamModel: 'chat',
+      reason: 'upstream_model_not_found',
+    }),
+  );
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'upstream_failed', upstreamModel: 'chat' }),
+  );
+});
