@@ -1,6 +1,7 @@
 /** The gateway: the stages of a request in their order, on one screen. */
 import type { Body } from './bytes/body.ts';
-import { byteBudget } from './bytes/byte-budget.ts';
+import { contentLengthOf } from './bytes/body-headers.ts';
+import { bodyBudget, fairShares } from './bytes/fair-shares.ts';
 import { ignoreErrors } from './bytes/read-body.ts';
 import type { CallerDialectName } from './dialects/dialect.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
@@ -14,6 +15,7 @@ import type { UsageRecord } from './ports/usage-sink.ts';
 import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
 import { admit } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
+import { beginningCall } from './stages/begin.ts';
 import { callUpstream } from './stages/call-upstream.ts';
 import { foundRecords } from './stages/found-records.ts';
 import { holdFor } from './stages/hold.ts';
@@ -25,7 +27,7 @@ import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
 import { type PortGuard, portGuard } from './stages/port-guard.ts';
 import { readCall, receiveBody } from './stages/read-call.ts';
-import { closing, overloaded, readableError, reportBug } from './stages/refuse.ts';
+import { closing, readableError, reportBug } from './stages/refuse.ts';
 import { relay } from './stages/relay.ts';
 import { reserver } from './stages/reserve.ts';
 import { type Resolution, type ResolveResult, resolveUnknown } from './stages/resolve-unknown.ts';
@@ -117,7 +119,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const emit = quietListener(() => settings.onEvent);
   const ownGuard = portGuard(undefined, liveTimeout(), emit);
   const upstream = options.upstream ?? undiciClient({ connections: mostConnections });
-  const budget = byteBudget(settings.maxBufferedBytes);
+  const { maxBufferedBytes } = settings;
+  const bodyShares = fairShares(() => maxBufferedBytes);
   const unsettled = outbox(clock, emit);
   const records = foundRecords();
   const reserve = reserver();
@@ -159,10 +162,12 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
       return jsonReply(context, listed);
     }
 
-    const running = calls.begin();
-    if (running === undefined) throw overloaded();
+    const running = calls.begin(beginningCall(request, route.protocol, key, snapshot));
     try {
       request.onClose(running.leave);
+      const limited = limit(key, snapshot, guard);
+      if (isPromiseLike(limited)) await limited;
+      const budget = bodyBudget(bodyShares, key.id, contentLengthOf(request.headers));
       // Awaited in any case: who had gone before we listened is told of a turn later.
       const body = await receiveBody(request, route, snapshot, budget);
       // As long as the call runs its body stays in memory: for another channel, and in the client.
@@ -187,8 +192,6 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     const call = readCall(body, route);
     const admitted = admit(call, key, snapshot, guard, records);
     const model = isPromiseLike(admitted) ? await admitted : admitted;
-    const limited = limit(key, snapshot, guard);
-    if (isPromiseLike(limited)) await limited;
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
     const claimed = repeats.turn({

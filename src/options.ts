@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly quota: QuotaStore;
   /** The live list of models. */
   readonly catalog: Catalog;
-  /** Limits how often a key may call; quota limits how much. */
+  /** Limits how often a key may call, before its body is read; quota limits how much. */
   readonly rateLimiter?: RateLimiter;
   /** Where usage records go. */
   readonly usage?: UsageSink;
@@ -62,9 +62,12 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   /** The largest image request body, in bytes. */
   readonly maxImageBodyBytes?: number;
-  /** The request bodies of all running calls together, in bytes; beyond, 503. */
+  /**
+   * The request bodies of all running calls together, in bytes; beyond, 503. Once half of it is
+   * taken, a key that holds a quarter is refused; the last eighth is for bodies up to 64 KiB.
+   */
   readonly maxBufferedBytes?: number;
-  /** Calls running at once in this gateway; beyond, 503. */
+  /** Calls running at once in this gateway; beyond, 503. Shared among keys as the bodies are. */
   readonly maxConcurrentCalls?: number;
   /** How long upstreams may take; a model's and a channel's own waits come first. */
   readonly timeouts?: Partial<Timeouts>;

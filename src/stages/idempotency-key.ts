@@ -8,6 +8,7 @@ import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
+import type { ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 
@@ -46,6 +47,18 @@ export function repeatableOf(
     ifTaken: isRetry(request) ? 'answer' : 'replace',
     keepMs: keptForRetryMs,
   };
+}
+
+/**
+ * Whether the call may be answered without running, as far as can be told before its body is read.
+ */
+export function mayBeRepeat(
+  request: GatewayRequest,
+  protocol: ProtocolName,
+  { dedupeSdkRetries }: Pick<Settings, 'dedupeSdkRetries'>,
+): boolean {
+  if (protocol === 'native') return false;
+  return request.headers[keyHeader] !== undefined || (dedupeSdkRetries && isRetry(request));
 }
 
 /** As received: Node joins two lines of one name, so that only the raw list tells. */

@@ -34,12 +34,21 @@ export function closing(): GatewayError {
   });
 }
 
-/** The gateway runs as many calls as it may. */
+/** The gateway runs as many calls as it may, or as many of this key as leave room for others. */
 export function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
     'The gateway is running too many calls. Try again shortly.',
     { reason: 'concurrent_calls', retryAfterMs: 1_000 },
+  );
+}
+
+/** As many calls of the key run as its `maxInFlight` allows. */
+export function tooManyInFlight(): GatewayError {
+  return new GatewayError(
+    'rate_limited',
+    'Too many requests of this key are running at once. Wait for one to end.',
+    { reason: 'in_flight', retryAfterMs: 1_000 },
   );
 }
 

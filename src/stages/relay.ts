@@ -83,6 +83,7 @@ function finish(
   end: CallEnd,
 ): void {
   lease?.end(verdict);
+  running.uncount();
   settlement.close(end).then(running.done, running.done);
 }
 

@@ -8,6 +8,7 @@ import { defaultPartition } from '../ports/quota-input.ts';
 import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
+import { tooManyInFlight } from './refuse.ts';
 
 /** A hold that stands; whoever has it must end it exactly once. */
 export interface Reservation {
@@ -174,11 +175,7 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
 
 function refusalOf({ status }: ReserveResult): GatewayError {
   if (status !== 'too_many_in_flight') return noQuota(status);
-  return new GatewayError(
-    'rate_limited',
-    'Too many requests of this key are running at once. Wait for one to end.',
-    { reason: 'in_flight', retryAfterMs: 1_000 },
-  );
+  return tooManyInFlight();
 }
 
 /** One text for every lack: a balance is nobody's business but the host's. */

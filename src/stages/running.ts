@@ -2,11 +2,13 @@
  * The calls that are running, and the one timer of a gateway: it renews their leases in one batch,
  * grows holds that a long stream outgrows, and ends calls whose time is up.
  */
+import { fairShares } from '../bytes/fair-shares.ts';
 import { UpstreamError } from '../errors.ts';
 import { type EventListener, quietly } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { PortGuard } from './port-guard.ts';
+import { overloaded, tooManyInFlight } from './refuse.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settle.ts';
 import { type AttemptWatch, overdue as isLate, type Waits, watchAttempt } from './watch-attempt.ts';
@@ -31,15 +33,34 @@ export interface RunningCall {
   keep(settlement: Settlement, totalMs: number): void;
   /** How much of the hold the reply has used up so far. */
   observe(observedNanos: () => Nanos): void;
+  /**
+   * From now on the call no longer counts against its key's limit: the end of its hold is on its
+   * way to the store, and a caller that has its reply may send the next call.
+   */
+  uncount(): void;
   /** What else to give back once the call is done; at once where it is done already. */
   onDone(giveBack: () => void): void;
   done(): void;
 }
 
+/** A call that wants to begin, before its body is read. */
+export interface BeginningCall {
+  readonly keyId: string;
+  /** How many such calls of the key may run at once in this process; undefined: not limited here. */
+  readonly maxInFlight: number | undefined;
+  /** It has not announced a body above 64 KiB. */
+  readonly isSmall: boolean;
+}
+
 /** All of them. */
 export interface RunningCalls {
-  /** A new call, or undefined where the gateway is full. */
-  begin(): RunningCall | undefined;
+  /**
+   * A new call.
+   *
+   * @throws GatewayError `overloaded` where the gateway is full, or the key has its share of it;
+   *   `rate_limited` where as many calls of the key run as may
+   */
+  begin(call: BeginningCall): RunningCall;
   /** Resolves once nothing runs. */
   idle(): Promise<void>;
   abortAll(reason: UpstreamError): void;
@@ -62,6 +83,7 @@ interface Entry extends RunningCall, Omit<KeptHold, 'settlement'> {
   /** A wait was found to be over, and is about to be looked at again. */
   isDoubted: boolean;
   isDetached: boolean;
+  isCounted: boolean;
   aborted: UpstreamError | undefined;
   abortUpstream: (reason: Error) => void;
   readonly giveBacks: (() => void)[];
@@ -79,6 +101,8 @@ export function runningCalls(
   // No Set: V8 makes it a new table every few dozen calls, and the old ones, once they are in the
   // old generation, keep every call that stood in them from the young collector.
   const entries: Entry[] = [];
+  const slots = fairShares(() => settings().maxConcurrentCalls);
+  const countByKey = new Map<string, number>();
   let whenIdle: (() => void)[] = [];
 
   const remove = (entry: Entry): void => {
@@ -90,14 +114,33 @@ export function runningCalls(
       last.place = place;
       entries[place] = last;
     }
+    entry.uncount();
     for (const giveBack of entry.giveBacks) giveBack();
     if (entries.length > 0) return;
     for (const resolve of whenIdle) resolve();
     whenIdle = [];
   };
 
-  const begin = (): RunningCall | undefined => {
-    if (entries.length >= settings().maxConcurrentCalls) return undefined;
+  const count = (keyId: string, maxInFlight: number): void => {
+    const before = countByKey.get(keyId) ?? 0;
+    if (before >= maxInFlight) throw tooManyInFlight();
+    countByKey.set(keyId, before + 1);
+  };
+
+  const uncount = (keyId: string): void => {
+    const left = (countByKey.get(keyId) ?? 0) - 1;
+    if (left > 0) countByKey.set(keyId, left);
+    else countByKey.delete(keyId);
+  };
+
+  const begin = ({ keyId, maxInFlight, isSmall }: BeginningCall): RunningCall => {
+    if (!slots.take(keyId, 1, { own: 0, isSmall })) throw overloaded();
+    try {
+      if (maxInFlight !== undefined) count(keyId, maxInFlight);
+    } catch (error) {
+      slots.give(keyId, 1);
+      throw error;
+    }
     const entry: Entry = {
       place: entries.length,
       hasLeft: false,
@@ -112,9 +155,10 @@ export function runningCalls(
       lapsed: false,
       isDoubted: false,
       isDetached: false,
+      isCounted: maxInFlight !== undefined,
       aborted: undefined,
       abortUpstream: nobody,
-      giveBacks: [],
+      giveBacks: [() => slots.give(keyId, 1)],
       leave: () => {
         entry.hasLeft = true;
         if (!entry.isDetached) abort(entry, new UpstreamError('sent', 'caller_left'));
@@ -148,6 +192,11 @@ export function runningCalls(
       onDone: (giveBack) => {
         if (entry.place !== undefined) entry.giveBacks.push(giveBack);
         else giveBack();
+      },
+      uncount: () => {
+        if (!entry.isCounted) return;
+        entry.isCounted = false;
+        uncount(keyId);
       },
       done: () => remove(entry),
     };

@@ -35,7 +35,7 @@ it('as many calls as are allowed now reach the upstream at once', async () => {
     onClose: () => {},
   };
 
-  gateway.update({ maxConcurrentCalls: 2 });
+  gateway.update({ maxConcurrentCalls: 4 });
   const answers = await Promise.all([gateway.handle(request), gateway.handle(request)]);
 
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);

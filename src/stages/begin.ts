@@ -1,0 +1,27 @@
+/** What is known of a call before its body is read, by which the gateway decides to read it. */
+import { contentLengthOf } from '../bytes/body-headers.ts';
+import { smallBodyBytes } from '../bytes/fair-shares.ts';
+import type { GatewayRequest } from '../http.ts';
+import type { Settings } from '../options.ts';
+import type { ProtocolName } from '../ports/catalog.ts';
+import type { ApiKey } from '../ports/key-store.ts';
+import { mayBeRepeat } from './idempotency-key.ts';
+import type { BeginningCall } from './running.ts';
+
+/**
+ * The key's own limit of calls at once is checked by the quota store, in one step with the hold;
+ * here it is checked for this process alone, so that a key's calls beyond it take no memory. Not for
+ * a call that may repeat another: it may be answered without running.
+ */
+export function beginningCall(
+  request: GatewayRequest,
+  protocol: ProtocolName,
+  key: ApiKey,
+  settings: Settings,
+): BeginningCall {
+  return {
+    keyId: key.id,
+    maxInFlight: mayBeRepeat(request, protocol, settings) ? undefined : key.maxInFlight,
+    isSmall: (contentLengthOf(request.headers) ?? 0) <= smallBodyBytes,
+  };
+}
