@@ -36,8 +36,14 @@ export async function listModels(
       ),
     ),
   );
-  const models = [...new Map(lists.flat().map((model) => [model.id, model])).values()];
+  const served = lists.flat().filter(takesCalls);
+  const models = [...new Map(served.map((model) => [model.id, model])).values()];
   return native ? geminiModelList(models, search) : openaiModelList(models);
+}
+
+/** A model all of whose channels are weighted 0 is one that an operator has taken out of service. */
+function takesCalls({ channels }: Model): boolean {
+  return channels.some(({ weight }) => weight > 0);
 }
 
 async function visibleModel(

@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { type Answer, type Scene, scene } from './scene.ts';
-import { model } from './scene-models.ts';
+import { channel, model } from './scene-models.ts';
 
 const get = (path: string, search = '') => ({ method: 'GET', path, search });
 
-/** A native model of this id; a list does not ask for channels. */
-const native = (id: string): Model => model({ id, protocols: ['native'], channels: [] });
+/** A native model of this id. */
+const native = (id: string): Model => model({ id, protocols: ['native'] });
 
 async function names(set: Scene, search: string): Promise<{ names: string[]; token?: string }> {
   const { text } = await set.call(get('/v1beta/models', search));
@@ -190,3 +190,29 @@ it('a list costs nothing, and runs while every place is taken', async () => {
 function ids({ text }: Answer): readonly string[] {
   return JSON.parse(text).data.map(({ id }: { id: string }) => id);
 }
+
+describe('a model that no channel takes calls for', () => {
+  const out = channel({ id: 'out', weight: 0 });
+  const served = channel({ id: 'served' });
+  const models = ['chat', 'native'].flatMap((kind) => {
+    const protocols = [kind === 'native' ? ('native' as const) : ('chat' as const)];
+    return [
+      model({ id: `${kind}-none`, protocols, channels: [] }),
+      model({ id: `${kind}-zero`, protocols, channels: [out, { ...out, id: 'also-out' }] }),
+      model({ id: `${kind}-served`, protocols, channels: [out, served] }),
+    ];
+  });
+
+  it.each([
+    ['/v1/models', 'chat-served'],
+    ['/v1beta/models', 'native-served'],
+  ])('is not listed: GET %s', async (path, expected) => {
+    const { text } = await scene({ models }).call(get(path));
+
+    const { data, models: native } = JSON.parse(text);
+    const ids = data ?? native;
+    expect(ids.map(({ id, name }: Record<string, string>) => id ?? name)).toEqual([
+      path.startsWith('/v1beta') ? `models/${expected}` : expected,
+    ]);
+  });
+});
