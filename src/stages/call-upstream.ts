@@ -72,7 +72,9 @@ async function askInTurn(
     const { firstByteMs, firstByteStreamedMs } = way.timeouts;
     const waitMs = call.framing === 'json' ? firstByteMs : firstByteStreamedMs;
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
-    if (failures.length > 0 && (leftMs < waitMs * leastShareLeft || !budget.mayRetry())) break;
+    if (failures.length > 0 && leftMs < waitMs * leastShareLeft) break;
+    // Only a second run adds load to what is left of the channels, so only that needs the budget.
+    if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
     const asked = { call, model, way, exchange, firstByteMs: leftMs, attempt };
     const outcome = await tryChannel(asked, context);

@@ -1,6 +1,7 @@
 /**
- * Bounds how many calls of a model may be on their second try at once: when an upstream falls ill,
- * retries must not double the load on what is left of it (FAULTS §4.5).
+ * Bounds how many calls of a model may run a second time at once: when an upstream falls ill,
+ * retries must not double the load on what is left of it. A try that surely did not run is no part
+ * of this: the call it belongs to has not been any load yet.
  */
 
 /** Counts the calls of each model, and those that are retries. */
@@ -10,7 +11,7 @@ export interface RetryBudget {
 
 /** One call, counted until it ends. */
 export interface BudgetedCall {
-  /** Takes the right to try another channel, once a call; false where too many have it. */
+  /** Takes the right to run a second time, once a call; false where too many have it. */
   mayRetry(): boolean;
   /** It has an answer: however long that takes, it asks nobody else. */
   answered(): void;

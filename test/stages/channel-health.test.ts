@@ -331,3 +331,16 @@ it('when an upstream falls ill, only some of its calls are tried elsewhere at on
   const statuses = await Promise.all(calling.map(async ({ answer }) => (await answer).status));
   expect(statuses.sort()).toEqual([200, 200, 200, ...Array(7).fill(502)]);
 });
+
+it.each([10, 100])('all of %i calls that surely did not run are tried elsewhere', async (count) => {
+  const set = channels([], {}, {});
+  const calling = Array.from({ length: count }, () => set.start(ask.chat));
+  const ups = [];
+  for (const _ of calling) ups.push(await set.upstream.next());
+
+  for (const up of ups) up.breakOff('connect_refused', { stage: 'connect' });
+  for (const _ of calling) whole('chat')(await set.upstream.next());
+
+  const statuses = await Promise.all(calling.map(async ({ answer }) => (await answer).status));
+  expect(statuses).toEqual(Array(count).fill(200));
+});
