@@ -41,7 +41,7 @@ export async function listModels(
   return native ? geminiModelList(models, search) : openaiModelList(models);
 }
 
-/** A model all of whose channels are weighted 0 is one that an operator has taken out of service. */
+/** Where all channels have weight 0 an operator has taken the model out of service. */
 function takesCalls({ channels }: Model): boolean {
   return channels.some(({ weight }) => weight > 0);
 }
