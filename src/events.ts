@@ -31,14 +31,16 @@ export type NoChannelReason =
 /** How an upstream account, or a model on it, stands. */
 export interface PlaceStatus {
   /**
-   * `resting`: after a 429, a 503, a 403, or because the account is exhausted. `ejected`: five
-   * failures in a row; `probing`: one call finds out whether it is back. `refused`: its credential
-   * was not accepted. `off`: the host switched it off.
+   * `resting`: after a 429, a 503, a 403, or because the account is exhausted. `deprioritized`: it
+   * did not answer in time, or keeps three calls waiting while another channel answers, so that
+   * others are drawn first. `ejected`: its circuit is open, after five failures or two time-outs in
+   * a row; `probing`: one call finds out whether it is back. `refused`: its credential was not
+   * accepted. `off`: the host switched it off.
    */
-  readonly state: 'ready' | 'resting' | 'ejected' | 'probing' | 'refused' | 'off';
+  readonly state: 'ready' | 'resting' | 'deprioritized' | 'ejected' | 'probing' | 'refused' | 'off';
   /** The finer name of what led to it; undefined where it is ready, or off. */
   readonly reason: string | undefined;
-  /** Unix ms at which it is back; undefined where no time does that. */
+  /** Unix ms at which it is back, or tried out; undefined where no time does that. */
   readonly untilMs: number | undefined;
 }
 
@@ -76,8 +78,8 @@ export type GatewayEvent =
       readonly retryAfterMs: number;
     }
   /**
-   * A channel went to rest, was ejected, refused or switched off, or is back. `upstreamModel` is
-   * undefined where it concerns the account with all its models.
+   * A channel went to rest, is drawn last, was ejected, refused or switched off, or is back.
+   * `upstreamModel` is undefined where it concerns the account with all its models.
    */
   | ({
       readonly type: 'channel_changed';

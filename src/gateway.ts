@@ -43,7 +43,8 @@ import { type RunningCall, runningCalls } from './stages/running.ts';
 import { settlementOf } from './stages/settle.ts';
 import { shutDown } from './stages/shut-down.ts';
 import { storeCare } from './stages/store-care.ts';
-import { type ChannelStatus, channelHealth } from './upstream/channel-health.ts';
+import { channelHealth } from './upstream/channel-health.ts';
+import type { ChannelStatus } from './upstream/channel-status.ts';
 import { retryBudget } from './upstream/retry-budget.ts';
 import { undiciClient } from './upstream/undici-client.ts';
 
@@ -131,6 +132,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const repeats = idempotency(emit);
   const care = storeCare(() => settings, ownGuard, emit);
   const stopTimer = clock.every(tickMs, () => {
+    health.tick();
     const ticks = Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
     ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });

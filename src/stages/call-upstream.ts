@@ -4,8 +4,10 @@
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
+import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
+import type { ReplyKind } from '../upstream/waiting-calls.ts';
 import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
@@ -69,15 +71,20 @@ async function askInTurn(
       continue;
     }
     if ('kind' in exchange) return answeredHere(exchange);
-    const { firstByteMs, firstByteStreamedMs } = way.timeouts;
-    const waitMs = call.framing === 'json' ? firstByteMs : firstByteStreamedMs;
+    const waitMs = firstByteMsOf(call, way);
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (failures.length > 0 && leftMs < waitMs * leastShareLeft) break;
     // Only a second run adds load to what is left of the channels, so only that needs the budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
-    const asked = { call, model, way, exchange, firstByteMs: leftMs, attempt };
-    const outcome = await tryChannel(asked, context);
+    const lease = begin(call, model, way, context);
+    const { trialMs = leftMs } = lease;
+    // With nobody else to ask it may as well wait.
+    const isTrial =
+      trialMs < leftMs && choose(call, { passed, hasTried: true }, context).kind === 'channel';
+    const firstByteMs = isTrial ? trialMs : leftMs;
+    const asked = { call, model, way, exchange, firstByteMs, lease, attempt };
+    const outcome = afterTrial(await tryChannel(asked, context), isTrial);
     if (!('failure' in outcome)) {
       budget.answered();
       return failures.length === 0 ? outcome : withPast(outcome, failures);
@@ -85,6 +92,46 @@ async function askInTurn(
     failures.push(outcome.failure);
   }
   return { failure: failureOf(failures, passed, call, context) };
+}
+
+const nothing: Verdict = { kind: 'nothing' };
+
+/**
+ * Takes the channel, in the same turn of the event loop in which it was chosen: of two calls that
+ * chose it at once both could be the one that tries it out.
+ */
+function begin(
+  call: Call,
+  { id: modelId }: Model,
+  { channel, upstreamModel }: ChannelPlan,
+  { health, running }: UpstreamContext,
+): ChannelLease {
+  const lease = health.begin(channel, upstreamModel, { modelId, reply: replyKindOf(call) });
+  // Whatever becomes of the call, the channel is free when it is done.
+  running.onDone(() => lease.end(nothing));
+  return lease;
+}
+
+function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
+  return framing === 'json' ? timeouts.firstByteMs : timeouts.firstByteStreamedMs;
+}
+
+function replyKindOf({ operation, framing }: Call): ReplyKind {
+  if (operation === 'images') return 'image';
+  if (operation === 'count_tokens') return 'count';
+  return framing === 'json' ? 'whole' : 'streamed';
+}
+
+/**
+ * A time-out is tried nowhere else, but for a call that was sent to find out whether a channel
+ * answers again: its caller has waited for no fault of its own, and there is one such call a pause.
+ */
+function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome {
+  if (!isTrial || !('failure' in outcome)) return outcome;
+  const { failure } = outcome;
+  return failure.reason === 'headers_timeout'
+    ? { failure: { ...failure, retry: 'once' } }
+    : outcome;
 }
 
 /** A call that its last channel did not run may have run on one before. */

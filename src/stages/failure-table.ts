@@ -32,8 +32,10 @@ export interface FailureRow {
 /** What a failure does to the channel it came from. */
 export type HealthEffect =
   | 'none'
-  /** Five in a row eject the model from the account. */
+  /** Five in a row open the circuit of the model on the account. */
   | 'counts'
+  /** Two in a row do, and it is drawn last after the first. */
+  | 'timed_out'
   /** The credential is not accepted. */
   | 'refused'
   /** The model on this account, or the account itself once a second model was refused in a row. */
@@ -65,7 +67,7 @@ const forbidden: FailureRow = {
 };
 const accountForbidden: FailureRow = {
   ...forbidden,
-  health: { rests: 'account', forMs: 600_000, yields: true },
+  health: { rests: 'account', forMs: 600_000, yields: false },
 };
 /** The channel's upstreamModel is wrong, or the account lacks it: the host's to fix. */
 const modelNotFound: FailureRow = {
@@ -92,7 +94,7 @@ const timeout: FailureRow = {
   reason: 'upstream_timeout',
   retry: 'never',
   ran: true,
-  health: 'counts',
+  health: 'timed_out',
 };
 const overloaded: FailureRow = {
   code: 'no_channel',

@@ -84,18 +84,21 @@ function promised(row: FailureRow, { rejectsBeforeWork }: Disclosure): FailureRo
   return isPromised ? { ...row, ran: false, retry: 'elsewhere' } : row;
 }
 
-function verdictOf({ health }: FailureRow, report: FailureReport, reason: string): Verdict {
+function verdictOf({ health, code }: FailureRow, report: FailureReport, reason: string): Verdict {
   switch (health) {
     case 'none':
       return { kind: 'nothing' };
     case 'counts':
       return { kind: 'failed', reason, where: 'model' };
+    case 'timed_out':
+      return { kind: 'failed', reason, where: 'model', timedOut: true };
     case 'refused':
     case 'forbidden':
       return { kind: health, reason };
     default: {
       const { rests, forMs = report.retryAfterMs, yields } = health;
-      return { kind: 'rest', reason, where: rests, forMs, yields };
+      const isRateLimit = code === 'upstream_rate_limited';
+      return { kind: 'rest', reason, where: rests, forMs, yields, isRateLimit };
     }
   }
 }
@@ -161,9 +164,9 @@ const localReasons: ReadonlySet<string> = new Set([
   'too_many_files',
 ]);
 
-function verdictOfBreak({ stage, reason }: UpstreamError): Verdict {
+function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): Verdict {
   if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'nothing' };
-  return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model' };
+  return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model', timedOut };
 }
 
 /** A 2xx whose body is not what was asked for: what was billed for it is charged. */

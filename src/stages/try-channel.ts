@@ -4,7 +4,7 @@ import { faultInGaps } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
-import { isUpstreamError } from '../errors.ts';
+import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
@@ -12,7 +12,7 @@ import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
-import type { ChannelHealth, ChannelLease, Verdict } from '../upstream/channel-health.ts';
+import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import { askedCredential } from './credential.ts';
 import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
@@ -74,22 +74,16 @@ export interface Try {
   readonly exchange: Exchange;
   /** What is left of the wait for a first byte. */
   readonly firstByteMs: number;
+  /** The channel, in use by this try from the moment it was chosen. */
+  readonly lease: ChannelLease;
   /** Counted from 1: with the request's id, the name of this try in events and records. */
   readonly attempt: number;
 }
 
 const errorBodyBytes = 64 * 1024;
 
-/** A try that has begun. */
-interface BegunTry {
-  readonly asked: Try;
-  readonly lease: ChannelLease;
-  readonly startedMs: number;
-}
-
 /** Never rejects for what an upstream does. */
 export async function tryChannel(asked: Try, context: UpstreamContext): Promise<UpstreamOutcome> {
-  const begun = begin(asked, context);
   try {
     const { channel, timeouts } = asked.way;
     const { credential } = channel;
@@ -99,23 +93,38 @@ export async function tryChannel(asked: Try, context: UpstreamContext): Promise<
       : await askedCredential(credential, timeouts.connectMs, context);
     const access = asked.way.access(secret);
     const response = await send(asked, access, context);
+    asked.lease.firstByte(context.settings.clock.monotonicMs());
     await context.endOfReplies();
     const judged = opened(response, asked.exchange, context);
     const opening = isPromiseLike(judged) ? await judged : judged;
-    return noted(outcomeOf(opening, response.status, access, begun, context), begun, context);
+    return noted(outcomeOf(opening, response.status, access, asked, context), asked, context);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    return noted({ failure: failedTransport(error, asked.call, asked.model) }, begun, context);
+    const failure = failedTransport(error, asked.call, asked.model);
+    return noted({ failure: ofSilence(failure, error, asked, context) }, asked, context);
   }
 }
 
-const nothing: Verdict = { kind: 'nothing' };
+/** A wait for a first byte that counts against the channel though something else ended it. */
+const longSilenceMs = 20_000;
 
-function begin(asked: Try, { health, running, settings }: UpstreamContext): BegunTry {
-  const lease = health.begin(asked.way.channel, asked.way.upstreamModel);
-  // Whatever becomes of the call, the channel is free when it is done.
-  running.onDone(() => lease.end(nothing));
-  return { asked, lease, startedMs: settings.clock.monotonicMs() };
+/**
+ * Nothing has come for long, and then the caller left or the call's own time was up: not the
+ * upstream's doing, but it may be why.
+ */
+function ofSilence(
+  failure: CallFailure,
+  { stage, reason }: UpstreamError,
+  { lease }: Try,
+  { settings, key }: UpstreamContext,
+): CallFailure {
+  const waitedMs = settings.clock.monotonicMs() - lease.startedMs;
+  if (stage !== 'sent' || waitedMs < longSilenceMs) return failure;
+  if (reason === 'caller_left') {
+    return { ...failure, verdict: { kind: 'left_waiting', reason, keyId: key.id } };
+  }
+  if (reason !== 'total_timeout') return failure;
+  return { ...failure, verdict: { kind: 'failed', reason, where: 'model', timedOut: true } };
 }
 
 function send(
@@ -143,12 +152,12 @@ function outcomeOf(
   opening: Opening,
   status: number,
   { disclosure }: Access,
-  { asked, lease }: BegunTry,
+  asked: Try,
   context: UpstreamContext,
 ): UpstreamOutcome {
   const { call, model, exchange } = asked;
   const { notes } = exchange;
-  const told = telling(lease, asked, context);
+  const told = telling(asked, context);
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
@@ -167,8 +176,12 @@ function outcomeOf(
 }
 
 /** A reply that breaks off later is a failed try too. */
-function telling(lease: ChannelLease, asked: Try, context: UpstreamContext): ChannelLease {
+function telling(asked: Try, context: UpstreamContext): ChannelLease {
+  const { lease } = asked;
   return {
+    startedMs: lease.startedMs,
+    trialMs: lease.trialMs,
+    firstByte: lease.firstByte,
     answered: lease.answered,
     end: (verdict) => {
       lease.end(verdict);
@@ -178,11 +191,8 @@ function telling(lease: ChannelLease, asked: Try, context: UpstreamContext): Cha
 }
 
 /** What came of it, written down for the record and the channel's health. */
-function noted(
-  seen: UpstreamOutcome,
-  { asked, lease, startedMs }: BegunTry,
-  context: UpstreamContext,
-): UpstreamOutcome {
+function noted(seen: UpstreamOutcome, asked: Try, context: UpstreamContext): UpstreamOutcome {
+  const { lease } = asked;
   const outcome = fairly(seen, asked.call);
   const { channel } = asked.way;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
@@ -191,7 +201,7 @@ function noted(
     status: 'failure' in outcome ? outcome.failure.status : outcome.status,
     reason: failure?.reason,
     mayHaveRun: endingOf(outcome) !== 'not_run',
-    durationMs: context.settings.clock.monotonicMs() - startedMs,
+    durationMs: context.settings.clock.monotonicMs() - lease.startedMs,
   });
   if (failure === undefined) {
     lease.answered();

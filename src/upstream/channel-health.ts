@@ -1,25 +1,41 @@
 /**
- * The health of upstream accounts, and of each model on them: who rests, who is ejected, who was
- * refused, who was switched off, and how many calls each has. Kept by one gateway, for itself.
+ * The health of upstream accounts, and of each model on them: who rests, whose circuit is open, who
+ * is drawn last, who was refused, who was switched off, and how many calls each has. Kept by one
+ * gateway, for itself.
  */
 import type { Clock } from '../clock.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { EventListener, PlaceStatus } from '../events.ts';
+import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
+import { type Account, accountTable, standingOf, standingStatus } from './accounts.ts';
+import { type ChannelStatus, statusOf, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import {
   afterAnswer,
+  afterByte,
+  afterComparison,
   afterFailure,
+  afterLeaving,
   afterNothing,
   afterRest,
   afterService,
+  afterSlowness,
   atBegin,
   goodStanding,
+  isLast,
   type Pause,
   pauseFor,
   type RestAsked,
   type Standing,
 } from './standing.ts';
+import {
+  isOutrun,
+  type ModelAsked,
+  type ServedModel,
+  usualLimitMs,
+  type WaitingCall,
+  waitingCalls,
+} from './waiting-calls.ts';
 
 /** What a call has shown of the channel it went through. */
 export type Verdict =
@@ -27,7 +43,15 @@ export type Verdict =
   /** The caller's mistake or ours: the upstream is neither better nor worse for it. */
   | { readonly kind: 'nothing' }
   /** Could not be reached (`account`), or failed or took too long (`model`). */
-  | { readonly kind: 'failed'; readonly reason: string; readonly where: Place }
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      readonly where: Place;
+      /** It did not answer in time, or said itself that it could not. */
+      readonly timedOut?: boolean;
+    }
+  /** The caller left after it had waited long for a first byte. */
+  | { readonly kind: 'left_waiting'; readonly reason: string; readonly keyId: string }
   | ({ readonly kind: 'rest'; readonly where: Place } & RestAsked)
   /** The credential is not accepted: nothing can be done with it until it is another. */
   | { readonly kind: 'refused'; readonly reason: string }
@@ -42,19 +66,20 @@ export type Place = 'account' | 'model';
 
 /** A channel in use by one call. */
 export interface ChannelLease {
-  /** The reply has begun: if the call is a probe, that is proof enough. */
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+  /**
+   * How long this call may wait for a first byte before another channel is asked, in ms: it tries
+   * out one that did not answer in time, and its caller is not to pay for that with minutes.
+   * Undefined for all other calls.
+   */
+  readonly trialMs: number | undefined;
+  /** Something came, at this time: the head of an answer, whatever it says. */
+  firstByte(atMs: number): void;
+  /** The reply has begun: if the call tries the channel out, that is proof enough. */
   answered(): void;
   /** The call is done with the channel; a second time does nothing. */
   end(verdict: Verdict): void;
-}
-
-/** How a channel stands, as a host reads it. */
-export interface ChannelStatus extends PlaceStatus {
-  readonly channelId: string;
-  /** Calls that run through it now. */
-  readonly inFlight: number;
-  /** The models on it that have trouble of their own, by their upstream's names for them. */
-  readonly models: readonly (PlaceStatus & { readonly upstreamModel: string })[];
 }
 
 /** Watches the channels of one gateway. */
@@ -63,7 +88,13 @@ export interface ChannelHealth {
   availability(channel: Channel, upstreamModel: string, call: CallKind): Availability;
   /** The calls that run through it. */
   inFlight(channel: Channel): number;
-  begin(channel: Channel, upstreamModel: string): ChannelLease;
+  /**
+   * A call goes there. To be called in the same turn of the event loop as the choice, or two calls
+   * could both be the one that tries a channel out.
+   */
+  begin(channel: Channel, upstreamModel: string, asked: ModelAsked): ChannelLease;
+  /** Looks for channels that keep their callers waiting; called every second. */
+  tick(): void;
   /** Every account that has been called or switched, in the order of their first call. */
   statuses(): readonly ChannelStatus[];
   /**
@@ -81,37 +112,30 @@ export interface CallKind {
   readonly isImage: boolean;
 }
 
-interface Account {
-  isOff: boolean;
-  inFlight: number;
-  /** The credential that was not accepted, to know a new one from it. */
-  refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
-  /** The model that was the last to be forbidden, with nothing served since. */
-  forbiddenModel: string | undefined;
-  /**
-   * Of those that have something against them: models by name, the account itself by none.
-   * Undefined where nothing stands against any: of a thousand accounts most are well.
-   */
-  standings: Map<string | undefined, Standing> | undefined;
-}
-
 /** A call on its way through a channel, and what stood against that when it began. */
 interface Visit {
   readonly account: Account;
   readonly channel: Channel;
   readonly upstreamModel: string;
-  readonly begunAccount: Pause | undefined;
-  readonly begunModel: Pause | undefined;
+  readonly begunAccount: Standing;
+  readonly begunModel: Standing;
+  readonly waiting: WaitingCall;
 }
+
+/** What stood against an account or a model when a call began. */
+interface BegunAt {
+  readonly standing: Standing;
+  /** The call is the one that tries it out after a time-out. */
+  readonly isTrial: boolean;
+}
+
+const nothingStood: BegunAt = { standing: goodStanding, isTrial: false };
 
 /** A function gives another secret one day, and nobody tells us when. */
 const rotatingRestMs = 60_000;
 /** What a 403 costs the model that was asked for, and the account where it is to blame. */
 const forbiddenModelMs = 60_000;
 const forbiddenAccountMs = 600_000;
-/** A catalog that makes up ids must not fill the memory. */
-const mostAccounts = 10_000;
-const mostStandings = 1_000;
 
 /** All channels are ready. */
 export function channelHealth(
@@ -119,98 +143,67 @@ export function channelHealth(
   random: () => number,
   emit: EventListener,
 ): ChannelHealth {
-  const accounts = new Map<string, Account>();
-
-  const accountOf = (channelId: string): Account => {
-    const known = accounts.get(channelId);
-    if (known !== undefined) return known;
-    if (accounts.size >= mostAccounts) dropOne(accounts, mayGo);
-    const account: Account = {
-      isOff: false,
-      inFlight: 0,
-      refused: undefined,
-      forbiddenModel: undefined,
-      standings: undefined,
-    };
-    accounts.set(channelId, account);
-    return account;
-  };
-
-  const tell = (
-    channelId: string,
-    upstreamModel: string | undefined,
-    { state, reason, untilMs }: PlaceStatus,
-  ): void => {
-    emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
-  };
-
-  /** Puts a standing in place of another, and tells the host where that makes a difference. */
-  const put = (channelId: string, upstreamModel: string | undefined, after: Standing): void => {
-    const account = accountOf(channelId);
-    const before = standingOf(account, upstreamModel);
-    if (after === before) return;
-    const standings = account.standings ?? new Map<string | undefined, Standing>();
-    standings.delete(upstreamModel);
-    if (after !== goodStanding) {
-      if (standings.size >= mostStandings) dropOne(standings, () => true);
-      standings.set(upstreamModel, after);
-    }
-    account.standings = standings.size === 0 ? undefined : standings;
-    if (before.pause?.state === after.pause?.state) return;
-    tell(channelId, upstreamModel, placeStatus(after.pause, clock));
-  };
+  const accounts = accountTable(clock, emit);
+  const calls = waitingCalls();
+  /** The pauses of last channels that a call is using: one at a time. */
+  const inUse = new WeakSet<Pause>();
 
   const accept = (channelId: string, account: Account): void => {
     account.refused = undefined;
-    tell(channelId, undefined, placeStatus(standingOf(account, undefined).pause, clock));
+    accounts.tell(channelId, undefined, standingStatus(standingOf(account, undefined), clock));
   };
 
-  const refuse = ({ id, credential }: Channel, reason: string): void => {
-    const account = accountOf(id);
+  const refuse = ({ account, channel, begunAccount }: Visit, reason: string): void => {
+    const { id, credential } = channel;
     if (typeof credential !== 'string') {
       const asked = { reason, forMs: rotatingRestMs, yields: false };
-      const moment = { begun: undefined, nowMs: clock.monotonicMs() };
-      return put(id, undefined, afterRest(standingOf(account, undefined), asked, moment));
+      const moment = { begun: begunAccount, nowMs: clock.monotonicMs() };
+      return accounts.put(id, undefined, afterRest(standingOf(account, undefined), asked, moment));
     }
     if (account.refused?.credential === credential) return;
     account.refused = { credential, reason };
-    tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
+    accounts.tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
   };
 
   const beginAt = (
     account: Account,
     { id }: Channel,
     upstreamModel: string | undefined,
-  ): Pause | undefined => {
-    if (account.standings === undefined) return undefined;
-    put(id, upstreamModel, atBegin(standingOf(account, upstreamModel), clock.monotonicMs()));
-    return standingOf(account, upstreamModel).pause;
+    nowMs: number,
+  ): BegunAt => {
+    if (account.standings === undefined) return nothingStood;
+    const before = standingOf(account, upstreamModel);
+    const standing = atBegin(before, nowMs);
+    accounts.put(id, upstreamModel, standing);
+    const pause = pauseFor(standing, nowMs);
+    if (pause?.yields === true && pause.state !== 'probing') inUse.add(pause);
+    const isTrial = standing !== before && triesOut(standing);
+    // Another call is trying it out: how this one ends says nothing of that.
+    const isBeside = standing.demotion?.isTried === true && !isTrial;
+    return { standing: isBeside ? { ...standing, demotion: undefined } : standing, isTrial };
   };
 
   const each = (
     { account, channel, upstreamModel, begunAccount, begunModel }: Visit,
-    rule: (standing: Standing, begun: Pause | undefined) => Standing,
+    rule: (standing: Standing, begun: Standing) => Standing,
   ): void => {
     // No rule finds anything against what nothing stands against.
     if (account.standings === undefined) return;
-    put(channel.id, undefined, rule(standingOf(account, undefined), begunAccount));
-    put(channel.id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
+    accounts.put(channel.id, undefined, rule(standingOf(account, undefined), begunAccount));
+    accounts.put(channel.id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
   };
 
-  const note = (
-    { account, channel, upstreamModel, begunAccount, begunModel }: Visit,
-    verdict: Extract<Verdict, { readonly where: Place }>,
-  ): void => {
-    const isAccount = verdict.where === 'account';
+  const note = (visit: Visit, verdict: Counted): void => {
+    const { account, channel, upstreamModel, waiting } = visit;
+    const isAccount = 'where' in verdict && verdict.where === 'account';
     const place = isAccount ? undefined : upstreamModel;
-    const begun = isAccount ? begunAccount : begunModel;
+    const begun = isAccount ? visit.begunAccount : visit.begunModel;
     const moment = { begun, nowMs: clock.monotonicMs(), random };
     const standing = standingOf(account, place);
-    const after =
-      verdict.kind === 'rest'
-        ? afterRest(standing, verdict, moment)
-        : afterFailure(standing, verdict.reason, moment);
-    put(channel.id, place, after);
+    const isTimeout = verdict.kind === 'left_waiting' || isTimedOut(verdict);
+    // A later call has been answered there since: the silence of this one says nothing of now.
+    if (isTimeout && isOutrun(waiting)) return;
+    accounts.put(channel.id, place, counted(standing, verdict, moment));
   };
 
   const forbid = (visit: Visit, reason: string): void => {
@@ -223,23 +216,59 @@ export function channelHealth(
       where: isOfAccount ? 'account' : 'model',
       reason,
       forMs: isOfAccount ? forbiddenAccountMs : forbiddenModelMs,
-      yields: true,
+      yields: !isOfAccount,
     });
   };
 
-  const leaseOf = (visit: Visit): ChannelLease => {
+  const freePauses = ({ begunAccount, begunModel }: Visit): void => {
+    if (begunAccount.pause !== undefined) inUse.delete(begunAccount.pause);
+    if (begunModel.pause !== undefined) inUse.delete(begunModel.pause);
+  };
+
+  const demoteSlow = (): void => {
+    const nowMs = clock.monotonicMs();
+    for (const { channelId, upstreamModel, kind } of calls.slowChannels(nowMs)) {
+      const standing = standingOf(accounts.of(channelId), upstreamModel);
+      accounts.put(channelId, upstreamModel, afterSlowness(standing, kind, { nowMs, random }));
+    }
+  };
+
+  const endComparison = ({ channelId, upstreamModel }: ServedModel): void => {
+    accounts.put(
+      channelId,
+      upstreamModel,
+      afterComparison(standingOf(accounts.of(channelId), upstreamModel)),
+    );
+  };
+
+  const leaseOf = (visit: Visit, trialMs: number | undefined): ChannelLease => {
+    const { account, waiting } = visit;
     let ended = false;
     return {
-      answered: () => each(visit, afterAnswer),
+      startedMs: waiting.startedMs,
+      trialMs,
+      firstByte: (atMs) => {
+        calls.firstByte(waiting, atMs);
+        if (account.standings === undefined) return;
+        freePauses(visit);
+        each(visit, afterByte);
+      },
+      answered: () => {
+        each(visit, afterAnswer);
+        if (calls.answered(waiting)) demoteSlow();
+      },
       end: (verdict) => {
         if (ended) return;
         ended = true;
-        visit.account.inFlight -= 1;
+        account.inFlight -= 1;
+        // Whose first byte has come waits for nothing: no need of the time.
+        if (waiting.position !== undefined) calls.over(waiting, clock.monotonicMs());
+        if (account.standings !== undefined) freePauses(visit);
         if (verdict.kind === 'served') {
-          visit.account.forbiddenModel = undefined;
+          account.forbiddenModel = undefined;
           return each(visit, afterService);
         }
-        if (verdict.kind === 'refused') refuse(visit.channel, verdict.reason);
+        if (verdict.kind === 'refused') refuse(visit, verdict.reason);
         else if (verdict.kind === 'forbidden') forbid(visit, verdict.reason);
         else if (verdict.kind !== 'nothing') note(visit, verdict);
         // What the verdict says nothing of has not been proved by it.
@@ -250,7 +279,7 @@ export function channelHealth(
 
   return {
     availability: (channel, upstreamModel, call) => {
-      const account = accounts.get(channel.id);
+      const account = accounts.find(channel.id);
       if (account === undefined) return open;
       const { isOff, refused, inFlight } = account;
       if (isOff) return { kind: 'out', reason: 'switched_off', untilMs: undefined, yields: false };
@@ -260,69 +289,110 @@ export function channelHealth(
       if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) return busy;
       if (account.standings === undefined) return open;
       const nowMs = clock.monotonicMs();
-      const paused = longer(
-        pauseFor(standingOf(account, undefined), nowMs, call),
-        pauseFor(standingOf(account, upstreamModel), nowMs, call),
-      );
-      if (paused === undefined) return open;
-      const { state, reason, untilMs, yields } = paused;
-      return { kind: 'out', reason, untilMs, yields, isEjected: state !== 'resting' };
+      const ofAccount = standingOf(account, undefined);
+      const ofModel = standingOf(account, upstreamModel);
+      const pause = longer(pauseFor(ofAccount, nowMs), pauseFor(ofModel, nowMs));
+      if (pause !== undefined) return outBy(pause, inUse.has(pause));
+      return isLast(ofAccount, nowMs, call) || isLast(ofModel, nowMs, call) ? last : open;
     },
-    inFlight: ({ id }) => accounts.get(id)?.inFlight ?? 0,
-    begin: (channel, upstreamModel) => {
+    inFlight: ({ id }) => accounts.find(id)?.inFlight ?? 0,
+    begin: (channel, upstreamModel, asked) => {
       const { id } = channel;
-      const account = accountOf(id);
+      const account = accounts.of(id);
       account.inFlight += 1;
       if (account.refused !== undefined && account.refused.credential !== channel.credential) {
         accept(id, account);
       }
-      const begunAccount = beginAt(account, channel, undefined);
-      const begunModel = beginAt(account, channel, upstreamModel);
-      return leaseOf({ account, channel, upstreamModel, begunAccount, begunModel });
+      const nowMs = clock.monotonicMs();
+      const ofAccount = beginAt(account, channel, undefined, nowMs);
+      const ofModel = beginAt(account, channel, upstreamModel, nowMs);
+      const waiting = calls.begin({ channelId: id, upstreamModel }, asked, nowMs);
+      const compared = calls.comparedWith(waiting);
+      if (compared !== undefined) endComparison(compared);
+      const isTrial = (ofAccount.isTrial || ofModel.isTrial) && asked.reply !== 'image';
+      const visit: Visit = {
+        account,
+        channel,
+        upstreamModel,
+        begunAccount: ofAccount.standing,
+        begunModel: ofModel.standing,
+        waiting,
+      };
+      return leaseOf(visit, isTrial ? usualLimitMs(waiting) : undefined);
     },
+    tick: demoteSlow,
     statuses: () =>
-      [...accounts].map(([channelId, account]) => statusOf(channelId, account, clock)),
+      [...accounts.all()].map(([channelId, account]) => statusOf(channelId, account, clock)),
     switch: (channelId, to) => {
       checkSwitch(to);
-      const account = accountOf(channelId);
+      const account = accounts.of(channelId);
       account.isOff = to === 'off';
       account.refused = undefined;
       account.forbiddenModel = undefined;
       account.standings = undefined;
-      tell(channelId, undefined, to === 'off' ? switchedOff : placeStatus(undefined, clock));
+      accounts.tell(
+        channelId,
+        undefined,
+        to === 'off' ? switchedOff : standingStatus(goodStanding, clock),
+      );
     },
     reloaded: () => {
-      for (const [channelId, account] of accounts) {
+      for (const [channelId, account] of accounts.all()) {
         if (account.refused !== undefined) accept(channelId, account);
       }
     },
   };
 }
 
+/** A verdict that stands against a channel for a while. */
+type Counted = Extract<Verdict, { readonly kind: 'failed' | 'left_waiting' | 'rest' }>;
+
+function counted(
+  standing: Standing,
+  verdict: Counted,
+  moment: Parameters<typeof afterFailure>[2],
+): Standing {
+  if (verdict.kind === 'rest') return afterRest(standing, verdict, moment);
+  if (verdict.kind === 'left_waiting') return afterLeaving(standing, verdict, moment);
+  const isTimeout = isTimedOut(verdict);
+  // Who can't be reached, or does not answer, has no words of its own that a caller could be given.
+  const yields = !isTimeout && verdict.where === 'model';
+  return afterFailure(standing, { reason: verdict.reason, isTimeout, yields }, moment);
+}
+
+function isTimedOut(verdict: Counted): boolean {
+  return verdict.kind === 'failed' && verdict.timedOut === true;
+}
+
+/** Whether a call that begins so tries out what did not answer in time. */
+function triesOut({ pause, demotion }: Standing): boolean {
+  if (pause !== undefined) return pause.state === 'probing' && pause.isTimeout;
+  return demotion?.isTried === true;
+}
+
 const open: Availability = { kind: 'open' };
+const last: Availability = { kind: 'last' };
 const busy: Availability = { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
-const switchedOff: PlaceStatus = { state: 'off', reason: undefined, untilMs: undefined };
+
+function outBy(
+  { state, reason, untilMs, yields, isRateLimit }: Pause,
+  isInUse: boolean,
+): Availability {
+  return {
+    kind: 'out',
+    reason,
+    untilMs,
+    // While a call finds out, nobody else goes there.
+    yields: yields && state !== 'probing',
+    isInUse,
+    isRateLimit,
+    isEjected: state !== 'resting',
+  };
+}
 
 function checkSwitch(to: unknown): void {
   if (to === 'on' || to === 'off') return;
   throw new ConfigurationError("switchChannel: the second argument must be 'on' or 'off'.");
-}
-
-function standingOf({ standings }: Account, upstreamModel: string | undefined): Standing {
-  return standings?.get(upstreamModel) ?? goodStanding;
-}
-
-function mayGo({ isOff, inFlight }: Account): boolean {
-  return !isOff && inFlight === 0;
-}
-
-function dropOne<Name, T>(map: Map<Name, T>, isOne: (value: T) => boolean): void {
-  for (const [name, value] of map) {
-    if (isOne(value)) {
-      map.delete(name);
-      return;
-    }
-  }
 }
 
 /** The pause that a call has to wait for; one that yields to nobody stands before one that does. */
@@ -330,31 +400,4 @@ function longer(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (a.yields !== b.yields) return a.yields ? b : a;
   return a.untilMs > b.untilMs ? a : b;
-}
-
-function statusOf(channelId: string, account: Account, clock: Clock): ChannelStatus {
-  const { isOff, refused, standings, inFlight } = account;
-  const own = isOff
-    ? switchedOff
-    : refused === undefined
-      ? current(standingOf(account, undefined).pause, clock)
-      : { state: 'refused' as const, reason: refused.reason, untilMs: undefined };
-  const models = [...(standings ?? [])].flatMap(([upstreamModel, { pause }]) =>
-    upstreamModel === undefined ? [] : [{ upstreamModel, ...current(pause, clock) }],
-  );
-  return { channelId, inFlight, ...own, models: models.filter(({ state }) => state !== 'ready') };
-}
-
-/** A rest that is over is over, though no call has come since to see it. */
-function current(pause: Pause | undefined, clock: Clock): PlaceStatus {
-  const isOver = pause?.state === 'resting' && clock.monotonicMs() >= pause.untilMs;
-  return placeStatus(isOver ? undefined : pause, clock);
-}
-
-function placeStatus(pause: Pause | undefined, clock: Clock): PlaceStatus {
-  if (pause === undefined) return { state: 'ready', reason: undefined, untilMs: undefined };
-  const { state, reason, untilMs } = pause;
-  const inMs = untilMs - clock.monotonicMs();
-  const backAtMs = Math.round(clock.now() + inMs);
-  return { state, reason, untilMs: state === 'probing' ? undefined : backAtMs };
 }

@@ -10,14 +10,20 @@ import type { Channel } from '../ports/catalog.ts';
 /** Whether a call may go through a channel just now. */
 export type Availability =
   | { readonly kind: 'open' }
+  /** Did not answer in time, or keeps its callers waiting: only where no other channel is open. */
+  | { readonly kind: 'last' }
   | {
       readonly kind: 'out';
       /** `busy`, `switched_off`, or what the channel rests for. */
       readonly reason: string;
       /** On the monotonic clock; undefined where no time is known. */
       readonly untilMs: number | undefined;
-      /** Takes calls all the same where no other channel can. */
+      /** Takes one call at a time all the same, where no other channel can. */
       readonly yields: boolean;
+      /** It has that call just now. */
+      readonly isInUse?: boolean;
+      /** It said 429. */
+      readonly isRateLimit?: boolean;
       /** For failing too often: no more than half of a large pool may be. */
       readonly isEjected?: boolean;
     };
@@ -66,8 +72,18 @@ export interface ChoiceAsked {
 /** A channel, or why there is none. */
 export type Choice =
   | { readonly kind: 'channel'; readonly channel: Channel }
-  /** `untilMs`: the soonest return, on the monotonic clock. */
-  | { readonly kind: 'none'; readonly reason: NoChannelReason; readonly untilMs?: number };
+  /**
+   * `untilMs`: the soonest return, on the monotonic clock. `isRateLimit`: there is a last channel,
+   * which said 429 and has its one call.
+   */
+  | {
+      readonly kind: 'none';
+      readonly reason: NoChannelReason;
+      readonly untilMs?: number;
+      readonly isRateLimit?: boolean;
+    };
+
+type NoChoice = Extract<Choice, { readonly kind: 'none' }>;
 
 interface Candidate {
   readonly channel: Channel;
@@ -197,30 +213,33 @@ function chosenOfAll(
     inFlight: standings.inFlight(channel),
   }));
   const isLeft = ({ channel }: Candidate): boolean => !asked.passed.includes(channel.id);
+  const left = pool.filter(isLeft);
   const readmitted = beyondCap(pool);
-  const usable = pool.filter(
-    (candidate) =>
-      isLeft(candidate) && (isOpen(candidate) || readmitted.includes(candidate.channel)),
+  const usable = left.filter(
+    (candidate) => isOpen(candidate) || readmitted.includes(candidate.channel),
   );
   if (usable.length > 0) return { kind: 'channel', channel: drawn(usable, asked, random) };
-  const paused = pool.filter(isPaused).filter(isLeft);
-  const last = soonest(paused.filter((candidate) => mayServe(candidate, asked)));
-  // Nobody else is left: better the upstream's own refusal than an hour of ours (ARCHITECTURE S).
-  if (last !== undefined) return { kind: 'channel', channel: last.channel };
-  return noneUsable(pool.filter(isLeft));
-}
-
-/** What failed may do better next time; what asked for a rest gets it if another was tried. */
-function mayServe({ availability }: Paused, { hasTried }: ChoiceAsked): boolean {
-  return availability.yields && (availability.isEjected === true || !hasTried);
+  const drawnLast = left.filter(({ availability }) => availability.kind === 'last');
+  if (drawnLast.length > 0) return { kind: 'channel', channel: drawn(drawnLast, asked, random) };
+  // Nobody else is left: better the upstream's own refusal than an hour of ours. A call that has
+  // failed elsewhere has an answer already.
+  const last = soonest(left.filter(isPaused).filter(({ availability }) => availability.yields));
+  if (last === undefined || asked.hasTried) return noneUsable(left);
+  const { isInUse = false, isRateLimit = false } = last.availability;
+  return isInUse
+    ? { ...noneUsable(left), isRateLimit }
+    : { kind: 'channel', channel: last.channel };
 }
 
 /**
  * Of a pool of four or more, half at most may be ejected; the others go on in turn of their return.
+ * Not those that can't be reached or do not answer: they take no load off the ones that are left.
  */
 function beyondCap(pool: readonly Candidate[]): readonly Channel[] {
   if (pool.length < poolWithCap) return [];
-  const ejected = pool.filter(isPaused).filter(({ availability }) => availability.isEjected);
+  const ejected = pool
+    .filter(isPaused)
+    .filter(({ availability }) => availability.isEjected === true && availability.yields);
   const most = Math.floor(pool.length / 2);
   if (ejected.length <= most) return [];
   return [...ejected]
@@ -245,7 +264,7 @@ function soonest(paused: readonly Paused[]): Paused | undefined {
   return [...paused].sort(byReturn)[0];
 }
 
-function noneUsable(pool: readonly Candidate[]): Choice {
+function noneUsable(pool: readonly Candidate[]): NoChoice {
   if (pool.length === 0) return { kind: 'none', reason: 'protocol' };
   const paused = pool.filter(isPaused);
   const reasons = new Set(paused.map(({ availability }) => availability.reason));

@@ -44,6 +44,7 @@ export const timedOut: ExpectedOfKinds = {
   told: 'upstream_timeout',
   reason: 'upstream_timeout',
   beside: 'same',
+  health: 'timed_out',
 };
 
 /**

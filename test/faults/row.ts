@@ -59,7 +59,7 @@ export type Charged = 'nothing' | 'usage' | 'observed' | 'pending';
  * What the channel's health has of it (FAULTS §4.5). `none`: not its fault. `counted`: one of the
  * failures that eject. `rests`: cools down at once. `out`: gone until somebody mends it.
  */
-export type Health = 'none' | 'counted' | 'rests' | 'out';
+export type Health = 'none' | 'counted' | 'timed_out' | 'rests' | 'out';
 
 /** All that must come of a fault, for one kind of call. */
 export interface Expected {

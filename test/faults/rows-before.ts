@@ -20,7 +20,12 @@ const unreachable = (
   ...(circumstances.connectMs === undefined ? {} : { companies: ['alone', 'beside'] as const }),
   upstream: () => [stalls],
   circumstances,
-  expected: { ...notRun, calls: 0, reason },
+  expected: {
+    ...notRun,
+    calls: 0,
+    reason,
+    health: reason === 'connect_timeout' ? 'timed_out' : 'counted',
+  },
 });
 
 /** The upstream's TLS is wrong in one way. */

@@ -83,7 +83,12 @@ export const rowsBodies: readonly FaultRow[] = [
       return [reads, says(`${head(200, headers)}${text.slice(0, 40)}`), stalls];
     },
     circumstances: { passes: { afterStallIn: 'body', ms: 130_000 } },
-    expected: { ...halfDone, told: 'upstream_timeout', reason: 'idle_timeout' },
+    expected: {
+      ...halfDone,
+      told: 'upstream_timeout',
+      reason: 'idle_timeout',
+      health: 'timed_out',
+    },
   },
   {
     id: 'F37',

@@ -140,7 +140,11 @@ const pings: Step = async ({ socket, stalled }) => {
   }
 };
 
-const late: ExpectedOfKinds = { ...brokenStream, told: 'broken: upstream_timeout' };
+const late: ExpectedOfKinds = {
+  ...brokenStream,
+  told: 'broken: upstream_timeout',
+  health: 'timed_out',
+};
 const silent = { passes: { afterStallIn: 'body', ms: 130_000 } } as const;
 const onlyPings = { passes: { afterStallIn: 'body', ms: 310_000 } } as const;
 
@@ -268,7 +272,12 @@ export const rowsStreams: readonly FaultRow[] = [
     ...streams,
     upstream: () => [reads, says(open), stalls],
     circumstances: silent,
-    expected: { ...halfDone, told: 'upstream_timeout', reason: 'idle_timeout' },
+    expected: {
+      ...halfDone,
+      told: 'upstream_timeout',
+      reason: 'idle_timeout',
+      health: 'timed_out',
+    },
   },
   {
     id: 'F49',

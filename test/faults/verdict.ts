@@ -90,6 +90,7 @@ function timesOf({ company }: Case, failures: readonly string[]): readonly strin
 const states: Readonly<Record<Health, string>> = {
   none: 'ready',
   counted: 'ready',
+  timed_out: 'deprioritized',
   rests: 'resting',
   out: 'refused',
 };

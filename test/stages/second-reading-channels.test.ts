@@ -48,6 +48,7 @@ function visited({ upstream }: Scene): string {
 }
 
 const a = channel({ id: 'a' });
+const asked = { modelId: 'm', reply: 'whole' } as const;
 const failed: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
 const limited: Verdict = {
   kind: 'rest',
@@ -74,7 +75,7 @@ function ward() {
 
 it('a rest whose length nobody named is one, though several calls were refused at once', () => {
   const { health, clock, isOpen } = ward();
-  const leases = Array.from({ length: 6 }, () => health.begin(a, 'm'));
+  const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', asked));
 
   for (const lease of leases) lease.end(limited);
   clock.advance(10_000);
@@ -90,7 +91,7 @@ describe('an ejection', () => {
     for (const atMs of [0, 30_000, 58_000, 59_000, 61_000, 62_000]) {
       clock.advance(atMs - nowMs);
       nowMs = atMs;
-      health.begin(a, 'm').end(failed);
+      health.begin(a, 'm', asked).end(failed);
     }
 
     expect(isOpen()).toBe(false);
@@ -134,20 +135,19 @@ describe('an ejection', () => {
     expect(set.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
   });
 
-  it('is over with the probe that is served, whatever began beside it', async () => {
+  it('is over with the probe that is served, beside which no other call went', async () => {
     const set = channels(Array(5).fill(refuses(500)), [{}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
     set.clock.advance(36_000);
-    const calling = [set.start(ask.chat), set.start(ask.chat)];
+    const probe = set.start(ask.chat);
     await turns();
-    const [probe, beside] = set.upstream.calls.slice(5);
 
-    probe?.answer(200, replies.chat);
-    await calling[0]?.answer;
+    const { status, headers } = await set.call(ask.chat);
+    set.upstream.calls[5]?.answer(200, replies.chat);
+    await probe.answer;
 
-    expect(set.gateway.channels()).toMatchObject([{ inFlight: 1, models: [] }]);
-    beside?.answer(200, replies.chat);
-    await calling[1]?.answer;
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(set.gateway.channels()).toMatchObject([{ inFlight: 0, models: [] }]);
   });
 
   it('goes on where the stream of the probe breaks as the others did', async () => {
@@ -214,7 +214,7 @@ it('channels that a catalog makes up, and that all fail, do not fill the memory'
   const { health } = ward();
 
   for (let made = 0; made < 12_000; made += 1) {
-    health.begin({ ...a, id: `made-up-${made}` }, 'm').end(failed);
+    health.begin({ ...a, id: `made-up-${made}` }, 'm', asked).end(failed);
   }
 
   expect(health.statuses().length).toBeLessThanOrEqual(10_000);
@@ -360,14 +360,18 @@ describe('a channel is free again', () => {
 describe('accounts that a dead network ejected', () => {
   const unknown: Play = (up) => up.breakOff('dns', { stage: 'connect' });
 
-  it.each([
-    ['come back with it', [whole('chat')]],
-    ['are tried one after the other, as they were before', [unknown, whole('chat')]],
-  ])('%s', async (_what, next) => {
-    const set = channels([...Array(15).fill(unknown), ...next], [{}, {}, {}]);
+  it('cost no further call a try, and each is tried once after its pause', async () => {
+    const good = whole('chat');
+    const set = channels([...Array(15).fill(unknown), unknown, good, good], [{}, {}, {}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
     expect(set.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('ejected'));
 
+    const { status, headers } = await set.call(ask.chat);
+    expect([status, headers['retry-after']]).toEqual([503, '24']);
+    expect(set.upstream.calls).toHaveLength(15);
+
+    set.clock.advance(24_000);
     expect((await set.call(ask.chat)).status).toBe(200);
+    expect(visited(set).slice(15)).toBe('ab');
   });
 });

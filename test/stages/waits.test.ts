@@ -99,7 +99,7 @@ describe('the wait for a head', () => {
       { channelId: 'openai-a', reason: 'headers_timeout' },
       { channelId: 'openai-b', reason: undefined },
     ]);
-    expect(set.eventTypes()).toEqual(['upstream_failed', 'call_ended']);
+    expect(set.eventTypes()).toEqual(['channel_changed', 'upstream_failed', 'call_ended']);
   });
 });
 

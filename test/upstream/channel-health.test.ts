@@ -11,6 +11,7 @@ import {
 
 const startMs = Date.UTC(2026, 0, 1);
 const text = { isImage: false };
+const asked = { modelId: 'm', reply: 'whole' } as const;
 const image = { isImage: true };
 const channel: Channel = {
   id: 'a',
@@ -39,10 +40,10 @@ function ward(random: () => number = () => 0.5): Ward {
     health,
     clock,
     events,
-    call: (verdict, model = 'm') => health.begin(channel, model).end(verdict),
+    call: (verdict, model = 'm') => health.begin(channel, model, asked).end(verdict),
     out: (model = 'm', kind = text, of = channel) => {
       const availability = health.availability(of, model, kind);
-      return availability.kind === 'open' ? 'open' : availability.reason;
+      return availability.kind === 'out' ? availability.reason : availability.kind;
     },
   };
 }
@@ -50,6 +51,12 @@ function ward(random: () => number = () => 0.5): Ward {
 const served: Verdict = { kind: 'served' };
 const nothing: Verdict = { kind: 'nothing' };
 const fails: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
+const timesOut: Verdict = {
+  kind: 'failed',
+  reason: 'headers_timeout',
+  where: 'model',
+  timedOut: true,
+};
 const unreachable: Verdict = { kind: 'failed', reason: 'connect_refused', where: 'account' };
 const limited = (forMs?: number): Verdict => ({
   kind: 'rest',
@@ -108,7 +115,7 @@ describe('a rest', () => {
 
   it('is not cut short by a call that had begun before it', () => {
     const { health, call, out } = ward();
-    const early = health.begin(channel, 'm');
+    const early = health.begin(channel, 'm', asked);
     call(limited(60_000));
 
     early.end(served);
@@ -137,17 +144,25 @@ describe('an ejection', () => {
     expect(out()).toBe('upstream_error');
   });
 
-  it.each<[string, (set: Ward) => void]>([
-    ['a call that is served', ({ call }) => call(served)],
-    ['more than a minute', ({ clock }) => clock.advance(60_001)],
-  ])('does not come if between them lies %s', (_what, between) => {
-    const set = ward();
-    times(4, () => set.call(fails));
+  it('does not come if a call was served between them', () => {
+    const { call, out } = ward();
+    times(4, () => call(fails));
 
-    between(set);
-    set.call(fails);
+    call(served);
+    call(fails);
 
-    expect(set.out()).toBe('open');
+    expect(out()).toBe('open');
+  });
+
+  it('comes whatever time lies between them', () => {
+    const { call, clock, out } = ward();
+
+    times(5, () => {
+      clock.advance(3_600_000);
+      call(fails);
+    });
+
+    expect(out()).toBe('upstream_error');
   });
 
   it('is not hastened by what a caller does wrong', () => {
@@ -188,7 +203,7 @@ describe('an ejection', () => {
     times(5, () => call(fails));
     clock.advance(30_000);
 
-    const probe = health.begin(channel, 'm');
+    const probe = health.begin(channel, 'm', asked);
     expect(out()).toBe('upstream_error');
     probe.answered();
 
@@ -224,7 +239,7 @@ describe('an ejection', () => {
 
   it('is not doubled by calls that were under way when it came', () => {
     const { call, clock, health, out } = ward();
-    const crowd = Array.from({ length: 50 }, () => health.begin(channel, 'm'));
+    const crowd = Array.from({ length: 50 }, () => health.begin(channel, 'm', asked));
 
     for (const lease of crowd) lease.end(fails);
     clock.advance(30_000);
@@ -235,12 +250,22 @@ describe('an ejection', () => {
     expect(out()).toBe('open');
   });
 
-  it('is probed by an image only when as long again no text has been one', () => {
+  it('is probed by an image that others can serve when as long again no text has been one', () => {
     const { call, clock, out } = ward();
     times(5, () => call(fails));
 
     clock.advance(30_000);
-    expect([out('m', text), out('m', image)]).toEqual(['open', 'upstream_error']);
+    expect([out('m', text), out('m', image)]).toEqual(['open', 'last']);
+    clock.advance(30_000);
+    expect(out('m', image)).toBe('open');
+  });
+
+  it('for time-outs is probed by an image that others can serve after an hour', () => {
+    const { call, clock, out } = ward();
+    times(2, () => call(timesOut));
+
+    clock.advance(3_600_000);
+    expect([out('m', text), out('m', image)]).toEqual(['open', 'last']);
     clock.advance(30_000);
     expect(out('m', image)).toBe('open');
   });
@@ -258,7 +283,7 @@ describe('a credential that is not accepted', () => {
       'open',
     ]);
 
-    health.begin(rotated, 'm').end(served);
+    health.begin(rotated, 'm', asked).end(served);
 
     expect(health.statuses()[0]?.state).toBe('ready');
   });
@@ -279,7 +304,7 @@ describe('a credential that is not accepted', () => {
     const rotating = { ...channel, credential: async () => 'secret' };
     const isOpen = (): boolean => health.availability(rotating, 'm', text).kind === 'open';
 
-    health.begin(rotating, 'm').end(refused);
+    health.begin(rotating, 'm', asked).end(refused);
 
     expect(isOpen()).toBe(false);
     clock.advance(60_000);
@@ -298,8 +323,8 @@ describe('a channel', () => {
   it('takes as many calls at once as it may', () => {
     const { health, out } = ward();
     const bounded = { ...channel, maxConcurrentCalls: 2 };
-    const first = health.begin(bounded, 'm');
-    health.begin(bounded, 'other');
+    const first = health.begin(bounded, 'm', asked);
+    health.begin(bounded, 'other', asked);
     expect(out('m', text, bounded)).toBe('busy');
 
     first.end(served);
@@ -348,7 +373,7 @@ describe('a channel', () => {
 
   it('is listed with its calls and its models in trouble', () => {
     const { call, clock, health } = ward();
-    health.begin(channel, 'm');
+    health.begin(channel, 'm', asked);
     call(limited(20_000), 'other');
 
     const [status] = health.statuses();
@@ -362,10 +387,10 @@ describe('a channel', () => {
     const { health } = ward();
 
     for (let made = 0; made < 20_000; made += 1) {
-      health.begin({ ...channel, id: `made-up-${made}` }, 'm').end(served);
+      health.begin({ ...channel, id: `made-up-${made}` }, 'm', asked).end(served);
     }
     for (let made = 0; made < 5_000; made += 1) {
-      health.begin(channel, `made-up-${made}`).end(limited(1e6));
+      health.begin(channel, `made-up-${made}`, asked).end(limited(1e6));
     }
 
     expect(health.statuses().length).toBeLessThanOrEqual(10_000);

@@ -47,13 +47,15 @@ function candidate(
   return { channel, isAble: true, availability: { kind: 'open' }, inFlight: 0, ...state };
 }
 
-const rests = (untilMs: number | undefined, yields: boolean, reason = 'r'): Availability => ({
+type Out = Extract<Availability, { readonly kind: 'out' }>;
+
+const rests = (untilMs: number | undefined, yields: boolean, reason = 'r'): Out => ({
   kind: 'out',
   reason,
   untilMs,
   yields,
 });
-const ejected = (untilMs: number): Availability => ({
+const ejected = (untilMs: number): Out => ({
   kind: 'out',
   reason: 'reset',
   untilMs,
@@ -293,11 +295,61 @@ describe('where all rest', () => {
     expect(chosen(three)).toBe('b');
   });
 
-  it('of three all may be, and each serves in turn of its return', () => {
+  it('of four or more all are kept out that can’t be reached or do not answer', () => {
+    const unreachable = (untilMs: number): Availability => ({
+      ...ejected(untilMs),
+      yields: false,
+    });
+
+    const none = choiceOf(all(unreachable(30), unreachable(20), unreachable(40), unreachable(50)));
+
+    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20 });
+  });
+
+  it('of three all may be, and the first to return takes one call at a time', () => {
     const candidates = all(ejected(30), ejected(20), ejected(40));
+    const inUse = all(ejected(30), { ...ejected(20), isInUse: true }, ejected(40));
 
     expect(chosen(candidates)).toBe('b');
-    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('a');
+    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('none: resting');
+    expect(chosen(inUse)).toBe('none: resting');
+  });
+
+  it('it tells whether the one that is in use said 429', () => {
+    const limited = { ...rests(30, true), isInUse: true, isRateLimit: true };
+
+    const none = choiceOf(all(limited, rests(20, false)));
+
+    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20, isRateLimit: true });
+  });
+});
+
+describe('a channel that is drawn last', () => {
+  const last: Availability = { kind: 'last' };
+
+  it('comes after all that are open, whatever its priority and weight', () => {
+    const first = candidate('a', { priority: -9, weight: 99 }, { availability: last });
+
+    expect(chosen([first, candidate('b', { priority: 5 })])).toBe('b');
+    expect(chosen([first, candidate('b')], { passed: ['b'], hasTried: true })).toBe('a');
+  });
+
+  it('comes before one that rests', () => {
+    const both = [
+      candidate('a', { priority: -9 }, { availability: rests(5, true) }),
+      candidate('b', {}, { availability: last }),
+    ];
+
+    expect(chosen(both)).toBe('b');
+  });
+
+  it('is drawn by priority among its like', () => {
+    const two = [
+      candidate('a', { priority: 2 }, { availability: last }),
+      candidate('b', { priority: 1 }, { availability: last }),
+    ];
+
+    expect(chosen(two)).toBe('b');
   });
 });
 
