@@ -33,6 +33,8 @@ function bytesOf(part: Part): number {
       return Buffer.byteLength(part.text);
     case 'tool_call':
       return Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
+    case 'own':
+      return JSON.stringify(part.value).length;
     case 'tool_result':
     case 'media':
       return 0;

@@ -25,6 +25,7 @@ export interface ContentRequest {
   readonly presencePenalty: number | undefined;
   readonly frequencyPenalty: number | undefined;
   readonly seed: number | undefined;
+  /** An empty one could stop nothing; upstreams refuse it, so writers leave it out and say so. */
   readonly stop: readonly string[];
   /** Answers wanted; 1 where the caller did not say. */
   readonly candidates: number;
@@ -95,7 +96,7 @@ export interface Turn {
 }
 
 /** A piece of a message. */
-export type Part = TextPart | ReasoningPart | MediaPart | ToolCallPart | ToolResultPart;
+export type Part = TextPart | ReasoningPart | MediaPart | ToolCallPart | ToolResultPart | OwnPart;
 
 interface PartBase {
   /** Where the caller wrote it: `messages[2].content[1]`. */
@@ -129,8 +130,12 @@ export interface MediaPart extends PartBase {
     /** A file that lies at a provider: its id or its `gs://` address. */
     | { readonly type: 'file'; readonly id: string };
   readonly fileName?: string | undefined;
+  /** How the caller called the file's name, for an upstream that has no place for it. */
+  readonly fileNameAt?: string | undefined;
   /** OpenAI's `low`, `high`, `auto`. */
   readonly detail?: string | undefined;
+  /** How the caller called it. */
+  readonly detailAt?: string | undefined;
 }
 
 /** A call the model made. */
@@ -154,6 +159,17 @@ export interface ToolResultPart extends PartBase {
   readonly isError: boolean;
 }
 
+/**
+ * A part that one provider alone understands, such as a tool that it ran itself. It goes back to
+ * that provider as it came, and is left out elsewhere.
+ */
+export interface OwnPart extends PartBase {
+  readonly kind: 'own';
+  /** The dialect of that provider. */
+  readonly provider: string;
+  readonly value: JsonObject;
+}
+
 /** Something the model may use. */
 export type Tool = FunctionTool | BuiltInTool;
 
@@ -165,6 +181,8 @@ export interface FunctionTool {
   /** JSON Schema, whatever form the caller wrote it in; undefined for no parameters. */
   readonly parameters: JsonObject | undefined;
   readonly strict: boolean | undefined;
+  /** How the caller asked for it, where not by `strict` on the tool. */
+  readonly strictAt?: string | undefined;
   readonly at: string;
   readonly cacheControl?: JsonObject | undefined;
 }

@@ -15,8 +15,12 @@ export interface PairedTurns {
  * Directly behind every assistant's turn with calls stands one user turn of exactly its results, in
  * call order. Of two results of one call the last counts, a call without one gets an error, and a
  * result without a call becomes text. Everything else stays as it came.
+ *
+ * Turns of one role that follow one another are one turn: Google's SDKs keep every event of a
+ * stream as a turn of its own, and calls that were made together must not become several steps.
  */
-export function pairedTurns(turns: readonly Turn[]): PairedTurns {
+export function pairedTurns(sent: readonly Turn[]): PairedTurns {
+  const turns = joinedTurns(sent);
   const answers = answersIn(turns);
   const used = new Set<Part>();
   const paired = turns.flatMap((turn, index): readonly Turn[] => {
@@ -28,6 +32,21 @@ export function pairedTurns(turns: readonly Turn[]): PairedTurns {
   });
   const results = turns.flatMap(({ parts }) => parts.filter(isResult));
   return { turns: paired, dropped: results.filter((one) => !used.has(one)).map(({ at }) => at) };
+}
+
+/** One turn for each run of turns of one role; instructions stay apart. */
+export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
+  const runs: Turn[][] = [];
+  for (const turn of turns) {
+    const last = runs.at(-1);
+    if (turn.role !== 'system' && last?.[0]?.role === turn.role) last.push(turn);
+    else runs.push([turn]);
+  }
+  return runs.flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    if (others.length === 0) return [first];
+    return [{ role: first.role, parts: [first, ...others].flatMap(({ parts }) => parts) }];
+  });
 }
 
 /** The text of a result; its pieces as they are, without a separator. */

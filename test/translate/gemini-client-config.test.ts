@@ -153,7 +153,7 @@ describe('§1 settings', () => {
       topK: 1,
       seed: 0,
       maxOutputTokens: 5,
-      stop: ['END', ''],
+      stop: ['END'],
       presencePenalty: 0,
       frequencyPenalty: 0,
     };
@@ -171,6 +171,7 @@ describe('§1 settings', () => {
 
   it.each([
     ['a temperature beyond 2', { temperature: 3 }, { temperature: 2 }, ['temperature']],
+    ['an empty stop', { stop: ['END', ''] }, { stopSequences: ['END'] }, ['stop']],
     ['a sixth stop', { stop: [...'abcdef'] }, { stopSequences: [...'abcde'] }, ['stop']],
     ['a seed of 33 bits', { seed: 2 ** 32 + 7 }, { seed: 7 }, ['seed']],
     ['a penalty', { presencePenalty: 1 }, undefined, ['presence_penalty']],

@@ -102,9 +102,9 @@ describe('§1 the turns', () => {
         parts: [
           { text: 'Hm.', thought: true, thoughtSignature: 'c2ln' },
           { text: 'A.', thoughtSignature: 'c2ln' },
+          { text: 'B.' },
         ],
       },
-      { role: 'model', parts: [{ text: 'B.' }] },
     ]);
   });
 

@@ -21,10 +21,9 @@ describe('the system instruction', () => {
   it('has no place for anything but text', () => {
     const parts = [{ text: 'a' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }];
 
-    const { system, dropped } = read({ contents, systemInstruction: { parts } });
-
-    expect(system).toHaveLength(1);
-    expect(dropped).toEqual(['systemInstruction.parts[1]']);
+    expect(() => read({ contents, systemInstruction: { parts } })).toThrow(
+      expect.objectContaining({ code: 'not_portable', param: 'systemInstruction.parts[1]' }),
+    );
   });
 });
 

@@ -61,7 +61,7 @@ describe('§6.3 tools', () => {
     expect(strictIn(open)).toBe(false);
     expect(strictIn(closed, { strictTools: false })).toBeUndefined();
     expect(lostFrom({ tools: [tool('f', { parameters: open, strict: true })] })).toEqual([
-      tool('f').at,
+      `${tool('f').at}.strict`,
     ]);
     expect(lostFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
   });

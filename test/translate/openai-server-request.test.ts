@@ -105,9 +105,10 @@ describe('fields', () => {
     expect(names).toMatchObject({ maxOutputTokens: 'max_tokens', endUserId: 'safety_identifier' });
   });
 
-  it('stop is a list, a bare string too, without empty ones', () => {
+  it('stop is a list, a bare string too', () => {
     expect(asked({ stop: 'a' }).stop).toEqual(['a']);
-    expect(asked({ stop: ['', 'a', 'b'] }).stop).toEqual(['a', 'b']);
+    expect(asked({ stop: ['', 'a', 'b'] }).stop).toEqual(['', 'a', 'b']);
+    expect(asked({ stop: null }).stop).toEqual([]);
   });
 
   it('an effort asks for the thoughts as well, but for none', () => {
@@ -182,12 +183,12 @@ describe('fields', () => {
     });
 
     expect(dropped).toEqual([
+      'messages.name',
+      'messages.content.mood',
       'metadata',
       'logit_bias',
       'bad__name',
       'stream_options.include_obfuscation',
-      'messages.name',
-      'messages.content.mood',
     ]);
   });
 });

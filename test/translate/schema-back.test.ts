@@ -29,9 +29,9 @@ describe('§6.6 Google’s schema as JSON Schema', () => {
       { type: 'integer', enum: [1, 2] },
     ],
     [
-      'has no order and no example',
-      { propertyOrdering: ['a'], property_ordering: ['a'], example: 1 },
-      {},
+      'has its example in a list, and its order in that of the properties',
+      { properties: { b: {}, a: {} }, property_ordering: ['a'], example: 1 },
+      { properties: { a: {}, b: {} }, examples: [1] },
     ],
     ['says nothing where protobuf says null', { items: null, default: null }, { default: null }],
     [

@@ -9,3 +9,11 @@ export function withNotes(schema: JsonObject, notes: readonly string[]): JsonObj
   const isSaid = typeof said === 'string' && said !== '';
   return { ...schema, description: isSaid ? `${said} (${note})` : note };
 }
+
+/** With what the caller says of the form as a whole in front of what the schema says of itself. */
+export function described(schema: JsonObject, description: string | undefined): JsonObject {
+  if (description === undefined) return schema;
+  const own = member(schema, 'description');
+  const isBoth = typeof own === 'string' && own !== description;
+  return { ...schema, description: isBoth ? `${description}\n${own}` : description };
+}

@@ -50,10 +50,26 @@ function isEmpty(value: JsonValue | undefined): boolean {
 /** The schema as JSON Schema, whatever its spelling and case. */
 export function fromOpenApiSchema(schema: JsonObject): JsonObject {
   return mapSchema(schema, (inner) => {
-    const entries = Object.entries(inner).flatMap(([name, value]) => entryOf(spelled(name), value));
+    const entries = inOrder(inner).flatMap(([name, value]) => entryOf(spelled(name), value));
     const { nullable, ...plain } = Object.fromEntries(entries);
     return nullable === true ? orNull(withNumbers(plain)) : withNumbers(plain);
   });
+}
+
+/** With its properties in the order of `propertyOrdering`: JSON Schema has no other word for it. */
+function inOrder(schema: JsonObject): readonly (readonly [string, JsonValue])[] {
+  const entries = Object.entries(schema);
+  const order = entries.find(([name]) => spelled(name) === 'propertyOrdering')?.[1];
+  const { properties } = schema;
+  if (!Array.isArray(order) || !isJsonObject(properties)) return entries;
+  const wanted = namesIn(order).filter((name) => Object.hasOwn(properties, name));
+  const names = new Set([...wanted, ...Object.keys(properties)]);
+  const ordered = Object.fromEntries([...names].map((name) => [name, properties[name] ?? null]));
+  return entries.map(([name, value]) => [name, name === 'properties' ? ordered : value]);
+}
+
+function namesIn(list: JsonValue): readonly string[] {
+  return items(list).filter((name) => typeof name === 'string');
 }
 
 /** Members whose value may well be null; elsewhere protobuf's null is nothing said. */
@@ -63,6 +79,7 @@ function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][]
   if (value === null && !data.has(name)) return [];
   switch (name) {
     case 'example':
+      return [['examples', [value]]];
     case 'propertyOrdering':
       return [];
     case 'type':

@@ -59,6 +59,16 @@ export function closedSchema(schema: JsonObject): ClosedSchema {
   return { schema: closed, changed };
 }
 
+/** Whether some object of the schema is a map, whose members have no names in the schema. */
+export function holdsMap(schema: JsonObject): boolean {
+  return !everySchema(schema, (inner) => {
+    const others = member(inner, 'additionalProperties');
+    const patterns = member(inner, 'patternProperties');
+    const isOpen = isJsonObject(others) || others === true || isJsonObject(patterns);
+    return !isOpen || propertiesOf(inner).size > 0;
+  });
+}
+
 /**
  * For Anthropic's `input_schema`: an object at the top, without `anyOf`, `oneOf` or `allOf` there.
  * Their properties are joined, and required is what all alternatives require.

@@ -33,6 +33,8 @@ function mediaFeature(
   };
 }
 
+const namedPdf = { file_data: `data:application/pdf;base64,${pdf}`, filename: 'a.pdf' };
+const namedInline = { mimeType: 'application/pdf', data: pdf, displayName: 'a.pdf' };
 const inline = (mimeType: string, data: string): JsonObject => ({ inlineData: { mimeType, data } });
 
 /** In the order of the table. */
@@ -91,15 +93,32 @@ export const messageFeatures: readonly RequestFeature[] = [
   mediaFeature('document', {
     chat: {
       type: 'file',
-      file: { file_data: `data:application/pdf;base64,${pdf}`, filename: 'a.pdf' },
+      file: { file_data: `data:application/pdf;base64,${pdf}` },
     },
     gemini: inline('application/pdf', pdf),
-    native: { inlineData: { mimeType: 'application/pdf', data: pdf, displayName: 'a.pdf' } },
     anthropic: {
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: pdf },
     },
   }),
+  {
+    title: 'name of a document',
+    chat: {
+      body: {
+        messages: [{ role: 'user', content: [{ type: 'file', file: namedPdf }] }],
+      },
+      names: ['messages[0].content[0].file.filename'],
+    },
+    native: {
+      body: { contents: [{ role: 'user', parts: [{ inlineData: namedInline }] }] },
+      names: ['contents[0].parts[0].inlineData.displayName'],
+    },
+    carried: {
+      openai: { messages: [{ content: [{ file: { filename: 'a.pdf' } }] }] },
+      gemini: { contents: [{ parts: [{ inlineData: { displayName: 'a.pdf' } }] }] },
+      anthropic: { messages: [{ content: [{ title: 'a.pdf' }] }] },
+    },
+  },
   mediaFeature('file that lies at Google', {
     native: { fileData: { mimeType: 'image/png', fileUri: 'gs://bucket/cat.png' } },
   }),

@@ -68,6 +68,10 @@ function writePart(part: Part, target: PartTarget): WrittenBlocks {
       return writeCall(part, target);
     case 'tool_result':
       return writeResult(part, target);
+    case 'own':
+      return part.provider === 'anthropic'
+        ? { blocks: [part.value], dropped: [] }
+        : { blocks: [], dropped: [part.at] };
   }
 }
 

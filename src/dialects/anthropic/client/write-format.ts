@@ -1,7 +1,9 @@
 /** Asks for the form of the answer (TRANSLATION §6.7). */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
-import { closedSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { described } from '../../../canonical/schema/describe.ts';
+import { isLoosened } from '../../../canonical/schema/loosened.ts';
+import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
@@ -51,10 +53,13 @@ export function writeFormat(
       return hinted(`${enumHint}\n${format.values.join('\n')}`);
     case 'json_schema': {
       const schema = described(format.schema, format.description);
+      // Of a map, a closed schema would leave an empty object.
+      if (holdsMap(schema)) return asked(schema);
       const isTaken =
         capabilities.structuredOutput === 'schema' && (!hasTools || capabilities.jsonWithTools);
       if (isTaken) return native(schema);
-      return hasTools || !isObject(schema) ? asked(schema) : forced(schema);
+      if (hasTools || !isObject(schema)) return asked(schema);
+      return { ...forced(schema), isLoose: format.strict === true || isLoosened(schema) };
     }
   }
 }
@@ -80,12 +85,6 @@ function asked(schema: JsonObject): WrittenFormat {
 
 function hinted(hint: string): WrittenFormat {
   return { ...free, hint, isLoose: true };
-}
-
-/** The API has no other place for what the caller says of the form as a whole. */
-function described(schema: JsonObject, description: string | undefined): JsonObject {
-  const isSaid = description === undefined || member(schema, 'description') !== undefined;
-  return isSaid ? schema : { ...schema, description };
 }
 
 /** Only an object can be what a tool is called with. */

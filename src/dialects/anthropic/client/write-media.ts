@@ -30,12 +30,20 @@ export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities):
   if (part.source.type === 'url' && !capabilities.mediaUrls) {
     throw refusal(part, 'This model fetches no addresses; send the data itself in Base64.');
   }
-  const isDetailed = part.detail !== undefined && part.detail !== 'auto';
   return {
     blocks: [{ ...block, cache_control: part.cacheControl }],
-    // Only chat completions have a wish for the detail.
-    dropped: isDetailed ? [`${part.at}.image_url.detail`] : [],
+    dropped: unsaid(part, kind === 'image'),
   };
+}
+
+/** Anthropic knows no detail of an image, and no name of it. */
+function unsaid(part: MediaPart, isImage: boolean): readonly string[] {
+  const isDetailed = part.detail !== undefined && part.detail !== 'auto';
+  const isNamed = isImage && part.fileName !== undefined;
+  return [
+    ...(isDetailed ? [part.detailAt ?? part.at] : []),
+    ...(isNamed ? [part.fileNameAt ?? part.at] : []),
+  ];
 }
 
 /** An address that tells nothing was most likely put where callers put pictures. */
@@ -47,8 +55,9 @@ function mimeTypeOf({ mimeType, source, fileName }: MediaPart): string | undefin
 
 function image(part: MediaPart, mimeType: string | undefined): Block {
   const { source } = part;
+  if (source.type === 'file') throw storedElsewhere(part);
   if (source.type === 'url') return { type: 'image', source: { type: 'url', url: httpUrl(part) } };
-  if (source.type === 'file' || !imageTypes.has(mimeType ?? '')) {
+  if (!imageTypes.has(mimeType ?? '')) {
     throw refusal(part, 'This model takes images as JPEG, PNG, GIF or WebP; send one of these.');
   }
   const data = { type: 'base64', media_type: mimeType, data: source.data };
@@ -57,6 +66,7 @@ function image(part: MediaPart, mimeType: string | undefined): Block {
 
 function document(part: MediaPart, mimeType: string | undefined): Block {
   const { source, fileName } = part;
+  if (source.type === 'file') throw storedElsewhere(part);
   const isPdf = mimeType === 'application/pdf';
   if (isPdf && source.type === 'url') {
     return { type: 'document', source: { type: 'url', url: httpUrl(part) }, title: fileName };
@@ -90,6 +100,11 @@ function httpUrl(part: MediaPart): string {
   const url = part.source.type === 'url' ? part.source.url : '';
   if (/^https?:\/\//i.test(url)) return url;
   throw refusal(part, 'This model fetches only http and https addresses; send the data itself.');
+}
+
+function storedElsewhere(part: MediaPart): GatewayError {
+  const sentence = 'A file that is stored at another provider can not be read; send its bytes.';
+  return refusal(part, sentence);
 }
 
 function refusal(part: MediaPart, sentence: string): GatewayError {

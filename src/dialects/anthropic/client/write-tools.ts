@@ -7,10 +7,11 @@ import type {
   Tool,
   ToolCallPart,
 } from '../../../canonical/request.ts';
+import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { newShapeRoom, type ShapeRoom } from '../../../canonical/schema/shape.ts';
-import { closedSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
+import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
-import { isJsonObject } from '../../../json.ts';
+import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block, PartTarget } from './written.ts';
 
@@ -42,7 +43,9 @@ export function writeTools(
 ): WrittenTools {
   if (answer !== undefined) {
     const choice = { type: 'tool', name: answer.name, disable_parallel_tool_use: true };
-    return { tools: [answer], choice, isForced: true, dropped: [] };
+    const isVoid = request.parallelToolCalls === false;
+    const dropped = isVoid ? [request.names.parallelToolCalls] : [];
+    return { tools: [answer], choice, isForced: true, dropped };
   }
   const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
   const offered = chosen(kept, request);
@@ -51,9 +54,13 @@ export function writeTools(
   const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
-    ...offered.filter((tool) => isLoosened(tool, target.capabilities, room)).map(({ at }) => at),
+    ...offered.flatMap((tool) => loosenedIn(tool, target.capabilities, room)),
   ];
-  if (tools.length === 0) return { ...onlyRemembered(request, target), dropped };
+  if (tools.length === 0) {
+    const isVoid = request.parallelToolCalls === false;
+    const left = isVoid ? [...dropped, request.names.parallelToolCalls] : dropped;
+    return { ...onlyRemembered(request, target), dropped: left };
+  }
   return { tools, ...writeChoice(request, target, dropped) };
 }
 
@@ -93,7 +100,7 @@ function writeFunction(
   room: ShapeRoom,
 ): Block {
   const open = objectSchema(tool.parameters, room);
-  const isStrict = tool.strict === true && capabilities.strictTools;
+  const isStrict = holdsArguments(tool, open, capabilities);
   return {
     name: names.upstream(tool.name),
     description: tool.description,
@@ -109,10 +116,27 @@ function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
   throw new GatewayError('not_portable', sentence, { param: at });
 }
 
-/** A caller's word that the arguments fit exactly, where the upstream gives it only in part. */
-function isLoosened(tool: Tool, { strictTools }: ResolvedCapabilities, room: ShapeRoom): boolean {
-  if (tool.kind !== 'function' || tool.strict !== true) return false;
-  return !strictTools || closedSchema(objectSchema(tool.parameters, room)).changed;
+/** What of a schema the model does not see, and what the upstream holds it to only in part. */
+function loosenedIn(
+  tool: Tool,
+  capabilities: ResolvedCapabilities,
+  room: ShapeRoom,
+): readonly string[] {
+  if (tool.kind !== 'function') return [];
+  const schema = isLoosened(tool.parameters) ? ['tools.schema'] : [];
+  if (tool.strict !== true) return schema;
+  const open = objectSchema(tool.parameters, room);
+  const isHeld = holdsArguments(tool, open, capabilities) && !closedSchema(open).changed;
+  return isHeld ? schema : [...schema, tool.strictAt ?? `${tool.at}.strict`];
+}
+
+/** A closed schema would leave an empty object of a map, whose members have no names. */
+function holdsArguments(
+  { strict }: FunctionTool,
+  schema: JsonObject,
+  { strictTools }: ResolvedCapabilities,
+): boolean {
+  return strict === true && strictTools && !holdsMap(schema);
 }
 
 function writeChoice(
@@ -120,7 +144,11 @@ function writeChoice(
   target: PartTarget,
   dropped: readonly string[],
 ): Pick<WrittenTools, 'choice' | 'isForced' | 'dropped'> {
-  if (toolChoice?.mode === 'none') return { choice: { type: 'none' }, isForced: false, dropped };
+  const isVoid = toolChoice?.mode === 'none';
+  if (isVoid) {
+    const left = parallelToolCalls === false ? [...dropped, names.parallelToolCalls] : dropped;
+    return { choice: { type: 'none' }, isForced: false, dropped: left };
+  }
   const isSingle = parallelToolCalls === false;
   const canSay = target.capabilities.parallelToolCalls;
   const single = isSingle && canSay ? { disable_parallel_tool_use: true } : {};

@@ -48,11 +48,9 @@ function sampling({ request, capabilities, drop }: Writing): Members {
   };
 }
 
-/** Empty ones could not stop anything. */
 function stopSequences({ request, capabilities, drop }: Writing): readonly string[] | undefined {
-  const wanted = request.stop.filter((text) => text !== '');
-  const kept = wanted.slice(0, capabilities.stopLimit);
-  if (kept.length < wanted.length) drop(request.names.stop);
+  const kept = request.stop.filter((text) => text !== '').slice(0, capabilities.stopLimit);
+  if (kept.length < request.stop.length) drop(request.names.stop);
   return kept.length === 0 ? undefined : kept;
 }
 
@@ -60,15 +58,17 @@ function candidateCount({ request, capabilities }: Writing): number | undefined 
   const { candidates, streamed, names } = request;
   if (candidates <= 1) return undefined;
   if (candidates > capabilities.maxCandidates) {
-    throw notPortable(
-      names.candidates,
-      `The model gives at most ${capabilities.maxCandidates} answers to one request.`,
-    );
+    throw notPortable(names.candidates, answersLimit(capabilities.maxCandidates));
   }
   if (streamed && !capabilities.streamedCandidates) {
     throw notPortable(names.candidates, 'The model streams one answer only. Ask for one.');
   }
   return candidates;
+}
+
+function answersLimit(most: number): string {
+  const answers = most === 1 ? 'one answer' : `at most ${most} answers`;
+  return `The model gives ${answers} to one request. Ask for fewer.`;
 }
 
 /** Google's seed has 32 bits; a larger one keeps its lower ones, and so stays a seed. */

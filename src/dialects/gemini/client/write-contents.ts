@@ -122,5 +122,9 @@ function writePart(
       return [isFirstCall ? writeFirstCall(writing, part) : writeCall(writing, part)];
     case 'tool_result':
       return [];
+    case 'own':
+      if (part.provider === 'gemini') return [part.value];
+      writing.drop(part.at);
+      return [];
   }
 }

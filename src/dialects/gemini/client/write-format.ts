@@ -1,6 +1,7 @@
 /** Writes what form the answer must have; where Gemini has no mode for it, as words (§6.7). */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
+import { described } from '../../../canonical/schema/describe.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import type { JsonObject } from '../../../json.ts';
@@ -42,7 +43,10 @@ function modeFor(writing: Writing, format: OutputFormat): Members {
         responseSchema: { type: 'STRING', enum: format.values },
       };
     case 'json_schema':
-      return { responseMimeType: jsonType, ...schemaMember(writing, described(format)) };
+      return {
+        responseMimeType: jsonType,
+        ...schemaMember(writing, described(format.schema, format.description)),
+      };
   }
 }
 
@@ -55,12 +59,6 @@ function schemaMember({ request, capabilities, drop }: Writing, schema: JsonObje
   return { responseSchema: converted.schema };
 }
 
-/** Gemini has no other place for what the caller says of the whole. */
-function described(format: OutputFormat & { readonly type: 'json_schema' }): JsonObject {
-  const { description, schema } = format;
-  return description === undefined ? schema : { description, ...schema };
-}
-
 const byTheSchema =
   'Answer only with JSON, without Markdown fences, that matches this JSON Schema: ';
 
@@ -71,6 +69,6 @@ function instructionFor(format: OutputFormat): string {
     case 'enum':
       return `Answer with exactly one of these values only: ${jsonText(format.values)}`;
     case 'json_schema':
-      return `${byTheSchema}${jsonText(described(format))}`;
+      return `${byTheSchema}${jsonText(described(format.schema, format.description))}`;
   }
 }

@@ -16,7 +16,11 @@ export function writeMedia(
   const mimeType = mimeTypeOf(part);
   checkKind(writing, part, mimeType);
   // A resolution for one part alone exists only in an alpha version of the API.
-  if (part.detail === 'low' || part.detail === 'high') writing.drop(`${part.at}.detail`);
+  if (part.detail !== undefined && part.detail !== 'auto') {
+    writing.drop(part.detailAt ?? `${part.at}.detail`);
+  }
+  // Only Vertex has a place for the name of a file.
+  if (part.fileName !== undefined) writing.drop(part.fileNameAt ?? part.at);
   const { source } = part;
   if (source.type !== 'base64') return { fileData: fileOf(writing, part, mimeType) };
   if (mimeType === undefined) {

@@ -104,7 +104,7 @@ function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
   if (capabilities.strictTools && (allowed.length > 0 || functions.some(isStrict))) {
     return { functions, toolConfig: toolConfig('VALIDATED', allowed) };
   }
-  for (const tool of functions.filter(isStrict)) drop(`${tool.at}.strict`);
+  for (const tool of functions.filter(isStrict)) drop(tool.strictAt ?? `${tool.at}.strict`);
   const left = allowed.length === 0 ? functions : functions.filter(isIn(allowed));
   return { functions: left, toolConfig: choice === undefined ? undefined : toolConfig('AUTO') };
 }

@@ -125,14 +125,13 @@ function positive(config: JsonObject | undefined, name: string): number | undefi
   return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0');
 }
 
-/** Google takes one sequence without a list round it too. Empty ones would stop everything. */
+/** Google takes one sequence without a list round it too. */
 function readStop(config: JsonObject | undefined): readonly string[] {
   const sent = field(config, 'stopSequences');
   const all = typeof sent === 'string' ? [sent] : listField(config, 'stopSequences', at);
-  return all.flatMap((one, index) => {
-    if (typeof one !== 'string') return refuse(`${at}.stopSequences[${index}]`, 'must be a string');
-    return one === '' ? [] : [one];
-  });
+  return all.map((one, index) =>
+    typeof one === 'string' ? one : refuse(`${at}.stopSequences[${index}]`, 'must be a string'),
+  );
 }
 
 function readLogprobs(config: JsonObject | undefined, drop: Drop): ContentRequest['logprobs'] {

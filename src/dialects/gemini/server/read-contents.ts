@@ -1,5 +1,6 @@
 /** Reads the conversation and the system instruction of a native request. */
 import type { TextPart, Turn } from '../../../canonical/request.ts';
+import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../../json.ts';
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
 import { readPart } from './read-part.ts';
@@ -25,26 +26,34 @@ export function readSystem(body: JsonValue, drop: Drop): readonly TextPart[] {
   if (sent === undefined) return [];
   const at = 'systemInstruction';
   if (typeof sent === 'string') return sent === '' ? [] : [{ kind: 'text', at, text: sent }];
-  return partsOf(sent, at).flatMap(({ value, path }) => systemPart(value, path, drop));
+  return partsOf(sent, at, drop).flatMap(({ value, path }) => systemPart(value, path, drop));
 }
 
 function systemPart(value: JsonValue, at: string, drop: Drop): readonly TextPart[] {
   if (typeof value === 'string') return [{ kind: 'text', at, text: value }];
   const part = readPart(value, { at, place: [0, 0], drop });
   if (part?.kind === 'text') return part.text === '' ? [] : [part];
-  if (part !== undefined) drop(at);
-  return [];
+  if (part === undefined) return [];
+  throw new GatewayError(
+    'not_portable',
+    'An instruction can only be text. Send this in `contents`.',
+    {
+      param: at,
+    },
+  );
 }
 
 function partsOf(
   sent: JsonValue,
   at: string,
+  drop: Drop,
 ): readonly { readonly value: JsonValue; readonly path: string }[] {
   if (Array.isArray(sent)) {
     return items(sent).map((value, index) => ({ value, path: `${at}[${index}]` }));
   }
   if (!isJsonObject(sent)) return refuse(at, 'must be a content with `parts`, or a string');
   if (field(sent, 'text') !== undefined) return [{ value: sent, path: at }];
+  dropOthers(sent, ['role', 'parts'], { at, drop });
   return listField(sent, 'parts', at).map((value, index) => ({
     value,
     path: `${at}.parts[${index}]`,

@@ -28,7 +28,8 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaPlace): Medi
     at,
     mimeType: mimeTypeIn(value, path) ?? parseDataUrl(`data:;base64,${data}`)?.mimeType,
     source: { type: 'base64', data },
-    fileName: textField(value, 'displayName', path),
+    fileName: textField(value, 'displayName', path) || undefined,
+    fileNameAt: `${path}.displayName`,
   };
 }
 
@@ -48,7 +49,8 @@ export function readFileData(value: JsonValue, { at, drop }: MediaPlace): MediaP
     at,
     mimeType: mimeTypeIn(value, path) ?? mimeTypeOfName(uri),
     source: isGoogleFile(uri) ? { type: 'file', id: uri } : { type: 'url', url: uri },
-    fileName: textField(value, 'displayName', path),
+    fileName: textField(value, 'displayName', path) || undefined,
+    fileNameAt: `${path}.displayName`,
   };
 }
 

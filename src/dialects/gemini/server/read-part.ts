@@ -92,7 +92,7 @@ function withDetail(read: DraftPart, part: JsonValue, { at, drop }: PartPlace): 
   const resolution = field(part, 'mediaResolution');
   const detail = detailOf(resolution);
   if (detail === undefined && saysSomething(resolution)) drop(`${at}.mediaResolution`);
-  return read.kind === 'media' ? { ...read, detail } : read;
+  return read.kind === 'media' ? { ...read, detail, detailAt: `${at}.mediaResolution` } : read;
 }
 
 function readText(value: JsonValue, { at }: PartPlace): DraftPart {
@@ -117,13 +117,15 @@ function readCall(value: JsonValue, { at, place, drop }: PartPlace): CallDraft {
   };
 }
 
-function readCode(value: JsonValue, { at }: PartPlace): DraftPart {
+function readCode(value: JsonValue, { at, drop }: PartPlace): DraftPart {
+  dropOthers(value, ['language', 'code'], { at: `${at}.executableCode`, drop });
   const language = enumWord(field(value, 'language'), 'LANGUAGE')?.toLowerCase() ?? '';
   const code = textField(value, 'code', `${at}.executableCode`) ?? '';
   return { kind: 'text', at, text: fenced(language, code) };
 }
 
-function readCodeResult(value: JsonValue, { at }: PartPlace): DraftPart {
+function readCodeResult(value: JsonValue, { at, drop }: PartPlace): DraftPart {
+  dropOthers(value, ['outcome', 'output'], { at: `${at}.codeExecutionResult`, drop });
   const outcome = enumWord(field(value, 'outcome'), 'OUTCOME')?.toLowerCase() ?? 'ok';
   const output = textField(value, 'output', `${at}.codeExecutionResult`) ?? '';
   return { kind: 'text', at, text: fenced(outcome === 'ok' ? '' : outcome, output) };

@@ -44,7 +44,7 @@ export function readTools(
 
 /** VALIDATED holds every function's arguments to its schema. */
 function held(tool: Tool): Tool {
-  return tool.kind === 'function' ? { ...tool, strict: true } : tool;
+  return tool.kind === 'function' ? { ...tool, strict: true, strictAt: `${configAt}.mode` } : tool;
 }
 
 function readChoice(

@@ -27,6 +27,23 @@ export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNod
   return { type: 'file', file: { filename: nameOf(part), file_data: fileData } };
 }
 
+/** OpenAI takes the detail of an image and the name of a document, and nothing of the kind else. */
+export function unsaidOfMedia(part: MediaPart): readonly string[] {
+  const { fileName, detail } = part;
+  const kind = mediaKindOf(part.mimeType);
+  const isImage = kind === 'image' || part.source.type === 'url';
+  const hasDetail = isImage && isKnownDetail(detail);
+  const hasName = kind === 'document' && part.source.type === 'base64';
+  return [
+    ...(detail === undefined || hasDetail ? [] : [part.detailAt ?? part.at]),
+    ...(fileName === undefined || hasName ? [] : [part.fileNameAt ?? part.at]),
+  ];
+}
+
+function isKnownDetail(detail: string | undefined): boolean {
+  return detail === 'low' || detail === 'high' || detail === 'auto';
+}
+
 const videoSite = /^https?:\/\/(?:[\w-]+\.)*(?:youtube\.com|youtu\.be)(?:[/:?#]|$)/i;
 
 function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities): JsonNode {
@@ -45,8 +62,10 @@ function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities):
 }
 
 function imageNode({ detail }: MediaPart, url: string): JsonNode {
-  const isKnown = detail === 'low' || detail === 'high' || detail === 'auto';
-  return { type: 'image_url', image_url: { url, detail: isKnown ? detail : undefined } };
+  return {
+    type: 'image_url',
+    image_url: { url, detail: isKnownDetail(detail) ? detail : undefined },
+  };
 }
 
 function audioNode(part: MediaPart, data: string): JsonNode {

@@ -1,11 +1,12 @@
 /** The conversation as OpenAI's messages, in the caller's order (TRANSLATION §3, §6.1, §6.5). */
+import { cacheMarksIn, everyPart } from '../../../canonical/every-part.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { contentOf, type Messages, textNode } from './message.ts';
 import type { Members } from './piece.ts';
 import { assistantMessages } from './write-assistant.ts';
-import { mediaNode } from './write-media.ts';
+import { mediaNode, unsaidOfMedia } from './write-media.ts';
 import { toolMessages } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
 
@@ -25,7 +26,11 @@ export function messagesOf(
   const messages = parts.flatMap((part) => part.messages);
   return {
     messages: flags.systemInstruction ? headed(system, messages) : prefixed(system, messages),
-    dropped: [...parts.flatMap(({ dropped }) => dropped), ...cacheMarks(request)],
+    dropped: [
+      ...parts.flatMap(({ dropped }) => dropped),
+      ...cacheMarksIn(request),
+      ...everyPart(request).flatMap(unsaid),
+    ],
   };
 }
 
@@ -42,9 +47,8 @@ function isText(part: Part): part is TextPart {
 }
 
 /**
- * Turns of one speaker that follow one another belong together: Google's SDKs keep every piece of a
- * stream as a turn, and the results of its calls must all stand right behind one message. An
- * instruction is a run by itself.
+ * Turns of one speaker that follow one another belong together, as `joinedTurns` has it; but every
+ * message of a user stays a message. An instruction is a run by itself.
  */
 function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
   const runs: Turn[][] = [];
@@ -123,9 +127,8 @@ function listOf(content: JsonNode): readonly JsonNode[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Only Anthropic's own door takes these marks. */
-function cacheMarks({ system, turns }: ContentRequest): readonly string[] {
-  return [...system, ...turns.flatMap(({ parts }) => parts)]
-    .filter(({ cacheControl }) => cacheControl !== undefined)
-    .map(({ at }) => `${at}.cache_control`);
+/** What OpenAI has no place for: parts of other providers, and some of what is said of media. */
+function unsaid(part: Part): readonly string[] {
+  if (part.kind === 'own') return [part.at];
+  return part.kind === 'media' ? unsaidOfMedia(part) : [];
 }

@@ -1,8 +1,10 @@
 /** What the caller's functions gave back, as tool messages (TRANSLATION §6.5). */
 
 import { mediaKindOf } from '../../../canonical/media.ts';
-import type { JsonNode } from '../../../canonical/raw-json.ts';
+import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolResultPart } from '../../../canonical/request.ts';
+import { resultText } from '../../../canonical/tool-results.ts';
+import { parseJson } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { upstreamCallId } from './call-id.ts';
 import type { Members } from './piece.ts';
@@ -20,13 +22,25 @@ export function toolMessages(
   return [...messages, { role: 'user', content: media.map((part) => mediaNode(part, flags)) }];
 }
 
-function toolMessage({ callId, content }: ToolResultPart, flags: ResolvedCapabilities): Members {
+function toolMessage(result: ToolResultPart, flags: ResolvedCapabilities): Members {
+  const { callId, isError } = result;
+  const content = isError ? failed(result.content) : result.content;
   const holdsMedia = flags.resultMedia && content.some(({ kind }) => kind === 'media');
   return {
     role: 'tool',
     tool_call_id: upstreamCallId(callId),
     content: holdsMedia ? partNodes(content, flags) : textOf(content),
   };
+}
+
+/** OpenAI has no member for it: that a tool has failed is said in its result. */
+function failed(content: ToolResultPart['content']): ToolResultPart['content'] {
+  const text = resultText(content);
+  const value = parseJson(text);
+  const isData = typeof value === 'object' && value !== null;
+  const said = jsonText({ error: isData ? rawJson(text) : text });
+  const at = content[0]?.at ?? '';
+  return [{ kind: 'text', at, text: said }, ...content.filter(({ kind }) => kind === 'media')];
 }
 
 function partNodes(content: ToolResultPart['content'], flags: ResolvedCapabilities): JsonNode {

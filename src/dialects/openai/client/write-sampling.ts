@@ -72,11 +72,10 @@ function penalty(
 }
 
 function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Piece {
-  const asked = request.stop.filter((sequence) => sequence !== '');
-  const kept = asked.slice(0, stopLimit);
+  const kept = request.stop.filter((sequence) => sequence !== '').slice(0, stopLimit);
   return {
     members: kept.length === 0 ? {} : { stop: kept },
-    dropped: kept.length === asked.length ? [] : [request.names.stop],
+    dropped: kept.length === request.stop.length ? [] : [request.names.stop],
   };
 }
 
@@ -84,7 +83,9 @@ function candidates(request: ContentRequest, flags: ResolvedCapabilities): Piece
   if (request.candidates <= 1) return nothing;
   const param = request.names.candidates;
   if (request.candidates > flags.maxCandidates) {
-    const message = `This model gives at most ${flags.maxCandidates} to a call; ask for fewer.`;
+    const most = flags.maxCandidates;
+    const answers = most === 1 ? 'one answer' : `at most ${most} answers`;
+    const message = `This model gives ${answers} to one request; ask for fewer.`;
     throw new GatewayError('not_portable', message, { param });
   }
   if (request.streamed && !flags.streamedCandidates) {

@@ -7,6 +7,7 @@ import type {
   FunctionTool,
   ToolChoice,
 } from '../../../canonical/request.ts';
+import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { newShapeRoom } from '../../../canonical/schema/shape.ts';
 import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
@@ -25,7 +26,18 @@ export function toolsPiece(request: ContentRequest, context: ToolContext): Piece
   const { tools, dropped } = toolList(request, context);
   const choice = choicePiece(request, context);
   // OpenAI refuses both members below where there are no tools, and they mean nothing there.
-  if (tools.length === 0) return { members: {}, dropped };
+  if (tools.length === 0) {
+    const { toolChoice, parallelToolCalls, names } = request;
+    const isLeftOut = parallelToolCalls === false;
+    return {
+      members: {},
+      dropped: [
+        ...dropped,
+        ...(toolChoice === undefined ? [] : [names.toolChoice]),
+        ...(isLeftOut ? [names.parallelToolCalls] : []),
+      ],
+    };
+  }
   return together([
     { members: { tools: allowed(tools, request, context) }, dropped },
     choice,
@@ -49,8 +61,8 @@ function toolList(
     if (tool.kind === 'function') {
       const parameters = objectSchema(tool.parameters, room);
       const strict = isStrict(tool, parameters, context);
-      if (tool.strict === true && !strict) dropped.push(tool.at);
-      if (tool.cacheControl !== undefined) dropped.push(`${tool.at}.cache_control`);
+      if (isLoosened(tool.parameters)) dropped.push('tools.schema');
+      if (tool.strict === true && !strict) dropped.push(tool.strictAt ?? `${tool.at}.strict`);
       kept.push({ name: tool.name, node: functionNode({ tool, parameters, strict }, context) });
     } else if (tool.provider === 'openai' && isJsonObject(tool.value)) {
       kept.push({ name: undefined, node: tool.value });

@@ -8,6 +8,7 @@ import type { Opaque } from '../../../canonical/opaque.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { readOwnParts } from './own-parts.ts';
 import {
   given,
   nameIn,
@@ -30,7 +31,12 @@ export interface AssistantMessage {
 
 /** `turn` is the message's place among the turns, from which missing ids are derived. */
 export function readAssistant(placed: PlacedObject, turn: number): AssistantMessage {
-  const said: readonly Part[] = [...readReasoning(placed), ...readSaid(placed)];
+  // A provider's own tools ran before the answer was written.
+  const said: readonly Part[] = [
+    ...readReasoning(placed),
+    ...readOwnParts(placed),
+    ...readSaid(placed),
+  ];
   const slots = callSlots(placed);
   const calls = slots.map((slot, index) =>
     readCall(slot, derivedCallId(turn, said.length + index)),

@@ -52,6 +52,7 @@ export function readImage({ value: part, at }: PlacedObject, name: string): Medi
   return {
     kind: 'media',
     at,
+    detailAt: `${at}.${name}.detail`,
     ...readAddress(nameIn(source, 'url', `${at}.${name}`), `${at}.${name}.url`, saidType(source)),
     detail: textIn(source, 'detail', `${at}.${name}`),
     cacheControl: cacheControlOf(part),
@@ -103,7 +104,8 @@ function readFile({ value: part, at }: PlacedObject): MediaPart {
   const path = `${at}.file`;
   const fileName = textIn(file, 'filename', path);
   const said = saidType(file) ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
-  const base = { kind: 'media', at, fileName, cacheControl: cacheControlOf(part) } as const;
+  const names = { fileName, fileNameAt: `${path}.filename` };
+  const base = { kind: 'media', at, ...names, cacheControl: cacheControlOf(part) } as const;
   const data = textIn(file, 'file_data', path);
   if (data !== undefined && data !== '') {
     const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(data);

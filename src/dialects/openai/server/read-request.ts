@@ -49,12 +49,10 @@ export function readRequest(body: JsonObject, asked: AskedReply): ContentRequest
 }
 
 function readStop(body: JsonObject): readonly string[] {
-  const stop = given(body, 'stop');
-  const texts = isList(stop) ? stop : [stop ?? ''];
-  return texts.flatMap((text) => {
-    if (typeof text !== 'string') return refuse('stop', 'must be a string or an array of strings.');
-    return text === '' ? [] : [text];
-  });
+  const stop = given(body, 'stop') ?? [];
+  return (isList(stop) ? stop : [stop]).map((text) =>
+    typeof text === 'string' ? text : refuse('stop', 'must be a string or an array of strings.'),
+  );
 }
 
 function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {

@@ -58,6 +58,7 @@ function readFunction({ value: declared, at }: PlacedObject): FunctionTool {
     description: textIn(declared, 'description', at),
     parameters: objectIn(declared, 'parameters', at),
     strict: flagIn(declared, 'strict', at),
+    strictAt: `${at}.strict`,
     at,
     cacheControl: cacheControlOf(declared),
   };

@@ -1,74 +1,182 @@
 /**
  * Lists what a chat request holds that the common form has no place for, so that nothing a caller
- * sends is left out in silence (ARCHITECTURE O).
+ * sends is left out in silence.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { unreadOwnParts } from './own-parts.ts';
 import { isList } from './read-members.ts';
 
 /** The members nobody reads, by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
-  const messages = items(member(body, 'messages'));
-  const parts = messages.flatMap((message) => items(member(message, 'content')));
-  const tools = items(member(body, 'tools')).filter((tool) => member(tool, 'type') === 'function');
-  const functions = [
-    ...tools.map((tool) => member(tool, 'function')),
-    ...items(member(body, 'functions')),
-  ];
-  const extra = member(body, 'extra_body');
-  const lists = [
-    ...unread([body], read.body, ''),
-    ...secondNames(body),
-    ...unread([member(body, 'stream_options')], read.streamOptions, 'stream_options.'),
-    ...unread([member(body, 'audio')], read.audio, 'audio.'),
-    ...unread([extra], read.extraBody, 'extra_body.'),
-    ...unread([member(extra, 'google')], read.google, 'extra_body.google.'),
-    ...messages.flatMap((message) => unread([message], readOf(message), 'messages.')),
-    ...unread(parts, read.part, 'messages.content.'),
-    ...unread(tools, read.tool, 'tools.'),
-    ...unread(functions, read.function, 'tools.function.'),
-  ];
-  return [...new Set(lists)];
+  const unread = new Set(secondNames(body));
+  collect(body, { shape: request, at: '', unread });
+  for (const message of items(member(body, 'messages'))) {
+    if (member(message, 'role') !== 'assistant') continue;
+    if (repeatsOtherReasoning(message)) unread.add('messages.reasoning_content');
+    for (const name of unreadOwnParts(message)) unread.add(name);
+  }
+  return [...unread];
 }
 
-const read = {
-  body: new Set(
-    `model messages stream stream_options tools tool_choice functions function_call
-    parallel_tool_calls response_format max_completion_tokens max_tokens temperature top_p top_k
-    presence_penalty frequency_penalty seed stop n logprobs top_logprobs reasoning_effort modalities
-    audio user safety_identifier service_tier safety_settings extra_body`.split(/\s+/),
-  ),
-  streamOptions: new Set(['include_usage']),
-  audio: new Set(['voice']),
-  extraBody: new Set(['google', 'safety_settings']),
-  google: new Set(['safety_settings', 'cached_content', 'thinking_config']),
-  // What stands on an earlier answer only to describe it is no part of the conversation.
-  message: new Set(
-    `role content refusal reasoning_content reasoning reasoning_details tool_calls function_call
-    tool_call_id images annotations extra_content thought_signature cache_control`.split(/\s+/),
-  ),
-  part: new Set('type text refusal image_url video_url input_audio file cache_control'.split(' ')),
-  tool: new Set(['type', 'function', 'cache_control']),
-  function: new Set(['name', 'description', 'parameters', 'strict', 'cache_control']),
-} as const;
+/**
+ * The members that are read. `read` means that somebody looks at all of the value, and lists what
+ * is lost of it; a shape holds for an object or for each object of a list.
+ */
+interface Shape {
+  readonly [name: string]: Known;
+}
+type Known = typeof read | Shape | ((holder: JsonObject) => Shape);
 
-/** A tool's message says there which function it answers for. */
-function readOf(message: JsonValue): ReadonlySet<string> {
-  const role = member(message, 'role');
-  return role === 'tool' || role === 'function' ? withName : read.message;
+const read = true;
+
+const marked: Shape = { type: read, cache_control: read };
+const address: Shape = { url: read, detail: read, format: read, mime_type: read };
+const parts: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
+  ['text', { ...marked, text: read }],
+  ['refusal', { ...marked, refusal: read }],
+  ['image_url', { ...marked, image_url: address }],
+  ['video_url', { ...marked, video_url: address }],
+  ['input_audio', { ...marked, input_audio: { data: read, format: read } }],
+  ['file', { ...marked, file: fileShape }],
+]);
+
+/** The bytes of a file count before its id. */
+function fileShape(file: JsonObject): Shape {
+  const known = { file_data: read, filename: read, format: read, mime_type: read } as const;
+  const data = member(file, 'file_data') ?? '';
+  return data === '' ? { ...known, file_id: read } : known;
 }
 
-const withName: ReadonlySet<string> = new Set([...read.message, 'name']);
+/** A part of a type that nobody reads is refused. */
+function partShape(part: JsonObject): Shape {
+  return parts.get(member(part, 'type')) ?? {};
+}
 
-function unread(
-  sources: readonly (JsonValue | undefined)[],
-  known: ReadonlySet<string>,
-  at: string,
-): readonly string[] {
-  return sources.filter(isJsonObject).flatMap((source) =>
-    Object.entries(source)
-      .filter(([name, value]) => !known.has(name) && !isNothing(value))
-      .map(([name]) => `${at}${plain(name)}`),
-  );
+const google: Shape = { google: { thought_signature: read } };
+const called: Shape = { name: read, thought_signature: read };
+const call: Shape = {
+  id: read,
+  type: read,
+  index: read,
+  function: { ...called, arguments: read },
+  custom: { ...called, input: read },
+  extra_content: google,
+};
+const spoken: Shape = { role: read, content: partShape, cache_control: read };
+/** What only describes an earlier answer, `annotations` and the like, is no part of a request. */
+const assistant: Shape = {
+  ...spoken,
+  refusal: read,
+  reasoning_content: read,
+  reasoning: read,
+  reasoning_details: {
+    type: read,
+    id: read,
+    index: read,
+    format: read,
+    text: read,
+    summary: read,
+    signature: read,
+    data: read,
+  },
+  tool_calls: call,
+  function_call: { name: read, arguments: read, thought_signature: read },
+  images: { ...marked, index: read, image_url: address, extra_content: google },
+  extra_content: {
+    google: { thought_signature: read, parts: read },
+    anthropic: { blocks: read },
+  },
+  thought_signature: read,
+};
+const result: Shape = { ...spoken, tool_call_id: read, name: read };
+const messages: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
+  ['assistant', assistant],
+  ['tool', result],
+  ['function', result],
+]);
+
+function messageShape(message: JsonObject): Shape {
+  return messages.get(member(message, 'role')) ?? spoken;
+}
+
+const declared: Shape = {
+  name: read,
+  description: read,
+  parameters: read,
+  strict: read,
+  cache_control: read,
+};
+
+/** Tools of other types are refused, or left out as a whole. */
+function toolShape(tool: JsonObject): Shape {
+  if (member(tool, 'type') === 'function') return { ...marked, function: declared };
+  return Object.fromEntries(Object.keys(tool).map((name) => [name, read]));
+}
+
+const named: Shape = { name: read };
+const choice: Shape = { type: read, function: named, custom: named };
+
+const request: Shape = {
+  model: read,
+  messages: messageShape,
+  stream: read,
+  stream_options: { include_usage: read },
+  tools: toolShape,
+  tool_choice: { ...choice, allowed_tools: { mode: read, tools: choice } },
+  functions: declared,
+  function_call: named,
+  parallel_tool_calls: read,
+  response_format: {
+    type: read,
+    schema: read,
+    json_schema: { name: read, description: read, schema: read, strict: read },
+  },
+  max_completion_tokens: read,
+  max_tokens: read,
+  temperature: read,
+  top_p: read,
+  top_k: read,
+  presence_penalty: read,
+  frequency_penalty: read,
+  seed: read,
+  stop: read,
+  n: read,
+  logprobs: read,
+  top_logprobs: read,
+  reasoning_effort: read,
+  modalities: read,
+  audio: { voice: read },
+  user: read,
+  safety_identifier: read,
+  service_tier: read,
+  safety_settings: read,
+  extra_body: {
+    google: { safety_settings: read, cached_content: read, thinking_config: read },
+    safety_settings: read,
+  },
+};
+
+interface Place {
+  readonly shape: Shape;
+  readonly at: string;
+  readonly unread: Set<string>;
+}
+
+function collect(holder: JsonObject, { shape, at, unread }: Place): void {
+  for (const [name, value] of Object.entries(holder)) {
+    const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (known === read || isNothing(value)) continue;
+    const path = `${at}${plain(name)}`;
+    if (known === undefined) {
+      unread.add(path);
+      continue;
+    }
+    for (const one of isList(value) ? value : [value]) {
+      if (!isJsonObject(one)) continue;
+      const inner = typeof known === 'function' ? known(one) : known;
+      collect(one, { shape: inner, at: `${path}.`, unread });
+    }
+  }
 }
 
 function isNothing(value: JsonValue): boolean {
@@ -95,3 +203,14 @@ const pairs = [
   ['user', 'safety_identifier'],
   ['tool_choice', 'function_call'],
 ] as const;
+
+/** Of the two forms of the reasoning the details are read; mostly both say the same. */
+function repeatsOtherReasoning(message: JsonValue): boolean {
+  const details = items(member(message, 'reasoning_details')).map(
+    (detail) => member(detail, 'text') ?? member(detail, 'summary'),
+  );
+  const told = details.filter((text) => typeof text === 'string').join('');
+  if (told === '') return false;
+  const plainTexts = [member(message, 'reasoning_content'), member(message, 'reasoning')];
+  return plainTexts.some((text) => typeof text === 'string' && text !== '' && text !== told);
+}

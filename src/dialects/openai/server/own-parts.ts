@@ -1,0 +1,58 @@
+/**
+ * Reads the parts of an earlier answer that one provider alone understands, out of `extra_content`,
+ * where the gateway has put them for callers who echo their messages.
+ */
+import type { OwnPart } from '../../../canonical/request.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { PlacedObject } from './read-members.ts';
+
+interface OwnPlace {
+  readonly provider: string;
+  /** Its member of `extra_content`, and the list of parts in it. */
+  readonly path: readonly [string, string];
+  /**
+   * Whether it is something that the provider's own tools leave in an answer. Nothing else is sent:
+   * a caller could put any content there, past the checks on the content of a message.
+   */
+  readonly isEcho: (part: JsonObject) => boolean;
+}
+
+const anthropicEcho =
+  /^(?:server_tool_use|mcp_tool_use|compaction|[a-z][a-z0-9_]{0,60}_tool_result)$/;
+
+const places: readonly OwnPlace[] = [
+  {
+    provider: 'anthropic',
+    path: ['anthropic', 'blocks'],
+    isEcho: (block) => anthropicEcho.test(String(member(block, 'type'))),
+  },
+  {
+    provider: 'gemini',
+    path: ['google', 'parts'],
+    isEcho: (part) => isJsonObject(member(part, 'toolCall') ?? member(part, 'toolResponse')),
+  },
+];
+
+/** The parts that can go back to their provider. */
+export function readOwnParts({ value: message, at }: PlacedObject): readonly OwnPart[] {
+  return places.flatMap((place) =>
+    partsAt(message, place).flatMap((value, index): readonly OwnPart[] => {
+      if (!isJsonObject(value) || !place.isEcho(value)) return [];
+      const path = `${at}.extra_content.${place.path.join('.')}[${index}]`;
+      return [{ kind: 'own', at: path, provider: place.provider, value }];
+    }),
+  );
+}
+
+/** Which of the lists hold something that is sent to nobody. */
+export function unreadOwnParts(message: JsonValue): readonly string[] {
+  return places
+    .filter((place) =>
+      partsAt(message, place).some((part) => !isJsonObject(part) || !place.isEcho(part)),
+    )
+    .map(({ path }) => `messages.extra_content.${path.join('.')}`);
+}
+
+function partsAt(message: JsonValue, { path: [provider, name] }: OwnPlace): readonly JsonValue[] {
+  return items(member(member(member(message, 'extra_content'), provider), name));
+}

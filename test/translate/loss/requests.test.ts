@@ -1,0 +1,57 @@
+/** Nothing of a request is lost in silence: it goes up, or is named as left out or refused. */
+import { describe, expect, it } from 'vitest';
+import { drawn } from '../laws/tree.ts';
+import { chatRequest } from './chat-requests.ts';
+import { nativeRequest } from './native-requests.ts';
+import { type Loss, searched } from './search.ts';
+import { type Route, routes, sentFor } from './translate.ts';
+import { drawing } from './tree.ts';
+
+/** A longer search by hand: `LOSS_RUNS=5000 npx vitest run test/translate/loss`. */
+const runs = Number(process.env.LOSS_RUNS ?? 60);
+const firstSeed = Number(process.env.LOSS_SEED ?? 1);
+/** One object in so many holds a member that nobody knows. */
+const planted = 30;
+
+/** What needs no words at an upstream, and why. */
+const unneeded: readonly { readonly place: string; readonly over: string; readonly why: string }[] =
+  [
+    {
+      place: 'response_format.json_schema.strict',
+      over: 'gemini anthropic',
+      why: 'both hold every answer to its schema; where one does not, the format is listed',
+    },
+    {
+      place: 'tools.function.strict',
+      over: 'gemini',
+      why: 'one strict function holds all of them to their schemas, as a required call does',
+    },
+  ];
+
+const makers = { chat: chatRequest, native: nativeRequest } as const;
+
+describe('no leaf of a request is lost in silence', () => {
+  it.each(routes.map((route) => [route.protocol, route.dialect, route.model, route] as const))(
+    '%s over %s (%s)',
+    (protocol, _dialect, _model, route) => {
+      const lost = new Map<string, Loss>();
+      let leaves = 0;
+      for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+        const document = makers[protocol](drawing(drawn(seed), planted));
+        const found = searched(document, (body) => sentFor(route, body));
+        leaves += found.leaves;
+        for (const loss of found.lost.filter((one) => !isUnneeded(one, route))) {
+          lost.set(loss.place, lost.get(loss.place) ?? loss);
+        }
+      }
+      const [first] = lost.values();
+      expect([...lost.keys()].toSorted(), first?.example).toEqual([]);
+      expect(leaves).toBeGreaterThan(runs * 5);
+    },
+    600_000,
+  );
+});
+
+function isUnneeded({ place }: Loss, { dialect }: Route): boolean {
+  return unneeded.some((one) => one.place === place && one.over.split(' ').includes(dialect));
+}

@@ -1,0 +1,118 @@
+/** Looks for leaves that a translation has lost in silence. */
+import type { Outcome } from './translate.ts';
+import { built, type Leaf, leavesOf, type Placed, type Tree, without } from './tree.ts';
+
+/** How a tree is translated. */
+export type Translate = (document: unknown) => Outcome;
+
+/** What came of one document. */
+export interface Search {
+  /** How many leaves were looked for. */
+  readonly leaves: number;
+  /** What was refused by name, and taken out to go on. */
+  readonly refusals: number;
+  readonly lost: readonly Loss[];
+}
+
+/** A leaf that left no trace. */
+export interface Loss {
+  /** Without the positions in lists: `messages.content.text`. */
+  readonly place: string;
+  readonly example: string;
+}
+
+const mostRefusals = 40;
+
+/**
+ * Each leaf must be found in what went on, or be named as left out. What is refused has to name a
+ * member; that is taken out, and the rest is tried again.
+ */
+export function searched(document: Tree, translate: Translate): Search {
+  let tree = document;
+  let base = translate(built(tree));
+  let refusals = 0;
+  while (base.refused !== undefined) {
+    const rest = refusals < mostRefusals ? withoutRefused(tree, base.refused) : undefined;
+    if (rest === undefined) {
+      const example = `refused without a name: ${base.refused} in ${JSON.stringify(built(tree))}`;
+      return { leaves: 0, refusals, lost: [{ place: `(${base.refused})`, example }] };
+    }
+    tree = rest;
+    refusals += 1;
+    base = translate(built(tree));
+  }
+  const leaves = leavesOf(tree);
+  const lost = leaves
+    .filter((placed) => !isKept(placed, { tree, base, translate }))
+    .map(({ path }) => ({ place: placeOf(path), example: exampleOf(path, tree, base) }));
+  return { leaves: leaves.length, refusals, lost };
+}
+
+function exampleOf(path: string, tree: Tree, { json, dropped }: Outcome): string {
+  const sent = JSON.stringify(built(tree));
+  return `${path} of ${sent}\nbecame ${json}\nand these were dropped: ${dropped.join(', ')}`;
+}
+
+interface Scene {
+  readonly tree: Tree;
+  readonly base: Outcome;
+  readonly translate: Translate;
+}
+
+function isKept({ leaf, path }: Placed, { tree, base, translate }: Scene): boolean {
+  if (leaf.kind === 'verbatim' && base.texts.includes(String(leaf.value))) return true;
+  if (isNamed(path, base.dropped)) return true;
+  return leaf.kind === 'effect' && makesDifference(leaf, { tree, base, translate });
+}
+
+/** Another value leads to another request, another list of what was left out, or a refusal. */
+function makesDifference(leaf: Leaf, { tree, base, translate }: Scene): boolean {
+  const changed = translate(built(tree, leaf));
+  return (
+    changed.json !== base.json ||
+    changed.refused !== undefined ||
+    changed.dropped.join() !== base.dropped.join()
+  );
+}
+
+/** By the path of the leaf or of something that holds it, with or without positions. */
+function isNamed(path: string, dropped: readonly string[]): boolean {
+  const place = unplaced(path);
+  return dropped.some((name) => {
+    const exact = name;
+    if (name === 'tools.schema' && schemas.test(place)) return true;
+    if (path === exact || path.startsWith(`${exact}.`) || path.startsWith(`${exact}[`)) return true;
+    return (
+      place === exact ||
+      (exact.includes('.') && place.startsWith(`${exact}.`)) ||
+      isRoot(place, exact)
+    );
+  });
+}
+
+/** A member of the body, but never the whole conversation. */
+function isRoot(place: string, name: string): boolean {
+  return !conversations.has(name) && place.startsWith(`${name}.`);
+}
+
+const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'tools']);
+
+/** What `tools.schema` stands for. */
+const schemas = /^tools\.(?:function|functionDeclarations)\.parameters(?:JsonSchema)?\b/;
+
+function unplaced(path: string): string {
+  return path.replace(/\[\d+\]/g, '');
+}
+
+/** A path without the positions in lists, and without the numbers of what was planted. */
+export function placeOf(path: string): string {
+  return unplaced(path)
+    .replace(/planted_\d+/g, 'planted')
+    .replace(/kind_?\d+/g, 'kind');
+}
+
+/** Without what the refusal names; where that is a member that is missing, without its holder. */
+function withoutRefused(tree: Tree, name: string): Tree | undefined {
+  const parent = name.replace(/(?:\.[^.[\]]+|\[\d+\])$/, '');
+  return without(tree, name) ?? (parent === name ? undefined : without(tree, parent));
+}

@@ -1,0 +1,122 @@
+/** Translates documents with the codecs themselves, thousands a second. */
+import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
+import type { ContentExchange, ReplyHead, UpstreamTarget } from '../../../src/dialects/codec.ts';
+import { callerDialects, dialects } from '../../../src/dialects/table.ts';
+import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
+import { GatewayError } from '../../../src/errors.ts';
+import { isJsonObject, parseJson } from '../../../src/json.ts';
+import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
+import type { Protocol } from '../laws/caller-side.ts';
+import { strings } from '../laws/tree.ts';
+
+/** Between which two a document is translated. */
+export interface Route {
+  readonly protocol: Protocol;
+  readonly dialect: DialectName;
+  readonly model: string;
+  readonly own?: Capabilities;
+}
+
+/** Every protocol over every other dialect, with models of several generations. */
+export const routes: readonly Route[] = [
+  { protocol: 'chat', dialect: 'gemini', model: 'gemini-3-pro-preview' },
+  { protocol: 'chat', dialect: 'gemini', model: 'gemini-2.5-flash' },
+  { protocol: 'chat', dialect: 'gemini', model: 'gemini-1.5-pro' },
+  { protocol: 'chat', dialect: 'gemini', model: 'gemma-3-27b' },
+  { protocol: 'chat', dialect: 'anthropic', model: 'claude-opus-4-8' },
+  { protocol: 'chat', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
+  { protocol: 'chat', dialect: 'anthropic', model: 'claude-3-5-haiku' },
+  { protocol: 'native', dialect: 'openai', model: 'gpt-5.4' },
+  { protocol: 'native', dialect: 'openai', model: 'gpt-4.1' },
+  { protocol: 'native', dialect: 'openai', model: 'deepseek', own: vendorCapabilities.deepseek },
+  { protocol: 'native', dialect: 'anthropic', model: 'claude-opus-4-8' },
+  { protocol: 'native', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
+];
+
+/** What became of a document. */
+export interface Outcome {
+  /** The JSON text that went on; empty where the call was refused. */
+  readonly json: string;
+  /** All strings of it, and what those hold that are JSON themselves. */
+  readonly texts: string;
+  readonly dropped: readonly string[];
+  /** What the refusal names; undefined where there was none. */
+  readonly refused: string | undefined;
+}
+
+/** What an upstream is sent for a caller's request. */
+export function sentFor(route: Route, body: unknown): Outcome {
+  try {
+    const { body: json, dropped } = exchangeFor(route, body);
+    return { json, texts: textsIn(json), dropped, refused: undefined };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { json: '', texts: '', dropped: [], refused: error.param ?? '' };
+  }
+}
+
+/** The exchange of a caller's request. */
+export function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
+  const request = parseJson(JSON.stringify(body));
+  if (!isJsonObject(request)) throw new Error('A request is an object.');
+  const asked = callerDialects[speakers[route.protocol]].content.readRequest(request, { streamed });
+  return dialects[route.dialect].content.begin(asked, targetOf(route));
+}
+
+const speakers = { chat: 'openai', native: 'gemini' } as const;
+
+function targetOf({ dialect, model, own }: Route): UpstreamTarget {
+  let made = 0;
+  return {
+    upstreamModel: model,
+    capabilities: capabilitiesOf(dialects[dialect].capabilities, model, own),
+    maxOutputTokens: undefined,
+    ids: () => {
+      made += 1;
+      return `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`;
+    },
+  };
+}
+
+/** What the caller gets for an upstream's whole reply. */
+export function answerFor(route: Route, reply: unknown): Outcome {
+  const { content } = callerDialects[speakers[route.protocol]];
+  const events = exchangeFor(route, plainRequests[route.protocol]).readReply(
+    parseJson(JSON.stringify(reply)) ?? null,
+  );
+  const { text, dropped } = content.writeReply(events, replyHead);
+  return { json: text, texts: textsIn(text), dropped, refused: undefined };
+}
+
+/** What the caller gets for the same reply as a stream. */
+export function streamFor(route: Route, documents: readonly unknown[]): string {
+  const { content } = callerDialects[speakers[route.protocol]];
+  const reader = exchangeFor(route, plainRequests[route.protocol], true).readStream();
+  const writer = content.writeStream({ ...replyHead, framing: 'sse' });
+  const pieces = documents.map((document) =>
+    writer.write(reader.read(parseJson(JSON.stringify(document)) ?? null)),
+  );
+  return [...pieces, writer.write(reader.end()), writer.end()].join('');
+}
+
+const plainRequests = {
+  chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+  native: {
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
+  },
+} as const;
+
+const replyHead: ReplyHead = {
+  fallbackId: 'made-up',
+  createdSeconds: 1_700_000_000,
+  modelId: 'm',
+  wantsUsage: true,
+  framing: 'json',
+};
+
+function textsIn(json: string): string {
+  return strings(JSON.parse(json))
+    .map(([path, text]) => `${path}\n${text}`)
+    .join('\n');
+}
