@@ -34,7 +34,7 @@ function bytesOf(part: Part): number {
     case 'tool_call':
       return Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
     case 'own':
-      return JSON.stringify(part.value).length;
+      return Buffer.byteLength(jsonText(part.value));
     case 'tool_result':
     case 'media':
       return 0;
