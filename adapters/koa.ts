@@ -125,11 +125,16 @@ function isPrematureClose(error: unknown): boolean {
 
 /**
  * The very error of the caller's socket, unless the response was destroyed with it from our side:
- * an `ECONNRESET` of anybody else is the app's to hear. A reset in the midst of a request is told
- * by Node's parser instead.
+ * an `ECONNRESET` of anybody else is the app's to hear. Where Node's parser could not read what the
+ * connection brought, in this request or in one behind it, the socket breaks with that error, or
+ * with another one that came of the attempt to answer it.
  */
 function isOfCaller(error: unknown, { req, res }: KoaContext): boolean {
   if (!(error instanceof Error) || error === res.errored) return false;
-  const isParsers = !req.complete && 'code' in error && error.code === 'HPE_INVALID_EOF_STATE';
-  return isParsers || error === req.socket.errored;
+  const { socket } = req;
+  return error === socket.errored || (isOfParser(error) && socket.destroyed);
+}
+
+function isOfParser(error: Error): boolean {
+  return 'bytesParsed' in error && 'code' in error && String(error.code).startsWith('HPE_');
 }

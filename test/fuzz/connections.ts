@@ -1,0 +1,157 @@
+/** What a connection of the fuzz sends, and how it ends: all of it drawn from one seed. */
+import { connect } from 'node:net';
+import { setTimeout as after } from 'node:timers/promises';
+import { request } from '../support/wire.ts';
+
+/** Draws numbers in [0, 1). */
+export type Chance = () => number;
+
+/** The same numbers for the same seed (mulberry32). */
+export function chanceOf(seed: number): Chance {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** One connection. */
+export interface Script {
+  /** Sent one after the other, with so many ms before each; one alone where it is one write. */
+  readonly writes: readonly { readonly afterMs: number; readonly bytes: Buffer }[];
+  /** What the caller does after its last write, and when. */
+  readonly ending: 'read' | 'end' | 'reset' | 'destroy';
+  readonly endsAfterMs: number;
+  /** The caller reads nothing before its ending. */
+  readonly isDeaf: boolean;
+  /** It closes the connection after a silence of so long. */
+  readonly silenceMs: number;
+}
+
+/** Draws a connection: one to four requests behind one another, cut, mutated and split. */
+export function scriptOf(chance: Chance, secret: string): Script {
+  const count = 1 + Math.floor(chance() * 4);
+  const requests = Array.from({ length: count }, () => requestOf(chance, secret));
+  let bytes = Buffer.from(requests.join(''), 'latin1');
+  if (chance() < 0.35) bytes = bytes.subarray(0, Math.floor(chance() * bytes.length));
+  if (chance() < 0.15) mutate(bytes, chance);
+  return {
+    writes: splitAt(bytes, chance),
+    ending: among(chance, ['read', 'end', 'reset', 'destroy']),
+    endsAfterMs: chance() < 0.4 ? 0 : Math.floor(chance() * 80),
+    isDeaf: chance() < 0.2,
+    silenceMs: 1_000,
+  };
+}
+
+/** Plays it against a host; resolves with what came back when the connection is closed. */
+export async function play(origin: string, script: Script): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let received = '';
+  socket.on('error', () => {
+    // What the host makes of the connection is told by the host.
+  });
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
+  if (script.isDeaf) socket.pause();
+  else {
+    socket.on('data', (chunk: Buffer) => {
+      if (received.length < 10_000) received += chunk.toString('latin1');
+    });
+  }
+  socket.on('end', () => socket.end());
+  for (const { afterMs, bytes } of script.writes) {
+    if (afterMs > 0) await after(afterMs);
+    if (!socket.destroyed && socket.writable) socket.write(bytes);
+  }
+  if (script.endsAfterMs > 0) await after(script.endsAfterMs);
+  if (script.ending === 'reset') socket.resetAndDestroy();
+  else if (script.ending === 'destroy') socket.destroy();
+  else if (script.ending === 'end') socket.end();
+  socket.resume();
+  // The host may keep the connection open, for the next request or to discard a body.
+  socket.setTimeout(script.silenceMs, () => socket.destroy());
+  await closed;
+  return received;
+}
+
+const message = '"messages":[{"role":"user","content":"hi"}]';
+const chat = `{"model":"m",${message}}`;
+const streamed = `{"model":"m","stream":true,${message}}`;
+const native = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';
+
+function requestOf(chance: Chance, secret: string): string {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (chance() < 0.85) headers.authorization = `Bearer ${secret}`;
+  if (chance() < 0.1) headers.connection = 'close';
+  if (chance() < 0.1) headers.expect = '100-continue';
+  if (chance() < 0.1) headers['idempotency-key'] = `key-${Math.floor(chance() * 5)}`;
+  if (chance() < 0.03) Object.assign(headers, { connection: 'upgrade', upgrade: 'h2c' });
+  const version = chance() < 0.05 ? 'HTTP/1.0' : 'HTTP/1.1';
+  const sent = (line: string, body?: string): string =>
+    request(line, headers, body).replace('HTTP/1.1', version);
+  const post = 'POST /v1/chat/completions';
+  const kinds: readonly (() => string)[] = [
+    () => sent(post, chat),
+    () => sent(post, streamed),
+    () => sent(post, among(chance, [chat, streamed])),
+    () => sent('POST /v1/images/generations', '{"model":"m","prompt":"p"}'),
+    () => {
+      headers['x-vendor-api-key'] = secret;
+      return sent('POST /v1beta/models/m:generateContent', native);
+    },
+    () => sent('GET /v1/models'),
+    () => sent(among(chance, ['HEAD /v1/models', 'OPTIONS /v1/models', 'PUT /v1/models', 'GET /'])),
+    // Half a request: less of a body than was announced, at times far more than is allowed.
+    () => {
+      headers['content-length'] = String(among(chance, [500, 70_000, 2_000_000]));
+      return sent(post, chat.slice(0, Math.floor(chance() * chat.length)));
+    },
+    () => {
+      headers['transfer-encoding'] = 'chunked';
+      return `${sent(post)}${chunked(among(chance, [chat, streamed]), chance)}`;
+    },
+    () => sent(post, ' '.repeat(Math.floor(chance() * 1_500_000))),
+    () =>
+      among(chance, ['\r\n\r\n', 'rubbish\r\n\r\n', '\0\0\0', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']),
+  ];
+  return among(chance, kinds)();
+}
+
+function chunked(text: string, chance: Chance): string {
+  let rest = text;
+  let out = '';
+  while (rest.length > 0) {
+    const length = 1 + Math.floor(chance() * rest.length);
+    out += `${length.toString(16)}\r\n${rest.slice(0, length)}\r\n`;
+    rest = rest.slice(length);
+  }
+  return `${out}${among(chance, ['0\r\n\r\n', '0\r\n\r\n', '0\r\nx: y\r\n\r\n', 'zz\r\n', ''])}`;
+}
+
+function mutate(bytes: Buffer, chance: Chance): void {
+  for (let count = 1 + Math.floor(chance() * 5); count > 0 && bytes.length > 0; count -= 1) {
+    bytes[Math.floor(chance() * bytes.length)] = Math.floor(chance() * 256);
+  }
+}
+
+function splitAt(bytes: Buffer, chance: Chance): Script['writes'] {
+  if (chance() < 0.4) return [{ afterMs: 0, bytes }];
+  const places = Array.from({ length: 1 + Math.floor(chance() * 5) }, () =>
+    Math.floor(chance() * bytes.length),
+  ).sort((a, b) => a - b);
+  return [0, ...places].map((from, index) => ({
+    afterMs: chance() < 0.5 ? 0 : Math.floor(chance() * 15),
+    bytes: bytes.subarray(from, places[index] ?? bytes.length),
+  }));
+}
+
+function among<T>(chance: Chance, values: readonly [T, ...T[]] | readonly T[]): T {
+  const value = values[Math.floor(chance() * values.length)];
+  if (value === undefined) throw new Error('There is nothing to choose from.');
+  return value;
+}

@@ -1,0 +1,144 @@
+/**
+ * The process that the fuzz attacks: one adapter with a gateway and an upstream. It lives on after
+ * an exception that nobody caught, and tells of it, so that one run finds all of them.
+ */
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import {
+  createGateway,
+  type Gateway,
+  type GatewayEvent,
+  issueKey,
+  memoryKeyStore,
+  memoryQuotaStore,
+  staticCatalog,
+} from 'tollgate';
+import { expressAdapter, expressErrorHandler } from 'tollgate/express';
+import { koaAdapter } from 'tollgate/koa';
+import { nodeAdapter } from 'tollgate/node';
+import { listening } from '../support/servers.ts';
+import type { FuzzMount, FuzzReport } from './fuzzing.ts';
+
+const load = createRequire(import.meta.url);
+const problems: string[] = [];
+let served = 0;
+const tell = (what: string, error: unknown): void => {
+  const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  problems.push(`${what}: ${said}`);
+};
+process.on('uncaughtException', (error) => tell('uncaught exception', error));
+process.on('unhandledRejection', (error) => tell('unhandled rejection', error));
+process.on('warning', (error) => tell('warning', error));
+process.once('disconnect', () => process.exit());
+
+const subject = 'caller';
+const quota = memoryQuotaStore();
+const { secret, key } = issueKey({ id: subject, group: 'staff', limitNanos: 10n ** 15n });
+const upstreamOrigin = await listening(createServer(upstream));
+const gateway = createGateway({
+  keys: memoryKeyStore({ keys: [{ secret, key }] }),
+  quota,
+  catalog: staticCatalog([
+    {
+      id: 'm',
+      vendor: 'Acme',
+      protocols: ['chat', 'native', 'images'],
+      groups: ['staff'],
+      price: { per: 'token', inputPerMillionNanos: 1_000n, outputPerMillionNanos: 1_000n },
+      maxOutputTokens: 100,
+      channels: [
+        {
+          id: 'c',
+          dialect: 'openai',
+          baseUrl: `${upstreamOrigin}/v1`,
+          credential: 'account-secret',
+          priority: 0,
+          weight: 1,
+        },
+      ],
+    },
+  ]),
+  nativeKeyHeaders: ['x-vendor-api-key'],
+  maxBodyBytes: 1024 * 1024,
+  onEvent: hear,
+});
+const origin = await listening(createServer(listenerOf(process.argv[2], gateway)));
+process.on('message', async () => {
+  const state = await quota.read(subject, '', 'default');
+  const report: FuzzReport = { problems, inFlight: state?.inFlight ?? 0, served };
+  process.send?.({ report });
+});
+process.send?.({ started: { origin, secret } });
+
+/** Events that only a fault of ours can cause here. */
+function hear(event: GatewayEvent): void {
+  if (event.type === 'internal_error') tell('internal_error', event.at);
+  if (event.type === 'body_consumed') tell('body_consumed', event.requestId);
+}
+
+/** What is used of the context that Koa reports an error with. */
+interface HostContext {
+  readonly path: string;
+  readonly method: string;
+}
+
+function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): RequestListener {
+  switch (mount) {
+    case 'express4':
+    case 'express': {
+      const app = load(mount)();
+      app.use(expressAdapter(handler), expressErrorHandler(handler));
+      return app;
+    }
+    case 'koa2':
+    case 'koa': {
+      const Koa = load(mount);
+      const app = new Koa();
+      // Other requests are the host's own, and Koa reports their broken connections.
+      app.on('error', (error: unknown, { path, method }: HostContext) => {
+        if (handler.owns(path) && method !== 'OPTIONS') tell('error of the app', error);
+      });
+      app.use(koaAdapter(handler));
+      return app.callback();
+    }
+    default:
+      return nodeAdapter(handler);
+  }
+}
+
+/** Whole replies, streams, failures and resets in turn, each after a moment of its own. */
+function upstream(...[req, res]: Parameters<RequestListener>): void {
+  served += 1;
+  const turn = served;
+  let body = '';
+  req.setEncoding('utf8').on('data', (text: string) => {
+    body += text;
+  });
+  req.on('end', () => {
+    setTimeout(() => reply(res, turn % 11, body.includes('"stream":true')), turn % 30);
+  });
+}
+
+function reply(res: ServerResponse, kind: number, isStream: boolean): void {
+  if (kind === 9) return void res.destroy();
+  if (kind === 10) return void res.writeHead(500).end('{}');
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  if (!isStream) {
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'x' } }];
+    res.setHeader('content-type', 'application/json');
+    return void res.end(JSON.stringify({ choices, usage }));
+  }
+  res.setHeader('content-type', 'text/event-stream');
+  let left = 5;
+  const timer = setInterval(() => {
+    left -= 1;
+    const delta = { content: 'x'.repeat(2_000) };
+    const finish = left === 0 ? { finish_reason: 'stop' } : {};
+    const choices = [{ index: 0, delta, ...finish }];
+    res.write(`data: ${JSON.stringify({ choices, ...(left === 0 ? { usage } : {}) })}\n\n`);
+    if (left > 0) return;
+    clearInterval(timer);
+    res.end('data: [DONE]\n\n');
+  }, 4);
+  res.on('close', () => clearInterval(timer));
+}

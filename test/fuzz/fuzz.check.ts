@@ -1,0 +1,24 @@
+/**
+ * `npm run test:fuzz`: each adapter in a process of its own, with `FUZZ_CONNECTIONS` connections to
+ * each, drawn from `FUZZ_SEED`.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildFuzzHost, fuzz, fuzzMounts } from './fuzzing.ts';
+
+const connections = Number(process.env.FUZZ_CONNECTIONS ?? 400);
+const seed = Number(process.env.FUZZ_SEED ?? 20261122);
+let script = '';
+
+beforeAll(async () => {
+  script = await buildFuzzHost();
+}, 60_000);
+
+describe.each(fuzzMounts)('%s', (mount) => {
+  it(`lives through ${connections} connections of seed ${seed}`, async () => {
+    const { statuses, served, ...result } = await fuzz(script, mount, { connections, seed });
+
+    process.stdout.write(`${mount}: ${JSON.stringify({ connections, served, statuses })}\n`);
+    expect(result).toEqual({ problems: [], inFlight: 0, after: '200' });
+    expect(served).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * Attacks one adapter in a process of its own over raw sockets, and tells what became of the
+ * process. `FUZZ_NODE` is the Node that runs it, this one's where it is not set.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { z } from 'zod';
+import { childScript } from '../support/child-script.ts';
+import { request } from '../support/wire.ts';
+import { chanceOf, play, scriptOf } from './connections.ts';
+
+/** What is attacked. */
+export const fuzzMounts = ['node', 'express4', 'express', 'koa2', 'koa'] as const;
+
+/** An adapter, with the version of its framework. */
+export type FuzzMount = (typeof fuzzMounts)[number];
+
+/** What the process tells of itself. */
+export interface FuzzReport {
+  /** Exceptions and rejections that nobody caught, warnings, and alarms of the gateway. */
+  readonly problems: readonly string[];
+  readonly inFlight: number;
+  /** Calls that reached the upstream. */
+  readonly served: number;
+}
+
+/** How the attack ended. */
+export interface FuzzResult extends FuzzReport {
+  /** Answers by their status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** The status of a plain call afterwards. */
+  readonly after: string | undefined;
+}
+
+const parallel = 48;
+const startedSchema = z.object({ started: z.object({ origin: z.string(), secret: z.string() }) });
+const reportSchema = z.object({
+  report: z.object({
+    problems: z.array(z.string()),
+    inFlight: z.number(),
+    served: z.number().default(0),
+  }),
+});
+
+/** Builds the script of the process. */
+export function buildFuzzHost(): Promise<string> {
+  return childScript(join(import.meta.dirname, 'fuzz-host.ts'));
+}
+
+/** Plays so many connections, the same ones for the same seed. */
+export async function fuzz(
+  script: string,
+  mount: FuzzMount,
+  { connections, seed }: { readonly connections: number; readonly seed: number },
+): Promise<FuzzResult> {
+  const child = spawn(process.env.FUZZ_NODE ?? process.execPath, [script, mount], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  try {
+    const { started } = startedSchema.parse(await saidBy(child));
+    const { origin, secret } = started;
+    const chance = chanceOf(seed);
+    const statuses: Record<string, number> = {};
+    let left = connections;
+    const player = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        const received = await play(origin, scriptOf(chance, secret));
+        for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
+          statuses[status] = (statuses[status] ?? 0) + 1;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, player));
+    const last = await play(origin, {
+      writes: [{ afterMs: 0, bytes: Buffer.from(plainCall(secret)) }],
+      ending: 'read',
+      endsAfterMs: 0,
+      isDeaf: false,
+      silenceMs: 10_000,
+    });
+    const report = await reportAtRest(child);
+    return { ...report, statuses, after: /HTTP\/1\.1 (\d{3})/.exec(last)?.[1] };
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+function plainCall(secret: string): string {
+  return request('GET /v1/models', { authorization: `Bearer ${secret}`, connection: 'close' });
+}
+
+/** Asked until no call runs any more: those whose callers have gone end by themselves. */
+async function reportAtRest(child: ChildProcess): Promise<FuzzReport> {
+  for (let tries = 0; ; tries += 1) {
+    const said = saidBy(child);
+    child.send('report');
+    const { report } = reportSchema.parse(await said);
+    if (report.inFlight === 0 || tries === 100) return report;
+    await after(100);
+  }
+}
+
+function saidBy(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => {
+      reject(new Error(`The process ended with ${code}.`));
+    };
+    child.once('exit', onExit);
+    child.once('message', (message) => {
+      child.off('exit', onExit);
+      resolve(message);
+    });
+  });
+}
