@@ -44,4 +44,6 @@ export interface Call {
   readonly promptCacheKey: string | undefined;
   /** Chat streams: the caller itself asked for the usage frame. */
   readonly wantsUsage: boolean;
+  /** The body has more values than a translation takes. */
+  readonly isTooComplex?: boolean;
 }

@@ -7,6 +7,7 @@
 export type ErrorCode =
   | 'invalid_request'
   | 'not_portable'
+  | 'too_complex'
   | 'invalid_key'
   | 'insufficient_quota'
   | 'model_not_allowed'
@@ -33,6 +34,7 @@ export type ErrorCode =
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   not_portable: 400,
+  too_complex: 400,
   invalid_key: 401,
   insufficient_quota: 403,
   model_not_allowed: 403,

@@ -26,7 +26,7 @@ import { loopTurn } from './stages/loop-turn.ts';
 import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
 import { type PortGuard, portGuard } from './stages/port-guard.ts';
-import { readCall, receiveBody } from './stages/read-call.ts';
+import { readCallInTurns, receiveBody } from './stages/read-call.ts';
 import { closing, readableError, reportBug } from './stages/refuse.ts';
 import { relay } from './stages/relay.ts';
 import { reserver } from './stages/reserve.ts';
@@ -191,7 +191,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     { request, key, running, snapshot, guard }: Serving,
   ): Promise<GatewayResponse> {
     const startedAtMs = clock.now();
-    const call = readCall(body, route);
+    const read = readCallInTurns(body, route);
+    const call = isPromiseLike(read) ? await read : read;
     const admitted = admit(call, key, snapshot, guard, records);
     const model = isPromiseLike(admitted) ? await admitted : admitted;
     const hold = holdFor(call, model);

@@ -42,15 +42,32 @@ export interface Member {
  *   `bom` or `invalid_utf8`
  */
 export function scanJsonObject(body: Uint8Array): readonly Member[] {
+  return scanJson(body).members;
+}
+
+/** What a scan has found. */
+export interface JsonScan {
+  readonly members: readonly Member[];
+  /** How many values the members hold at all depths, their own among them. */
+  readonly values: number;
+}
+
+/** As {@link scanJsonObject}, and counts. @throws GatewayError as that does */
+export function scanJson(body: Uint8Array): JsonScan {
+  return scanMembers(jsonText(body), spaceEnd(body, bodyStart(body) + 1));
+}
+
+/** Where the brace of the object is that a body must be. @throws GatewayError as `scanJson` does */
+export function bodyStart(body: Uint8Array): number {
   checkEncoding(body);
   const start = spaceEnd(body, 0);
   if (start === body.length) throw invalidJson(start);
   if (body[start] !== openBrace) throw notAnObject();
-  return scanMembers(jsonText(body), spaceEnd(body, start + 1));
+  return start;
 }
 
 /** The members of the object whose first name, or closing brace, is at `start`. */
-function scanMembers(text: JsonText, start: number): readonly Member[] {
+function scanMembers(text: JsonText, start: number): JsonScan {
   const { bytes } = text;
   const members: Member[] = [];
   const walk = jsonWalk(text);
@@ -71,7 +88,7 @@ function scanMembers(text: JsonText, start: number): readonly Member[] {
   if (bytes[at] !== closeBrace) throw invalidJson(at);
   const rest = spaceEnd(bytes, at + 1);
   if (rest !== bytes.length) throw invalidJson(rest);
-  return members;
+  return { members, values: walk.values };
 }
 
 function checkEncoding(body: Uint8Array): void {

@@ -15,7 +15,7 @@ import {
 import { addName, clearNames, type MemberNames, memberNames } from './member-names.ts';
 
 /** Deeper nesting is refused: recursive code further down the road would overflow its stack. */
-const maxDepth = 64;
+export const maxDepth = 64;
 const maxValues = 500_000;
 
 /** Goes through the values of one body. Only the functions below change it. */
@@ -32,10 +32,15 @@ export function jsonWalk(text: JsonText): JsonWalk {
   return { text, namesByDepth: [], values: 0 };
 }
 
-/** Where the value that begins at `at` ends; `depth` is how many containers are around it. */
-export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
+/** Counts one more value. @throws GatewayError `invalid_request`, `too_many_values` */
+export function countValue(walk: JsonWalk): void {
   walk.values += 1;
   if (walk.values > maxValues) throw tooManyValues();
+}
+
+/** Where the value that begins at `at` ends; `depth` is how many containers are around it. */
+export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
+  countValue(walk);
   const first = walk.text.bytes[at];
   if (first !== openBrace && first !== openBracket) return scalarEnd(walk.text, at);
   if (depth === maxDepth) throw tooDeep(at);
@@ -91,7 +96,8 @@ export function afterColon(bytes: Uint8Array, at: number): number {
   return spaceEnd(bytes, end + 1);
 }
 
-function tooDeep(at: number): GatewayError {
+/** The refusal of a container that is too deep, at its bracket. */
+export function tooDeep(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',
     `The request body is nested deeper than ${maxDepth} levels at byte ${at}. Flatten it.`,

@@ -1,10 +1,12 @@
 /** Scans a request body, with or without gaps in its text. */
+import { setImmediate } from 'node:timers/promises';
 import { type GatewayError, isGatewayError } from '../errors.ts';
 import { mayHoldExactNumbers, parseExactly } from '../exact-numbers.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import { type Body, bytesOf, joinedBody } from './body.ts';
-import { type Member, scanJsonObject } from './json-scan.ts';
+import { type JsonScan, type Member, scanJson, scanJsonObject } from './json-scan.ts';
 import { invalidJson } from './json-text.ts';
+import { scanInSteps } from './scan-in-steps.ts';
 
 /** A caller's body after the scan: its bytes, and where its top-level members are. */
 export interface ScannedBody {
@@ -12,16 +14,45 @@ export interface ScannedBody {
   readonly members: readonly Member[];
 }
 
+/** A body that was scanned, and how much it holds. */
+export type WholeScan = ScannedBody & JsonScan;
+
 /** @throws GatewayError as `scanJsonObject` does */
-export function scanBody(body: Body): ScannedBody {
+export function scanBody(body: Body): WholeScan {
   try {
-    return { body, members: scanJsonObject(body.text) };
+    return { body, ...scanJson(body.text) };
   } catch (error) {
     if (body.gaps.length === 0 || !isGatewayError(error)) throw error;
     // All of it tells where it is wrong; or it is right, and a gap lay in a list of numbers.
     // It takes the other's place in whatever holds the body, which was counted once.
     Object.assign(body, joinedBody(body.pieces));
-    return { body, members: scanJsonObject(body.text) };
+    return { body, ...scanJson(body.text) };
+  }
+}
+
+/** A text up to here is worth no turn of the event loop. */
+export const largeTextBytes = 1_048_576;
+
+/**
+ * As {@link scanBody}, but in sections with a turn of the event loop between them: for texts of
+ * more than 1 MiB. Most large bodies are pictures, and have a short text.
+ */
+export async function scanBodyInTurns(body: Body): Promise<WholeScan> {
+  try {
+    return { body, ...(await scanText(body.text)) };
+  } catch (error) {
+    if (body.gaps.length === 0 || !isGatewayError(error)) throw error;
+    Object.assign(body, joinedBody(body.pieces));
+    return { body, ...(await scanText(body.text)) };
+  }
+}
+
+async function scanText(text: Uint8Array): Promise<JsonScan> {
+  const scan = scanInSteps(text);
+  for (;;) {
+    const step = scan.next();
+    if (step.done === true) return step.value;
+    await setImmediate();
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { parsedExactly } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
+import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -24,7 +25,8 @@ export type Prepared = Exchange | WholeReply;
  * Makes the call ready for a channel; its body is parsed and read once, and only if a channel needs
  * it translated.
  *
- * @throws GatewayError `not_portable`, `invalid_request` for what this channel can't be told
+ * @throws GatewayError `not_portable`, `too_complex`, `invalid_request` for what this channel can't
+ *   be told
  */
 export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: string) => Prepared;
 
@@ -96,8 +98,9 @@ function isImage({ operation }: Call): boolean {
   return operation === 'images';
 }
 
-/** @throws GatewayError `invalid_request`, for what the scan leaves to whoever parses */
-function bodyOf({ body }: Call): JsonObject {
+/** @throws GatewayError `too_complex`; `invalid_request`, for what the scan leaves to the parser */
+function bodyOf({ body, isTooComplex }: Call): JsonObject {
+  if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parsedExactly(body);
   return isJsonObject(parsed) ? parsed : {};
 }

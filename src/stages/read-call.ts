@@ -5,8 +5,15 @@
 import type { Body } from '../bytes/body.ts';
 import type { ByteBudget } from '../bytes/byte-budget.ts';
 import { readBody } from '../bytes/read-body.ts';
-import { scanBody } from '../bytes/scan-body.ts';
+import {
+  largeTextBytes,
+  type ScannedBody,
+  scanBody,
+  scanBodyInTurns,
+  type WholeScan,
+} from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
+import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import { readChat } from '../protocols/chat.ts';
@@ -33,7 +40,21 @@ export function receiveBody(
 
 /** @throws GatewayError `invalid_request` that says what is wrong and where */
 export function readCall(body: Body, route: CallRoute): Call {
-  const scanned = scanBody(body);
+  return checkedCall(scanBody(body), route);
+}
+
+/** As {@link readCall}, but a large text is scanned in turns of the event loop. */
+export function readCallInTurns(body: Body, route: CallRoute): Call | Promise<Call> {
+  if (body.text.length <= largeTextBytes) return readCall(body, route);
+  return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route));
+}
+
+function checkedCall(scanned: WholeScan, route: CallRoute): Call {
+  const call = callOf(scanned, route);
+  return scanned.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
+}
+
+function callOf(scanned: ScannedBody, route: CallRoute): Call {
   switch (route.protocol) {
     case 'chat':
       return readChat(scanned);

@@ -11,6 +11,7 @@ import { readText, repoFiles, root } from '../house/sources.ts';
 const codes: readonly ErrorCode[] = [
   'invalid_request',
   'not_portable',
+  'too_complex',
   'invalid_key',
   'insufficient_quota',
   'model_not_allowed',

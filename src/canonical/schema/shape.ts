@@ -19,6 +19,11 @@ export function newShapeRoom(): ShapeRoom {
   return { properties: 300_000 };
 }
 
+/** Whether properties were left out, for there were too many. */
+export function isSpent({ properties }: ShapeRoom): boolean {
+  return properties < 0;
+}
+
 /** How much text may be compared to find alternatives that are the same. */
 const mostCompared = 100_000;
 

@@ -13,6 +13,7 @@ import type { FailureReport } from '../tap.ts';
 const rpcNames: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'INVALID_ARGUMENT',
   not_portable: 'INVALID_ARGUMENT',
+  too_complex: 'INVALID_ARGUMENT',
   invalid_key: 'UNAUTHENTICATED',
   insufficient_quota: 'PERMISSION_DENIED',
   model_not_allowed: 'PERMISSION_DENIED',

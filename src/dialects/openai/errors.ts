@@ -16,6 +16,7 @@ const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: 
   {
     invalid_request: { type: 'invalid_request_error', code: null },
     not_portable: { type: 'invalid_request_error', code: null },
+    too_complex: { type: 'invalid_request_error', code: 'too_complex' },
     invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
     insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
     model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },

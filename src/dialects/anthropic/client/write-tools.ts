@@ -8,7 +8,7 @@ import type {
   ToolCallPart,
 } from '../../../canonical/request.ts';
 import { isLoosened } from '../../../canonical/schema/loosened.ts';
-import { newShapeRoom, type ShapeRoom } from '../../../canonical/schema/shape.ts';
+import { isSpent, newShapeRoom, type ShapeRoom } from '../../../canonical/schema/shape.ts';
 import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
@@ -55,6 +55,7 @@ export function writeTools(
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
     ...offered.flatMap((tool) => loosenedIn(tool, target.capabilities, room)),
+    ...(isSpent(room) ? ['tools.schema'] : []),
   ];
   if (tools.length === 0) {
     const isVoid = request.parallelToolCalls === false;

@@ -4,6 +4,7 @@ import { newSchemaRoom, type SchemaRoom } from '../../../canonical/schema/flatte
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import { GatewayError } from '../../../errors.ts';
+import { member } from '../../../json.ts';
 import { type Members, notPortable, type Writing } from './writing.ts';
 
 /** The members of a request that concern tools. */
@@ -71,7 +72,10 @@ function parametersOf(
   }
   const { schema, changed } = toOpenApiSchema(parameters, room);
   if (changed) drop('tools.schema');
-  return { parameters: schema };
+  // Google refuses an object without properties as the parameters of a function.
+  const isObject = Object.keys(schema).length === 0 || member(schema, 'type') === 'OBJECT';
+  const isEmpty = isObject && member(schema, 'properties') === undefined;
+  return isEmpty ? {} : { parameters: schema };
 }
 
 interface Chosen {

@@ -1,4 +1,5 @@
 /** Reads the conversation and the system instruction of a native request. */
+import { checkMessageCount } from '../../../canonical/complexity.ts';
 import type { TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../../json.ts';
@@ -9,6 +10,7 @@ import { type Drop, dropOthers, field, listField, refuse, textField } from './sp
 /** @throws GatewayError `invalid_request` that names the member */
 export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
   const contents = listField(body, 'contents', '');
+  checkMessageCount(contents.length, 'contents');
   const drafts = contents.flatMap((content, index) => readContent(content, index, drop));
   if (drafts.length === 0) {
     refuse('contents', 'holds nothing. Send [{"role":"user","parts":[{"text":"…"}]}]');

@@ -8,7 +8,7 @@ import type {
   ToolChoice,
 } from '../../../canonical/request.ts';
 import { isLoosened } from '../../../canonical/schema/loosened.ts';
-import { newShapeRoom } from '../../../canonical/schema/shape.ts';
+import { isSpent, newShapeRoom } from '../../../canonical/schema/shape.ts';
 import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
@@ -71,6 +71,7 @@ function toolList(
       dropped.push(tool.at);
     }
   }
+  if (isSpent(room)) dropped.push('tools.schema');
   return { tools: kept, dropped };
 }
 

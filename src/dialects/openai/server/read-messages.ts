@@ -2,8 +2,9 @@
  * Reads the messages of a chat into turns: who speaks, which instruction stands at the head, and
  * which call a tool's result answers (TRANSLATION §6.1, §6.4, §6.5).
  */
+import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { TextPart, ToolCallPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
-import { type JsonObject, member } from '../../../json.ts';
+import { items, type JsonObject, member } from '../../../json.ts';
 import { type AssistantMessage, bareCallId, readAssistant } from './read-assistant.ts';
 import { nameIn, objectsIn, type PlacedObject, refuse, textIn } from './read-members.ts';
 import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
@@ -16,10 +17,15 @@ export interface Conversation {
 
 /** Every message of the body, in its order. */
 export function readMessages(body: JsonObject): Conversation {
+  checkMessageCount(items(member(body, 'messages')).length, 'messages');
   const messages = objectsIn(body, 'messages', '');
   const first = messages.findIndex((message) => !isInstruction(message));
   const head = (first === -1 ? messages : messages.slice(0, first)).map(readInstruction);
-  if (first !== -1) return { system: spoken(head.flat()), turns: readTurns(messages.slice(first)) };
+  if (first !== -1) {
+    const turns = readTurns(messages.slice(first));
+    checkNestedJson(turns);
+    return { system: spoken(head.flat()), turns };
+  }
   const last = head.at(-1);
   if (last === undefined) return refuse('messages', 'is empty. Send at least one message.');
   // Nobody but OpenAI answers to instructions alone.

@@ -1,0 +1,103 @@
+/** The scan in sections finds what the scan in one go finds, and stops in between. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { wholeBody } from '../../src/bytes/body.ts';
+import { type JsonScan, scanJson } from '../../src/bytes/json-scan.ts';
+import { scanBody, scanBodyInTurns } from '../../src/bytes/scan-body.ts';
+import { scanInSteps } from '../../src/bytes/scan-in-steps.ts';
+import { isGatewayError } from '../../src/errors.ts';
+import { goldenBodies } from './bodies.ts';
+import { objectText, seeded } from './json-arbitrary.ts';
+
+function stepped(body: Uint8Array): { readonly scan: JsonScan; readonly sections: number } {
+  const steps = scanInSteps(body);
+  for (let sections = 1; ; sections += 1) {
+    const { done, value } = steps.next();
+    if (done === true) return { scan: value, sections };
+  }
+}
+
+function verdict(scan: () => JsonScan): unknown {
+  try {
+    return scan();
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return [error.reason, error.message];
+  }
+}
+
+describe('a scan in sections', () => {
+  it.each(goldenBodies)('judges like the other: $body', ({ body }) => {
+    const bytes = Buffer.from(body, 'latin1');
+
+    expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+  });
+
+  it('finds the same members and counts the same values', () => {
+    const law = fc.property(objectText, (text) => {
+      const bytes = Buffer.from(text);
+
+      expect(stepped(bytes).scan).toEqual(scanJson(bytes));
+    });
+
+    fc.assert(law, seeded);
+  });
+
+  it('refuses the same body for the same byte', () => {
+    const bad = fc.constantFrom(...Buffer.from('"\\,:{}[] 0a\0'), 0xff);
+    const law = fc.property(objectText, fc.nat(), bad, (text, place, byte) => {
+      const bytes = Buffer.from(text);
+      bytes[place % bytes.length] = byte;
+
+      expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+      const cut = bytes.subarray(0, place % bytes.length);
+      expect(verdict(() => stepped(cut).scan)).toEqual(verdict(() => scanJson(cut)));
+    });
+
+    fc.assert(law, seeded);
+  });
+
+  it.each([
+    [63, '0'],
+    [64, '0'],
+    [62, '{}'],
+    [63, '{}'],
+  ])('knows the bound of depth: %i levels around %s', (levels, inner) => {
+    const bytes = Buffer.from(`{"a":${'['.repeat(levels)}${inner}${']'.repeat(levels)}}`);
+
+    expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+  });
+
+  it('stops every quarter of a MiB', () => {
+    const bytes = Buffer.from(`{"a":[${'0,'.repeat(499_000)}0]}`);
+
+    expect(stepped(bytes).sections).toBe(Math.ceil(bytes.length / 262_144));
+  });
+});
+
+describe('a body', () => {
+  const large = wholeBody(Buffer.from(`{"a":[${'{"b":0},'.repeat(150_000)}0]}`));
+
+  it('is scanned in turns of the event loop with the same outcome', async () => {
+    let turns = 0;
+    const turn = (): void => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+
+    const scan = await scanBodyInTurns(large);
+
+    clearImmediate(next);
+    expect(scan).toEqual(scanBody(large));
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  it('is refused in turns too', async () => {
+    const bytes = Buffer.concat([large.text, Buffer.from('}')]);
+
+    await expect(scanBodyInTurns(wholeBody(bytes))).rejects.toMatchObject({
+      reason: 'invalid_json',
+    });
+  });
+});

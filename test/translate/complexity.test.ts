@@ -1,0 +1,116 @@
+/** How much a translated call may hold, counted exactly. */
+import { describe, expect, it } from 'vitest';
+import { member, parseJson } from '../../src/json.ts';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+
+async function outcome(dialect: DialectName, asked: Asked) {
+  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
+  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: 'm' } });
+  const { status, text } = await gateway.call(asked);
+  const error = member(parseJson(text), 'error');
+  return {
+    status,
+    wasSent: upstream.requests.length > 0,
+    code: member(error, 'code'),
+    param: member(error, 'param'),
+    message: String(member(error, 'message')),
+  };
+}
+
+const question = '{"role":"user","content":"hi"}';
+const zeros = (count: number): string => Array.from({ length: count }, () => '0').join(',');
+
+describe('values', () => {
+  // The body's own members: model, messages, a message with two members, x, and its elements.
+  const body = (values: number): string =>
+    `{"model":"m","messages":[${question}],"x":[${zeros(values - 6)}]}`;
+
+  it('may be 100,000 in a translated call', async () => {
+    expect(await outcome('gemini', chat(body(100_000)))).toMatchObject({ wasSent: true });
+    expect(await outcome('gemini', chat(body(100_001)))).toMatchObject({
+      status: 400,
+      wasSent: false,
+      code: 'too_complex',
+      message: expect.stringContaining('100000 values'),
+    });
+  });
+
+  it('may be more where the call is relayed', async () => {
+    expect(await outcome('openai', chat(body(100_001)))).toMatchObject({ wasSent: true });
+  });
+});
+
+describe('messages', () => {
+  const turn = '{"role":"user","parts":[{"text":"hi"}]}';
+  const times = (text: string, count: number): string =>
+    Array.from({ length: count }, () => text).join(',');
+
+  it('may be 10,000 in a chat', async () => {
+    const body = (count: number) => chat(`{"model":"m","messages":[${times(question, count)}]}`);
+
+    expect(await outcome('anthropic', body(10_000))).toMatchObject({ wasSent: true });
+    expect(await outcome('anthropic', body(10_001))).toMatchObject({
+      status: 400,
+      wasSent: false,
+      code: 'too_complex',
+      param: 'messages',
+    });
+    expect(await outcome('openai', body(10_001))).toMatchObject({ wasSent: true });
+  });
+
+  it('may be as many in a native call', async () => {
+    const body = (count: number) => native('json', `{"contents":[${times(turn, count)}]}`);
+
+    expect(await outcome('openai', body(10_000))).toMatchObject({ wasSent: true });
+    expect(await outcome('openai', body(10_001))).toMatchObject({
+      status: 400,
+      wasSent: false,
+      message: expect.stringContaining('10000 messages'),
+    });
+  });
+});
+
+describe('JSON inside strings', () => {
+  const body = (args: string, result = 'ok'): Asked =>
+    chat(
+      `{"model":"m","messages":[${question},{"role":"assistant","tool_calls":[{"id":"c1",
+      "type":"function","function":{"name":"f","arguments":${JSON.stringify(args)}}}]},
+      {"role":"tool","tool_call_id":"c1","content":${JSON.stringify(result)}}]}`,
+    );
+  const sized = (bytes: number): string => `{"a":"${'x'.repeat(bytes - 8)}"}`;
+  const refused = { status: 400, wasSent: false, code: 'too_complex' };
+
+  it('may have 1 MiB in all', async () => {
+    const half = 524_288;
+
+    expect(await outcome('gemini', body(sized(half), sized(half)))).toMatchObject({
+      wasSent: true,
+    });
+    expect(await outcome('gemini', body(sized(half), sized(half + 1)))).toMatchObject({
+      ...refused,
+      param: 'messages[2].content',
+    });
+    expect(await outcome('anthropic', body(sized(2 * half + 1)))).toMatchObject({
+      ...refused,
+      param: 'messages[1].tool_calls[0]',
+    });
+    expect(await outcome('openai', body(sized(2 * half + 1)))).toMatchObject({ wasSent: true });
+  });
+
+  it('may have 50,000 values in all', async () => {
+    // The object, its two members, the list's elements, and the object in the result.
+    const args = (values: number): string => `{"a,b":"[,,\\"{","c" : [ ${zeros(values - 3)} ]}`;
+
+    expect(await outcome('gemini', body(args(49_999), '{ }'))).toMatchObject({ wasSent: true });
+    expect(await outcome('gemini', body(args(50_000), '{ }'))).toMatchObject(refused);
+    expect(await outcome('gemini', body(args(50_001)))).toMatchObject(refused);
+  });
+
+  it('is no matter of text that is none', async () => {
+    const text = `Some numbers: ${zeros(600_000)}`;
+
+    expect(await outcome('gemini', body('{}', text))).toMatchObject({ wasSent: true });
+  });
+});
