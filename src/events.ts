@@ -55,6 +55,11 @@ export type HoldEnd =
 export type GatewayEvent =
   /** A call that had reserved quota is over; the same record went to the usage sink. */
   | { readonly type: 'call_ended'; readonly record: UsageRecord }
+  /**
+   * The quota store has taken a charge that it could not take at the end of its call: the record of
+   * `call_ended` said `booked: false`, this one takes its place.
+   */
+  | { readonly type: 'call_booked'; readonly record: UsageRecord }
   /** One try on one channel failed; the caller may still have been served by another. */
   | {
       readonly type: 'upstream_failed';

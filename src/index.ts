@@ -132,5 +132,6 @@ export {
   memoryResultStore,
 } from './stores/memory/result-store.ts';
 export { type MemoryUsageSink, memoryUsageSink } from './stores/memory/usage-sink.ts';
+export { type ReconcileSources, type Reconciliation, reconcile } from './stores/sql/reconcile.ts';
 export type { ChannelStatus } from './upstream/channel-status.ts';
 export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

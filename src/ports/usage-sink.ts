@@ -39,6 +39,17 @@ export type CallOutcome =
 
 /** One line of the usage log. */
 export interface UsageRecord {
+  /**
+   * The quota store has taken the end of the hold, and with it the charge. `false` while that waits
+   * in the gateway for a store that is down, and while the outcome of an image is `unknown`.
+   */
+  readonly booked: boolean;
+  /**
+   * From 1. The same call is written again, under the same `reservationId` and with a higher
+   * revision, when its charge has landed after all, or when its outcome was found out. The highest
+   * counts, and each call once.
+   */
+  readonly revision: number;
   /** The `x-request-id` of the answer. */
   readonly requestId: string;
   /** The id of the hold in the quota store. */
@@ -74,8 +85,19 @@ export interface UsageRecord {
 
 /** Where usage records go. */
 export interface UsageSink {
-  /** Takes a record; may buffer. A failure is reported as an event and never reaches the caller. */
+  /**
+   * Takes a record; may buffer. A failure is reported as an event and never reaches the caller.
+   *
+   * One of a call in doubt (`outcome: 'unknown'`, not `booked`) should be written before this
+   * resolves: the gateway waits for it, for `storeTimeoutMs` at most, before it extends the hold for
+   * a quarter of an hour, so that no such hold is without a record by which it can be ended.
+   */
   record(entry: UsageRecord): Promise<void> | void;
   /** Writes what is buffered and lets go of files and sockets. */
   close(): Promise<void>;
+}
+
+/** Whether a record is to be written at once, and not with others later: its hold waits for it. */
+export function isInDoubt({ outcome, booked }: Pick<UsageRecord, 'outcome' | 'booked'>): boolean {
+  return outcome === 'unknown' && !booked;
 }

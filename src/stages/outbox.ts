@@ -23,12 +23,17 @@ export interface Delivery {
   readonly end: HoldEnd;
   readonly quota: QuotaStore;
   readonly guard: PortGuard;
+  /** Called once where the store takes it later than at first; never rejects. */
+  landed?: () => MaybePromise<void>;
 }
 
 /** What still has to reach the stores. */
 export interface Outbox {
-  /** Delivers now, or as soon as the store can take it. Never rejects. */
-  deliver(delivery: Delivery): MaybePromise<void>;
+  /**
+   * Delivers now, or as soon as the store can take it; says whether the store has taken it now.
+   * Never rejects.
+   */
+  deliver(delivery: Delivery): MaybePromise<boolean>;
   /**
    * Hands a record to the sink. A sink that fails is reported, and asked no second time: it may
    * have written.
@@ -71,9 +76,10 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
     else lose(entry.delivery);
   };
 
-  const keepFirst = (delivery: Delivery): void => {
+  const keepFirst = (delivery: Delivery): false => {
     const nowMs = clock.monotonicMs();
     keep({ delivery, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
+    return false;
   };
 
   const tryAgain = async (entry: Waiting): Promise<void> => {
@@ -83,9 +89,10 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
       waiting.delete(entry);
       return lose(delivery);
     }
-    const landed = await delivered(delivery);
+    const isTaken = await delivered(delivery);
+    if (isTaken) await delivery.landed?.();
     // An entry that was abandoned meanwhile has been told of already.
-    if (!waiting.delete(entry) || landed) return;
+    if (!waiting.delete(entry) || isTaken) return;
     const waitMs = Math.min(entry.waitMs * 2, longestWaitMs);
     keep({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
   };
@@ -98,9 +105,9 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
 
   return {
     deliver: (delivery) => {
-      const landed = delivered(delivery);
-      if (!isPromiseLike(landed)) return landed ? undefined : keepFirst(delivery);
-      return landed.then((late) => (late ? undefined : keepFirst(delivery)));
+      const isTaken = delivered(delivery);
+      if (!isPromiseLike(isTaken)) return isTaken || keepFirst(delivery);
+      return isTaken.then((late) => late || keepFirst(delivery));
     },
     log: (record, sink, guard) => {
       if (sink === undefined) return;

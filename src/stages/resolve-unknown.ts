@@ -5,7 +5,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { ReleaseResult, SettleResult } from '../ports/quota-store.ts';
+import type { Line, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -52,7 +52,7 @@ export async function resolveUnknown(
         ? quota.settle({ id, partition, lines, basis: 'policy' }, options)
         : quota.release({ id, partition, lines }, options),
   );
-  if (!isNews(result)) return result;
+  if (!isNews(result, lines)) return result;
   const outcome = resolution.ran ? 'complete' : 'not_run';
   const resolved = {
     ...record,
@@ -60,6 +60,8 @@ export async function resolveUnknown(
     reason: 'resolved',
     basis: 'policy',
     chargeNanos,
+    booked: true,
+    revision: record.revision + 1,
   } as const;
   try {
     await guard.ask('usage', 'record', isAnything, () => usage?.record(resolved));
@@ -69,16 +71,22 @@ export async function resolveUnknown(
   return result;
 }
 
-/** A hold whose lease ran out goes back by itself; that it was right is news all the same. */
-function isNews(result: ResolveResult): boolean {
-  if (result.status === 'already') return 'as' in result && result.as === 'expired';
-  return result.status !== 'conflict';
+/**
+ * Whether the log is to say so. A hold whose lease ran out goes back by itself; that it was right is
+ * news all the same. So is what was done before and may not have been heard of: the same charge, or
+ * the same release.
+ */
+function isNews(result: ResolveResult, lines: readonly Pick<Line, 'amount'>[]): boolean {
+  if (result.status !== 'already') return result.status !== 'conflict';
+  if ('as' in result) return result.as !== 'settled';
+  return result.charged.every((amount, index) => amount === lines[index]?.amount);
 }
 
 /** A host may have read it back from a log, where amounts are text. */
 function isOpen(record: UsageRecord | undefined): boolean {
   return (
     record?.outcome === 'unknown' &&
+    Number.isSafeInteger(record.revision) &&
     Array.isArray(record.lines) &&
     [record, ...record.lines].every(({ heldNanos }) => typeof heldNanos === 'bigint')
   );

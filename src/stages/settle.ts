@@ -13,7 +13,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Hold } from './hold.ts';
-import type { Outbox } from './outbox.ts';
+import type { Delivery, Outbox } from './outbox.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { Reservation } from './reserve.ts';
 
@@ -142,17 +142,39 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   if (charge.anomaly !== undefined) {
     emit({ type: 'usage_anomaly', requestId, reason: charge.anomaly });
   }
-  const record = recordOf(course, callEnd, rule, charge);
+  const durationMs = settings.clock.monotonicMs() - course.startedMs;
+  const recordOnce = (booked: boolean): UsageRecord =>
+    recordOf(course, { callEnd, rule, charge, durationMs, booked });
   const end = holdEnd(ground.reservation, rule, charge);
-  // A short lease that lands behind the long one would take its place.
-  if (rule === 'pend' && renewed !== undefined) await renewed;
   const { guard, outbox } = ground;
+  const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
+  if (rule === 'pend') {
+    const record = recordOnce(false);
+    // The record first: a process that dies between the two must not leave a long hold that no
+    // record names.
+    await outbox.log(record, settings.usage, guard);
+    // A short lease that lands behind the long one would take its place.
+    if (renewed !== undefined) await renewed;
+    await outbox.deliver(delivery);
+    return emit({ type: 'call_ended', record });
+  }
   // The money in this very run, where the store answers directly. The await is for the rest: a
   // host's sink and listener must not come before the end of a reply.
-  await outbox.deliver({ requestId, end, quota: settings.quota, guard });
+  const record = recordOnce(await outbox.deliver(delivery));
+  if (!record.booked) delivery.landed = () => bookLate(ground, record);
   const logged = outbox.log(record, settings.usage, guard);
   if (isPromiseLike(logged)) await logged;
   emit({ type: 'call_ended', record });
+}
+
+/** The store has taken a charge that it could not take at first: the log says so, too. */
+async function bookLate(
+  { settings, guard, outbox, emit }: SettlementGround,
+  unbooked: UsageRecord,
+): Promise<void> {
+  const record = { ...unbooked, booked: true, revision: unbooked.revision + 1 };
+  await outbox.log(record, settings.usage, guard);
+  emit({ type: 'call_booked', record });
 }
 
 function costFor(usage: Usage, { call, model, hold }: SettlementGround): Nanos {
@@ -207,10 +229,22 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
     : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
 }
 
-function recordOf(course: Course, end: CallEnd, rule: ChargeRule, charge: Charge): UsageRecord {
+/** How a call has ended, in money. */
+interface Outcome {
+  readonly callEnd: CallEnd;
+  readonly rule: ChargeRule;
+  readonly charge: Charge;
+  readonly durationMs: number;
+  readonly booked: boolean;
+}
+
+function recordOf(course: Course, outcome: Outcome): UsageRecord {
+  const { callEnd: end, rule, charge, durationMs, booked } = outcome;
   const { ground, channel, heldNanos } = course;
   const { call, key, model, reservation } = ground;
   return {
+    booked,
+    revision: 1,
     requestId: ground.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
@@ -229,7 +263,7 @@ function recordOf(course: Course, end: CallEnd, rule: ChargeRule, charge: Charge
     upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? model.id),
     attempts: course.attempts,
     startedAtMs: ground.startedAtMs,
-    durationMs: ground.settings.clock.monotonicMs() - course.startedMs,
+    durationMs,
     firstByteMs: course.firstByteMs,
     status: end.status,
     outcome: outcomeOf(end.ending, rule),

@@ -7,13 +7,18 @@ import pg from 'pg';
 import { createClient } from 'redis';
 import { z } from 'zod';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { UsageSink } from '../../src/ports/usage-sink.ts';
+import { jsonlUsageSink } from '../../src/stores/jsonl/usage-sink.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrations.ts';
 import { postgresQuotaStore } from '../../src/stores/postgres/quota-store.ts';
+import { postgresUsageSink } from '../../src/stores/postgres/usage-sink.ts';
 import { redisQuotaStore } from '../../src/stores/redis/index.ts';
-import { migrateSqlite, sqliteQuotaStore } from '../../src/stores/sqlite/index.ts';
+import type { UsageQueries } from '../../src/stores/sql/usage-report.ts';
+import { migrateSqlite, sqliteQuotaStore, sqliteUsageSink } from '../../src/stores/sqlite/index.ts';
 import { startCutProxy } from '../proof/cut-proxy.ts';
 import { startPostgres } from '../services/postgres.ts';
 import { startRedis } from '../services/redis.ts';
+import { logFolder, readLog } from './usage-log.ts';
 
 /** Names a database, so that a process can find it. */
 export type Place =
@@ -40,6 +45,8 @@ export const placeSchema: z.ZodType<Place> = z.discriminatedUnion('kind', [
 /** A store in this process, and its end. */
 export interface OpenStore {
   readonly store: QuotaStore;
+  /** The log beside it: in the same database, or in a file of this process where that has no log. */
+  readonly usage: UsageSink & Pick<UsageQueries, 'usageCharges' | 'usageRecords'>;
   close(): Promise<void>;
 }
 
@@ -67,6 +74,7 @@ async function startRedisDatabase(): Promise<Database> {
   const server = await startRedis(['--appendfsync', 'always']);
   const at = join(server.path, '../proxy.sock');
   const proxy = await startCutProxy({ at, to: server.path });
+  await mkdir(logFolder(at), { recursive: true });
   return {
     place: { kind: 'redis', path: server.path },
     placeOfGateways: { kind: 'redis', path: at },
@@ -129,20 +137,27 @@ export async function openStore(place: Place): Promise<OpenStore> {
       const client = createClient({ socket: { path: place.path, reconnectStrategy: 20 } });
       client.on('error', () => {});
       await client.connect();
+      const path = join(logFolder(place.path), `${process.pid}.jsonl`);
       return {
         store: redisQuotaStore({ client, durability: 'durable' }),
+        usage: { ...jsonlUsageSink({ path }), ...readLog(logFolder(place.path)) },
         close: async () => client.destroy(),
       };
     }
     case 'postgres': {
       const pool = new pg.Pool({ ...place.connection, max: 10, connectionTimeoutMillis: 1_000 });
       pool.on('error', () => {});
-      return { store: postgresQuotaStore({ client: pool }), close: () => pool.end() };
+      return {
+        store: postgresQuotaStore({ client: pool }),
+        usage: postgresUsageSink({ client: pool, onLost: () => {} }),
+        close: () => pool.end(),
+      };
     }
     case 'sqlite': {
       const db = new Libsql(place.file);
       return {
         store: sqliteQuotaStore({ db }),
+        usage: sqliteUsageSink({ db, onLost: () => {} }),
         close: async () => {
           db.close();
         },

@@ -18,7 +18,7 @@ import { type Gateways, startGateways } from './gateways.ts';
 import { startSampler } from './sampler.ts';
 import { leaseMs } from './terms.ts';
 import { startUpstream } from './upstream.ts';
-import { judge } from './verdict.ts';
+import { judge, readUsage } from './verdict.ts';
 
 const loadMs = Number(process.env.KILL_SECONDS ?? 120) * 1_000;
 const seed = Number(process.env.KILL_SEED ?? 20_261_120);
@@ -43,7 +43,7 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
   onTestFinished(database.remove);
   const upstream = await startUpstream(seed);
   onTestFinished(upstream.close);
-  const { store, close } = await openStore(database.place);
+  const { store, usage, close } = await openStore(database.place);
   onTestFinished(close);
   const { openaiBaseUrl } = upstream;
   const config = { place: database.placeOfGateways, factsFile, openaiBaseUrl, settlesTwice };
@@ -59,12 +59,15 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
   await samples.stop();
 
   const facts = readFacts(factsFile);
-  const verdict = await judge({ store, facts, ran: upstream.ran, overdrafts: samples.overdrafts });
+  const log = await readUsage({ store, usage });
+  const { overdrafts } = samples;
+  const verdict = await judge({ store, facts, ran: upstream.ran, overdrafts, log });
   const violations = [...gateways.faults, ...samples.faults, ...verdict.violations];
   say(kind, [
     `${gateways.kills()} gateways and ${crashes} servers killed (seed ${seed})`,
     `${calls.total()} requests: ${JSON.stringify(calls.counts)}`,
     `${upstream.ran.size} ran, ${verdict.acknowledged} acknowledged, ${verdict.charged} charged`,
+    `${log.records.length} in the log, ${verdict.unlogged} charged beyond it, ${log.beyondNanos} nanos`,
     `${verdict.unbilled} ran and were never billed, ${samples.total()} samples`,
     `${violations.length} violations`,
     ...violations.slice(0, 20),

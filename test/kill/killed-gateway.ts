@@ -54,7 +54,7 @@ const model = {
   ],
 } as const;
 
-const { store } = await openStore(config.place);
+const { store, usage } = await openStore(config.place);
 const noted = notingQuotaStore(
   config.settlesTwice ? chargesTwice(store, process.pid) : store,
   factWriter(config.factsFile),
@@ -64,6 +64,7 @@ let ids = 0;
 const gateway = createGateway({
   keys,
   quota: noted,
+  usage,
   catalog: staticCatalog([model]),
   leaseMs,
   ids: () => `${calls.getStore() ?? `process-${process.pid}-00000`}-${++ids}`,

@@ -1,6 +1,9 @@
 /** Holds what the processes knew, what the upstream ran and what the books say together. */
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { reconcile } from '../../src/stores/sql/reconcile.ts';
+import type { OpenStore } from './databases.ts';
 import type { Fact } from './facts.ts';
 import { poolSubject } from './noting-store.ts';
 
@@ -23,6 +26,36 @@ export interface Verdict {
   readonly charged: number;
   /** Ran upstream, and nobody lived to charge for it: the price of holds that end by release. */
   readonly unbilled: number;
+  /** Charged in the books, and no record of the log says so: its gateway had died. */
+  readonly unlogged: number;
+}
+
+/** The usage log, each call once, and what `reconcile` says of it. */
+export interface UsageLog {
+  readonly records: readonly UsageRecord[];
+  /** By subject: what the books have beyond the log. */
+  readonly beyond: ReadonlyMap<string, bigint>;
+  /** Of the subject that all calls share. */
+  readonly beyondNanos: bigint;
+}
+
+/** Reads the log before any question changes the books. */
+export async function readUsage({
+  store,
+  usage,
+}: Pick<OpenStore, 'store' | 'usage'>): Promise<UsageLog> {
+  const records: UsageRecord[] = [];
+  let after: string | undefined;
+  do {
+    const page = await usage.usageRecords({}, { limit: 1_000, ...(after ? { after } : {}) });
+    records.push(...page.records);
+    after = page.next;
+  } while (after !== undefined);
+  const beyond = new Map<string, bigint>();
+  for (const { subject, beyondLogNanos } of await reconcile({ quota: store, usage })) {
+    beyond.set(subject, beyondLogNanos);
+  }
+  return { records, beyond, beyondNanos: beyond.get(poolSubject) ?? 0n };
 }
 
 /** Everything that is judged, once nothing moves any more and every lease is over. */
@@ -32,15 +65,18 @@ export interface Evidence {
   /** The numbers of the calls that ran upstream. */
   readonly ran: ReadonlySet<string>;
   readonly overdrafts: ReadonlyMap<string, bigint>;
+  readonly log: UsageLog;
 }
 
 /** Every broken promise, in a sentence each. */
-export async function judge({ store, facts, ran, overdrafts }: Evidence): Promise<Verdict> {
+export async function judge(evidence: Evidence): Promise<Verdict> {
+  const { store, facts, ran, overdrafts, log } = evidence;
   const stories = storiesIn(facts);
   const sums = new Map<string, bigint>();
   const late = new Map<string, bigint>();
   const violations: string[] = [];
   const billed = new Set<string>();
+  const charges = new Map<string, bigint>();
   // Before any question below is put: those must not change a row either.
   const rows = await rowsOf(store, stories);
 
@@ -51,6 +87,7 @@ export async function judge({ store, facts, ran, overdrafts }: Evidence): Promis
       continue;
     }
     violations.push(...faultsOf(story, charged, ran));
+    charges.set(story.id, charged);
     if (charged > 0n) billed.add(callOf(story));
     for (const subject of [story.subject, poolSubject]) {
       sums.set(subject, (sums.get(subject) ?? 0n) + charged);
@@ -63,6 +100,15 @@ export async function judge({ store, facts, ran, overdrafts }: Evidence): Promis
     if (used !== sum) violations.push(`${subject} has used ${used}, its charges are ${sum}`);
     if (held !== 0n || inFlight !== 0) violations.push(`${subject} still holds ${held}`);
   }
+  const unlogged = new Map(charges);
+  for (const { reservationId: id, booked, chargeNanos } of log.records) {
+    if (!booked) continue;
+    if (charges.get(id) !== chargeNanos) {
+      violations.push(`the log says that ${id} was charged ${chargeNanos}: ${charges.get(id)}`);
+    }
+    unlogged.delete(id);
+  }
+  violations.push(...beyondFaults(stories, unlogged, log));
   for (const [subject, over] of overdrafts) {
     const bound = late.get(subject) ?? 0n;
     if (over > bound) violations.push(`${subject} was ${over} over, ${bound} came late`);
@@ -71,8 +117,29 @@ export async function judge({ store, facts, ran, overdrafts }: Evidence): Promis
     violations,
     acknowledged: stories.filter(({ statuses }) => statuses.size > 0).length,
     charged: billed.size,
+    unlogged: [...unlogged.values()].filter((charged) => charged > 0n).length,
     unbilled: [...ran].filter((call) => !billed.has(call)).length,
   };
+}
+
+/** What the books have beyond the log must be what `reconcile` shows, subject by subject. */
+function beyondFaults(
+  stories: readonly Story[],
+  unlogged: ReadonlyMap<string, bigint>,
+  { records, beyond }: UsageLog,
+): readonly string[] {
+  const sums = new Map<string, bigint>();
+  for (const { id, subject } of stories) {
+    const charged = unlogged.get(id) ?? 0n;
+    for (const name of [subject, poolSubject]) sums.set(name, (sums.get(name) ?? 0n) + charged);
+  }
+  const logged = new Set(records.flatMap(({ lines }) => lines.map(({ subject }) => subject)));
+  return [...sums].flatMap(([subject, sum]) => {
+    const shown = beyond.get(subject) ?? 0n;
+    // A subject that no record names can't be shown: it has to be asked for.
+    if (shown === sum || !logged.has(subject)) return [];
+    return [`${subject}: the books have ${sum} beyond the log, and reconcile shows ${shown}`];
+  });
 }
 
 function storiesIn(facts: readonly Fact[]): readonly Story[] {

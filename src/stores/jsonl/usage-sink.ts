@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
 import { quietly } from '../../events.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
-import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 
 /** Where the file is, and how much may wait to be written. */
 export interface JsonlUsageSinkOptions {
@@ -35,7 +35,8 @@ const optionsSchema = z.strictObject(
  * A usage sink that appends to a file, one write in flight, amounts as decimal strings.
  *
  * Each record is written at least once: after a write that failed half-way its lines come again,
- * from a new line on, so a reader skips what is no JSON and counts a `reservationId` once. A full
+ * from a new line on, so a reader skips what is no JSON, counts a `reservationId` once, and takes its
+ * highest `revision`. A full
  * buffer refuses the new record, by an error for whoever recorded it: what was taken is never
  * dropped.
  *
@@ -69,6 +70,12 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
     return writing;
   };
 
+  /** A write in flight has begun without what was taken since. */
+  const flushed = async (): Promise<void> => {
+    await writing?.catch(() => {});
+    await flush();
+  };
+
   const stop = clock.every(flushMs, () => {
     if (writing !== undefined) return;
     flush().catch((error: unknown) => quietly(() => options.onError?.(error)));
@@ -79,6 +86,7 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
       if (closed) throw new Error('The usage log is closed.');
       if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
       waiting.push(lineOf(entry));
+      return isInDoubt(entry) ? flushed() : undefined;
     },
     close: async () => {
       closed = true;

@@ -9,6 +9,8 @@ export type {
   PublishedModel,
 } from '../sql/published-catalog.ts';
 export type {
+  UsageCharges,
+  UsageChargesFilter,
   UsageFilter,
   UsageGrouping,
   UsagePage,

@@ -38,6 +38,8 @@ CREATE TABLE "tollgate".usage (
   metadata json,
   lines json NOT NULL,
   attempts json NOT NULL,
+  booked boolean NOT NULL,
+  revision integer NOT NULL,
   UNIQUE (request_id, reservation_id)
 );
 CREATE INDEX usage_by_start ON "tollgate".usage (started_at_ms, seq);

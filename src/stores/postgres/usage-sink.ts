@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { quietly } from '../../events.ts';
-import type { CallOptions } from '../../ports/call-options.ts';
+import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
-import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import type {
+  UsageCharges,
+  UsageChargesFilter,
   UsageFilter,
   UsagePage,
   UsageQueries,
@@ -16,6 +18,7 @@ import type {
 import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
 import {
   isRefused,
+  readUsageCharges,
   readUsagePage,
   readUsageReport,
   type Taken,
@@ -45,8 +48,13 @@ export interface PostgresUsageSinkOptions extends PostgresPlace {
 
 /** A sink that can be asked. */
 export interface PostgresUsageSink extends UsageSink, UsageQueries {
-  record(entry: UsageRecord): void;
+  /** Resolves when it is written where the call is in doubt; returns at once for any other. */
+  record(entry: UsageRecord): MaybePromise<void>;
   usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
+  usageCharges(
+    filter?: UsageChargesFilter,
+    options?: CallOptions,
+  ): Promise<readonly UsageCharges[]>;
   usageRecords(
     filter: UsageFilter,
     page?: UsagePage,
@@ -77,7 +85,7 @@ const closeMs = 8_000;
 
 /**
  * A usage sink over a migrated database, one write in flight. Each call is one row: a batch that is
- * written again counts once, and a call that was `unknown` becomes what it was resolved to.
+ * written again counts once, and a later revision takes the place of an earlier one.
  *
  * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
  * written, or told as lost.
@@ -148,6 +156,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
       if (closed) throw new Error('The usage log is closed.');
       if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
       waiting.push(take(entry));
+      return isInDoubt(entry) ? flush() : undefined;
     },
     close: async () => {
       closed = true;
@@ -162,6 +171,10 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
     usageReport: async (query, patience) => {
       await flush();
       return readUsageReport(place, query, patience);
+    },
+    usageCharges: async (filter, patience) => {
+      await flush();
+      return readUsageCharges(place, filter, patience);
     },
     usageRecords: async (filter, page, patience) => {
       await flush();

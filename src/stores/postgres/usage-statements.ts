@@ -3,10 +3,13 @@ import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts'
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, integerAt, jsonText, textAt } from '../sql/columns.ts';
 import {
+  checkChargesFilter,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
+  type UsageCharges,
+  type UsageChargesFilter,
   type UsageFilter,
   type UsageGrouping,
   type UsagePage,
@@ -22,33 +25,34 @@ const insertUsage = `
 INSERT INTO "tollgate".usage AS u (request_id, reservation_id, quota_partition, key_id, key_group,
   protocol, streamed, model_id, channel_id, upstream_model, started_at_ms, duration_ms,
   first_byte_ms, status, outcome, reason, basis, input_tokens, cached_input_tokens, output_tokens,
-  images, held_nanos, charge_nanos, price, metadata, lines, attempts)
+  images, held_nanos, charge_nanos, price, metadata, lines, attempts, booked, revision)
 SELECT request_id, reservation_id, quota_partition, key_id, key_group, protocol, streamed,
   model_id, channel_id, upstream_model, started_at_ms, duration_ms, first_byte_ms, status, outcome,
   reason, basis, input_tokens, cached_input_tokens, output_tokens, images, held_nanos,
-  charge_nanos, price::json, metadata::json, lines::json, attempts::json
+  charge_nanos, price::json, metadata::json, lines::json, attempts::json, booked, revision
 FROM ROWS FROM (json_to_recordset($1::text::json) AS (
   request_id text, reservation_id text, quota_partition text, key_id text, key_group text,
   protocol text, streamed boolean, model_id text, channel_id text, upstream_model text,
   started_at_ms bigint, duration_ms double precision, first_byte_ms double precision,
   status integer, outcome text, reason text, basis text, input_tokens bigint,
   cached_input_tokens bigint, output_tokens bigint, images bigint, held_nanos bigint,
-  charge_nanos bigint, price text, metadata text, lines text, attempts text
+  charge_nanos bigint, price text, metadata text, lines text, attempts text, booked boolean,
+  revision integer
 )) WITH ORDINALITY AS r (request_id, reservation_id, quota_partition, key_id, key_group, protocol,
   streamed, model_id, channel_id, upstream_model, started_at_ms, duration_ms, first_byte_ms,
   status, outcome, reason, basis, input_tokens, cached_input_tokens, output_tokens, images,
-  held_nanos, charge_nanos, price, metadata, lines, attempts, n)
+  held_nanos, charge_nanos, price, metadata, lines, attempts, booked, revision, n)
 ORDER BY n
 ON CONFLICT (request_id, reservation_id) DO UPDATE
 SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis,
-  charge_nanos = excluded.charge_nanos
-WHERE u.outcome = 'unknown'`;
+  charge_nanos = excluded.charge_nanos, booked = excluded.booked, revision = excluded.revision
+WHERE excluded.revision > u.revision`;
 
 /** A write that hangs must not keep all later ones waiting. */
 const timeoutMs = 10_000;
 
 /**
- * Writes records, each call once: what is known of a call stays, `unknown` gives way.
+ * Writes records, each call once: the highest revision stays.
  *
  * @throws StoreUnavailable; none of them is written then, unless the outcome is unknown
  */
@@ -65,8 +69,8 @@ export async function writeUsage(
 function oneOfEach(taken: readonly Taken[]): ReadonlyMap<string, Taken> {
   const byCall = new Map<string, Taken>();
   for (const entry of taken) {
-    const { outcome } = byCall.get(entry.call)?.record ?? { outcome: 'unknown' };
-    if (outcome === 'unknown') byCall.set(entry.call, entry);
+    const known = byCall.get(entry.call)?.record.revision ?? 0;
+    if (entry.record.revision > known) byCall.set(entry.call, entry);
   }
   return byCall;
 }
@@ -100,7 +104,8 @@ const sums = `
   count(*)::text AS calls, coalesce(sum(input_tokens), 0)::text AS input_tokens,
   coalesce(sum(cached_input_tokens), 0)::text AS cached_input_tokens,
   coalesce(sum(output_tokens), 0)::text AS output_tokens,
-  coalesce(sum(images), 0)::text AS images, sum(charge_nanos)::text AS charge_nanos`;
+  coalesce(sum(images), 0)::text AS images, sum(charge_nanos)::text AS charge_nanos,
+  sum(CASE WHEN booked THEN 0 ELSE charge_nanos END)::text AS unbooked_nanos`;
 
 const fitting = `
 FROM "tollgate".usage
@@ -121,6 +126,19 @@ const reports: Readonly<Record<UsageGrouping, string>> = {
   day: ['SELECT', utcDay, sums, fitting, named].join(''),
 };
 
+// A line that only counts calls holds no money and is charged none.
+const selectCharges = `
+SELECT u.quota_partition, l.subject, l.period,
+  sum(CASE WHEN u.booked THEN u.charge_nanos ELSE 0 END)::text AS booked_nanos,
+  sum(CASE WHEN u.booked THEN 0 ELSE u.charge_nanos END)::text AS unbooked_nanos
+FROM "tollgate".usage AS u,
+  json_to_recordset(u.lines) AS l (subject text, period text, "heldNanos" text)
+WHERE l."heldNanos" <> '0'
+  AND ($1::text IS NULL OR u.quota_partition = $1)
+  AND ($2::text IS NULL OR l.subject = $2)
+  AND ($3::text IS NULL OR l.period = $3)
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+
 const selectRecords = [
   `
 SELECT seq::text AS seq, request_id, reservation_id, quota_partition, key_id, key_group, protocol,
@@ -129,7 +147,7 @@ SELECT seq::text AS seq, request_id, reservation_id, quota_partition, key_id, ke
   basis, input_tokens::text AS input_tokens, cached_input_tokens::text AS cached_input_tokens,
   output_tokens::text AS output_tokens, images::text AS images, held_nanos::text AS held_nanos,
   charge_nanos::text AS charge_nanos, price::text AS price, metadata::text AS metadata,
-  lines::text AS lines, attempts::text AS attempts`,
+  lines::text AS lines, attempts::text AS attempts, booked, revision`,
   fitting,
   `
   AND (usage.started_at_ms, usage.seq) > ($6::text::bigint, $7::text::bigint)
@@ -144,6 +162,17 @@ export async function readUsageReport(
 ): Promise<readonly UsageReportRow[]> {
   checkReport(query);
   return (await rows(reports[query.by], fits(query, query.fromMs), options)).map(reportRow);
+}
+
+/** See `UsageQueries.usageCharges`. */
+export async function readUsageCharges(
+  { rows }: Statements,
+  filter: UsageChargesFilter = {},
+  options?: CallOptions,
+): Promise<readonly UsageCharges[]> {
+  checkChargesFilter(filter);
+  const values = [filter.partition ?? null, filter.subject ?? null, filter.period ?? null];
+  return (await rows(selectCharges, values, options)).map(chargesRow);
 }
 
 /** See `UsageQueries.usageRecords`. */
@@ -183,5 +212,16 @@ function reportRow(row: unknown): UsageReportRow {
     outputTokens: integerAt(row, 'output_tokens'),
     images: integerAt(row, 'images'),
     chargeNanos: bigintAt(row, 'charge_nanos'),
+    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
+  };
+}
+
+function chargesRow(row: unknown): UsageCharges {
+  return {
+    partition: textAt(row, 'quota_partition'),
+    subject: textAt(row, 'subject'),
+    period: textAt(row, 'period'),
+    bookedNanos: bigintAt(row, 'booked_nanos'),
+    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
   };
 }

@@ -43,11 +43,19 @@ export type RedisClient = NodeRedisClient | IoRedisClient | RedisLike;
 /** Runs a script and resolves to its reply, unchecked; rejects with what a store may throw. */
 export type RunScript = (call: ScriptCall, signal: AbortSignal) => Promise<unknown>;
 
+/** Sends the texts of scripts to the node of these keys, which knows them by their digests then. */
+export type LoadScripts = (keys: readonly string[], signal: AbortSignal) => Promise<void>;
+
 /** A script and what it is given. Its keys, at least one, decide on the node of a cluster. */
 export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly words: readonly string[];
+  /**
+   * Sent to its end though the asker has given up: what gives something back must not be lost
+   * because the server had to be sent the text of the script first.
+   */
+  readonly mustLand?: boolean;
 }
 
 /** Runs scripts by their digest, and by their text where the server does not know it. */
@@ -57,10 +65,28 @@ export function scriptRunner(client: RedisClient): RunScript {
     try {
       return await send('EVALSHA', call, signal);
     } catch (error) {
-      if (!isUnknownScript(error) || signal.aborted) throw failureOf(error);
+      if (!isUnknownScript(error)) throw failureOf(error);
+      if (signal.aborted && call.mustLand !== true) throw failureOf(error);
     }
     try {
-      return await send('EVAL', call, signal);
+      // A signal that is aborted would keep node-redis from sending it.
+      return await send('EVAL', call, signal.aborted ? new AbortController().signal : signal);
+    } catch (error) {
+      throw failureOf(error);
+    }
+  };
+}
+
+/**
+ * Sends scripts without arguments, on which each of them does nothing. EVAL and not SCRIPT LOAD: it
+ * goes to the node of a cluster that has the keys, and every client can send it.
+ */
+export function scriptLoader(client: RedisClient, scripts: readonly Script[]): LoadScripts {
+  const send = senderOf(client);
+  return async (keys, signal) => {
+    try {
+      const loads = scripts.map((script) => send('EVAL', { script, keys, words: [] }, signal));
+      await Promise.all(loads);
     } catch (error) {
       throw failureOf(error);
     }

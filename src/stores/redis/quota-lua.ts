@@ -22,6 +22,8 @@ import { maxLazyExpirations } from '../../ports/quota-input.ts';
 
 /** The common part of the quota scripts. A line of a reservation: row, asked, held, onExpire. */
 export const quotaPrelude: string = `
+-- Only loaded, not asked for anything.
+if #ARGV == 0 then return {} end
 local base = KEYS[1]
 local tombstoneMs = ARGV[1]
 local lazily = ${maxLazyExpirations}

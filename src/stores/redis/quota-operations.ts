@@ -16,7 +16,7 @@ import {
   refuse,
 } from '../../ports/quota-input.ts';
 import type { AdjustInput, Line, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
-import type { RunScript } from './client.ts';
+import type { LoadScripts, RunScript } from './client.ts';
 import { partitionBook } from './partition-book.ts';
 import { patiently } from './patience.ts';
 import { readRelease, readReserve, readSettle, readState } from './quota-replies.ts';
@@ -42,16 +42,21 @@ export interface QuotaSettings {
 }
 
 /** A quota store whose every operation is one script. */
-export function quotaStoreOver(run: RunScript, settings: QuotaSettings): QuotaStore {
+export function quotaStoreOver(
+  run: RunScript,
+  settings: QuotaSettings,
+  load: LoadScripts = async () => {},
+): QuotaStore {
   const { prefix, durability } = settings;
   const tombstoneMs = String(settings.tombstoneMs);
-  const ask: Ask = (script, partition, words, signal) => {
+  // Two keys that never exist: where their slot is on its way to another node, Redis runs the script
+  // on neither, for each would know a part of the books only.
+  const keysOf = (partition: string): readonly string[] => {
     const base = `${prefix}:{${partition}}:`;
-    // Two keys that never exist: where their slot is on its way to another node, Redis runs the
-    // script on neither, for each would know a part of the books only.
-    const keys = [base, `${base}x`];
-    return run({ script, keys, words: [tombstoneMs, ...words] }, signal);
+    return [base, `${base}x`];
   };
+  const ask: Ask = (script, partition, words, signal) =>
+    run({ script, keys: keysOf(partition), words: [tombstoneMs, ...words] }, signal);
   const book = partitionBook(run, `${prefix}:partitions`);
 
   return {
@@ -80,7 +85,17 @@ export function quotaStoreOver(run: RunScript, settings: QuotaSettings): QuotaSt
       checkEnding(input);
       const words = [input.id, String(input.lines.length), ...input.lines.map(rowOf)];
       return patiently(options, async (signal) =>
-        readRelease(await ask(releaseScript, input.partition, words, signal)),
+        readRelease(
+          await run(
+            {
+              script: releaseScript,
+              keys: keysOf(input.partition),
+              words: [tombstoneMs, ...words],
+              mustLand: true,
+            },
+            signal,
+          ),
+        ),
       );
     },
     sweep: async (options) => {
@@ -107,6 +122,9 @@ export function quotaStoreOver(run: RunScript, settings: QuotaSettings): QuotaSt
       patiently(options, async (signal) => {
         const reply = await ask(checkScript, defaultPartition, [], signal);
         const problems = problemsOf(textsOf(reply), durability);
+        // Ahead of the first call: a server that hangs when it comes has each script, and does what
+        // it was sent as soon as it goes on.
+        await load(keysOf(defaultPartition), signal);
         return problems.length === 0 ? { ok: true } : { ok: false, problems };
       }),
     // The client is the host's, and so is its end.

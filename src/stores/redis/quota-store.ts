@@ -2,8 +2,17 @@
 import { z } from 'zod';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { checkMakerOptions, oneOf, positive } from '../../ports/set-up.ts';
-import { type RedisClient, scriptRunner } from './client.ts';
+import { type RedisClient, scriptLoader, scriptRunner } from './client.ts';
 import { quotaStoreOver } from './quota-operations.ts';
+import {
+  adjustScript,
+  extendScript,
+  readScript,
+  releaseScript,
+  reserveScript,
+  settleScript,
+  sweepScript,
+} from './quota-scripts.ts';
 import { aPrefix, aQuotaClient, cures, defaultPrefix } from './set-up.ts';
 
 /** The client, and what may be said beside it. */
@@ -20,6 +29,12 @@ export interface RedisQuotaStoreOptions {
    */
   readonly durability?: 'replica-async' | 'durable';
 }
+
+/** Sent by `check`, ahead of the first call that needs them. */
+const quotaScripts = [
+  ...[reserveScript, extendScript, settleScript, releaseScript],
+  ...[sweepScript, readScript, adjustScript],
+];
 
 const durabilities = ['replica-async', 'durable'] as const;
 
@@ -45,5 +60,6 @@ export function redisQuotaStore(options: RedisQuotaStoreOptions): QuotaStore {
   checkMakerOptions('redisQuotaStore', optionsSchema, options, cures);
   const { client, prefix = defaultPrefix, tombstoneMs = 3_600_000 } = options;
   const { durability = 'replica-async' } = options;
-  return quotaStoreOver(scriptRunner(client), { prefix, tombstoneMs, durability });
+  const load = scriptLoader(client, quotaScripts);
+  return quotaStoreOver(scriptRunner(client), { prefix, tombstoneMs, durability }, load);
 }

@@ -35,6 +35,27 @@ export interface UsageReportRow {
   readonly images: number;
   /** Exact; may pass what one amount can be. */
   readonly chargeNanos: bigint;
+  /** The part of it that the quota store has not taken, or not yet: `booked` is false there. */
+  readonly unbookedNanos: bigint;
+}
+
+/** Which charges; all of them where nothing is said, which walks the whole log. */
+export interface UsageChargesFilter {
+  readonly partition?: string;
+  readonly subject?: string;
+  /** As the quota store names it: `''`, `2026-11` or `2026-11-20`. */
+  readonly period?: string;
+}
+
+/** What the log says was charged to one subject and period. */
+export interface UsageCharges {
+  readonly partition: string;
+  readonly subject: string;
+  readonly period: string;
+  /** Of records that are `booked`: the quota store has taken these. */
+  readonly bookedNanos: bigint;
+  /** Of records that are not, or not yet. */
+  readonly unbookedNanos: bigint;
 }
 
 /** How much of a list. */
@@ -64,6 +85,16 @@ export interface UsageQueries {
     query: UsageReportQuery,
     options?: CallOptions,
   ): MaybePromise<readonly UsageReportRow[]>;
+  /**
+   * Charges by partition, subject and period, as the quota store keeps them: what `reconcile` holds
+   * against its books.
+   *
+   * @throws RangeError where the filter is none; StoreUnavailable, StoreCorrupt
+   */
+  usageCharges(
+    filter?: UsageChargesFilter,
+    options?: CallOptions,
+  ): MaybePromise<readonly UsageCharges[]>;
   /**
    * The records themselves, page by page; what was recorded meanwhile may be missed.
    *
@@ -113,6 +144,15 @@ export function checkFilter({ fromMs, toMs, keyId, group, modelId }: UsageFilter
   }
   for (const name of [keyId, group, modelId]) {
     if (name !== undefined && typeof name !== 'string') refuse('a name must be text');
+  }
+}
+
+/** @throws RangeError where the filter can't be answered */
+export function checkChargesFilter({ partition, subject, period }: UsageChargesFilter): void {
+  for (const name of [partition, subject, period]) {
+    if (name !== undefined && typeof name !== 'string') {
+      refuse('partition, subject and period must be text');
+    }
   }
 }
 

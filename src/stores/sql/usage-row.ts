@@ -51,6 +51,8 @@ export const usageColumns: readonly string[] = [
   'metadata',
   'lines',
   'attempts',
+  'booked',
+  'revision',
 ];
 
 /**
@@ -90,6 +92,8 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
     record.metadata === undefined ? null : jsonText(record.metadata),
     jsonText(record.lines),
     jsonText(record.attempts),
+    record.booked,
+    count(record.revision),
   ].map(storable);
 }
 
@@ -101,6 +105,8 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
 export function usageRecordFrom(row: unknown): UsageRecord {
   const metadata = jsonAt(row, 'metadata');
   return {
+    booked: flagAt(row, 'booked'),
+    revision: integerAt(row, 'revision'),
     requestId: textAt(row, 'request_id'),
     reservationId: textAt(row, 'reservation_id'),
     partition: textAt(row, 'quota_partition'),

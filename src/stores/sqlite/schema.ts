@@ -97,7 +97,7 @@ CREATE TABLE tollgate_catalog (
 ) STRICT;
 `;
 
-/** One row a call; only what was unknown of it is written again. */
+/** One row a call; a later revision of its record takes the place of an earlier one. */
 const usageTable = `
 CREATE TABLE tollgate_usage (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -128,6 +128,8 @@ CREATE TABLE tollgate_usage (
   metadata TEXT,
   lines TEXT NOT NULL,
   attempts TEXT NOT NULL,
+  booked INTEGER NOT NULL CHECK (booked IN (0, 1)),
+  revision INTEGER NOT NULL,
   UNIQUE (request_id, reservation_id)
 ) STRICT;
 CREATE INDEX tollgate_usage_start ON tollgate_usage (started_at_ms, seq);
@@ -199,6 +201,7 @@ const newColumns: readonly (readonly [table: string, column: string])[] = [
   ['tollgate_quota', 'extra_nanos'],
   ['tollgate_hold', 'idle'],
   ['tollgate_lease', 'idle'],
+  ['tollgate_usage', 'revision'],
 ];
 
 function layoutProblems(connection: Connection): readonly string[] {

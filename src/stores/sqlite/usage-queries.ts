@@ -2,10 +2,13 @@
 import type { CallOptions } from '../../ports/call-options.ts';
 import { bigintAt, integerAt, textAt } from '../sql/columns.ts';
 import {
+  checkChargesFilter,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
+  type UsageCharges,
+  type UsageChargesFilter,
   type UsageFilter,
   type UsageGrouping,
   type UsagePage,
@@ -23,7 +26,8 @@ const sums = `
   CAST(coalesce(sum(cached_input_tokens), 0) AS TEXT) AS cached_input_tokens,
   CAST(coalesce(sum(output_tokens), 0) AS TEXT) AS output_tokens,
   CAST(coalesce(sum(images), 0) AS TEXT) AS images,
-  CAST(sum(charge_nanos) AS TEXT) AS charge_nanos`;
+  CAST(sum(charge_nanos) AS TEXT) AS charge_nanos,
+  CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS TEXT) AS unbooked_nanos`;
 
 const fitting = `
 FROM tollgate_usage
@@ -47,6 +51,19 @@ ORDER BY started_at_ms, seq LIMIT ?`;
 
 const selectRecords = ['SELECT *', fitting, onward].join('');
 
+// A line that only counts calls holds no money and is charged none.
+const selectCharges = `
+SELECT quota_partition, json_extract(l.value, '$.subject') AS subject,
+  json_extract(l.value, '$.period') AS period,
+  CAST(sum(CASE WHEN booked THEN charge_nanos ELSE 0 END) AS TEXT) AS booked_nanos,
+  CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS TEXT) AS unbooked_nanos
+FROM tollgate_usage, json_each(tollgate_usage.lines) AS l
+WHERE json_extract(l.value, '$.heldNanos') <> '0'
+  AND (? IS NULL OR quota_partition = ?)
+  AND (? IS NULL OR json_extract(l.value, '$.subject') = ?)
+  AND (? IS NULL OR json_extract(l.value, '$.period') = ?)
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+
 /** The statements of a report and of a page, for the test of their plans. */
 export const usageStatements: readonly string[] = [...Object.values(reports), selectRecords];
 
@@ -59,6 +76,21 @@ export function readUsageReport(
   checkReport(query);
   return connection.reading(
     () => connection.rows(reports[query.by], ...fits(query, query.fromMs)).map(reportRow),
+    options,
+  );
+}
+
+/** See `UsageQueries.usageCharges`. */
+export function readUsageCharges(
+  connection: Connection,
+  filter: UsageChargesFilter = {},
+  options?: CallOptions,
+): readonly UsageCharges[] {
+  checkChargesFilter(filter);
+  const { partition = null, subject = null, period = null } = filter;
+  const values = [partition, partition, subject, subject, period, period];
+  return connection.reading(
+    () => connection.rows(selectCharges, ...values).map(chargesRow),
     options,
   );
 }
@@ -103,5 +135,16 @@ function reportRow(row: unknown): UsageReportRow {
     outputTokens: integerAt(row, 'output_tokens'),
     images: integerAt(row, 'images'),
     chargeNanos: bigintAt(row, 'charge_nanos'),
+    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
+  };
+}
+
+function chargesRow(row: unknown): UsageCharges {
+  return {
+    partition: textAt(row, 'quota_partition'),
+    subject: textAt(row, 'subject'),
+    period: textAt(row, 'period'),
+    bookedNanos: bigintAt(row, 'booked_nanos'),
+    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
   };
 }

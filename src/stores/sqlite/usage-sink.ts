@@ -5,9 +5,11 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { quietly } from '../../events.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
-import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
+import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import type { SqlValue } from '../sql/columns.ts';
 import type {
+  UsageCharges,
+  UsageChargesFilter,
   UsageFilter,
   UsagePage,
   UsageQueries,
@@ -19,7 +21,7 @@ import { usageValuesOf } from '../sql/usage-row.ts';
 import { failureOf, isRefused } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
 import { aHandle, handleCure } from './schema.ts';
-import { readUsagePage, readUsageReport } from './usage-queries.ts';
+import { readUsageCharges, readUsagePage, readUsageReport } from './usage-queries.ts';
 
 /** The database, and how much may wait to be written. */
 export interface SqliteUsageSinkOptions {
@@ -47,6 +49,7 @@ export interface SqliteUsageSinkOptions {
 export interface SqliteUsageSink extends UsageSink, UsageQueries {
   record(entry: UsageRecord): void;
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
+  usageCharges(filter?: UsageChargesFilter, options?: CallOptions): readonly UsageCharges[];
   usageRecords(filter: UsageFilter, page?: UsagePage, options?: CallOptions): UsageRecordPage;
 }
 
@@ -67,12 +70,12 @@ INSERT INTO tollgate_usage (request_id, reservation_id, quota_partition, key_id,
   key_group, protocol, streamed, model_id, channel_id, upstream_model, started_at_ms,
   duration_ms, first_byte_ms, status, outcome, reason, basis, input_tokens,
   cached_input_tokens, output_tokens, images, held_nanos, charge_nanos, price, metadata, lines,
-  attempts)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  attempts, booked, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (request_id, reservation_id) DO UPDATE
 SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis,
-  charge_nanos = excluded.charge_nanos
-WHERE tollgate_usage.outcome = 'unknown'`;
+  charge_nanos = excluded.charge_nanos, booked = excluded.booked, revision = excluded.revision
+WHERE excluded.revision > tollgate_usage.revision`;
 
 /** The most that one transaction writes: others wait for it meanwhile. */
 const batchSize = 500;
@@ -85,8 +88,8 @@ const turn = { timeoutMs: 250, pauseMs: 100 };
 
 /**
  * A usage sink over a migrated database. Each call is one row, by its request and reservation: a
- * batch that is written again counts once, and a call that was `unknown` becomes what it was
- * resolved to. What is known of a call stays, whatever is recorded of it later.
+ * batch that is written again counts once, and a later revision takes the place of an earlier one.
+ * A record of a call in doubt is on the disk when `record` returns.
  *
  * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
  * written, or told as lost.
@@ -141,6 +144,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
       if (closed) throw new Error('The usage log is closed.');
       if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
       waiting.push({ record: entry, values: usageValuesOf(entry).map(bindable) });
+      if (isInDoubt(entry)) flush();
     },
     close: async () => {
       closed = true;
@@ -152,6 +156,10 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     usageReport: (query, call) => {
       flush(call);
       return readUsageReport(connection, query, call);
+    },
+    usageCharges: (filter, call) => {
+      flush(call);
+      return readUsageCharges(connection, filter, call);
     },
     usageRecords: (filter, page, call) => {
       flush(call);

@@ -112,6 +112,8 @@ const cases: readonly UsageCase[] = [
 /** A record of a plain chat call, changed where asked. */
 export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
   return {
+    booked: true,
+    revision: 1,
     requestId: 'req_1',
     reservationId: 'reservation_0001',
     partition: 'default',

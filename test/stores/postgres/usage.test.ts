@@ -3,7 +3,9 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
+import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
+import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
@@ -248,9 +250,12 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
 
   it('a call that was unknown becomes what it was resolved to, and that stays', async () => {
     const sink = postgresUsageSink({ client: pool });
-    const unknown = usageRecord({ outcome: 'unknown', basis: 'policy', chargeNanos: 0n });
+    const doubt = { outcome: 'unknown', basis: 'policy', chargeNanos: 0n, booked: false } as const;
+    const unknown = usageRecord(doubt);
     const resolved = {
       ...unknown,
+      booked: true,
+      revision: 2,
       outcome: 'complete',
       reason: 'resolved',
       chargeNanos: 9n,
@@ -267,9 +272,60 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await sink.close();
   });
 
+  it('a call in doubt is written when record resolves, and says so where it can not be', async () => {
+    const sink = postgresUsageSink({ client: pool, flushMs: 3_600_000 });
+
+    await sink.record(usageRecord({ outcome: 'unknown', booked: false }));
+
+    expect(await countOf(pool)).toBe(1);
+    await sink.close();
+    const broken = postgresUsageSink({
+      client: { query: () => Promise.reject(new Error('gone')) },
+      onLost: () => {},
+    });
+    await expect(
+      broken.record(usageRecord({ outcome: 'unknown', booked: false })),
+    ).rejects.toMatchObject({ name: 'StoreUnavailable' });
+    await broken.close();
+  });
+
+  it('what the books have beyond the log is shown, by subject and period', async () => {
+    const sink = postgresUsageSink({ client: pool });
+    const quota = postgresQuotaStore({ client: pool });
+    const settle = async (id: string, amount: bigint): Promise<void> => {
+      const lines = [
+        { subject: 'alice', period: '2026-11', amount },
+        { subject: 'counter', period: '', amount: 0n },
+      ];
+      await quota.settle({ id, partition: 'default', lines, basis: 'usage' });
+    };
+    const lines = [
+      { subject: 'alice', period: '2026-11', heldNanos: 100n },
+      { subject: 'counter', period: '', heldNanos: 0n },
+    ];
+    await settle('reservation-booked', 8n);
+    sink.record(usageRecord({ lines, chargeNanos: 8n }));
+    expect(await reconcile({ quota, usage: sink })).toEqual([]);
+
+    await settle('reservation-unlogged', 5n);
+    sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, booked: false }));
+
+    const difference = {
+      ...{ partition: 'default', subject: 'alice', period: '2026-11' },
+      ...{ bookedNanos: 8n, unbookedNanos: 3n, usedNanos: 13n, beyondLogNanos: 5n },
+    };
+    expect(await reconcile({ quota, usage: sink })).toEqual([difference]);
+    expect(await reconcile({ quota, usage: sink }, { subject: 'alice' })).toEqual([difference]);
+    expect(await reconcile({ quota, usage: sink }, { period: '2026-12' })).toEqual([]);
+    expect(await sink.usageReport({ by: 'key', fromMs: 0, toMs: 4e12 })).toMatchObject([
+      { chargeNanos: 11n, unbookedNanos: 3n },
+    ]);
+    await sink.close();
+  });
+
   it('what is known of a call stays within one batch too', async () => {
     const sink = postgresUsageSink({ client: pool });
-    const known = usageRecord({ outcome: 'complete' });
+    const known = usageRecord({ outcome: 'complete', revision: 2 });
 
     sink.record(known);
     sink.record(usageRecord({ outcome: 'unknown', basis: 'policy', chargeNanos: 0n }));
@@ -310,6 +366,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         outputTokens: 15,
         images: 3,
         chargeNanos: 18_014_398_509_481_985n,
+        unbookedNanos: 0n,
       },
       {
         name: 'bob',
@@ -319,6 +376,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         outputTokens: 5,
         images: 1,
         chargeNanos: 4n,
+        unbookedNanos: 0n,
       },
     ]);
     expect(await charges({ by: 'group', ...span, keyId: 'bob' })).toEqual([['trial', 4n]]);

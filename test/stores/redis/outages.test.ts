@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MaybePromise } from '../../../src/ports/call-options.ts';
 import type { ClaimInput } from '../../../src/ports/idempotency-store.ts';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
@@ -127,6 +127,30 @@ describeRedis('a Redis that fails', (server) => {
       await proxy.close();
     });
 
+    it('QS-44 a release whose asker gave up lands, though its script had to be sent first', async () => {
+      const partition = newPartition();
+      const store = await storeAt(server().path);
+      // As after a restart or a failover: the server knows what it was asked since, and no more.
+      await flushScripts(server().path);
+      await store.reserve(reserveOf(partition));
+      const before = await store.read('alice', '', partition, patient);
+      server().freeze();
+
+      const refused = reserveOf(partition);
+      await expect(store.reserve(refused, briefly)).rejects.toThrow();
+      await expect(store.release(refused, briefly)).rejects.toThrow();
+      server().thaw();
+
+      await vi.waitFor(async () => {
+        const known = await store.extend([{ ...refused, ttlMs: 1_000 }], patient);
+        expect(known).toEqual([{ status: 'gone', as: 'released' }]);
+      });
+      expect(await store.read('alice', '', partition, patient)).toMatchObject({
+        held: before?.held,
+        inFlight: before?.inFlight,
+      });
+    });
+
     it('QS-36 keeps every balance and hold when it is killed', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
@@ -233,5 +257,11 @@ async function outcomeOf(call: MaybePromise<unknown>): Promise<unknown> {
 async function tell(path: string, ...words: readonly string[]): Promise<void> {
   const client = await createClient({ socket: { path, tls: false } }).connect();
   await client.sendCommand([...words]);
+  client.destroy();
+}
+
+async function flushScripts(path: string): Promise<void> {
+  const client = await createClient({ socket: { path, tls: false } }).connect();
+  await client.sendCommand(['SCRIPT', 'FLUSH']);
   client.destroy();
 }

@@ -170,7 +170,20 @@ describeRedis('a Redis server', (server) => {
     expect(counts.get('evalsha')).toBe(calls.length);
     // The check tries every command once.
     expect(counts.get('smembers')).toBe(1);
-    for (const name of ['eval', 'keys', 'scan']) expect(counts.get(name)).toBe(undefined);
+    // And sends each of the seven scripts ahead.
+    expect(counts.get('eval')).toBe(7);
+    for (const name of ['keys', 'scan']) expect(counts.get(name)).toBe(undefined);
+  });
+
+  it('knows every script once it was checked, so that no call has to send its text', async () => {
+    await client().sendCommand(['SCRIPT', 'FLUSH']);
+    const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
+    await store.check();
+    await client().sendCommand(['CONFIG', 'RESETSTAT']);
+
+    for (const [name, call] of callsOf(store, 'default', {})) if (name !== 'check') await call();
+
+    expect((await commandCounts(client())).get('eval')).toBe(undefined);
   });
 
   it('QS-32 does as much for ten thousand leases that are due as for a hundred', async () => {

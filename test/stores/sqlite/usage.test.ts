@@ -1,5 +1,6 @@
 /** The usage table as what it is for: bills, and the records behind them. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { usageRecord } from '../../../src/testing/index.ts';
 import { kinds, scratch } from './handles.ts';
@@ -71,8 +72,12 @@ describe.each(kinds)('over $name', (kind) => {
         outputTokens: 10,
         ...tokens,
         chargeNanos: 2n * most,
+        unbookedNanos: 0n,
       },
-      { name: 'bob', calls: 1, inputTokens: 3, outputTokens: 5, ...tokens, chargeNanos: 1n },
+      {
+        ...{ name: 'bob', calls: 1, inputTokens: 3, outputTokens: 5, ...tokens },
+        ...{ chargeNanos: 1n, unbookedNanos: 0n },
+      },
     ]);
     const names = (by: 'group' | 'model' | 'day'): readonly string[] =>
       sink.usageReport({ by, ...span }).map(({ name }) => name);
@@ -87,9 +92,12 @@ describe.each(kinds)('over $name', (kind) => {
 
   it('a call that was unknown becomes what it was resolved to, and that stays', () => {
     const sink = opened();
-    const unknown = usageRecord({ outcome: 'unknown', basis: 'policy', chargeNanos: 0n });
+    const doubt = { outcome: 'unknown', basis: 'policy', chargeNanos: 0n, booked: false } as const;
+    const unknown = usageRecord(doubt);
     const resolved = {
       ...unknown,
+      booked: true,
+      revision: 2,
       outcome: 'complete',
       reason: 'resolved',
       chargeNanos: 9n,
@@ -107,12 +115,55 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageReport({ by: 'key', ...span })).toMatchObject([{ calls: 1, chargeNanos: 9n }]);
   });
 
+  it('a call in doubt is on the disk when record returns', () => {
+    const { db, cleanup } = scratch(kind);
+    onTestFinished(cleanup);
+    const sink = sqliteUsageSink({ db, flushMs: 3_600_000 });
+
+    sink.record(usageRecord({ requestId: 'req_plain' }));
+    const rows = (): unknown => db.prepare('SELECT count(*) AS rows FROM tollgate_usage').all();
+    expect(rows()).toEqual([expect.objectContaining({ rows: 0 })]);
+    sink.record(usageRecord({ requestId: 'req_doubt', outcome: 'unknown', booked: false }));
+
+    expect(rows()).toEqual([expect.objectContaining({ rows: 2 })]);
+  });
+
+  it('charges are summed by subject and period, what is booked apart from what is not', async () => {
+    const sink = opened();
+    const lines = [
+      { subject: 'ann', period: '2026-11', heldNanos: 100n },
+      { subject: 'counter', period: '', heldNanos: 0n },
+      { subject: 'team', period: '', heldNanos: 100n },
+    ];
+    sink.record(usageRecord({ lines, chargeNanos: 8n }));
+    sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, booked: false }));
+
+    const sums = { partition: 'default', bookedNanos: 8n, unbookedNanos: 3n };
+    expect(sink.usageCharges()).toEqual([
+      { ...sums, subject: 'ann', period: '2026-11' },
+      { ...sums, subject: 'team', period: '' },
+    ]);
+    expect(sink.usageCharges({ subject: 'team', period: '' })).toHaveLength(1);
+    expect(sink.usageCharges({ partition: 'other' })).toEqual([]);
+    // Landed after all: counted once, and now booked.
+    sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, revision: 2 }));
+    expect(sink.usageCharges({ subject: 'ann' })).toEqual([
+      { ...sums, subject: 'ann', period: '2026-11', bookedNanos: 11n, unbookedNanos: 0n },
+    ]);
+    const quota = { read: () => undefined };
+    expect(await reconcile({ quota, usage: sink }, { subject: 'bob', period: '' })).toEqual([]);
+    expect(await reconcile({ quota, usage: sink }, { subject: 'ann', period: '2026-11' })).toEqual([
+      expect.objectContaining({ usedNanos: 0n, bookedNanos: 11n, beyondLogNanos: -11n }),
+    ]);
+  });
+
   it('a call is known by its request and its reservation together, also within a batch', () => {
     const sink = opened();
     const known = usageRecord({ chargeNanos: 1n });
     const ofAnotherHold = usageRecord({ reservationId: 'reservation_0002', outcome: 'unknown' });
     const ofAnotherRequest = usageRecord({ requestId: 'req_2', chargeNanos: 3n });
-    const resolved = { ...ofAnotherHold, outcome: 'complete', chargeNanos: 2n } as const;
+    const ended = { outcome: 'complete', chargeNanos: 2n, revision: 2 } as const;
+    const resolved = { ...ofAnotherHold, ...ended };
 
     for (const record of [known, ofAnotherHold, ofAnotherRequest, resolved, resolved]) {
       sink.record(record);

@@ -1,0 +1,154 @@
+/** A usage record says booked only of what the quota store has taken. */
+import { describe, expect, it } from 'vitest';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import type { DrivenCall } from './driven-upstream.ts';
+import { pass, turns } from './failing.ts';
+import { scene } from './scene.ts';
+import { ask, whole } from './scene-models.ts';
+
+const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
+
+describe('a charge that the store can not take', () => {
+  it('is logged as not booked, and once more when it lands', async () => {
+    let isDown = true;
+    const { call, records, events, clock, state } = scene({
+      plays: [whole('chat')],
+      store: (quota) => ({
+        settle: (input) => {
+          if (isDown) throw new Error('down');
+          return quota.settle(input);
+        },
+      }),
+    });
+    await call(ask.chat);
+    await pass(clock, 3_000);
+    expect(records).toMatchObject([{ booked: false, revision: 1, outcome: 'complete' }]);
+    expect(await state()).toMatchObject({ used: 0n });
+
+    isDown = false;
+    await pass(clock, 20_000);
+
+    const [first, second] = records;
+    expect(records).toHaveLength(2);
+    expect(second).toEqual({ ...first, booked: true, revision: 2 });
+    expect(await state()).toMatchObject({ used: second?.chargeNanos });
+    const told = events.filter(({ type }) => type === 'call_ended' || type === 'call_booked');
+    expect(told).toEqual([
+      { type: 'call_ended', record: first },
+      { type: 'call_booked', record: second },
+    ]);
+  });
+
+  it('is logged as booked before the sink is closed, where it lands at the last moment', async () => {
+    let isDown = true;
+    const { call, records, gateway } = scene({
+      plays: [whole('chat')],
+      store: (quota) => ({
+        settle: (input) => {
+          if (isDown) throw new Error('down');
+          return quota.settle(input);
+        },
+      }),
+    });
+    await call(ask.chat);
+
+    isDown = false;
+    await gateway.close();
+
+    expect(records.map(({ booked, revision }) => [booked, revision])).toEqual([
+      [false, 1],
+      [true, 2],
+    ]);
+  });
+
+  it('stays unbooked in the log where it is lost', async () => {
+    const { call, records, gateway, eventTypes } = scene({
+      plays: [whole('chat')],
+      store: () => ({
+        settle: () => {
+          throw new Error('down');
+        },
+      }),
+    });
+    await call(ask.chat);
+
+    await gateway.close();
+
+    expect(records.map(({ booked }) => booked)).toEqual([false]);
+    expect(eventTypes()).toContain('settlement_lost');
+  });
+});
+
+it('a charge that lands at once is booked, in the one record of its call', async () => {
+  const { call, records, eventTypes } = scene({ plays: [whole('chat')] });
+
+  await call(ask.chat);
+
+  expect(records).toMatchObject([{ booked: true, revision: 1 }]);
+  expect(eventTypes()).not.toContain('call_booked');
+});
+
+describe('a call in doubt', () => {
+  it('has its record written before its hold is extended', async () => {
+    const written = gate();
+    const order: string[] = [];
+    const { start, state } = scene({
+      plays: [ruined],
+      options: {
+        usage: {
+          record: async ({ outcome }) => {
+            await written.opened;
+            order.push(`recorded ${outcome}`);
+          },
+          close: async () => {},
+        },
+      },
+      store: (quota) => ({
+        extend: (inputs, options) => {
+          order.push('extended');
+          return quota.extend(inputs, options);
+        },
+      }),
+    });
+    const calling = start(ask.image);
+    await turns();
+    expect(order).toEqual([]);
+
+    written.open();
+    await calling.answer;
+
+    expect(order).toEqual(['recorded unknown', 'extended']);
+    expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
+  });
+
+  it('is extended all the same where its record hangs for storeTimeoutMs', async () => {
+    const { start, state, clock, eventTypes } = scene({
+      plays: [ruined],
+      options: { usage: { record: () => new Promise(() => {}), close: async () => {} } },
+    });
+    const calling = start(ask.image);
+    await turns();
+    expect(await state()).toMatchObject({ inFlight: 1 });
+
+    await pass(clock, 1_000);
+    await calling.answer;
+
+    expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
+    expect(eventTypes()).toContain('port_failed');
+  });
+
+  it('is not booked until it is resolved, and a resolution told twice says the same', async () => {
+    const { call, records, gateway } = scene({ plays: [ruined] });
+    await call(ask.image);
+    const [doubtful] = records;
+    if (doubtful === undefined) throw new Error('no record');
+    expect(doubtful).toMatchObject({ booked: false, revision: 1, outcome: 'unknown' });
+
+    await gateway.resolveUnknown(doubtful, { ran: true });
+    // The answer got lost, say: the log must not lack what the books have.
+    await gateway.resolveUnknown(doubtful, { ran: true });
+
+    const resolved = { booked: true, revision: 2, outcome: 'complete', chargeNanos: 500n };
+    expect(records.slice(1)).toMatchObject([resolved, resolved]);
+  });
+});
