@@ -2,6 +2,7 @@
  * What a host may observe. Events name a failure by code, reason and channel; the thrown error
  * stays inside, for a dial error holds the upstream's address.
  */
+import type { Nanos } from './money.ts';
 import type { ExtendInput, ReleaseInput, SettleInput } from './ports/quota-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 
@@ -114,9 +115,27 @@ export type GatewayEvent =
       readonly requestId: string;
       readonly reason: 'settled' | 'released' | 'expired' | 'unknown';
     }
-  /** The upstream's figures were absent or absurd, so the charge rests on something else. */
-  | { readonly type: 'usage_anomaly'; readonly requestId: string; readonly reason: string }
-  /** Neither the caller nor the model bounds the output: every such call holds 16,384 tokens. */
+  /**
+   * `missing`: the upstream reported no usage, and the charge rests on what was counted.
+   * `above_maximum`: it reported more than the model can use, and the model's maximum was charged.
+   */
+  | {
+      readonly type: 'usage_anomaly';
+      readonly requestId: string;
+      readonly reason: 'missing' | 'above_maximum';
+    }
+  /**
+   * The reported usage costs more than was held. It is charged in full, unless the channel says
+   * `usageTrust: 'held'`.
+   */
+  | {
+      readonly type: 'usage_anomaly';
+      readonly requestId: string;
+      readonly reason: 'above_hold';
+      readonly heldNanos: Nanos;
+      readonly usageNanos: Nanos;
+    }
+  /** Neither the caller nor the model bounds the output: every such call first holds 16,384 tokens. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host took the body and left nothing; `cure` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly cure: string }

@@ -244,6 +244,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         retries,
         running,
         settlement,
+        hold,
+        guard,
         emit,
         plan,
         runsOn,

@@ -12,6 +12,7 @@ import type { Channel } from '../ports/catalog.ts';
 import type { CapabilityTable } from './capabilities.ts';
 import type { ContentClientCodec, ContentServerCodec, TokenCounter } from './codec.ts';
 import type { ImageClientCodec, ImageRequest } from './image-codec.ts';
+import type { MeasureBody } from './prompt-size.ts';
 import type { FailureReport, StreamTap } from './tap.ts';
 
 /** Writes a refusal or a failure as the callers of a dialect expect it. */
@@ -36,6 +37,8 @@ export interface Dialect {
   readonly content: ContentClientCodec;
   /** Translates image calls; undefined where the provider makes none, or they are relayed. */
   readonly images: ImageClientCodec | undefined;
+  /** Measures a request body of this dialect. */
+  readonly measure: MeasureBody;
   /** Counts tokens; undefined where the provider has no such call, and we estimate. */
   readonly tokenCounter: TokenCounter | undefined;
 }

@@ -1,9 +1,6 @@
-/** Reads the figures of a reply without trust: whole numbers in a sane range, or none at all. */
+/** Reads the figures of a reply without trust: whole numbers from 0, or none at all. */
 import { type JsonValue, member, numberOf } from '../json.ts';
 import type { Usage } from '../money.ts';
-
-/** Far above every context window: a larger figure is a mistake or a lie. */
-const absurd = 100_000_000;
 
 /** Whether the object says anything at all of what it is there for. */
 export function hasAny(holder: JsonValue | undefined, names: readonly string[]): boolean {
@@ -13,7 +10,7 @@ export function hasAny(holder: JsonValue | undefined, names: readonly string[]):
 /** A count: 0 where the member is absent or null, NaN where it is absurd. */
 export function figure(holder: JsonValue | undefined, name: string): number {
   const value = numberOf(member(holder, name) ?? 0) ?? Number.NaN;
-  return Number.isSafeInteger(value) && value >= 0 && value < absurd ? value : Number.NaN;
+  return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
 }
 
 /** The figures as a usage, or undefined as soon as one of them is absurd. */

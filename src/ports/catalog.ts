@@ -125,6 +125,70 @@ export interface ThinkingBudget {
   readonly off?: boolean;
 }
 
+/**
+ * Members of a request that make a call cost more than the model's price says. They are refused on
+ * models with a price, and taken by free ones.
+ */
+export type CostMember =
+  | 'service_tier'
+  | 'speed'
+  | 'inference_geo'
+  | 'best_of'
+  | 'web_search'
+  | 'web_fetch'
+  | 'maps'
+  | 'code_execution'
+  | 'image_generation'
+  | 'num_images'
+  | 'image_size'
+  | 'output_modalities'
+  | 'reasoning_budget';
+
+/**
+ * Members of a request that reach beyond the call: they name another model, property of the
+ * upstream account, or a server of the caller's choice. They are refused on every model unless its
+ * record allows them ({@link Model.allow}).
+ */
+export type ReachMember =
+  | 'fallbacks'
+  | 'models'
+  | 'route'
+  | 'provider'
+  | 'plugins'
+  | 'preset'
+  | 'advisor'
+  | 'file_id'
+  | 'container'
+  | 'thread'
+  | 'mcp'
+  | 'file_search'
+  | 'code_interpreter'
+  | 'shell'
+  | 'endpoint'
+  | 'billing_policy';
+
+/** Which members of {@link ReachMember} callers may use: any value, or these models only. */
+export type AllowedMembers = {
+  readonly [Row in ReachMember]?: true | { readonly models: readonly string[] };
+};
+
+/** What one part of a prompt may count at most, in tokens, by its kind. */
+export interface MediaPartTokens {
+  /** One image; 4,096 where left out. */
+  readonly image?: number;
+  /** One recording, or 0.05 tokens a byte of it if that is more; 4,096 where left out. */
+  readonly audio?: number;
+  /** One video, or 0.05 tokens a byte of it if that is more; 4,096 where left out. */
+  readonly video?: number;
+  /** One PDF or other document that is not text; `contextTokens` where left out. */
+  readonly document?: number;
+  /**
+   * What is only named: a file, an address that is no image, cached content; `contextTokens` where
+   * left out.
+   */
+  readonly reference?: number;
+}
+
 /** One upstream account that serves a model. The same id under two models is the same account. */
 export interface Channel {
   readonly id: string;
@@ -161,6 +225,11 @@ export interface Channel {
   readonly capabilities?: Capabilities;
   /** Static headers of the account, sent with every call. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * `reported`: calls are charged what the account reports, above their hold too (the default).
+   * `held`: never more than their hold, for an account whose reports you do not trust.
+   */
+  readonly usageTrust?: 'reported' | 'held';
   /** Passes none of the upstream's own words about a bad request to the caller. */
   readonly hideErrors?: boolean;
   readonly timeouts?: Partial<Timeouts>;
@@ -194,9 +263,15 @@ export interface Model {
   readonly aliases?: readonly string[];
   readonly maxOutputTokens?: number;
   readonly contextTokens?: number;
-  /** What one image, sound or file in a prompt may count at most; 4,096 where left out. */
-  readonly mediaPartTokens?: number;
-  /** The largest `n` or `candidateCount`; unbounded where left out. */
+  /**
+   * How many tokens one byte of a request may count at most, for the hold; 0.4 where left out. No
+   * text exceeds 1.
+   */
+  readonly tokensPerByte?: number;
+  readonly mediaPartTokens?: MediaPartTokens;
+  /** Members that callers may send although they reach beyond the call; none where left out. */
+  readonly allow?: AllowedMembers;
+  /** The largest `n` or `candidateCount`; where left out 10 for images, else unbounded. */
   readonly maxCandidates?: number;
   /**
    * Refuses with 400 what a translated call would otherwise leave out and list in

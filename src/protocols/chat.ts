@@ -3,31 +3,16 @@
  * call.
  */
 import { z } from 'zod';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json-skip.ts';
-import { openBrace, openBracket, quote } from '../bytes/json-text.ts';
+import { lengthOf } from '../bytes/body.ts';
 import { findMember, kindAt } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
+import { measureChat } from '../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../errors.ts';
 import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
-import {
-  addElements,
-  addMembers,
-  addValue,
-  type PromptSize,
-  type PromptTally,
-  partAdder,
-  promptTally,
-  sizeOf,
-} from './prompt-size.ts';
+import { guardedUses } from './find-guarded.ts';
 import { modelField, positiveField } from './rules.ts';
+import { refuseDifferent } from './spellings.ts';
 
 interface ChatFields {
   readonly model: string;
@@ -51,26 +36,36 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   // A hint, and the upstream's to judge.
   prompt_cache_key: z.unknown().optional(),
 });
-/** Members beside the messages that end up in the prompt. */
-const promptMembers: readonly string[] = ['tools', 'functions', 'response_format', 'prediction'];
-const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
+
+/**
+ * How servers call the bound of the answer. The gateway reads the first two; a server that knows
+ * another one must not get a larger bound by it.
+ */
+const boundNames: readonly string[] = [
+  'max_completion_tokens',
+  'max_tokens',
+  'max_output_tokens',
+  'max_new_tokens',
+  'max_gen_tokens',
+  'maxTokens',
+  'maxOutputTokens',
+  'n_predict',
+  'num_predict',
+];
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readChat(scanned: ScannedBody): Call {
   const fields = checkedFields(chatFields, fieldsOf(scanned));
   const { max_tokens: old, max_completion_tokens: current } = fields;
-  if (typeof old === 'number' && typeof current === 'number' && old !== current) {
-    throw new GatewayError(
-      'invalid_request',
-      '`max_tokens` and `max_completion_tokens` differ. Send only one of them.',
-      { param: 'max_tokens' },
-    );
-  }
+  if (typeof old === 'number' || typeof current === 'number') refuseDifferent(scanned, boundNames);
   const tools = findMember(scanned.members, 'tools');
   if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools.value))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
   }
-  const { inputTokens, mediaParts } = promptSize(scanned);
+  arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
+  const { size: prompt, hasRoles } = measureChat(scanned.body, scanned.members);
+  if (!hasRoles) throw noRole();
+  const prediction = findMember(scanned.members, 'prediction')?.value;
   return {
     protocol: 'chat',
     operation: 'chat',
@@ -81,12 +76,14 @@ export function readChat(scanned: ScannedBody): Call {
     promptCacheKey: textOf(fields.prompt_cache_key),
     wantsUsage: fields.stream_options?.include_usage === true,
     demand: {
-      inputTokens,
-      mediaParts,
+      prompt,
+      predictedBytes:
+        prediction === undefined ? 0 : lengthOf(scanned.body, prediction.start, prediction.end),
       maxOutputTokens: current ?? old ?? undefined,
       candidates: fields.n ?? 1,
       size: undefined,
       quality: undefined,
+      guarded: guardedUses(scanned, prompt.media),
     },
   };
 }
@@ -108,52 +105,6 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function promptSize(scanned: ScannedBody): PromptSize {
-  const messages = arrayMember(scanned, 'messages', 'Send the conversation, oldest message first.');
-  const tally = promptTally(scanned.body.gaps);
-  addElements(tally, scanned.body.text, messages.value.start, addMessage);
-  addMembers(tally, scanned, promptMembers);
-  return sizeOf(tally);
-}
-
-/** Where the message that begins at `start` ends. */
-function addMessage(tally: PromptTally, bytes: Buffer, start: number): number {
-  // A string is no message, though those behind it might read like names and values.
-  if (bytes[start] !== openBrace) throw noRole();
-  tally.messages += 1;
-  let hasRole = false;
-  let at = firstInside(bytes, start);
-  while (bytes[at] === quote) {
-    const nameEnd = skipString(bytes, at);
-    const value = afterName(bytes, nameEnd);
-    hasRole ||= bytes[value] === quote && isString(bytes, at, nameEnd, 'role');
-    at = nextInside(bytes, addMember(tally, bytes, value));
-  }
-  if (!hasRole) throw noRole();
-  return at + 1;
-}
-
-/** Where the value of a message's member ends, which begins at `start`. */
-function addMember(tally: PromptTally, bytes: Buffer, start: number): number {
-  if (bytes[start] !== openBracket) {
-    const end = skipValue(bytes, start);
-    addValue(tally, bytes, start, end);
-    return end;
-  }
-  return addElements(tally, bytes, start, addPart);
-}
-
-const addPart = partAdder(
-  (bytes, name, nameEnd, value, end) =>
-    bytes[value] === quote &&
-    isString(bytes, name, nameEnd, 'type') &&
-    isMediaType(bytes, value, end),
-);
-
-function isMediaType(bytes: Buffer, start: number, end: number): boolean {
-  return mediaTypes.some((type) => isString(bytes, start, end, type));
 }
 
 function noRole(): GatewayError {

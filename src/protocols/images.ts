@@ -1,10 +1,10 @@
 /** Reads an image generation request (spec §2.2, WIRE §3). */
 import { z } from 'zod';
-import { findMember } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
+import { promptTally, sizeOf } from '../dialects/prompt-size.ts';
 import { checkedFields, fieldOf } from './fields.ts';
-import { addValue, type PromptSize, promptTally, sizeOf } from './prompt-size.ts';
+import { guardedUses } from './find-guarded.ts';
 import { modelField, positiveField } from './rules.ts';
 
 interface ImageFields {
@@ -35,7 +35,7 @@ const imageFields: z.ZodType<ImageFields> = z.object({
 /** @throws GatewayError `invalid_request` that names the member */
 export function readImages(scanned: ScannedBody): Call {
   const fields = checkedFields(imageFields, fieldsOf(scanned));
-  const { inputTokens, mediaParts } = promptSize(scanned);
+  const prompt = sizeOf(promptTally(scanned.body));
   return {
     protocol: 'images',
     operation: 'images',
@@ -46,12 +46,13 @@ export function readImages(scanned: ScannedBody): Call {
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
-      inputTokens,
-      mediaParts,
+      prompt,
+      predictedBytes: 0,
       maxOutputTokens: undefined,
       candidates: fields.n ?? 1,
       size: fields.size ?? undefined,
       quality: fields.quality ?? undefined,
+      guarded: guardedUses(scanned, prompt.media),
     },
   };
 }
@@ -66,11 +67,4 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ImageFields]-
     response_format: fieldOf(scanned, 'response_format'),
     stream: fieldOf(scanned, 'stream'),
   };
-}
-
-function promptSize({ body, members }: ScannedBody): PromptSize {
-  const tally = promptTally(body.gaps);
-  const prompt = findMember(members, 'prompt');
-  if (prompt !== undefined) addValue(tally, body.text, prompt.value.start, prompt.value.end);
-  return sizeOf(tally);
 }

@@ -3,30 +3,15 @@
  * method.
  */
 import { z } from 'zod';
-import {
-  afterName,
-  firstInside,
-  isString,
-  nextInside,
-  skipString,
-  skipValue,
-} from '../bytes/json-skip.ts';
-import { closeBrace, openBrace, openBracket } from '../bytes/json-text.ts';
-import { findMember } from '../bytes/members.ts';
+import { findMember, membersOf } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
-import type { Call, Framing, Operation } from '../call.ts';
+import type { Call, Framing, Operation, PromptSize } from '../call.ts';
+import { measureNative } from '../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../errors.ts';
 import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
-import {
-  addElements,
-  addMembers,
-  type PromptSize,
-  type PromptTally,
-  partAdder,
-  promptTally,
-  sizeOf,
-} from './prompt-size.ts';
+import { guardedUses } from './find-guarded.ts';
 import { positiveField } from './rules.ts';
+import { refuseTwoSpellings } from './spellings.ts';
 
 /** What the path says of a native call. */
 export interface NativeTarget {
@@ -62,34 +47,16 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generationConfig: generationConfig.nullish(),
   generation_config: generationConfig.nullish(),
 });
-const promptMembers: readonly string[] = [
-  'systemInstruction',
-  'system_instruction',
-  'tools',
-  'generateContentRequest',
-];
-const mediaMembers: readonly string[] = ['inlineData', 'inline_data', 'fileData', 'file_data'];
-
 /** @throws GatewayError `invalid_request` that names the member */
 export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
   refuseMessages(scanned);
   const fields = checkedFields(nativeFields, fieldsOf(scanned));
-  const named = fields.model?.replace(/^models\//, '');
-  if (named !== undefined && named !== target.modelId) {
-    throw new GatewayError(
-      'invalid_request',
-      '`model` differs from the model in the path. Leave it out of the body.',
-      { param: 'model' },
-    );
-  }
-  const { generationConfig: config, generation_config: other } = fields;
-  const maxOutputTokens =
-    chosen(config?.maxOutputTokens, other?.maxOutputTokens) ??
-    chosen(config?.max_output_tokens, other?.max_output_tokens);
-  const candidates =
-    chosen(config?.candidateCount, other?.candidateCount) ??
-    chosen(config?.candidate_count, other?.candidate_count);
-  const { inputTokens, mediaParts } = promptSize(scanned, target.operation);
+  refuseOtherModel(fields.model, target.modelId);
+  refuseTwoSpellings(scanned);
+  const config = fields.generationConfig ?? fields.generation_config ?? {};
+  const maxOutputTokens = config.maxOutputTokens ?? config.max_output_tokens;
+  const candidates = config.candidateCount ?? config.candidate_count;
+  const prompt = promptSize(scanned, target);
   return {
     protocol: 'native',
     operation: target.operation,
@@ -100,12 +67,13 @@ export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
     promptCacheKey: undefined,
     wantsUsage: true,
     demand: {
-      inputTokens,
-      mediaParts,
+      prompt,
+      predictedBytes: 0,
       maxOutputTokens: maxOutputTokens ?? undefined,
       candidates: candidates ?? 1,
       size: undefined,
       quality: undefined,
+      guarded: guardedUses(scanned, prompt.media),
     },
   };
 }
@@ -118,12 +86,23 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof NativeFields]
   };
 }
 
-/** A body may have both spellings of the object: the first one counts, even where it says null. */
-function chosen<T>(first: T | undefined, second: T | undefined): T | undefined {
-  return first === undefined ? second : first;
+/** The path is the authority: a body may only repeat it. */
+function refuseOtherModel(model: string | undefined, inPath: string, at = 'model'): void {
+  if (model === undefined || model.replace(/^models\//, '') === inPath) return;
+  throw new GatewayError(
+    'invalid_request',
+    `\`${at}\` differs from the model in the path. Leave it out of the body.`,
+    { param: at },
+  );
 }
 
 function configOf(inside: ScannedBody): { readonly [Name in keyof GenerationConfig]-?: unknown } {
+  refuseTwoSpellings(inside, 'generationConfig.');
+  for (const { name, value } of inside.members) {
+    // Objects within it price and bound the call as well: `imageConfig`, `thinkingConfig`.
+    const members = membersOf(inside.body.text, value);
+    if (members.length > 1) refuseTwoSpellings({ ...inside, members }, `generationConfig.${name}.`);
+  }
   return {
     maxOutputTokens: fieldOf(inside, 'maxOutputTokens'),
     max_output_tokens: fieldOf(inside, 'max_output_tokens'),
@@ -144,40 +123,20 @@ function refuseMessages({ members }: ScannedBody): void {
   );
 }
 
-function promptSize(scanned: ScannedBody, operation: Operation): PromptSize {
-  const tally = promptTally(scanned.body.gaps);
+function promptSize(scanned: ScannedBody, { operation, modelId }: NativeTarget): PromptSize {
   const wrapped =
     operation === 'count_tokens' && findMember(scanned.members, 'generateContentRequest');
-  if (!wrapped) {
-    const contents = arrayMember(
-      scanned,
-      'contents',
-      'Send [{"role":"user","parts":[{"text":"…"}]}].',
-    );
-    addElements(tally, scanned.body.text, contents.value.start, addContent);
+  if (wrapped) {
+    const members = membersOf(scanned.body.text, wrapped.value);
+    const model = fieldOf({ ...scanned, members }, 'model');
+    refuseOtherModel(typeof model === 'string' ? model : undefined, modelId);
+    return measureNative(scanned.body, members).size;
   }
-  addMembers(tally, scanned, promptMembers);
-  return sizeOf(tally);
+  arrayMember(scanned, 'contents', 'Send [{"role":"user","parts":[{"text":"…"}]}].');
+  const { size, hasObjects } = measureNative(scanned.body, scanned.members);
+  if (!hasObjects) throw noContent();
+  return size;
 }
-
-/** Where the content that begins at `start` ends. */
-function addContent(tally: PromptTally, bytes: Buffer, start: number): number {
-  if (bytes[start] !== openBrace) throw noContent();
-  tally.messages += 1;
-  let at = firstInside(bytes, start);
-  while (bytes[at] !== closeBrace) {
-    const nameEnd = skipString(bytes, at);
-    const value = afterName(bytes, nameEnd);
-    const hasParts = bytes[value] === openBracket && isString(bytes, at, nameEnd, 'parts');
-    const end = hasParts ? addElements(tally, bytes, value, addPart) : skipValue(bytes, value);
-    at = nextInside(bytes, end);
-  }
-  return at + 1;
-}
-
-const addPart = partAdder((bytes, name, nameEnd) =>
-  mediaMembers.some((member) => isString(bytes, name, nameEnd, member)),
-);
 
 function noContent(): GatewayError {
   return new GatewayError(

@@ -5,6 +5,7 @@ import type { Settings } from '../options.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model, ProtocolName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import { checkMembers } from './check-members.ts';
 import type { FoundRecords } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
 
@@ -39,16 +40,21 @@ function admitted(model: Model | undefined, call: Call, key: ApiKey): Model {
       { param: 'model' },
     );
   }
-  const { maxCandidates } = model;
-  if (maxCandidates !== undefined && call.demand.candidates > maxCandidates) {
-    const param = call.protocol === 'native' ? 'generationConfig.candidateCount' : 'n';
-    throw new GatewayError(
-      'invalid_request',
-      `\`${param}\` may be at most ${maxCandidates} for this model.`,
-      { param },
-    );
-  }
+  checkCandidates(call, model);
+  checkMembers(call, model);
   return model;
+}
+
+/** Images of one call, where the model does not say. */
+const mostImages = 10;
+
+function checkCandidates({ operation, protocol, demand }: Call, { maxCandidates }: Model): void {
+  const most = maxCandidates ?? (operation === 'images' ? mostImages : Number.POSITIVE_INFINITY);
+  if (demand.candidates <= most) return;
+  const param = protocol === 'native' ? 'generationConfig.candidateCount' : 'n';
+  throw new GatewayError('invalid_request', `\`${param}\` may be at most ${most} for this model.`, {
+    param,
+  });
 }
 
 /** The same words for a call and for a look-up. */

@@ -3,11 +3,13 @@
  */
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
+import { isPromiseLike } from '../ports/call-options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { ReplyKind } from '../upstream/waiting-calls.ts';
+import { coverPrompt } from './cover-prompt.ts';
 import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
@@ -78,6 +80,13 @@ async function askInTurn(
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
     const lease = begin(call, model, way, context);
+    const covering = coverPrompt(exchange, call, model, context);
+    const uncovered = isPromiseLike(covering) ? await covering : covering;
+    if (uncovered !== undefined) {
+      lease.end(nothing);
+      unsaid ??= uncovered;
+      continue;
+    }
     const { trialMs = leftMs } = lease;
     // With nobody else to ask it may as well wait.
     const isTrial =

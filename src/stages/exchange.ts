@@ -3,7 +3,7 @@
  * what comes down becomes the caller's.
  */
 import { asBuffer } from '../bytes/decode.ts';
-import type { Framing } from '../call.ts';
+import type { Framing, PromptSize } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { FailureReport, StreamTap } from '../dialects/tap.ts';
 import type { HeaderMap } from '../http.ts';
@@ -20,6 +20,8 @@ export interface Exchange {
   readonly framing: Framing;
   /** The pieces of the body. */
   readonly body: readonly Uint8Array[];
+  /** The size of the body, where it may be larger than what the caller sent. */
+  readonly prompt: PromptSize | undefined;
   /** What the caller is told by header, beside the reply. */
   readonly notes: HeaderMap;
   /** A document of up to so many bytes is held and judged whole. */

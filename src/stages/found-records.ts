@@ -63,7 +63,7 @@ function isSubject(value: unknown): boolean {
   );
 }
 
-const modelCounts = ['maxOutputTokens', 'contextTokens', 'mediaPartTokens', 'maxCandidates'];
+const modelCounts = ['maxOutputTokens', 'contextTokens', 'tokensPerByte', 'maxCandidates'];
 
 function isModel(value: unknown): boolean {
   return (
@@ -72,6 +72,8 @@ function isModel(value: unknown): boolean {
     isListOf(isText, field(value, 'protocols')) &&
     isListOf(isText, field(value, 'groups')) &&
     modelCounts.every((name) => isLeftOutOr(isNumber, field(value, name))) &&
+    isLeftOutOr(isCounts, field(value, 'mediaPartTokens')) &&
+    isLeftOutOr(isPermissions, field(value, 'allow')) &&
     isTimeouts(field(value, 'timeouts')) &&
     isPrice(field(value, 'price')) &&
     isListOf(isChannel, field(value, 'channels'))
@@ -113,6 +115,18 @@ function isPrice(price: unknown): boolean {
     default:
       return false;
   }
+}
+
+function isCounts(value: unknown): boolean {
+  return isRecordOf((count) => isLeftOutOr(isNumber, count), value);
+}
+
+/** What is allowed must be said: anything else than true or a list of models allows nothing. */
+function isPermissions(value: unknown): boolean {
+  return isRecordOf(
+    (one) => isLeftOutOr((said) => said === true || isListOf(isText, field(said, 'models')), one),
+    value,
+  );
 }
 
 function isTimeouts(value: unknown): boolean {

@@ -1,18 +1,31 @@
 /** How much a call holds: an upper bound on what it can cost with the bytes that will be sent. */
-import type { Call } from '../call.ts';
+import type { Call, MediaUse, PromptSize } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { costOf, imageNanos, type Nanos } from '../money.ts';
-import type { Model } from '../ports/catalog.ts';
+import type { MediaPartTokens, Model } from '../ports/catalog.ts';
 
-/** Where neither the caller nor the model bounds the output (ARCHITECTURE V). */
+/** Where neither the caller nor the model bounds the output. */
 const unstatedOutputTokens = 16_384;
-/** What one image, sound or file of a prompt counts where the model does not say. */
-const defaultMediaPartTokens = 4_096;
+/** Tokens of one byte, where the model does not say: English and code have about 0.25. */
+const defaultTokensPerByte = 0.4;
+/** Of 24 recorded signatures none had more tokens than a fifth of its bytes. */
+const bytesPerSealedToken = 5;
+/** What one image, recording or video counts where the model does not say. */
+const defaultMediaTokens = 4_096;
+/** Recordings and videos are rarely this dense: 32 tokens a second at 640 bytes a second. */
+const mediaTokensPerByte = 0.05;
+/** Room for what a relay or a translation writes around a request. */
+export const framingBytes: number = 128;
+/** The same for each message of it. */
+const framingBytesOfMessage = 32;
 
 /** What a call may cost at most, and what one image of it costs. */
 export interface Hold {
   readonly nanos: Nanos;
+  /** What the prompt is estimated at, where no upstream counts it. */
   readonly inputTokens: number;
+  /** What of the prompt the hold covers: the estimate and room for what we write around it. */
+  readonly heldInputTokens: number;
   readonly unitNanos: Nanos;
   /** False where nobody says how long the answer may get: its stream may outgrow the hold. */
   readonly isBounded: boolean;
@@ -21,37 +34,101 @@ export interface Hold {
 /**
  * The hold of a call.
  *
- * @throws GatewayError `invalid_request` for a size or quality that has no price: none is ever
- *   guessed
+ * @throws GatewayError `invalid_request` for a size or quality that has no price, for none is ever
+ *   guessed, and for media whose cost nothing bounds
  */
 export function holdFor(call: Call, model: Model): Hold {
   const { price } = model;
-  const inputTokens = promptBound(call, model);
-  if (call.operation === 'count_tokens') {
-    return { nanos: 0n, inputTokens, unitNanos: 0n, isBounded: true };
-  }
+  if (call.operation === 'count_tokens' || price.per === 'nothing') return nothing;
+  const inputTokens = promptTokens(call.demand.prompt, model);
+  const heldInputTokens = promptTokens(withFraming(call.demand.prompt), model);
   const unitNanos = price.per === 'image' ? pricedUnit(call, model) : 0n;
-  const bound = {
-    inputTokens,
-    cachedInputTokens: 0,
-    outputTokens: call.demand.candidates * outputBound(call, model),
-    images: call.demand.candidates,
-  };
   return {
-    nanos: costOf(bound, price, unitNanos),
+    nanos: heldNanos(call, model, { unitNanos, inputTokens: heldInputTokens }),
     inputTokens,
+    heldInputTokens,
     unitNanos,
     isBounded: price.per !== 'token' || statedMaximum(call, model) !== undefined,
   };
 }
 
-function promptBound({ demand }: Call, model: Model): number {
-  const media = demand.mediaParts * (model.mediaPartTokens ?? defaultMediaPartTokens);
-  return Math.min(demand.inputTokens + media, model.contextTokens ?? Number.MAX_SAFE_INTEGER);
+/** Free, whatever it uses. */
+const nothing: Hold = {
+  nanos: 0n,
+  inputTokens: 0,
+  heldInputTokens: 0,
+  unitNanos: 0n,
+  isBounded: true,
+};
+
+/** What a call holds for a prompt of so many tokens. */
+export function heldNanos(
+  call: Call,
+  model: Model,
+  { inputTokens, unitNanos }: Pick<Hold, 'inputTokens' | 'unitNanos'>,
+): Nanos {
+  const { candidates } = call.demand;
+  const bound = {
+    inputTokens,
+    cachedInputTokens: 0,
+    outputTokens: candidates * outputBound(call, model) + predictedTokens(call, model),
+    images: candidates,
+  };
+  return costOf(bound, model.price, unitNanos);
 }
 
-function outputBound(call: Call, model: Model): number {
+/**
+ * What a prompt counts at most, in tokens.
+ *
+ * @throws GatewayError `invalid_request` for media that nothing bounds, on a model priced by token
+ */
+export function promptTokens(size: PromptSize, model: Model): number {
+  const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
+  let tokens = Math.ceil(size.textBytes * tokensPerByte + size.sealedBytes / bytesPerSealedToken);
+  for (const media of size.media) tokens += mediaTokens(media, model);
+  return Math.min(tokens, contextTokens);
+}
+
+/** How long one answer may get, in tokens, as far as anybody says. */
+export function outputBound(call: Call, model: Model): number {
   return statedMaximum(call, model) ?? unstatedOutputTokens;
+}
+
+/** Tokens of a prediction that the model rejects are billed as output. */
+export function predictedTokens({ demand }: Call, { tokensPerByte }: Model): number {
+  return Math.ceil(demand.predictedBytes * (tokensPerByte ?? defaultTokensPerByte));
+}
+
+function withFraming(size: PromptSize): PromptSize {
+  const framing = framingBytes + size.messages * framingBytesOfMessage;
+  return { ...size, textBytes: size.textBytes + framing };
+}
+
+function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
+  const stated: MediaPartTokens = model.mediaPartTokens ?? {};
+  switch (kind) {
+    case 'image':
+      return stated.image ?? defaultMediaTokens;
+    case 'audio':
+    case 'video':
+      return Math.max(stated[kind] ?? defaultMediaTokens, Math.ceil(bytes * mediaTokensPerByte));
+    case 'document':
+    case 'reference': {
+      const tokens = stated[kind] ?? model.contextTokens;
+      if (tokens !== undefined) return tokens;
+      if (model.price.per !== 'token') return 0;
+      throw unbounded(at, kind);
+    }
+  }
+}
+
+function unbounded(at: string, kind: 'document' | 'reference'): GatewayError {
+  const what = kind === 'document' ? 'a document' : 'something that is only named';
+  return new GatewayError(
+    'invalid_request',
+    `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its text instead.`,
+    { param: at, reason: 'cost_not_bounded' },
+  );
 }
 
 /** A caller's limit above the model's is sent as it is, and held at the model's. */

@@ -3,11 +3,12 @@
  * and the reply byte for byte but for what ARCHITECTURE B names.
  */
 import { spliceMembers } from '../bytes/splice.ts';
-import type { Call } from '../call.ts';
+import type { Call, PromptSize } from '../call.ts';
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
 import { items, type JsonValue, member } from '../json.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { documentIn, type Exchange, heldRelayBytes, type Judgement } from './exchange.ts';
+import { framingBytes } from './hold.ts';
 
 /** The exchange of a call that is relayed. */
 export function relayed(
@@ -17,11 +18,13 @@ export function relayed(
   channel: Channel,
   upstreamModel: string,
 ): Exchange {
+  const body = spliceMembers(call.body, call.members, caller.edits(call, upstreamModel, channel));
   return {
     upstream: dialect,
     path: dialect.path(call, upstreamModel),
     framing: call.framing,
-    body: spliceMembers(call.body, call.members, caller.edits(call, upstreamModel, channel)),
+    body,
+    prompt: grown(call, body),
     notes: {},
     heldBytes: heldRelayBytes,
     takesDocumentAsStream: call.framing === 'json_array',
@@ -29,6 +32,14 @@ export function relayed(
     judge: (bytes) => judge(bytes, call, caller, dialect),
     answerTo: () => undefined,
   };
+}
+
+/** The size of a body that the edits have made larger than its hold has room for. */
+function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSize | undefined {
+  let growth = -body.byteLength;
+  for (const { length } of pieces) growth += length;
+  const { prompt } = demand;
+  return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
 }
 
 /** A held reply: is it whole, is it an error, is it empty? */

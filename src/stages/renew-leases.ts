@@ -52,7 +52,12 @@ function growthOf({ settlement, observed }: KeptHold): Nanos | undefined {
   return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
 }
 
-function extendInput({ settlement }: KeptHold, add: Nanos | undefined, ttlMs: number): ExtendInput {
+/** Renews a lease, and adds to every line that holds money. */
+export function extendInput(
+  { settlement }: Pick<KeptHold, 'settlement'>,
+  add: Nanos | undefined,
+  ttlMs: number,
+): ExtendInput {
   const { id, partition, lines, nanos } = settlement.reservation;
   const grow =
     add === undefined ? {} : { add: lines.map(({ amount }) => (amount === nanos ? add : 0n)) };

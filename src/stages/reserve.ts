@@ -173,7 +173,8 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
   }
 }
 
-function refusalOf({ status }: ReserveResult): GatewayError {
+/** What a caller is told of a hold that its store refused, or could not let grow. */
+export function refusalOf({ status }: Pick<ReserveResult, 'status'>): GatewayError {
   if (status !== 'too_many_in_flight') return noQuota(status);
   return tooManyInFlight();
 }

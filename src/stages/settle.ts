@@ -12,7 +12,7 @@ import type { Channel, Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
-import type { Hold } from './hold.ts';
+import { type Hold, predictedTokens } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { Reservation } from './reserve.ts';
@@ -73,11 +73,13 @@ export interface SettlementGround {
 interface Charge {
   readonly nanos: Nanos;
   readonly basis: ChargeBasis;
-  readonly anomaly: string | undefined;
+  readonly anomaly: 'missing' | 'above_maximum' | undefined;
+  /** What the usage costs, where that is more than was held. */
+  readonly aboveHold: Nanos | undefined;
 }
 
-/** A charge above this many holds is a mistake of somebody: it is cut, and reported. */
-const maxOverrun = 2n;
+/** No model's context is larger: more input than this is a mistake of the upstream. */
+const mostContextTokens = 2_000_000;
 /** One long lease for the host to find out what became of an image. */
 const pendMs = 900_000;
 
@@ -139,9 +141,7 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   const { requestId, settings, emit } = ground;
   const rule = settings.chargePolicy[callEnd.ending][replyKind(ground.call)];
   const charge = chargeFor(course, rule, callEnd);
-  if (charge.anomaly !== undefined) {
-    emit({ type: 'usage_anomaly', requestId, reason: charge.anomaly });
-  }
+  reportAnomalies(charge, course);
   const durationMs = settings.clock.monotonicMs() - course.startedMs;
   const recordOnce = (booked: boolean): UsageRecord =>
     recordOf(course, { callEnd, rule, charge, durationMs, booked });
@@ -177,6 +177,14 @@ async function bookLate(
   emit({ type: 'call_booked', record });
 }
 
+function reportAnomalies({ anomaly, aboveHold }: Charge, { ground, heldNanos }: Course): void {
+  const { requestId, emit } = ground;
+  if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
+  if (aboveHold === undefined) return;
+  const figures = { heldNanos, usageNanos: aboveHold };
+  emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...figures });
+}
+
 function costFor(usage: Usage, { call, model, hold }: SettlementGround): Nanos {
   return costOf(priced(usage, call), model.price, hold.unitNanos);
 }
@@ -194,23 +202,41 @@ function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nan
 }
 
 function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: CallEnd): Charge {
-  const { call, model } = course.ground;
+  const { call } = course.ground;
   const free = call.operation === 'count_tokens';
   if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
-    return { nanos: 0n, basis: 'policy', anomaly: undefined };
+    return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
   }
   if (usage === undefined) {
     return {
       nanos: countedNanos(course, countedTokens ?? 0),
       basis: countedTokens === undefined ? 'estimate' : 'counted',
       anomaly: rule === 'usage' ? 'missing' : undefined,
+      aboveHold: undefined,
     };
   }
-  const nanos = costFor(usage, course.ground);
-  const ceiling = course.heldNanos * maxOverrun;
-  return nanos > ceiling && model.price.per === 'token'
-    ? { nanos: ceiling, basis: 'usage', anomaly: 'overrun' }
-    : { nanos, basis: 'usage', anomaly: undefined };
+  const possible = possibleUsage(usage, course.ground);
+  const anomaly = possible === usage ? undefined : 'above_maximum';
+  const nanos = costFor(possible, course.ground);
+  const { heldNanos, channel } = course;
+  if (nanos <= heldNanos) return { nanos, basis: 'usage', anomaly, aboveHold: undefined };
+  const charged = channel?.usageTrust === 'held' ? heldNanos : nanos;
+  return { nanos: charged, basis: 'usage', anomaly, aboveHold: nanos };
+}
+
+/** What the model can use at most, where an upstream reports more. */
+function possibleUsage(usage: Usage, { call, model }: SettlementGround): Usage {
+  const mostInput = model.contextTokens ?? mostContextTokens;
+  const mostOutput =
+    call.demand.candidates * (model.maxOutputTokens ?? mostInput) + predictedTokens(call, model);
+  if (usage.inputTokens <= mostInput && usage.outputTokens <= mostOutput) return usage;
+  const inputTokens = Math.min(usage.inputTokens, mostInput);
+  return {
+    ...usage,
+    inputTokens,
+    cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
+    outputTokens: Math.min(usage.outputTokens, mostOutput),
+  };
 }
 
 function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
@@ -277,14 +303,16 @@ function recordOf(course: Course, outcome: Outcome): UsageRecord {
 }
 
 /**
- * The usage as it is charged. An upstream that sends more images than were asked for gives them
- * away; a chat or native reply of a model priced by the image says nothing of images, and counts
- * one for each candidate.
+ * The usage as it is charged. An upstream that sends more images than the images protocol asked for
+ * gives them away. A chat or native reply costs the images that came; one without any, of a model
+ * priced by the image, counts one for each candidate.
  */
 function priced(usage: Usage, { operation, demand }: Call): Usage {
   const { inputTokens, cachedInputTokens, outputTokens } = usage;
   const images =
-    operation === 'images' ? Math.min(usage.images, demand.candidates) : demand.candidates;
+    operation === 'images'
+      ? Math.min(usage.images, demand.candidates)
+      : usage.images || demand.candidates;
   return { inputTokens, cachedInputTokens, outputTokens, images };
 }
 

@@ -29,6 +29,7 @@ export function countedUpstream(translation: Translation, counter: TokenCounter)
     path: dialect.path(call, target.upstreamModel),
     framing: 'json',
     body: [Buffer.from(text)],
+    prompt: undefined,
     notes: droppedNote(dropped, strict),
     heldBytes: heldRelayBytes,
     takesDocumentAsStream: false,

@@ -33,11 +33,13 @@ export interface ImageTranslation {
 export function translatedImage(translation: ImageTranslation): Exchange {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);
+  const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
     path: dialect.path({ operation: 'images', framing: 'json' }, target.upstreamModel),
     framing: 'json',
-    body: [Buffer.from(exchange.body)],
+    body: [body],
+    prompt: { textBytes: body.length, sealedBytes: 0, messages: 0, media: [] },
     notes: droppedNote(exchange.dropped, strict),
     heldBytes: heldRelayBytes,
     takesDocumentAsStream: false,

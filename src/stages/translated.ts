@@ -2,7 +2,9 @@
  * A call to an upstream of another dialect: read into the common form once, written for the
  * channel, and the reply written back as the caller's own dialect has it.
  */
-import type { Call } from '../call.ts';
+import { wholeBody } from '../bytes/body.ts';
+import { membersOf } from '../bytes/members.ts';
+import type { Call, PromptSize } from '../call.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
@@ -44,11 +46,13 @@ export function translated(translation: Translation): Exchange {
   const notes = droppedNote(exchange.dropped, strict);
   // A piecemeal array is Google's own; every upstream streams events.
   const framing = call.framing === 'json' ? 'json' : 'sse';
+  const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
     path: dialect.path({ operation: call.operation, framing }, target.upstreamModel),
     framing,
-    body: [Buffer.from(exchange.body)],
+    body: [body],
+    prompt: call.operation === 'count_tokens' ? undefined : sizeOf(body, translation),
     notes,
     heldBytes: heldTranslationBytes,
     takesDocumentAsStream: framing === 'sse',
@@ -56,6 +60,16 @@ export function translated(translation: Translation): Exchange {
     judge: (bytes) => judge(bytes, exchange, translation),
     answerTo: ({ code }) => (isFilterCode(code) ? blocked(caller, head) : undefined),
   };
+}
+
+/** What was written is measured again: names, escapes and schemas may have become longer. */
+function sizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
+  const { media, sealedBytes, messages } = call.demand.prompt;
+  // Where nothing is exempt there is nothing to find.
+  if (media.length === 0 && sealedBytes === 0) {
+    return { textBytes: body.length, sealedBytes: 0, messages, media };
+  }
+  return dialect.measure(wholeBody(body), membersOf(body, { start: 0, end: body.length }));
 }
 
 function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {

@@ -24,9 +24,11 @@ import {
   refusedByUpstream,
   refusedHere,
 } from './failure.ts';
+import type { Hold } from './hold.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
+import type { PortGuard } from './port-guard.ts';
 import type { RunningCall } from './running.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 import type { Settlement } from './settle.ts';
@@ -59,6 +61,8 @@ export interface UpstreamContext {
   readonly retries: RetryBudget;
   readonly running: RunningCall;
   readonly settlement: Settlement;
+  readonly hold: Hold;
+  readonly guard: PortGuard;
   readonly emit: EventListener;
   readonly plan: ModelPlan;
   /** The call runs to its end, whether or not its caller is there. */

@@ -207,7 +207,7 @@ describe('a body with long strings', () => {
 
     const { demand } = readNative(scannedOf(cut(bytes, [50_000])), target);
 
-    expect(demand.inputTokens).toBeGreaterThan(4 * long);
+    expect(demand.prompt.textBytes).toBeGreaterThan(12 * long);
     expect(demand).toEqual(readNative(wholeOf(bytes), target).demand);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * What a complete reply costs: by the upstream's figures, within bounds, else by what was counted.
  */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { scene } from './scene.ts';
 import { ask, channel, chat, events, headersOf, image, model, whole } from './scene-models.ts';
 
@@ -32,17 +32,18 @@ const rows: readonly Row[] = [
     basis: 'usage',
   },
   {
-    usage: 'more than was held, within two holds',
-    figures: { prompt_tokens: 11, completion_tokens: 150 },
-    charge: 311n,
+    usage: 'more than the model can make',
+    figures: { prompt_tokens: 11, completion_tokens: 90_000 },
+    charge: 211n,
     basis: 'usage',
+    anomaly: 'above_maximum',
   },
   {
-    usage: 'more than two holds',
-    figures: { prompt_tokens: 11, completion_tokens: 90_000 },
-    charge: 422n,
+    usage: 'more than the model can read',
+    figures: { prompt_tokens: 9_000_000_000, completion_tokens: 5 },
+    charge: 21n,
     basis: 'usage',
-    anomaly: 'overrun',
+    anomaly: 'above_maximum',
   },
   ...[
     ['negative', { prompt_tokens: -10, completion_tokens: -5 }],
@@ -79,6 +80,48 @@ it.each(rows)('T45 figures that are $usage', async ({ figures, charge, basis, an
   expect(set.events.filter(({ type }) => type === 'usage_anomaly')).toEqual(
     anomaly === undefined ? [] : [expect.objectContaining({ reason: anomaly })],
   );
+});
+
+describe('a usage above its hold', () => {
+  const figures = { prompt_tokens: 11, completion_tokens: 90 };
+  const bounded = chat({ max_tokens: 10 });
+
+  it('is charged in full, and reported with both figures', async () => {
+    const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
+
+    await set.call(bounded);
+
+    const { requestId } = await set.nextRecord();
+    expect(await set.state()).toEqual({ held: 0n, used: 191n, inFlight: 0 });
+    expect(set.events.filter(({ type }) => type === 'usage_anomaly')).toEqual([
+      { type: 'usage_anomaly', requestId, reason: 'above_hold', heldNanos: 31n, usageNanos: 191n },
+    ]);
+  });
+
+  it('is charged at the hold where the channel is not trusted, and reported all the same', async () => {
+    const channels = [channel({ usageTrust: 'held' })];
+    const set = scene({
+      models: [model({ channels })],
+      plays: [(up) => up.answer(200, { choices, usage: figures })],
+    });
+
+    await set.call(bounded);
+
+    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 31n, heldNanos: 31n });
+    expect(set.events).toContainEqual(
+      expect.objectContaining({ reason: 'above_hold', heldNanos: 31n, usageNanos: 191n }),
+    );
+  });
+
+  it('that fits what an untrusted channel may charge is charged as it is', async () => {
+    const channels = [channel({ usageTrust: 'held' })];
+    const set = scene({ models: [model({ channels })], plays: [whole('chat')] });
+
+    await set.call(bounded);
+
+    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 20n });
+    expect(set.eventTypes()).toEqual(['call_ended']);
+  });
 });
 
 it.each([

@@ -10,8 +10,6 @@ import { readCall } from '../../src/stages/read-call.ts';
 import { type Asked, scene } from './scene.ts';
 import { ask, chat, contents, image, model, unbounded } from './scene-models.ts';
 
-const hello = [{ role: 'user', content: 'hi' }];
-
 /** The hold for what a caller asks. */
 function hold(asked: Asked, change: Partial<Model> = {}): Hold {
   return holdOf(asked, model(change));
@@ -56,47 +54,150 @@ describe('the output part', () => {
 
     const held = spellings.map((config) => hold({ ...ask.native, body: { contents, ...config } }));
 
-    expect(held.map(({ nanos }) => nanos)).toEqual([9n + 28n, 9n + 28n]);
+    expect(held.map(({ nanos }) => nanos)).toEqual([11n + 28n, 11n + 28n]);
   });
 });
 
 describe('the prompt part', () => {
+  /** A model whose context holds everything. */
+  const { contextTokens: _unstated, ...roomy } = model();
+  const holdOn = (asked: Asked, change: Partial<Model> = {}): Hold =>
+    holdOf(asked, { ...roomy, ...change });
+  const sized = (content: unknown): Asked => chat({ messages: [{ role: 'user', content }] });
   const tokens = (content: unknown, change: Partial<Model> = {}): number =>
-    hold(chat({ messages: [{ role: 'user', content }] }), change).inputTokens;
+    holdOn(sized(content), change).inputTokens;
+  const textTokens = (asked: Asked, without = 0): number =>
+    Math.ceil((JSON.stringify(asked.body).length - without) * 0.4);
 
-  it('is two fifths of a token for a byte of text, and 8 for each message', () => {
-    expect(hold(chat()).inputTokens).toBe(8 + Math.ceil(('user'.length + 2) * 0.4));
-    expect(hold(chat({ messages: [...hello, ...hello] })).inputTokens).toBe(16 + 5);
+  it('is two fifths of a token for each byte of the body', () => {
+    const asked = chat({ 'a name': [1.25, { deep: true }], metadata: { team: 'red' } });
+
+    expect(holdOn(asked).inputTokens).toBe(textTokens(asked));
   });
 
-  it('takes text parts as text', () => {
-    expect(tokens([{ type: 'text', text: 'hi' }])).toBe(tokens('hi'));
+  it('is what the model says for a byte', () => {
+    expect(holdOn(chat(), { tokensPerByte: 1 }).inputTokens).toBe(
+      JSON.stringify(chat().body).length,
+    );
+  });
+
+  it('holds a little more, for what a relay or a translation writes around messages', () => {
+    const { inputTokens, heldInputTokens } = holdOn(chat());
+
+    expect(heldInputTokens - inputTokens).toBe(Math.ceil((128 + 32) * 0.4));
   });
 
   it('takes a part of an unknown type by all of its bytes', () => {
     const part = { type: 'hologram', data: 'x'.repeat(300) };
 
-    expect(tokens([part])).toBe(8 + Math.ceil((4 + JSON.stringify(part).length) * 0.4));
+    expect(tokens([part])).toBe(textTokens(sized([part])));
   });
 
-  it.each(['image_url', 'input_audio', 'file'])('takes a part of type %s by count', (type) => {
-    const part = { type, [type]: { url: 'x'.repeat(9_000) } };
+  const base64 = 'A'.repeat(90_000);
+  const png = `data:image/png;base64,${base64}`;
+  const pdf = `data:application/pdf;base64,${base64}`;
 
-    expect(tokens([part])).toBe(8 + 2 + 4_096);
-    expect(tokens([part, part], { mediaPartTokens: 10 })).toBe(8 + 2 + 20);
+  it.each([
+    ['an image', { type: 'image_url', image_url: { url: png } }, 4_096],
+    ['an image with its slash escaped', { type: 'image_url', image_url: png }, 4_096],
+    ['a short recording', { type: 'input_audio', input_audio: { data: base64 } }, 4_500],
+    [
+      'a video',
+      { type: 'video_url', video_url: { url: `data:video/mp4;base64,${base64}` } },
+      4_500,
+    ],
+    ['a PDF', { type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }, 50_000],
+  ])('leaves out the payload of %s', (_what, part, media) => {
+    const held = tokens([part], { mediaPartTokens: { document: 50_000 } });
+
+    expect(held).toBe(textTokens(sized([part]), base64.length) + media);
   });
 
-  it('counts tools and schemas', () => {
-    const tools = [{ type: 'function', function: { name: 'x'.repeat(300) } }];
-    const more = hold(chat({ tools })).inputTokens - hold(chat()).inputTokens;
+  it.each([
+    ['text', { file_data: `data:text/plain;base64,${base64}` }],
+    ['text by its name', { file_data: pdf, filename: 'a.txt' }],
+    ['text by its format', { file_data: pdf, format: 'text/plain' }],
+    ['no Base64', { file_data: `data:application/pdf,${base64}` }],
+  ])('counts every byte of a file that is %s', (_what, file) => {
+    const asked = sized([{ type: 'file', file }]);
 
-    expect(more).toBeGreaterThanOrEqual(Math.floor(JSON.stringify(tools).length * 0.4));
+    expect(tokens([{ type: 'file', file }], { mediaPartTokens: { document: 1 } })).toBeOneOf([
+      textTokens(asked),
+      textTokens(asked) + 1,
+    ]);
+  });
+
+  it('counts an image by what the model says', () => {
+    const part = { type: 'image_url', image_url: { url: png } };
+
+    expect(tokens([part, part], { mediaPartTokens: { image: 10 } })).toBe(
+      textTokens(sized([part, part]), 2 * base64.length) + 20,
+    );
+  });
+
+  it.each([
+    ['a PDF', { type: 'file', file: { file_data: pdf } }],
+    ['a video by its address', { type: 'video_url', video_url: { url: 'https://a.example/b' } }],
+    ['a page by its address', { type: 'image_url', image_url: { url: 'https://a.example/b.pdf' } }],
+    ['a stored file', { type: 'image_url', image_url: { url: 'gs://bucket/cat' } }],
+  ])('takes %s for the whole context, and refuses it where that is unknown', (_what, part) => {
+    expect(tokens([part], { contextTokens: 9_000 })).toBe(9_000);
+    expect(() => tokens([part])).toThrow(
+      expect.objectContaining({ code: 'invalid_request', param: 'messages[0].content[0]' }),
+    );
+    expect(tokens([part], { price: { per: 'nothing' } })).toBe(0);
+  });
+
+  it.each([
+    ['inlineData', { inlineData: { mimeType: 'image/png', data: base64 } }],
+    ['snake_case', { inline_data: { data: base64, mime_type: 'IMAGE/PNG' } }],
+    [
+      'a result',
+      { functionResponse: { parts: { inlineData: { mimeType: 'image/png', data: base64 } } } },
+    ],
+  ])('leaves out a native image: %s', (_what, part) => {
+    const asked = { ...ask.native, body: { contents: [{ parts: [part] }] } };
+
+    expect(holdOn(asked).inputTokens).toBe(textTokens(asked, base64.length) + 4_096);
+  });
+
+  it('counts a native signature by a fifth of its bytes', () => {
+    const parts = [{ text: 'hi', thoughtSignature: base64 }];
+    const asked = { ...ask.native, body: { contents: [{ parts }] } };
+
+    const sealed = base64.length / 5;
+    const bytes = JSON.stringify(asked.body).length - base64.length;
+    expect(holdOn(asked).inputTokens).toBe(Math.ceil(bytes * 0.4 + sealed));
+  });
+
+  it('counts cached content as what is only named', () => {
+    const asked = { ...ask.native, body: { contents, cachedContent: 'cachedContents/1' } };
+
+    expect(holdOn(asked, { mediaPartTokens: { reference: 700 } }).inputTokens).toBe(
+      textTokens(asked) + 700,
+    );
   });
 
   it('is never more than the context window', () => {
     expect(tokens('x'.repeat(10_000), { contextTokens: 500 })).toBe(500);
   });
+
+  it('of a prediction counts as output too, which the model may reject', () => {
+    const prediction = { type: 'content', content: 'x'.repeat(1_000) };
+    const bytes = JSON.stringify(prediction).length;
+    const change = { price: { ...freeInput } } as const;
+
+    expect(hold(chat({ prediction }), change).nanos).toBe(
+      2n * (100n + BigInt(Math.ceil(bytes * 0.4))),
+    );
+  });
 });
+
+const freeInput = {
+  per: 'token',
+  inputPerMillionNanos: 0n,
+  outputPerMillionNanos: 2_000_000n,
+} as const;
 
 describe('an image', () => {
   const rows = [

@@ -12,6 +12,7 @@ const exchange: Exchange = {
   path: '/',
   framing: 'json',
   body: [],
+  prompt: undefined,
   notes: {},
   heldBytes: 10,
   takesDocumentAsStream: false,

@@ -23,6 +23,9 @@ export function channel(change: Partial<Channel> = {}): Channel {
   };
 }
 
+/** The context of the scene's models, so that every prompt holds as much, whatever its bytes. */
+export const promptTokens = 11;
+
 /** A model of the scene, chat with one channel where nothing else is said. */
 export function model(change: Partial<Model> = {}): Model {
   return {
@@ -33,6 +36,7 @@ export function model(change: Partial<Model> = {}): Model {
     price: tokenPrice,
     channels: [channel()],
     maxOutputTokens: 100,
+    contextTokens: promptTokens,
     ...change,
   };
 }
@@ -98,13 +102,13 @@ export function image(members: Readonly<Record<string, unknown>> = {}): Asked {
   };
 }
 
-/** What the hold of each call of {@link ask} is: prompt of 11 tokens, 100 tokens of output. */
+/** What each call of {@link ask} holds: a prompt of 11 tokens and 100 tokens of output. */
 export const heldNanos: Readonly<Record<Kind, bigint>> = {
   chat: 211n,
   chatStream: 211n,
   image: 500n,
-  native: 209n,
-  nativeStream: 209n,
+  native: 211n,
+  nativeStream: 211n,
 };
 
 /** Whole replies, with figures where a protocol has some: 10 and 5 tokens cost 20 nanos. */

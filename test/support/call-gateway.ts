@@ -72,6 +72,7 @@ export function testGateway(setup: TestSetup = {}): TestGateway {
       outputPerMillionNanos: pricePerMillion,
     },
     maxOutputTokens: 1_000,
+    contextTokens: 1_000_000,
     channels: [{ ...plainChannel(relaying), ...channel }],
     ...model,
   });

@@ -3,6 +3,7 @@ import type { Dialect } from '../dialect.ts';
 import { anthropicCapabilities } from './capabilities.ts';
 import { anthropicClient, anthropicTokenCounter } from './client/codec.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
+import { measureAnthropic } from './prompt-size.ts';
 
 /**
  * The version every request names. Newer ones refuse sampling parameters that are at their default.
@@ -19,5 +20,6 @@ export const anthropic: Dialect = {
   inBandFailure: anthropicInBandFailure,
   content: anthropicClient,
   images: undefined,
+  measure: measureAnthropic,
   tokenCounter: anthropicTokenCounter,
 };

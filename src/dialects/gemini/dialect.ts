@@ -5,6 +5,7 @@ import { geminiCapabilities } from './capabilities.ts';
 import { geminiClient } from './client/codec.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
 import { geminiImages } from './image/codec.ts';
+import { measureGemini } from './prompt-size.ts';
 import { resourceName } from './resource.ts';
 
 /** The row of `table.ts`. */
@@ -18,6 +19,7 @@ export const gemini: Dialect = {
   content: geminiClient,
   images: geminiImages,
   // Only callers of this dialect count tokens, and they are relayed.
+  measure: measureGemini,
   tokenCounter: undefined,
 };
 

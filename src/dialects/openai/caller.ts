@@ -1,5 +1,5 @@
 /** OpenAI's wire format as its SDKs speak it to us: relayed to OpenAI-shaped upstreams. */
-
+import { findMember } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
 import { quoted } from '../../canonical/raw-json.ts';
@@ -19,7 +19,9 @@ export const openaiCaller: CallerDialect = {
   errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
   edits: (call, upstreamModel, channel) => [
     ...modelEdit(call, upstreamModel),
-    ...(call.operation === 'images' ? imageEdits(call, channel) : usageEdit(call, channel)),
+    ...(call.operation === 'images'
+      ? imageEdits(call, channel)
+      : [...boundEdits(call, channel), ...usageEdit(call, channel)]),
   ],
   tap: (call) =>
     call.framing === 'sse'
@@ -38,6 +40,24 @@ export const openaiCaller: CallerDialect = {
 
 function modelEdit(call: Call, upstreamModel: string): readonly MemberEdit[] {
   return call.modelId === upstreamModel ? [] : [{ name: 'model', value: quoted(upstreamModel) }];
+}
+
+/**
+ * A server that knows only the other name of the answer's bound would ignore it, and answer at a
+ * length that nobody held for (DeepSeek: earendil-works/pi#8018).
+ */
+function boundEdits(
+  { members, demand: { maxOutputTokens } }: Call,
+  { capabilities }: Channel,
+): readonly MemberEdit[] {
+  const name = capabilities?.maxTokensField;
+  if (name === undefined || maxOutputTokens === undefined) return [];
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  if (findMember(members, other) === undefined) return [];
+  return [
+    { name: other, value: undefined },
+    { name, value: String(maxOutputTokens) },
+  ];
 }
 
 /** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */

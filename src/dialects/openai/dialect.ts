@@ -5,6 +5,7 @@ import type { Dialect } from '../dialect.ts';
 import { openaiCapabilities } from './capabilities.ts';
 import { openaiClient } from './client/codec.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
+import { measureOpenai } from './prompt-size.ts';
 
 /** The row of `table.ts`. */
 export const openai: Dialect = {
@@ -17,5 +18,6 @@ export const openai: Dialect = {
   content: openaiClient,
   // Relayed as they are: the image protocol is OpenAI's.
   images: undefined,
+  measure: measureOpenai,
   tokenCounter: undefined,
 };

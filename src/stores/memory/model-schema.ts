@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import { isJsonObject } from '../../json.ts';
 import type { ImagePrice, TokenPrice } from '../../money.ts';
-import { type Channel, dialectNames, type Model, type Timeouts } from '../../ports/catalog.ts';
+import {
+  type AllowedMembers,
+  type Channel,
+  dialectNames,
+  type MediaPartTokens,
+  type Model,
+  type Timeouts,
+} from '../../ports/catalog.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 
@@ -120,11 +127,56 @@ const channel = z.strictObject(
     rejectsBeforeWork: flag.optional(),
     capabilities: capabilitiesSchema,
     headers: headers.optional(),
+    usageTrust: z.enum(['reported', 'held'], "must be 'reported' or 'held'").optional(),
     hideErrors: flag.optional(),
     timeouts,
   } satisfies Members<Channel>,
   'must be a channel: an id, a dialect, a baseUrl, a credential, a priority and a weight',
 );
+
+const mediaPartTokens = z
+  .strictObject(
+    {
+      image: positive.optional(),
+      audio: positive.optional(),
+      video: positive.optional(),
+      document: positive.optional(),
+      reference: positive.optional(),
+    } satisfies Members<MediaPartTokens>,
+    'must be an object of tokens by kind: { image: 1500, document: 50000 }',
+  )
+  .optional();
+
+const permission = z
+  .union(
+    [z.literal(true), z.strictObject({ models: z.array(name, 'must be a list of model ids') })],
+    'must be true, or { models: [...] } for these models only',
+  )
+  .optional();
+
+const allow = z
+  .strictObject(
+    {
+      fallbacks: permission,
+      models: permission,
+      route: permission,
+      provider: permission,
+      plugins: permission,
+      preset: permission,
+      advisor: permission,
+      file_id: permission,
+      container: permission,
+      thread: permission,
+      mcp: permission,
+      file_search: permission,
+      code_interpreter: permission,
+      shell: permission,
+      endpoint: permission,
+      billing_policy: permission,
+    } satisfies Members<AllowedMembers>,
+    'must be an object of request members: { file_id: true }',
+  )
+  .optional();
 
 const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' or 'native'");
 
@@ -142,7 +194,12 @@ export const modelSchema: z.ZodType = z.strictObject(
     aliases: z.array(name, 'must be a list of ids').optional(),
     maxOutputTokens: positive.optional(),
     contextTokens: positive.optional(),
-    mediaPartTokens: positive.optional(),
+    tokensPerByte: z
+      .number('must be a number above 0')
+      .positive('must be a number above 0')
+      .optional(),
+    mediaPartTokens,
+    allow,
     maxCandidates: positive.optional(),
     strict: flag.optional(),
     createdAtSeconds: positive.optional(),
@@ -165,7 +222,14 @@ const cures: ReadonlyMap<unknown, string> = new Map([
   ['maxCandidates', 'Leave it out for no bound'],
   ['maxOutputTokens', 'Leave it out if it is not known'],
   ['maxPriceNanos', 'Leave it out for no bound'],
-  ['mediaPartTokens', 'Leave it out for 4,096'],
+  ['allow', 'Leave it out to allow none'],
+  ['tokensPerByte', 'Leave it out for 0.4'],
+  ['mediaPartTokens', 'Leave it out for 4,096 an image, recording or video'],
+  ['image', 'Leave it out for 4,096'],
+  ['audio', 'Leave it out for 4,096'],
+  ['video', 'Leave it out for 4,096'],
+  ['document', 'Leave it out for contextTokens'],
+  ['reference', 'Leave it out for contextTokens'],
   ['upstreamModel', "Leave it out for the model's id"],
 ]);
 

@@ -8,6 +8,7 @@ import type { ContentRequest, Part } from '../../../src/canonical/request.ts';
 import type { ContentStreamReader } from '../../../src/dialects/codec.ts';
 import type { Dialect } from '../../../src/dialects/dialect.ts';
 import { openaiCapabilities } from '../../../src/dialects/openai/capabilities.ts';
+import { promptTally, sizeOf } from '../../../src/dialects/prompt-size.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 
@@ -28,6 +29,7 @@ export const toy: Dialect = {
     }),
   },
   images: undefined,
+  measure: (body) => sizeOf(promptTally(body)),
   tokenCounter: undefined,
 };
 

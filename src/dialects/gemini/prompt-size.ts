@@ -1,0 +1,130 @@
+/** Finds the media in a native content-generation request. */
+import type { Body } from '../../bytes/body.ts';
+import type { Member, Span } from '../../bytes/json-scan.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../../bytes/json-skip.ts';
+import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
+import { kindAt, membersOf } from '../../bytes/members.ts';
+import type { PromptSize } from '../../call.ts';
+import {
+  addMediaString,
+  addSealed,
+  eachElement,
+  type MeasureBody,
+  type PromptTally,
+  presentValue,
+  promptTally,
+  sizeOf,
+  textsOf,
+} from '../prompt-size.ts';
+
+/** The size of a native request. */
+export const measureGemini: MeasureBody = (body, members) => measureNative(body, members).size;
+
+/** The same, and whether every content is an object. */
+export function measureNative(
+  body: Body,
+  members: readonly Member[],
+): { readonly size: PromptSize; readonly hasObjects: boolean } {
+  const { text } = body;
+  const tally = promptTally(body);
+  let elements = 0;
+  for (const { name, value } of members) {
+    if (name === 'contents' && kindAt(text, value) === 'array') {
+      eachElement(text, value.start, (start, index) => {
+        elements += 1;
+        return addContent(tally, start, `contents[${index}]`);
+      });
+    } else if (name === 'cachedContent' || name === 'cached_content') {
+      const isNothing = value.end - value.start === 2 || kindAt(text, value) === 'null';
+      if (!isNothing) tally.media.push({ kind: 'reference', bytes: 0, at: name });
+    }
+  }
+  return { size: sizeOf(tally), hasObjects: tally.messages === elements };
+}
+
+/** Where the content that begins at `start` ends. Google takes one part without its list. */
+function addContent(tally: PromptTally, start: number, at: string): number {
+  const { text } = tally.body;
+  if (text[start] !== openBrace) return skipValue(text, start);
+  tally.messages += 1;
+  let next = firstInside(text, start);
+  while (text[next] !== closeBrace) {
+    const nameEnd = skipString(text, next);
+    const value = afterName(text, nameEnd);
+    const end = isString(text, next, nameEnd, 'parts')
+      ? addParts(tally, value, at)
+      : skipValue(text, value);
+    next = nextInside(text, end);
+  }
+  return next + 1;
+}
+
+/** Where the list of parts, or the one part, ends. */
+function addParts(tally: PromptTally, start: number, at: string): number {
+  const { text } = tally.body;
+  if (text[start] === openBrace) return addPart(tally, start, () => `${at}.parts`);
+  if (text[start] !== openBracket) return skipValue(text, start);
+  return eachElement(text, start, (part, index) =>
+    addPart(tally, part, () => `${at}.parts[${index}]`),
+  );
+}
+
+/** Where the part that begins at `start` ends. */
+function addPart(tally: PromptTally, start: number, at: () => string): number {
+  const { text } = tally.body;
+  if (text[start] !== openBrace) return skipValue(text, start);
+  let next = firstInside(text, start);
+  while (text[next] !== closeBrace) {
+    const nameEnd = skipString(text, next);
+    const value = { start: afterName(text, nameEnd), end: 0 };
+    value.end = skipValue(text, value.start);
+    const is = (name: string, snake: string): boolean =>
+      isString(text, next, nameEnd, name) || isString(text, next, nameEnd, snake);
+    if (text[value.start] === openBrace) {
+      if (is('inlineData', 'inline_data')) addBlob(tally, value, at());
+      else if (is('fileData', 'file_data')) addFile(tally, value, at());
+      else if (is('functionResponse', 'function_response')) addResult(tally, value, at());
+    } else if (text[value.start] === quote && is('thoughtSignature', 'thought_signature')) {
+      addSealed(tally, value);
+    }
+    next = nextInside(text, value.end);
+  }
+  return next + 1;
+}
+
+function addBlob(tally: PromptTally, span: Span, at: string): void {
+  const { text } = tally.body;
+  const members = membersOf(text, span);
+  const data = presentValue(text, members, 'data');
+  if (data === undefined || text[data.start] !== quote) return;
+  const types = textsOf(text, members, 'mimeType', 'mime_type');
+  addMediaString(tally, { span: data, at, types });
+}
+
+function addFile(tally: PromptTally, span: Span, at: string): void {
+  const { text } = tally.body;
+  const members = membersOf(text, span);
+  const uri = presentValue(text, members, 'fileUri', 'file_uri');
+  if (uri === undefined || text[uri.start] !== quote) {
+    tally.media.push({ kind: 'reference', bytes: 0, at });
+    return;
+  }
+  const types = textsOf(text, members, 'mimeType', 'mime_type');
+  const isAddress = /^https?:/i.test(text.toString('latin1', uri.start + 1, uri.start + 8));
+  if (isAddress) addMediaString(tally, { span: uri, at, types });
+  else tally.media.push({ kind: 'reference', bytes: 0, at });
+}
+
+/** Since Gemini 3 the result of a function may hold media beside its JSON. */
+function addResult(tally: PromptTally, span: Span, at: string): void {
+  const { text } = tally.body;
+  const parts = presentValue(text, membersOf(text, span), 'parts');
+  if (parts !== undefined) addParts(tally, parts.start, `${at}.functionResponse`);
+}

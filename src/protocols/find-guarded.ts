@@ -1,0 +1,165 @@
+/** Finds the members of a request that the table in `guarded-members.ts` knows. */
+import { lengthOf } from '../bytes/body.ts';
+import type { Member, Span } from '../bytes/json-scan.ts';
+import { skipValue } from '../bytes/json-skip.ts';
+import { kindAt, membersOf, valueAt } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
+import type { GuardedUse, MediaUse } from '../call.ts';
+import { eachElement, shortText } from '../dialects/prompt-size.ts';
+import { isJsonObject, items, type JsonValue, member } from '../json.ts';
+import { type GuardedRow, guardedRows } from './guarded-members.ts';
+
+/** A place of a body where guarded members may stand. */
+interface Place {
+  row: GuardedRow | undefined;
+  /** Members of the object at this place, in both spellings. */
+  readonly members: Map<string, Place>;
+  /** Every element of the list at this place. */
+  elements: Place | undefined;
+}
+
+const root: Place = placeTree();
+const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
+  (row) => (row.toolTypes ?? []).map((type) => [type, row] as const),
+);
+const none: readonly GuardedUse[] = [];
+/** A larger value is not neutral, and names too much to be allowed. */
+const longestValue = 4096;
+
+/** What a request has of the table; mostly nothing. `media` are those of its prompt. */
+export function guardedUses(
+  { body, members }: ScannedBody,
+  media: readonly MediaUse[],
+): readonly GuardedUse[] {
+  let found: GuardedUse[] | undefined;
+  const note = (use: GuardedUse): void => {
+    found ??= [];
+    found.push(use);
+  };
+
+  const visitMembers = (inside: readonly Member[], place: Place, at: string): void => {
+    for (const { name, value } of inside) {
+      const known = place.members.get(name);
+      if (known !== undefined) visit(value, known, `${at}${name}`);
+      else if (place === toolPlace && name === 'type') visitToolType(inside, value, `${at}type`);
+    }
+  };
+
+  const visit = (value: Span, place: Place, at: string): void => {
+    const { row, elements } = place;
+    if (row !== undefined) noteValue(row, value, at);
+    const kind = kindAt(body.text, value);
+    if (kind === 'object' && place.members.size > 0) {
+      visitMembers(membersOf(body.text, value), place, `${at}.`);
+    }
+    if (kind !== 'array' || elements === undefined) return;
+    eachElement(body.text, value.start, (start, index) => {
+      const end = skipValue(body.text, start);
+      visitMembers(membersOf(body.text, { start, end }), elements, `${at}[${index}].`);
+      return end;
+    });
+  };
+
+  const visitToolType = (tool: readonly Member[], value: Span, at: string): void => {
+    const type = shortText(body.text, value)?.replace(/^\w+:/, '');
+    if (type === undefined || type === 'function') return;
+    const [, row] = toolTypes.find(([beginning]) => isOfType(type, beginning)) ?? [];
+    if (row === undefined) return;
+    const model = tool.find(({ name }) => name === 'model');
+    const named = model === undefined ? undefined : shortText(body.text, model.value);
+    note({ row: row.row, at, models: named === undefined ? [] : [named] });
+  };
+
+  const noteValue = (row: GuardedRow, span: Span, at: string): void => {
+    const isLarge = lengthOf(body, span.start, span.end) > longestValue;
+    const value = isLarge ? undefined : valueAt(body.text, span);
+    if (value !== undefined && isNeutral(value, row)) return;
+    note({
+      row: row.row,
+      at,
+      models: namesIn(value),
+      ...(row.isTokens && typeof value === 'number' ? { tokens: value } : {}),
+      ...(row.isList && hasImagesOnly(value) ? { isImagesOnly: true } : {}),
+    });
+  };
+
+  visitMembers(members, root, '');
+  for (const { at, isFileId } of media) {
+    if (isFileId) note({ row: 'file_id', at, models: [] });
+  }
+  return found ?? none;
+}
+
+function isOfType(type: string, beginning: string): boolean {
+  return type === beginning || type.startsWith(`${beginning}_`);
+}
+
+/** Whether a value leaves the call as it would be without it. */
+function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: GuardedRow): boolean {
+  if (value === null || value === '') return true;
+  if (Array.isArray(value)) {
+    return (
+      value.length === 0 || (isList === true && items(value).every((one) => isIn(neutral, one)))
+    );
+  }
+  if (isJsonObject(value)) {
+    // xAI's search by its own switch.
+    return isSwitch === true ? member(value, 'mode') === 'off' : Object.keys(value).length === 0;
+  }
+  return isIn(neutral, value);
+}
+
+function isIn(neutral: readonly JsonValue[], value: JsonValue): boolean {
+  if (typeof value !== 'string') return neutral.includes(value);
+  const plain = value
+    .trim()
+    .toLowerCase()
+    .replace(/^modality_/, '');
+  return neutral.some((one) => typeof one === 'string' && one.toLowerCase() === plain);
+}
+
+/** Every model that a value names: as text, in a list, or as the `model` of an object. */
+function namesIn(value: JsonValue | undefined): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return items(value).flatMap(namesIn);
+  const model = member(value, 'model');
+  return typeof model === 'string' ? [model] : [];
+}
+
+function hasImagesOnly(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && items(value).every((one) => isIn(['text', 'image'], one));
+}
+
+/** The table by places: a body is walked once, and only where a row may match. */
+function placeTree(): Place {
+  const tree = newPlace();
+  for (const row of guardedRows) {
+    for (const path of row.places ?? []) {
+      let place = tree;
+      for (const segment of path.split('.')) {
+        const name = segment.replace('[]', '');
+        place = inside(place, name);
+        if (name === segment) continue;
+        place.elements ??= newPlace();
+        place = place.elements;
+      }
+      place.row = row;
+    }
+  }
+  for (const name of ['extra_body', 'extraBody']) tree.members.set(name, tree);
+  return tree;
+}
+
+const toolPlace: Place | undefined = root.members.get('tools')?.elements;
+
+function inside({ members }: Place, name: string): Place {
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const known = members.get(name) ?? newPlace();
+  members.set(name, known);
+  members.set(camel, known);
+  return known;
+}
+
+function newPlace(): Place {
+  return { row: undefined, members: new Map(), elements: undefined };
+}

@@ -1,0 +1,245 @@
+/**
+ * Members of a request that raise its cost or reach beyond it, for all protocols. A member that no
+ * row knows passes.
+ *
+ * Places are written in snake_case and found in camelCase as well. `tools[]` is every element of
+ * the list. `type` rows match the `type` of a tool by its beginning: `web_search` is
+ * `web_search_20250305` too, and `openrouter:web_search`. What stands at the top may stand in
+ * `extra_body` too, which some servers merge into the body.
+ */
+import type { CostMember, ReachMember } from '../ports/catalog.ts';
+
+/** One row of the table. */
+export type GuardedRow = GuardedPlaces &
+  (
+    | { readonly row: CostMember; readonly class: 'cost'; readonly raises: string }
+    | { readonly row: ReachMember; readonly class: 'reach'; readonly raises: string }
+  );
+
+interface GuardedPlaces {
+  readonly places?: readonly string[];
+  /** Beginnings of a tool's `type`. */
+  readonly toolTypes?: readonly string[];
+  /** Values that change nothing, beside null, an empty list, object and string. */
+  readonly neutral?: readonly (string | number | boolean)[];
+  /** A list of neutral values only is neutral as well. */
+  readonly isList?: true;
+  /** A number of tokens, which is neutral up to the bound of the answer. */
+  readonly isTokens?: true;
+  /** An object that is sent changes the call even if it is empty. */
+  readonly isSwitch?: true;
+}
+
+/** The table. `raises` ends the sentence "`service_tier` …". */
+export const guardedRows: readonly GuardedRow[] = [
+  {
+    row: 'service_tier',
+    class: 'cost',
+    raises: 'chooses another price',
+    places: ['service_tier'],
+    neutral: ['auto', 'default', 'flex', 'standard', 'standard_only'],
+  },
+  {
+    row: 'speed',
+    class: 'cost',
+    raises: 'chooses another price',
+    places: ['speed'],
+    neutral: ['standard', 1],
+  },
+  {
+    row: 'inference_geo',
+    class: 'cost',
+    raises: 'chooses another price',
+    places: ['inference_geo'],
+    neutral: ['global'],
+  },
+  {
+    row: 'best_of',
+    class: 'cost',
+    raises: 'makes answers beside those of `n`',
+    places: ['best_of', 'num_return_sequences', 'num_generations', 'candidate_count'],
+    neutral: [1],
+  },
+  {
+    row: 'web_search',
+    class: 'cost',
+    raises: 'searches the web for a fee',
+    places: [
+      'web_search_options',
+      'web_search',
+      'search_parameters',
+      'enable_search',
+      'tools[].google_search',
+      'tools[].google_search_retrieval',
+      'tools[].enterprise_web_search',
+      'tools[].web_search',
+    ],
+    toolTypes: ['web_search', 'google_search', 'x_search'],
+    neutral: [false],
+    isSwitch: true,
+  },
+  {
+    row: 'web_fetch',
+    class: 'cost',
+    raises: 'reads pages that nobody bounds',
+    places: ['tools[].url_context'],
+    toolTypes: ['web_fetch', 'url_context'],
+    isSwitch: true,
+  },
+  {
+    row: 'maps',
+    class: 'cost',
+    raises: 'asks Google Maps for a fee',
+    places: ['tools[].google_maps'],
+    isSwitch: true,
+  },
+  {
+    row: 'code_execution',
+    class: 'cost',
+    raises: 'runs code at the provider',
+    places: ['tools[].code_execution'],
+    toolTypes: ['code_execution', 'bash_code_execution', 'text_editor_code_execution'],
+    isSwitch: true,
+  },
+  {
+    row: 'image_generation',
+    class: 'cost',
+    raises: 'makes images beside the answer',
+    toolTypes: ['image_generation'],
+    isSwitch: true,
+  },
+  {
+    row: 'num_images',
+    class: 'cost',
+    raises: 'makes images beside those of `n`',
+    places: [
+      'num_images',
+      'number_of_images',
+      'num_outputs',
+      'sample_count',
+      'samples',
+      'batch_size',
+    ],
+    neutral: [1],
+  },
+  {
+    row: 'image_size',
+    class: 'cost',
+    raises: 'chooses another price of an image',
+    places: [
+      'image_size',
+      'resolution',
+      'width',
+      'height',
+      'image_config.image_size',
+      'generation_config.image_config.image_size',
+    ],
+    neutral: ['1K', 'auto'],
+  },
+  {
+    row: 'output_modalities',
+    class: 'cost',
+    raises: 'makes more than text',
+    places: ['modalities', 'audio', 'response_modalities', 'generation_config.response_modalities'],
+    neutral: ['text'],
+    isList: true,
+  },
+  {
+    row: 'reasoning_budget',
+    class: 'cost',
+    raises: 'asks for more reasoning than the answer may have',
+    // Gemini's budget lies within `maxOutputTokens`, and costs nothing beyond it.
+    places: ['reasoning.max_tokens', 'thinking.budget_tokens', 'thinking_budget'],
+    isTokens: true,
+  },
+  {
+    row: 'fallbacks',
+    class: 'reach',
+    raises: 'names other models',
+    places: ['fallbacks', 'fallback_models', 'context_window_fallbacks'],
+  },
+  { row: 'models', class: 'reach', raises: 'names other models', places: ['models'] },
+  { row: 'route', class: 'reach', raises: 'chooses other models', places: ['route'] },
+  {
+    row: 'provider',
+    class: 'reach',
+    raises: 'chooses who serves the call',
+    places: ['provider'],
+  },
+  { row: 'plugins', class: 'reach', raises: 'runs tools of the provider', places: ['plugins'] },
+  {
+    row: 'preset',
+    class: 'reach',
+    raises: 'names settings of the upstream account',
+    places: ['preset'],
+  },
+  {
+    row: 'advisor',
+    class: 'reach',
+    raises: 'names another model',
+    toolTypes: ['advisor'],
+    isSwitch: true,
+  },
+  {
+    row: 'file_id',
+    class: 'reach',
+    raises: 'names files of the upstream account',
+    places: ['file_id', 'file_ids', 'attachments'],
+    toolTypes: ['container_upload'],
+  },
+  {
+    row: 'container',
+    class: 'reach',
+    raises: 'names property of the upstream account',
+    places: ['container'],
+  },
+  {
+    row: 'thread',
+    class: 'reach',
+    raises: 'names property of the upstream account',
+    places: ['thread', 'thread_id', 'assistant_id'],
+  },
+  {
+    row: 'mcp',
+    class: 'reach',
+    raises: 'calls servers that the caller chooses',
+    places: ['mcp_servers', 'mcp', 'tools[].mcp_servers'],
+    toolTypes: ['mcp'],
+    isSwitch: true,
+  },
+  {
+    row: 'file_search',
+    class: 'reach',
+    raises: 'searches property of the upstream account',
+    places: ['data_sources', 'tools[].file_search', 'tools[].retrieval'],
+    toolTypes: ['file_search', 'retrieval'],
+    isSwitch: true,
+  },
+  {
+    row: 'code_interpreter',
+    class: 'reach',
+    raises: 'runs code in containers of the upstream account',
+    places: ['tools[].code_interpreter'],
+    toolTypes: ['code_interpreter'],
+    isSwitch: true,
+  },
+  {
+    row: 'shell',
+    class: 'reach',
+    raises: 'runs commands in containers of the upstream account',
+    toolTypes: ['shell', 'local_shell'],
+    isSwitch: true,
+  },
+  {
+    row: 'endpoint',
+    class: 'reach',
+    raises: 'names a server or an account of the caller’s choice',
+    places: ['api_base', 'base_url', 'api_key'],
+  },
+  {
+    row: 'billing_policy',
+    class: 'reach',
+    raises: 'moves the bill',
+    places: ['billing_policy', 'fallback_credit_token'],
+  },
+];

@@ -1,0 +1,50 @@
+/**
+ * Refuses bodies that say one thing twice and differently. The gateway would read one of the two,
+ * and the upstream might obey the other.
+ */
+import { bytesOf } from '../bytes/body.ts';
+import type { Member } from '../bytes/json-scan.ts';
+import { findMember, kindAt } from '../bytes/members.ts';
+import type { ScannedBody } from '../bytes/scan-body.ts';
+import { GatewayError } from '../errors.ts';
+
+/**
+ * Names that mean one thing must not stand side by side with different values. Null says nothing.
+ *
+ * @throws GatewayError `invalid_request` that names both
+ */
+export function refuseDifferent(scanned: ScannedBody, names: readonly string[], at = ''): void {
+  let first: Member | undefined;
+  for (const member of scanned.members) {
+    if (!names.includes(member.name) || kindAt(scanned.body.text, member.value) === 'null')
+      continue;
+    if (first === undefined) first = member;
+    else if (!isSame(scanned, first, member)) throw different(first.name, member.name, at);
+  }
+}
+
+/**
+ * The same for each member that an object has in camelCase and in snake_case, as Google takes both.
+ *
+ * @throws GatewayError `invalid_request` that names both
+ */
+export function refuseTwoSpellings(scanned: ScannedBody, at = ''): void {
+  for (const { name } of scanned.members) {
+    if (!name.includes('_')) continue;
+    const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    if (findMember(scanned.members, camel) !== undefined)
+      refuseDifferent(scanned, [camel, name], at);
+  }
+}
+
+function isSame({ body }: ScannedBody, { value: a }: Member, { value: b }: Member): boolean {
+  return bytesOf(body, a.start, a.end).equals(bytesOf(body, b.start, b.end));
+}
+
+function different(first: string, second: string, at: string): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    `\`${at}${first}\` and \`${at}${second}\` differ. Send only one of them.`,
+    { param: `${at}${first}` },
+  );
+}

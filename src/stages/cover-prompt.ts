@@ -1,0 +1,75 @@
+/**
+ * Adds to a hold what the body for one channel costs beyond the caller's, before it is sent: a
+ * translation may be longer than what it translates.
+ */
+import type { Call } from '../call.ts';
+import { GatewayError, isGatewayError } from '../errors.ts';
+import type { Settings } from '../options.ts';
+import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
+import type { Model } from '../ports/catalog.ts';
+import type { ExtendResult } from '../ports/quota-store.ts';
+import type { Exchange } from './exchange.ts';
+import { type Hold, heldNanos, promptTokens } from './hold.ts';
+import { isExtendResults } from './port-answers.ts';
+import type { PortGuard } from './port-guard.ts';
+import { extendInput } from './renew-leases.ts';
+import { refusalOf } from './reserve.ts';
+import type { Settlement } from './settle.ts';
+
+/** What covering a prompt takes beside the call. */
+export interface CoverContext {
+  readonly hold: Hold;
+  readonly settlement: Settlement;
+  readonly settings: Pick<Settings, 'leaseMs'>;
+  readonly guard: PortGuard;
+}
+
+/** Why the body can't be sent: the hold may not grow, or nothing bounds the cost. */
+export function coverPrompt(
+  { prompt }: Exchange,
+  call: Call,
+  model: Model,
+  context: CoverContext,
+): MaybePromise<GatewayError | undefined> {
+  const { hold, settlement } = context;
+  if (prompt === undefined || model.price.per === 'nothing') return undefined;
+  try {
+    const inputTokens = promptTokens(prompt, model);
+    if (inputTokens <= hold.heldInputTokens) return undefined;
+    const needed = heldNanos(call, model, { inputTokens, unitNanos: hold.unitNanos });
+    const add = needed - settlement.heldNanos();
+    return add <= 0n ? undefined : grow(add, context);
+  } catch (error) {
+    if (isGatewayError(error)) return error;
+    throw error;
+  }
+}
+
+function grow(
+  add: bigint,
+  { settlement, settings, guard }: CoverContext,
+): MaybePromise<GatewayError | undefined> {
+  const input = extendInput({ settlement }, add, settings.leaseMs);
+  const noted = ([result]: readonly ExtendResult[]): GatewayError | undefined => {
+    if (result?.status === 'held') settlement.grown(add);
+    if (result?.status === 'held') return undefined;
+    return result?.status === 'insufficient' ? refusalOf(result) : lapsed();
+  };
+  const answer = guard.ask('quota', 'extend', isExtendResults(1), (options) =>
+    settlement.quota.extend([input], options),
+  );
+  if (!isPromiseLike(answer)) return noted(answer);
+  return answer.then(noted).catch((error: unknown) => {
+    if (isGatewayError(error)) return error;
+    throw error;
+  });
+}
+
+/** A hold that the store has lost guards nothing, and nothing was sent yet. */
+function lapsed(): GatewayError {
+  return new GatewayError(
+    'store_unavailable',
+    'The gateway could not check this call just now. Try again shortly.',
+    { reason: 'hold_lapsed', retryAfterMs: 1_000 },
+  );
+}

@@ -1,0 +1,215 @@
+/**
+ * An upstream that reports as used what it was sent: so many tokens for every byte of its body but
+ * the payload of media, and an answer as long as it was allowed to make it. It knows nothing of how
+ * the gateway counts.
+ */
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
+import type { UpstreamClient, UpstreamRequest } from '../../src/ports/upstream-client.ts';
+import { playedBody } from '../support/played-upstream.ts';
+
+/** How an upstream counts. */
+export interface Counting {
+  readonly tokensPerByte: number;
+  /** What one part of each kind of media counts. */
+  readonly media: Readonly<Record<MediaKind, number>>;
+  /** Its longest answer. */
+  readonly maxOutputTokens: number;
+  /** The names by which it knows the bound of an answer; the largest counts. */
+  readonly boundNames: readonly string[];
+}
+
+/** Kinds of media that an upstream tells apart. */
+export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';
+
+/** What a body counts as. */
+interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly images: number;
+}
+
+/** Answers every call with its usage. */
+export function countingUpstream(counting: Counting): UpstreamClient {
+  return {
+    send: async (request) => {
+      const body = Buffer.concat(request.body);
+      const parsed: unknown = JSON.parse(body.toString());
+      const usage = usageOf(isJsonObject(parsed) ? parsed : {}, body.length, counting);
+      const { type, text } = replyTo(request, parsed, usage);
+      const played = playedBody({ chunks: [text] });
+      return { status: 200, headers: { 'content-type': type }, body: played };
+    },
+    close: async () => {},
+  };
+}
+
+function usageOf(body: JsonObject, bytes: number, counting: Counting): Usage {
+  const { tokensPerByte, media, boundNames } = counting;
+  const found = [...mediaIn(body)];
+  const payload = found.reduce((sum, one) => sum + one.bytes, 0);
+  const sealed = [...sealedIn(body)].reduce((sum, one) => sum + one.length, 0);
+  const ofMedia = found.reduce((sum, { kind, bytes: size }) => {
+    const isTimed = kind === 'audio' || kind === 'video';
+    return sum + Math.max(media[kind], isTimed ? size * 0.05 : 0);
+  }, 0);
+  const prediction = member(body, 'prediction');
+  const rejected = prediction === undefined ? 0 : JSON.stringify(prediction).length;
+  const holders = [body, member(body, 'generationConfig'), member(body, 'generation_config')];
+  const largest = (names: readonly string[]): number =>
+    Math.max(
+      0,
+      ...holders.flatMap((holder) => names.map((name) => Number(member(holder, name) ?? 0))),
+    );
+  const bound = largest(boundNames) || counting.maxOutputTokens;
+  const candidates = largest(candidateNames) || 1;
+  return {
+    input: Math.floor((bytes - payload - sealed) * tokensPerByte + sealed / 5 + ofMedia),
+    output:
+      candidates * Math.min(bound, counting.maxOutputTokens) + Math.floor(rejected * tokensPerByte),
+    images: largest(imageNames) || 1,
+  };
+}
+
+const candidateNames = ['n', 'best_of', 'candidate_count', 'candidateCount'];
+const imageNames = ['n', 'num_images', 'batch_size'];
+
+interface Media {
+  readonly kind: MediaKind;
+  readonly bytes: number;
+}
+
+/** Media where a provider reads media, in each of the three dialects. */
+function* mediaIn(body: JsonObject): Generator<Media> {
+  for (const message of items(member(body, 'messages'))) yield* partsIn(member(message, 'content'));
+  for (const content of items(member(body, 'contents'))) {
+    const parts = member(content, 'parts');
+    for (const part of Array.isArray(parts) ? items(parts) : [parts ?? null]) {
+      for (const name of ['inlineData', 'inline_data']) {
+        const blob = member(part, name);
+        yield* payload(member(blob, 'data'), member(blob, 'mimeType') ?? member(blob, 'mime_type'));
+      }
+      const file = member(part, 'fileData') ?? member(part, 'file_data');
+      if (isJsonObject(file)) yield { kind: addressed(member(file, 'mimeType')), bytes: 0 };
+    }
+  }
+}
+
+function* partsIn(content: JsonValue | undefined): Generator<Media> {
+  for (const part of items(content)) {
+    switch (member(part, 'type')) {
+      case 'image_url': {
+        const url = member(member(part, 'image_url'), 'url');
+        if (typeof url === 'string' && url.startsWith('http')) yield { kind: 'image', bytes: 0 };
+        else yield* dataUrl(url);
+        break;
+      }
+      case 'input_audio':
+        yield* payload(member(member(part, 'input_audio'), 'data'), 'audio/wav');
+        break;
+      case 'file':
+        yield* dataUrl(member(member(part, 'file'), 'file_data'));
+        break;
+      case 'image':
+      case 'document': {
+        const source = member(part, 'source');
+        if (member(source, 'type') === 'url') {
+          yield { kind: member(part, 'type') === 'image' ? 'image' : 'reference', bytes: 0 };
+        } else yield* payload(member(source, 'data'), member(source, 'media_type'));
+        break;
+      }
+      case 'tool_result':
+        yield* partsIn(member(part, 'content'));
+        break;
+      default:
+    }
+  }
+}
+
+function* dataUrl(url: JsonValue | undefined): Generator<Media> {
+  const [, type, data] =
+    /^data:([^;,]*);base64,(.*)$/s.exec(typeof url === 'string' ? url : '') ?? [];
+  yield* payload(data, type);
+}
+
+function* payload(data: JsonValue | undefined, type: JsonValue | undefined): Generator<Media> {
+  if (typeof data !== 'string' || typeof type !== 'string') return;
+  const [kind] = type.split('/');
+  const bytes = data.length;
+  if (kind === 'image' || kind === 'audio' || kind === 'video') yield { kind, bytes };
+  if (type === 'application/pdf') yield { kind: 'document', bytes };
+}
+
+function addressed(type: JsonValue | undefined): MediaKind {
+  return typeof type === 'string' && type.startsWith('image/') ? 'image' : 'reference';
+}
+
+/** Signatures, which no provider reads as text. */
+function* sealedIn(value: JsonValue): Generator<string> {
+  if (Array.isArray(value)) for (const item of items(value)) yield* sealedIn(item);
+  if (!isJsonObject(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    const isSealed = /^(?:thoughtSignature|thought_signature|signature)$/.test(name);
+    if (!isSealed) yield* sealedIn(inner);
+    else if (typeof inner === 'string' && /^[A-Za-z0-9+/=]+$/.test(inner)) yield inner;
+  }
+}
+
+function replyTo(
+  { path }: UpstreamRequest,
+  body: unknown,
+  usage: Usage,
+): { readonly type: string; readonly text: string } {
+  const isStreamed = path.includes(':stream') || member(body, 'stream') === true;
+  const documents = path.endsWith('/images/generations')
+    ? [images(usage)]
+    : path.includes('/messages')
+      ? anthropicReply(usage, isStreamed)
+      : path.includes('/chat/completions')
+        ? openaiReply(usage, isStreamed)
+        : [geminiReply(usage)];
+  if (!isStreamed) return { type: 'application/json', text: JSON.stringify(documents[0]) };
+  const done = path.includes('/chat/completions') ? 'data: [DONE]\n\n' : '';
+  return { type: 'text/event-stream', text: documents.map(event).join('') + done };
+}
+
+function event(document: object): string {
+  return `data: ${JSON.stringify(document)}\n\n`;
+}
+
+function images({ input, output, images: made }: Usage): object {
+  const data = Array.from({ length: made }, () => ({ b64_json: 'aGk=' }));
+  return { created: 1, data, usage: { input_tokens: input, output_tokens: output } };
+}
+
+function openaiReply({ input, output }: Usage, isStreamed: boolean): readonly object[] {
+  const said = { role: 'assistant', content: 'Hi!' };
+  const choice = { index: 0, finish_reason: 'stop', [isStreamed ? 'delta' : 'message']: said };
+  const usage = { prompt_tokens: input, completion_tokens: output };
+  return isStreamed
+    ? [{ choices: [choice] }, { choices: [], usage }]
+    : [{ choices: [choice], usage }];
+}
+
+function geminiReply({ input, output, images: made }: Usage): object {
+  const image = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
+  const parts = [{ text: 'Hi!' }, ...Array.from({ length: made }, () => image)];
+  return {
+    candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: input, candidatesTokenCount: output },
+  };
+}
+
+function anthropicReply({ input, output }: Usage, isStreamed: boolean): readonly object[] {
+  const usage = { input_tokens: input, output_tokens: output };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', usage };
+  const block = { type: 'text', text: 'Hi!' };
+  if (!isStreamed) return [{ ...message, content: [block], stop_reason: 'end_turn' }];
+  return [
+    { type: 'message_start', message: { ...message, content: [] } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi!' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+    { type: 'message_stop' },
+  ];
+}

@@ -1,0 +1,174 @@
+/**
+ * The hold bounds the cost. 100 KB are planted at every place of valid bodies, for every protocol
+ * and dialect, and an upstream reports every byte that it got as used. `HOLDS=full` plants every
+ * kind at every place; otherwise the kinds take turns.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { isJsonObject, type JsonObject } from '../../src/json.ts';
+import type { DialectName, Model } from '../../src/ports/catalog.ts';
+import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { requestOf, scene } from '../stages/scene.ts';
+import { channel } from '../stages/scene-models.ts';
+import { type Counting, countingUpstream } from './counting-upstream.ts';
+import { planted, plants } from './plant.ts';
+import { type ProtocolRow, protocolRows } from './seeds.ts';
+
+const isFull = process.env.HOLDS === 'full';
+/** Thousands of calls of 100 KB, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
+
+const figures = {
+  image: 1_000,
+  audio: 100,
+  video: 100,
+  document: 3_000,
+  reference: 5_000,
+} as const;
+
+const counting: Counting = {
+  tokensPerByte: 0.4,
+  media: figures,
+  maxOutputTokens: 4_096,
+  boundNames: [
+    'max_tokens',
+    'max_completion_tokens',
+    'max_new_tokens',
+    'n_predict',
+    'maxOutputTokens',
+    'max_output_tokens',
+  ],
+};
+
+/** A model of this protocol behind an upstream that counts so. */
+interface Setup extends Counting {
+  readonly protocol: ProtocolRow['name'];
+  readonly dialect: DialectName;
+  readonly maxTokensField?: 'max_tokens';
+}
+
+/** Sends a body; the record of the call, undefined where it was refused. */
+type Send = (
+  ask: ProtocolRow['asks'][number],
+  body: JsonObject,
+) => Promise<UsageRecord | undefined>;
+
+function sender({ protocol, dialect, maxTokensField, ...counts }: Setup): Send {
+  const capabilities = maxTokensField === undefined ? {} : { capabilities: { maxTokensField } };
+  const model: Model = {
+    id: 'm',
+    vendor: 'Acme',
+    protocols: [protocol],
+    groups: ['staff'],
+    price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 9_000_000n },
+    channels: [channel({ dialect, ...capabilities })],
+    maxOutputTokens: counts.maxOutputTokens,
+    tokensPerByte: counts.tokensPerByte,
+    mediaPartTokens: figures,
+    maxCandidates: 8,
+  };
+  const records: UsageRecord[] = [];
+  const { gateway } = scene({
+    models: [model],
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos: 9_000_000_000_000_000n }] },
+    options: {
+      upstream: countingUpstream(counts),
+      usage: { record: (record) => void records.push(record), close: async () => {} },
+    },
+  });
+  return async (ask, body) => {
+    const asked = { ...ask, body: { ...body, ...ask.members } };
+    const { status, body: reply } = await gateway.handle(requestOf(asked, []));
+    if (!(reply instanceof Uint8Array)) {
+      const stream = reply.readable();
+      for await (const _piece of stream) void _piece;
+    }
+    if (status !== 200) return undefined;
+    const record = records.at(-1);
+    records.length = 0;
+    if (record === undefined) throw new Error('The call left no record.');
+    return record;
+  };
+}
+
+function costsMore({ chargeNanos, heldNanos }: UsageRecord, at: string): readonly string[] {
+  return chargeNanos > heldNanos ? [`${at}: ${chargeNanos} charged, ${heldNanos} held`] : [];
+}
+
+/**
+ * Every place of every seed, for one dialect; gives what cost more than it held. Of streams, and in
+ * a second run, only `every` so many places: the reply has no part in what is held.
+ */
+async function plantEverywhere(
+  { asks, seeds }: ProtocolRow,
+  send: Send,
+  every: number,
+): Promise<{ readonly accepted: number; readonly violations: readonly string[] }> {
+  const violations: string[] = [];
+  let accepted = 0;
+  for (const seed of seeds) {
+    for (const [index, ask] of asks.entries()) {
+      for (const [which, plant] of plants.entries()) {
+        let place = 0;
+        for (const { at, body } of planted(seed, plant)) {
+          place += 1;
+          const isSkipped = place % (index === 0 ? every : 4) !== 0;
+          if (!isFull && (isSkipped || (place + index) % plants.length !== which)) continue;
+          if (!isJsonObject(body)) continue;
+          const record = await send(ask, body);
+          if (record === undefined) continue;
+          accepted += 1;
+          violations.push(...costsMore(record, `${plant.what} at ${at} over ${ask.path}`));
+        }
+      }
+    }
+  }
+  return { accepted, violations };
+}
+
+describe.each(protocolRows)('$name: no place costs more than was held', (row) => {
+  it.each(row.dialects)('over %s, at the default rate', async (dialect) => {
+    const send = sender({ ...counting, protocol: row.name, dialect });
+
+    const { accepted, violations } = await plantEverywhere(row, send, 1);
+
+    expect(violations).toEqual([]);
+    expect(accepted).toBeGreaterThan(0);
+  });
+
+  it.each(row.dialects)('over %s, at one token a byte', async (dialect) => {
+    const send = sender({ ...counting, tokensPerByte: 1, protocol: row.name, dialect });
+
+    const { accepted, violations } = await plantEverywhere(row, send, 3);
+
+    expect(violations).toEqual([]);
+    expect(accepted).toBeGreaterThan(0);
+  });
+
+  it.each(row.dialects)('over %s, whatever is said twice or as another type', async (dialect) => {
+    const send = sender({ ...counting, protocol: row.name, dialect });
+    const violations: string[] = [];
+
+    for (const body of row.aliases) {
+      for (const ask of row.asks) {
+        const record = await send(ask, body);
+        if (record !== undefined) violations.push(...costsMore(record, JSON.stringify(body)));
+      }
+    }
+
+    expect(violations).toEqual([]);
+  });
+});
+
+it('chat: an upstream that obeys `max_tokens` only gets the bound by that name', async () => {
+  const [row] = protocolRows;
+  const [ask] = row?.asks ?? [];
+  if (row === undefined || ask === undefined) throw new Error('There is no chat.');
+  const setup = { ...counting, boundNames: ['max_tokens'], protocol: row.name } as const;
+  const send = sender({ ...setup, dialect: 'openai', maxTokensField: 'max_tokens' });
+
+  const messages = [{ role: 'user', content: 'hi' }];
+  const record = await send(ask, { messages, max_completion_tokens: 1 });
+
+  expect(record?.usage).toMatchObject({ outputTokens: 1 });
+  expect(record?.chargeNanos).toBeLessThanOrEqual(record?.heldNanos ?? 0n);
+});

@@ -1,0 +1,62 @@
+/** Plants a large value at every place of a body, one at a time. */
+import { isJsonObject, items, type JsonObject, type JsonValue } from '../../src/json.ts';
+
+/** A body with something planted in it, and where. */
+export interface Planted {
+  readonly at: string;
+  readonly body: JsonValue;
+}
+
+/** 100 KB of each kind that JSON has: what is planted, and under which names. */
+export interface Plant {
+  readonly what: string;
+  /** In place of a value, and as one more element. */
+  readonly value: JsonValue;
+  /** As more members of an object. */
+  readonly members: JsonObject;
+}
+
+const size = 100_000;
+const words = 'the quick brown fox jumps over the lazy dog, ';
+const text = words.repeat(Math.ceil(size / words.length));
+/** Twice as long in a body, and twice as long again in JSON within JSON. */
+const quotes = '"\n'.repeat(size / 4);
+const numbers = Array.from({ length: size / 10 }, (_, index) => 1_000_000_000 + index);
+
+/** What is planted. */
+export const plants: readonly Plant[] = [
+  { what: 'text', value: text, members: { planted: text } },
+  { what: 'quotes', value: quotes, members: { planted: quotes } },
+  { what: 'numbers', value: numbers, members: { planted: numbers } },
+  {
+    what: 'names',
+    value: { [text.slice(0, 4_000)]: 1, planted: named() },
+    members: named(),
+  },
+];
+
+/** Every place of a body: each value replaced, each container given one more. */
+export function* planted(body: JsonValue, plant: Plant, at = ''): Generator<Planted> {
+  if (at !== '') yield { at, body: plant.value };
+  if (Array.isArray(body)) {
+    const list = items(body);
+    yield { at: `${at}[+]`, body: [...list, plant.value] };
+    for (const [index, item] of list.entries()) {
+      for (const inner of planted(item, plant, `${at}[${index}]`)) {
+        yield { at: inner.at, body: list.with(index, inner.body) };
+      }
+    }
+  } else if (isJsonObject(body)) {
+    yield { at: `${at}.+`, body: { ...body, ...plant.members } };
+    for (const [name, value] of Object.entries(body)) {
+      for (const inner of planted(value, plant, `${at}.${name}`)) {
+        yield { at: inner.at, body: { ...body, [name]: inner.body } };
+      }
+    }
+  }
+}
+
+function named(): JsonObject {
+  const names = Array.from({ length: 25 }, (_, index) => `${index} ${text.slice(0, 4_000)}`);
+  return Object.fromEntries(names.map((name) => [name, 0]));
+}

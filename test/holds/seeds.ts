@@ -1,0 +1,205 @@
+/** Valid bodies of each protocol, with everything in them that a prompt may hold. */
+import type { JsonObject } from '../../src/json.ts';
+
+/** One protocol: a later one is one more row. */
+export interface ProtocolRow {
+  readonly name: 'chat' | 'native' | 'images';
+  /** How to ask for a whole and, where there is one, for a streamed reply. */
+  readonly asks: readonly {
+    readonly path: string;
+    readonly search?: string;
+    readonly members: JsonObject;
+  }[];
+  readonly dialects: readonly ('openai' | 'gemini' | 'anthropic')[];
+  readonly seeds: readonly JsonObject[];
+  /** Bodies whose members say one thing twice, or as another type: each may be refused. */
+  readonly aliases: readonly JsonObject[];
+}
+
+const base64 = 'iVBORw0KGgo'.padEnd(4_000, 'A');
+const png = `data:image/png;base64,${base64}`;
+const pdf = `data:application/pdf;base64,${base64}`;
+const schema: JsonObject = {
+  type: 'object',
+  description: 'A place',
+  properties: { city: { type: 'string', enum: ['Paris', 'Rome'] }, days: { type: 'integer' } },
+  required: ['city'],
+};
+
+const question = { role: 'user', content: 'What is the weather?' } as const;
+
+const chatSeeds: readonly JsonObject[] = [
+  { messages: [{ role: 'system', content: 'Be brief.' }, question], max_tokens: 7 },
+  {
+    messages: [
+      question,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"a":1}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'weather', description: 'Asks', parameters: schema } },
+    ],
+    tool_choice: 'auto',
+    max_completion_tokens: 7,
+  },
+  {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See' },
+          { type: 'image_url', image_url: { url: png, detail: 'low' } },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+      question,
+    ],
+    response_format: { type: 'json_schema', json_schema: { name: 'place', schema } },
+    metadata: { team: 'red' },
+  },
+  {
+    messages: [
+      {
+        role: 'user',
+        content: [{ type: 'input_audio', input_audio: { data: base64, format: 'wav' } }],
+      },
+    ],
+  },
+  {
+    messages: [
+      { role: 'user', content: [{ type: 'file', file: { file_data: pdf, filename: 'a.pdf' } }] },
+    ],
+    stop: ['END'],
+    user: 'someone',
+  },
+  { messages: [question], prediction: { type: 'content', content: 'It is sunny.' } },
+];
+
+const nativeSeeds: readonly JsonObject[] = [
+  {
+    contents: [{ role: 'user', parts: [{ text: 'What is the weather?' }] }],
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    generationConfig: { maxOutputTokens: 7, stopSequences: ['END'], temperature: 0.5 },
+    safetySettings: [],
+  },
+  {
+    contents: [
+      { role: 'user', parts: [{ text: 'What is the weather?' }] },
+      {
+        role: 'model',
+        parts: [{ functionCall: { name: 'weather', args: { city: 'Rome', days: 2 } } }],
+      },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { name: 'weather', response: { output: 'sunny' } } }],
+      },
+    ],
+    tools: [{ functionDeclarations: [{ name: 'weather', parameters: schema }] }],
+    toolConfig: { functionCallingConfig: { mode: 'AUTO' } },
+  },
+  {
+    contents: [
+      { parts: [{ text: 'See' }, { inlineData: { mimeType: 'image/png', data: base64 } }] },
+      { parts: { text: 'One part by itself' } },
+      { parts: [{ text: 'With null', inlineData: null }] },
+    ],
+    system_instruction: { parts: { text: 'Be brief.' } },
+    generation_config: { max_output_tokens: 7, response_mime_type: 'application/json' },
+  },
+  {
+    contents: [
+      { role: 'model', parts: [{ text: 'Hm', thought: true, thoughtSignature: base64 }] },
+      {
+        role: 'user',
+        parts: [{ text: '', functionResponse: { name: 'weather', response: { a: 1 } } }],
+      },
+    ],
+    generationConfig: { responseMimeType: 'application/json', responseSchema: schema },
+  },
+  { contents: [{ parts: [{ inline_data: { mime_type: 'application/pdf', data: base64 } }] }] },
+  {
+    contents: [
+      { parts: [{ fileData: { fileUri: 'https://files.example/a.png', mimeType: 'image/png' } }] },
+    ],
+  },
+];
+
+const bounds = ['max_tokens', 'max_completion_tokens', 'max_new_tokens', 'n_predict'] as const;
+const configs = ['generationConfig', 'generation_config'] as const;
+const bound = ['maxOutputTokens', 'max_output_tokens'] as const;
+const values = [1, 3_000, '3000', null] as const;
+
+const chatAliases: readonly JsonObject[] = bounds.flatMap((one) =>
+  bounds.flatMap((other) =>
+    values.flatMap((first) =>
+      values.map((second) => ({ messages: [question], [one]: first, [other]: second })),
+    ),
+  ),
+);
+
+const nativeAliases: readonly JsonObject[] = configs.flatMap((one) =>
+  bound.flatMap((name) =>
+    bound.flatMap((other) =>
+      values.flatMap((first) =>
+        values.map((second) => ({
+          contents: [{ parts: [{ text: 'hi' }] }],
+          generationConfig: { [name]: first },
+          ...(one === 'generationConfig'
+            ? { generationConfig: { [name]: first, [other]: second } }
+            : { [one]: { [other]: second } }),
+        })),
+      ),
+    ),
+  ),
+);
+
+/** Every protocol. */
+export const protocolRows: readonly ProtocolRow[] = [
+  {
+    name: 'chat',
+    asks: [
+      { path: '/v1/chat/completions', members: { model: 'm' } },
+      { path: '/v1/chat/completions', members: { model: 'm', stream: true } },
+    ],
+    dialects: ['openai', 'gemini', 'anthropic'],
+    seeds: chatSeeds,
+    aliases: [
+      ...chatAliases,
+      ...[{ n: 3 }, { n: '3' }, { best_of: 3 }, { n: 1, best_of: 3 }, { candidate_count: 3 }].map(
+        (members) => ({ messages: [question], ...members }),
+      ),
+    ],
+  },
+  {
+    name: 'native',
+    asks: [
+      { path: '/v1beta/models/m:generateContent', members: {} },
+      { path: '/v1beta/models/m:streamGenerateContent', search: 'alt=sse', members: {} },
+    ],
+    dialects: ['openai', 'gemini', 'anthropic'],
+    seeds: nativeSeeds,
+    aliases: [
+      ...nativeAliases,
+      ...configs.map((name) => ({
+        contents: [{ parts: [{ text: 'hi' }] }],
+        [name]: { candidateCount: 1, candidate_count: 3 },
+      })),
+    ],
+  },
+  {
+    name: 'images',
+    asks: [{ path: '/v1/images/generations', members: { model: 'm' } }],
+    dialects: ['openai', 'gemini'],
+    seeds: [{ prompt: 'a cat', n: 1, size: '1024x1024', user: 'someone', style: 'vivid' }],
+    aliases: [{ n: 2 }, { n: '2' }, { num_images: 2 }, { n: 1, batch_size: 2 }].map((members) => ({
+      prompt: 'a cat',
+      ...members,
+    })),
+  },
+];

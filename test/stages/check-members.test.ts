@@ -1,0 +1,286 @@
+/**
+ * Members that raise the cost of a call or reach beyond it: refused by name where nothing covers
+ * them, in every spelling and at every place where they live, before anything is held.
+ */
+import { describe, expect, it } from 'vitest';
+import type { Model } from '../../src/ports/catalog.ts';
+import { guardedRows } from '../../src/protocols/guarded-members.ts';
+import { type Asked, scene, untouched } from './scene.ts';
+import { channel, chat, contents, image, model, whole } from './scene-models.ts';
+
+const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
+const free = { price: { per: 'nothing' } } as const;
+
+/** A call, the path of the member that is refused, and what is left of the body without it. */
+type Case = readonly [at: string, asked: Asked];
+
+function native(members: object): Asked {
+  return { path: '/v1beta/models/native:generateContent', body: { contents, ...members } };
+}
+
+const cost: readonly Case[] = [
+  ['service_tier', chat({ service_tier: 'priority' })],
+  ['serviceTier', native({ serviceTier: 'PRIORITY' })],
+  ['speed', chat({ speed: 'fast' })],
+  ['inference_geo', chat({ inference_geo: 'us' })],
+  ['best_of', chat({ best_of: 8 })],
+  ['num_return_sequences', chat({ num_return_sequences: 8 })],
+  ['web_search_options', chat({ web_search_options: {} })],
+  ['search_parameters', chat({ search_parameters: { mode: 'on' } })],
+  ['enable_search', chat({ enable_search: true })],
+  ['tools[1].googleSearch', native({ tools: [{}, { googleSearch: {} }] })],
+  ['tools[0].google_search', native({ tools: [{ google_search: {} }] })],
+  ['tools[0].googleSearchRetrieval', native({ tools: [{ googleSearchRetrieval: {} }] })],
+  ['tools[0].urlContext', native({ tools: [{ urlContext: {} }] })],
+  ['tools[0].googleMaps', native({ tools: [{ googleMaps: {} }] })],
+  ['tools[0].codeExecution', native({ tools: [{ codeExecution: {} }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'openrouter:web_search' }] })],
+  ['tools[1].type', chat({ tools: [{ type: 'function' }, { type: 'image_generation' }] })],
+  ['num_images', image({ num_images: 4 })],
+  ['batch_size', image({ batch_size: 4 })],
+  ['image_size', image({ image_size: '4096x4096' })],
+  ['width', image({ width: 4096 })],
+  ['image_config.image_size', chat({ image_config: { image_size: '4K' } })],
+  [
+    'generationConfig.imageConfig.imageSize',
+    native({ generationConfig: { imageConfig: { imageSize: '4K' } } }),
+  ],
+  [
+    'generation_config.image_config.image_size',
+    native({ generation_config: { image_config: { image_size: '2K' } } }),
+  ],
+  ['modalities', chat({ modalities: ['text', 'audio'] })],
+  ['audio', chat({ audio: { voice: 'alloy', format: 'wav' } })],
+  [
+    'generationConfig.responseModalities',
+    native({ generationConfig: { responseModalities: ['TEXT', 'AUDIO'] } }),
+  ],
+  ['reasoning.max_tokens', chat({ reasoning: { max_tokens: 101 } })],
+  ['thinking_budget', chat({ thinking_budget: 50_000, max_tokens: 5 })],
+  ['extra_body.service_tier', chat({ extra_body: { service_tier: 'priority' } })],
+];
+
+const reach: readonly Case[] = [
+  ['models', chat({ models: ['other-model'] })],
+  ['fallbacks', chat({ fallbacks: [{ model: 'other-model' }] })],
+  ['fallbacks', chat({ fallbacks: 'default' })],
+  ['route', chat({ route: 'fallback' })],
+  ['provider', chat({ provider: { order: ['other'] } })],
+  ['plugins', chat({ plugins: [{ id: 'web' }] })],
+  ['preset', chat({ preset: 'mine' })],
+  ['tools[0].type', chat({ tools: [{ type: 'advisor_20260301', model: 'other-model' }] })],
+  ['messages[0].content[0].file.file_id', part({ type: 'file', file: { file_id: 'file-1' } })],
+  ['messages[0].content[0].file_id', part({ type: 'input_file', file_id: 'file-1' })],
+  ['file_ids', chat({ file_ids: ['file-1'] })],
+  ['container', chat({ container: 'cntr_1' })],
+  ['thread', chat({ thread: { continue: 't' } })],
+  ['mcp_servers', chat({ mcp_servers: [{ url: 'https://evil.example' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'mcp', server_url: 'https://evil.example' }] })],
+  ['tools[0].mcpServers', native({ tools: [{ mcpServers: [{ name: 'a' }] }] })],
+  ['tools[0].fileSearch', native({ tools: [{ fileSearch: {} }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'file_search', vector_store_ids: ['v'] }] })],
+  ['data_sources', chat({ data_sources: [{ type: 'azure_search' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'code_interpreter' }] })],
+  ['tools[0].type', chat({ tools: [{ type: 'shell' }] })],
+  ['api_base', chat({ api_base: 'https://evil.example' })],
+  ['billing_policy', chat({ billing_policy: { payer: 'other' } })],
+  ['extra_body.models', chat({ extra_body: { models: ['other-model'] } })],
+  ['models', { ...chat(), body: escaped() }],
+];
+
+function part(one: object): Asked {
+  return chat({ messages: [{ role: 'user', content: [one] }] });
+}
+
+/** A name that only a decoder recognises. */
+function escaped(): string {
+  return JSON.stringify(chat({ models: ['other-model'] }).body).replace(
+    '"models"',
+    '"m\\u006fdels"',
+  );
+}
+
+const neutral: readonly Asked[] = [
+  chat({ service_tier: 'auto', modalities: ['text'], audio: null, n: 1, best_of: 1 }),
+  chat({
+    service_tier: 'default',
+    web_search_options: null,
+    models: [],
+    plugins: [],
+    provider: {},
+  }),
+  chat({ service_tier: 'flex', reasoning: { effort: 'high', max_tokens: 100 } }),
+  chat({ tools: [{ type: 'function', function: { name: 'web_search' } }], enable_search: false }),
+  chat({ tools: [], store: true, metadata: { models: 'x' }, verbosity: 'low', user: 'u' }),
+  chat({ search_parameters: { mode: 'off' }, service_tier: 'standard_only', speed: 'standard' }),
+  native({ tools: [{ functionDeclarations: [{ name: 'googleSearch' }], googleSearch: null }] }),
+  native({ generationConfig: { responseModalities: ['TEXT'], imageConfig: { imageSize: '1K' } } }),
+  native({
+    generationConfig: { responseModalities: [], thinkingConfig: { thinkingBudget: 9_000 } },
+  }),
+  image({ size: '1024x1024', num_images: 1 }),
+];
+
+/** The one model of a call's protocol. */
+function modelFor({ path }: Asked, change: Partial<Model> = {}): Model {
+  if (path.includes('images')) {
+    const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
+    return model({ id: 'image', protocols: ['images'], price, ...change });
+  }
+  return path.startsWith('/v1beta')
+    ? model({ id: 'native', protocols: ['native'], channels: [gemini], ...change })
+    : model(change);
+}
+
+function play({ path }: Asked): ReturnType<typeof whole> {
+  return whole(path.includes('images') ? 'image' : path.startsWith('/v1beta') ? 'native' : 'chat');
+}
+
+async function refusalOf(asked: Asked, change: Partial<Model> = {}): Promise<unknown> {
+  const set = scene({ models: [modelFor(asked, change)] });
+  const { status, text } = await set.call(asked);
+  expect(await set.state()).toEqual(untouched);
+  return { status, text };
+}
+
+async function statusOf(asked: Asked, change: Partial<Model> = {}): Promise<number> {
+  const set = scene({ models: [modelFor(asked, change)], plays: [play(asked)] });
+  return (await set.call(asked)).status;
+}
+
+describe('a member that raises the cost', () => {
+  it.each(cost)('%s is refused by name on a model with a price', async (at, asked) => {
+    expect(await refusalOf(asked)).toEqual({
+      status: 400,
+      text: expect.stringMatching(
+        new RegExp(`^.*\`${at.replace(/[[\].]/g, '\\$&')}\` .*not cover`),
+      ),
+    });
+  });
+
+  it.each(cost)('%s is taken by a free model', async (_at, asked) => {
+    expect(await statusOf(asked, free)).toBe(200);
+  });
+});
+
+describe('a member that reaches beyond the call', () => {
+  it.each(reach)('%s is refused by name, on a free model too', async (at, asked) => {
+    for (const change of [{}, free]) {
+      expect(await refusalOf(asked, change)).toEqual({
+        status: 400,
+        text: expect.stringContaining(`\`${at}\` `),
+      });
+    }
+  });
+
+  it.each(reach)('%s is taken where the model’s record allows it', async (at, asked) => {
+    const allow = Object.fromEntries(
+      guardedRows.filter((row) => row.class === 'reach').map(({ row }) => [row, true]),
+    );
+
+    expect(await statusOf(asked, { allow }), at).toBe(200);
+  });
+
+  it.each([
+    ['models', chat({ models: ['a', 'b'] })],
+    ['fallbacks', chat({ fallbacks: [{ model: 'a' }] })],
+    ['advisor', chat({ tools: [{ type: 'advisor_20260301', model: 'a' }] })],
+  ])('%s is taken for the models that the record names, and no other', async (row, asked) => {
+    expect(await statusOf(asked, { allow: { [row]: { models: ['a', 'b'] } } })).toBe(200);
+    expect(await refusalOf(asked, { allow: { [row]: { models: ['b'] } } })).toMatchObject({
+      status: 400,
+    });
+  });
+});
+
+it.each(
+  neutral.map((asked) => [JSON.stringify(asked.body), asked] as const),
+)('what changes nothing passes: %s', async (_body, asked) => {
+  expect(await statusOf(asked)).toBe(200);
+});
+
+it('images are what a model priced by the image makes', async () => {
+  const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
+  const asked = native({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
+
+  expect(await statusOf(asked, { price })).toBe(200);
+  expect(await refusalOf(asked)).toMatchObject({ status: 400 });
+});
+
+it('counting tokens costs nothing, whatever tools are declared', async () => {
+  const asked = native({ tools: [{ googleSearch: {} }] });
+  const count = { ...asked, path: '/v1beta/models/native:countTokens' };
+  const set = scene({
+    models: [modelFor(asked)],
+    plays: [(up) => up.answer(200, { totalTokens: 3 })],
+  });
+
+  expect((await set.call(count)).status).toBe(200);
+});
+
+it('Q7 images above what the model states, or above 10, are refused', async () => {
+  const price = { per: 'image', rows: [{ nanos: 1n }] } as const;
+
+  expect(await statusOf(image({ n: 10 }), { price })).toBe(200);
+  for (const change of [{ price }, free]) {
+    expect(await refusalOf(image({ n: 11 }), change)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('`n` may be at most 10'),
+    });
+  }
+  expect(await statusOf(image({ n: 11 }), { price, maxCandidates: 12 })).toBe(200);
+  expect(await refusalOf(image({ n: 3 }), { maxCandidates: 2 })).toMatchObject({ status: 400 });
+});
+
+describe('one setting under two names', () => {
+  const config = (members: object): object => ({ generationConfig: members });
+
+  it.each([
+    ['`max_tokens` and `max_completion_tokens`', chat({ max_tokens: 1, max_completion_tokens: 2 })],
+    ['`max_tokens` and `max_new_tokens`', chat({ max_tokens: 1, max_new_tokens: 60_000 })],
+    ['`max_completion_tokens` and `n_predict`', chat({ max_completion_tokens: 1, n_predict: 9 })],
+    [
+      '`generationConfig` and `generation_config`',
+      native({
+        generationConfig: { maxOutputTokens: 1 },
+        generation_config: { maxOutputTokens: 60_000 },
+      }),
+    ],
+    [
+      '`generationConfig.maxOutputTokens` and `generationConfig.max_output_tokens`',
+      native(config({ maxOutputTokens: 1, max_output_tokens: 60_000 })),
+    ],
+    [
+      '`generationConfig.candidateCount` and `generationConfig.candidate_count`',
+      native(config({ candidateCount: 1, candidate_count: 8 })),
+    ],
+    [
+      '`generationConfig.imageConfig.imageSize` and `generationConfig.imageConfig.image_size`',
+      native(config({ imageConfig: { imageSize: '1K', image_size: '4K' } })),
+    ],
+    [
+      '`systemInstruction` and `system_instruction`',
+      native({ systemInstruction: { parts: [] }, system_instruction: {} }),
+    ],
+    ['`model` differs', native({ model: 'models/other' })],
+    [
+      '`model` differs',
+      {
+        path: '/v1beta/models/native:countTokens',
+        body: { generateContentRequest: { model: 'models/other', contents } },
+      },
+    ],
+  ])('%s is refused where the two differ', async (names, asked) => {
+    expect(await refusalOf(asked)).toEqual({ status: 400, text: expect.stringContaining(names) });
+  });
+
+  it.each([
+    [chat({ max_tokens: 5, max_completion_tokens: 5 })],
+    [chat({ max_tokens: 5, max_completion_tokens: null, max_new_tokens: 5 })],
+    [native(config({ maxOutputTokens: 5, max_output_tokens: 5 }))],
+    [native({ generationConfig: null, generation_config: { maxOutputTokens: 5 } })],
+  ])('is taken where they agree: %o', async (asked) => {
+    expect(await statusOf(asked)).toBe(200);
+  });
+});
