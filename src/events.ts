@@ -135,7 +135,7 @@ export type GatewayEvent =
       readonly heldNanos: Nanos;
       readonly usageNanos: Nanos;
     }
-  /** Neither the caller nor the model bounds the output: every such call first holds 16,384 tokens. */
+  /** Neither the caller nor the model bounds the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host took the body and left nothing; `cure` says what to change. */
   | { readonly type: 'body_consumed'; readonly requestId: string; readonly cure: string }

@@ -22,7 +22,6 @@ const root: Place = placeTree();
 const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = guardedRows.flatMap(
   (row) => (row.toolTypes ?? []).map((type) => [type, row] as const),
 );
-const none: readonly GuardedUse[] = [];
 /** A larger value is not neutral, and names too much to be allowed. */
 const longestValue = 4096;
 
@@ -87,7 +86,7 @@ export function guardedUses(
   for (const { at, isFileId } of media) {
     if (isFileId) note({ row: 'file_id', at, models: [] });
   }
-  return found ?? none;
+  return found ?? [];
 }
 
 function isOfType(type: string, beginning: string): boolean {

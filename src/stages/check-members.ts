@@ -1,4 +1,4 @@
-/** Refuses members that raise the cost of a call, or reach beyond it, where the model says nothing. */
+/** Refuses members that raise the cost of a call or reach beyond it, unless the model covers them. */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model, ReachMember } from '../ports/catalog.ts';

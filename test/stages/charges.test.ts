@@ -98,7 +98,7 @@ describe('a usage above its hold', () => {
     ]);
   });
 
-  it('is charged at the hold where the channel is not trusted, and reported all the same', async () => {
+  it('is charged at the hold of a channel that is not trusted, and reported', async () => {
     const channels = [channel({ usageTrust: 'held' })];
     const set = scene({
       models: [model({ channels })],
