@@ -8,6 +8,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { type Account, accountTable, standingOf, standingStatus } from './accounts.ts';
+import { availabilityOf, type CallKind, open } from './availability.ts';
 import { type ChannelStatus, statusOf, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import {
@@ -22,7 +23,6 @@ import {
   afterSlowness,
   atBegin,
   goodStanding,
-  isLast,
   type Pause,
   pauseFor,
   type RestAsked,
@@ -107,11 +107,6 @@ export interface ChannelHealth {
   reloaded(): void;
 }
 
-/** What decides whether a call may be a probe. */
-export interface CallKind {
-  readonly isImage: boolean;
-}
-
 /** A call on its way through a channel, and what stood against that when it began. */
 interface Visit {
   readonly account: Account;
@@ -147,6 +142,7 @@ export function channelHealth(
   const calls = waitingCalls();
   /** The pauses of last channels that a call is using: one at a time. */
   const inUse = new WeakSet<Pause>();
+  const look = { clock, inUse };
 
   const accept = (channelId: string, account: Account): void => {
     account.refused = undefined;
@@ -280,20 +276,9 @@ export function channelHealth(
   return {
     availability: (channel, upstreamModel, call) => {
       const account = accounts.find(channel.id);
-      if (account === undefined) return open;
-      const { isOff, refused, inFlight } = account;
-      if (isOff) return { kind: 'out', reason: 'switched_off', untilMs: undefined, yields: false };
-      if (refused !== undefined && refused.credential === channel.credential) {
-        return { kind: 'out', reason: refused.reason, untilMs: undefined, yields: false };
-      }
-      if (inFlight >= (channel.maxConcurrentCalls ?? Number.POSITIVE_INFINITY)) return busy;
-      if (account.standings === undefined) return open;
-      const nowMs = clock.monotonicMs();
-      const ofAccount = standingOf(account, undefined);
-      const ofModel = standingOf(account, upstreamModel);
-      const pause = longer(pauseFor(ofAccount, nowMs), pauseFor(ofModel, nowMs));
-      if (pause !== undefined) return outBy(pause, inUse.has(pause));
-      return isLast(ofAccount, nowMs, call) || isLast(ofModel, nowMs, call) ? last : open;
+      return account === undefined
+        ? open
+        : availabilityOf(account, channel, upstreamModel, call, look);
     },
     inFlight: ({ id }) => accounts.find(id)?.inFlight ?? 0,
     begin: (channel, upstreamModel, asked) => {
@@ -330,6 +315,7 @@ export function channelHealth(
       account.refused = undefined;
       account.forbiddenModel = undefined;
       account.standings = undefined;
+      calls.forget(channelId, clock.monotonicMs());
       accounts.tell(
         channelId,
         undefined,
@@ -370,34 +356,7 @@ function triesOut({ pause, demotion }: Standing): boolean {
   return demotion?.isTried === true;
 }
 
-const open: Availability = { kind: 'open' };
-const last: Availability = { kind: 'last' };
-const busy: Availability = { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
-
-function outBy(
-  { state, reason, untilMs, yields, isRateLimit }: Pause,
-  isInUse: boolean,
-): Availability {
-  return {
-    kind: 'out',
-    reason,
-    untilMs,
-    // While a call finds out, nobody else goes there.
-    yields: yields && state !== 'probing',
-    isInUse,
-    isRateLimit,
-    isEjected: state !== 'resting',
-  };
-}
-
 function checkSwitch(to: unknown): void {
   if (to === 'on' || to === 'off') return;
   throw new ConfigurationError("switchChannel: the second argument must be 'on' or 'off'.");
-}
-
-/** The pause that a call has to wait for; one that yields to nobody stands before one that does. */
-function longer(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  if (a.yields !== b.yields) return a.yields ? b : a;
-  return a.untilMs > b.untilMs ? a : b;
 }

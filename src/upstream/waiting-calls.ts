@@ -72,6 +72,8 @@ export interface WaitingCalls {
   over(call: WaitingCall, nowMs: number): void;
   /** The channel that a call is to be compared with, where it is the first through another one. */
   comparedWith(call: WaitingCall): ServedModel | undefined;
+  /** Nothing that has been seen of a channel so far makes it slow. */
+  forget(channelId: string, nowMs: number): void;
   /** The channels that are slow now. A comparison is asked for at most every ten seconds. */
   slowChannels(nowMs: number): readonly SlowChannel[];
 }
@@ -167,6 +169,17 @@ export function waitingCalls(): WaitingCalls {
       if (comparison.slow.channelId === channelId) return undefined;
       comparison.isSent = true;
       return comparison.slow;
+    },
+    forget: (channelId, nowMs) => {
+      for (const paces of models.values()) {
+        for (const pace of Object.values(paces)) {
+          const reached = pace.channels.get(channelId);
+          if (reached === undefined) continue;
+          reached.byteMs = nowMs;
+          reached.gaveUp = [];
+          silent.delete(reached);
+        }
+      }
     },
     slowChannels: (nowMs) =>
       slowAmong([...waiting, ...[...silent].flatMap(({ gaveUp }) => gaveUp)], nowMs),

@@ -1,75 +1,21 @@
-/** Who rests, who is ejected and who is back, by what calls have shown (FAULTS §4.5). */
+/** Who rests, whose circuit is open and who is back, by what calls have shown. */
 import { describe, expect, it } from 'vitest';
-import type { GatewayEvent } from '../../src/events.ts';
-import type { Channel } from '../../src/ports/catalog.ts';
-import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import {
-  type ChannelHealth,
-  channelHealth,
-  type Verdict,
-} from '../../src/upstream/channel-health.ts';
-
-const startMs = Date.UTC(2026, 0, 1);
-const text = { isImage: false };
-const asked = { modelId: 'm', reply: 'whole' } as const;
-const image = { isImage: true };
-const channel: Channel = {
-  id: 'a',
-  dialect: 'openai',
-  baseUrl: 'https://a.example/v1',
-  credential: 'secret',
-  priority: 0,
-  weight: 1,
-};
-
-interface Ward {
-  readonly health: ChannelHealth;
-  readonly clock: FakeClock;
-  readonly events: readonly GatewayEvent[];
-  /** One call through the channel, begun and ended. */
-  call(verdict: Verdict, model?: string): void;
-  /** `open`, or what stands in the way. */
-  out(model?: string, kind?: { readonly isImage: boolean }, of?: Channel): string;
-}
-
-function ward(random: () => number = () => 0.5): Ward {
-  const clock = fakeClock(startMs);
-  const events: GatewayEvent[] = [];
-  const health = channelHealth(clock, random, (event) => events.push(event));
-  return {
-    health,
-    clock,
-    events,
-    call: (verdict, model = 'm') => health.begin(channel, model, asked).end(verdict),
-    out: (model = 'm', kind = text, of = channel) => {
-      const availability = health.availability(of, model, kind);
-      return availability.kind === 'out' ? availability.reason : availability.kind;
-    },
-  };
-}
-
-const served: Verdict = { kind: 'served' };
-const nothing: Verdict = { kind: 'nothing' };
-const fails: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
-const timesOut: Verdict = {
-  kind: 'failed',
-  reason: 'headers_timeout',
-  where: 'model',
-  timedOut: true,
-};
-const unreachable: Verdict = { kind: 'failed', reason: 'connect_refused', where: 'account' };
-const limited = (forMs?: number): Verdict => ({
-  kind: 'rest',
-  reason: 'upstream_rate_limited',
-  where: 'model',
-  forMs,
-  yields: true,
-});
-const refused: Verdict = { kind: 'refused', reason: 'upstream_auth_error' };
-
-const times = (count: number, act: () => void): void => {
-  for (let done = 0; done < count; done += 1) act();
-};
+  asked,
+  channel,
+  fails,
+  image,
+  limited,
+  nothing,
+  refused,
+  served,
+  startMs,
+  text,
+  times,
+  timesOut,
+  unreachable,
+  ward,
+} from './ward.ts';
 
 describe('a rest', () => {
   it.each<[string, number | undefined, number]>([

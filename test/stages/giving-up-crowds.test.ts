@@ -1,0 +1,120 @@
+/**
+ * Many callers before three equal channels that fail in every way, at random times drawn from a
+ * seed, at the default waits: whatever fails, who is well keeps serving, and what is back is used.
+ */
+import { describe, expect, it } from 'vitest';
+import { ask } from './scene-models.ts';
+import { type Conduct, type Outcome, type Simulation, simulation } from './simulated-channels.ts';
+
+const answers: Conduct = { kind: 'answers', afterMs: 1_000 };
+const faults: readonly Conduct[] = [
+  { kind: 'hangs' },
+  { kind: 'refuses' },
+  { kind: 'black_hole' },
+  { kind: 'resets' },
+  { kind: 'says', status: 500 },
+  { kind: 'says', status: 503 },
+  { kind: 'says', status: 429, retryAfter: 20 },
+  { kind: 'says', status: 504 },
+];
+const ids = ['a', 'b', 'c'];
+const faultyMs = 20 * 60_000;
+/** The longest pause, with its spread, and what a trial may take. */
+const recoveryMs = 7 * 60_000;
+
+interface Phase {
+  readonly untilMs: number;
+  readonly conduct: Conduct;
+}
+
+/** A seeded random source (mulberry32). */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Well and ill by turns, each for 10 s to 3 min. */
+function phasesBy(random: () => number): readonly Phase[] {
+  const phases: Phase[] = [];
+  let untilMs = 0;
+  while (untilMs < faultyMs) {
+    untilMs += 10_000 + Math.round(random() * 170_000);
+    const fault = faults[Math.floor(random() * faults.length)] ?? answers;
+    phases.push({ untilMs, conduct: phases.length % 2 === 0 ? answers : fault });
+  }
+  return phases;
+}
+
+interface Crowd {
+  readonly set: Simulation;
+  /** Calls that went through a circuit that was open, or beside its probe. */
+  readonly trespasses: readonly string[];
+  /** The calls that went to a channel from some time on. */
+  readonly visitsOf: (id: string, sinceMs: number) => number;
+}
+
+/** One channel is well all the time, `c`; two calls a second. */
+async function crowd(seed: number): Promise<Crowd> {
+  const random = mulberry(seed);
+  const phases = new Map(['a', 'b'].map((id) => [id, phasesBy(random)]));
+  const visits: { readonly id: string; readonly atMs: number }[] = [];
+  const trespasses: string[] = [];
+  const probed = new Map<string, number>();
+
+  const conducts = (id: string, nowMs: number): Conduct => {
+    visits.push({ id, atMs: nowMs });
+    const states = statesOf(set, id);
+    if (states.includes('ejected')) trespasses.push(`${id} at ${nowMs}: an open circuit`);
+    if (states.includes('probing')) {
+      const probes = set.states().filter((one) => one.startsWith(`${id} probing`)).length;
+      if (probed.get(id) === probes) trespasses.push(`${id} at ${nowMs}: a second probe`);
+      probed.set(id, probes);
+    }
+    if (nowMs >= faultyMs) return answers;
+    return phases.get(id)?.find(({ untilMs }) => nowMs < untilMs)?.conduct ?? answers;
+  };
+  const set: Simulation = simulation(ids, conducts, { isEqual: true, random });
+  const calls: Promise<Outcome>[] = [];
+  while (set.clock.monotonicMs() < faultyMs + recoveryMs + 180_000) {
+    const asked = random() < 0.5 ? ask.chat : ask.chatStream;
+    calls.push(set.call(asked, { key: `key-${calls.length % 50}` }));
+    await set.pass(500);
+  }
+  await set.until(Promise.all(calls));
+  const visitsOf = (id: string, sinceMs: number): number =>
+    visits.filter((visit) => visit.id === id && visit.atMs >= sinceMs).length;
+  return { set, trespasses, visitsOf };
+}
+
+/** Of the account, and of the models on it that have trouble. */
+function statesOf({ scene }: Simulation, id: string): readonly string[] {
+  const status = scene.gateway.channels().find(({ channelId }) => channelId === id);
+  return status === undefined ? [] : [status, ...status.models].map(({ state }) => state);
+}
+
+describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)', (seed) => {
+  it('serve all but 12 of 3,600 callers, and come back', { timeout: 60_000 }, async () => {
+    const { set, trespasses, visitsOf } = await crowd(seed);
+
+    // No open circuit takes more than its probe.
+    expect(trespasses).toEqual([]);
+    // One channel is well all the time: nobody is told that there is none.
+    expect(set.scene.eventTypes()).not.toContain('no_channel');
+    // It is not starved, and what was given up is back at its share.
+    expect(visitsOf('c', 0) / set.outcomes.length).toBeGreaterThan(0.3);
+    const sinceMs = faultyMs + recoveryMs;
+    const late = visitsOf('a', sinceMs) + visitsOf('b', sinceMs) + visitsOf('c', sinceMs);
+    for (const id of ids) expect(visitsOf(id, sinceMs) / late).toBeGreaterThan(0.2);
+    expect(set.scene.gateway.channels()).toMatchObject(
+      ids.map(() => ({ state: 'ready', inFlight: 0, models: [] })),
+    );
+    // Of 3,600 callers, over some twenty times that a channel fell ill beneath them.
+    expect(set.outcomes).toHaveLength(3_600);
+    expect(set.outcomes.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(12);
+  });
+});
