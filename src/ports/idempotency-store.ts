@@ -10,6 +10,10 @@ export interface ClaimInput {
   readonly name: string;
   /** A SHA-256 in hex, of the request's body. */
   readonly fingerprint: string;
+  /** The id of the key whose call it is; never a secret. */
+  readonly keyId: string;
+  /** An image that may have been made is not forgotten as soon as a text: it was expensive. */
+  readonly operation: 'chat' | 'images';
   /** Unique for ever, made by the gateway: only who has it may finish or abandon the claim. */
   readonly claimId: string;
   /** The `x-request-id` of the claiming call, for whoever repeats it. */
@@ -78,8 +82,8 @@ export interface AbandonResult {
 export interface IdempotencyStore {
   /**
    * Takes the name if it is free. Of any number of claims at once exactly one is `claimed`. A store
-   * without room throws `StoreUnavailable`: it may forget what is `done`, never another record
-   * before its time.
+   * without room throws `StoreUnavailable`. To make room it may forget what is `done`, then `chat`
+   * that is `unknown`, then `images` that have been `unknown` for an hour; never what is `running`.
    */
   claim(input: ClaimInput, options?: CallOptions): MaybePromise<ClaimResult>;
   /** Ends a running claim, also one whose lease has run out meanwhile. The first end stands. */

@@ -13,7 +13,10 @@ import type { ClaimInput } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 
 /** A call that runs once under its name, whoever asks again. */
-export type Repeatable = Pick<ClaimInput, 'name' | 'fingerprint' | 'ifTaken' | 'keepMs'>;
+export type Repeatable = Pick<
+  ClaimInput,
+  'name' | 'fingerprint' | 'keyId' | 'operation' | 'ifTaken' | 'keepMs'
+>;
 
 const keyHeader = 'idempotency-key';
 const countHeader = 'x-stainless-retry-count';
@@ -33,14 +36,18 @@ export function repeatableOf(
   settings: Pick<Settings, 'dedupeSdkRetries'>,
 ): Repeatable | undefined {
   if (call.protocol === 'native' || call.framing !== 'json') return undefined;
+  const operation = call.operation === 'images' ? 'images' : 'chat';
+  const owner = { keyId: key.id, operation } as const;
   const values = valuesOf(request, keyHeader);
   if (values.length > 0) {
     const name = nameOf('key', key, call, readKey(values));
-    return { name, fingerprint: fingerprintOf(call.body), ifTaken: 'answer', keepMs: keptByKeyMs };
+    const fingerprint = fingerprintOf(call.body);
+    return { ...owner, name, fingerprint, ifTaken: 'answer', keepMs: keptByKeyMs };
   }
   if (!settings.dedupeSdkRetries) return undefined;
   const fingerprint = fingerprintOf(call.body);
   return {
+    ...owner,
     name: nameOf('retry', key, call, fingerprint),
     fingerprint,
     // Two calls alike are two calls; only one that says so is another try of the one before.

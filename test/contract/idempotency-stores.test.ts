@@ -18,38 +18,72 @@ describe('memoryIdempotencyStore', () => {
   });
   for (const { name, run } of contract) it(name, run);
 
-  it('forgets what was done first where it is full, and what must not run again never', () => {
+  it('where it is full forgets what is done, then unknown texts, then old unknown images', () => {
     const clock = fakeClock();
-    const store = memoryIdempotencyStore({ clock, maxRecords: 4 });
-    const [running, unknown, doneFirst, doneLast] = ['r', 'u', 'd1', 'd2'].map(claimOf);
-    for (const input of [running, unknown, doneLast, doneFirst]) claimed(store, input);
-    end(store, unknown, 'unknown');
-    end(store, doneFirst, 'done');
-    end(store, doneLast, 'done');
+    const store = memoryIdempotencyStore({ clock, maxRecords: 5 });
+    const running = claimOf('r', { keyId: 'key-2' });
+    const image = claimOf('i', { keyId: 'key-3', operation: 'images', keepMs: 2 * hourMs });
+    claimed(store, { ...running, leaseMs: 2 * hourMs });
+    for (const [name, state] of [
+      ['i', 'unknown'],
+      ['u1', 'unknown'],
+      ['u2', 'unknown'],
+      ['d', 'done'],
+    ] as const) {
+      const input = name === 'i' ? image : claimOf(name, { keepMs: 2 * hourMs });
+      claimed(store, input);
+      end(store, input, state);
+    }
 
-    claimed(store, claimOf('new'));
-
-    expect(stateOf(store, running)).toBe('running');
-    expect(stateOf(store, unknown)).toBe('unknown');
-    expect(stateOf(store, doneLast)).toBe('done');
-    claimed(store, claimOf('another'));
-    expect(() => store.claim(claimOf('one too many'))).toThrow(
+    const forgotten = ['d', 'u1', 'u2'];
+    for (const [index, name] of forgotten.entries()) {
+      const left = forgotten.slice(index).map((each) => claimOf(each));
+      expect(left.map((input) => stateOf(store, input))).not.toContain(undefined);
+      claimed(store, claimOf(`new-${name}`, { keyId: `key-${name}`, leaseMs: 2 * hourMs }));
+    }
+    expect([running, image].map((input) => stateOf(store, input))).toEqual(['running', 'unknown']);
+    const late = claimOf('late', { keyId: 'key-late' });
+    clock.advance(hourMs - 1);
+    expect(() => store.claim(late)).toThrow(
       expect.objectContaining({ name: 'StoreUnavailable', outcome: 'not_done' }),
     );
+    clock.advance(1);
+    claimed(store, late);
     expect(stateOf(store, running)).toBe('running');
-    expect(stateOf(store, unknown)).toBe('unknown');
+  });
+
+  it.each([
+    'chat',
+    'images',
+  ] as const)('a key whose %s calls all fail costs other keys nothing', (operation) => {
+    const store = memoryIdempotencyStore({ clock: fakeClock(), maxRecords: 1_000 });
+    let refused = 0;
+    for (let index = 0; index < 100_000; index += 1) {
+      const input = claimOf(`failed-${index}`, { keyId: 'greedy', operation });
+      try {
+        store.claim(input);
+        end(store, input, 'unknown');
+      } catch {
+        refused += 1;
+      }
+    }
+
+    expect(refused).toBe(operation === 'images' ? 99_500 : 0);
+    for (let index = 0; index < 250; index += 1) {
+      claimed(store, claimOf(`modest-${index}`, { keyId: 'modest' }));
+    }
   });
 
   it('has room again when the time of the oldest is over', () => {
     const clock = fakeClock();
     const store = memoryIdempotencyStore({ clock, maxRecords: 2 });
     claimed(store, claimOf('a'));
-    claimed(store, claimOf('b'));
+    claimed(store, claimOf('b', { keyId: 'key-2' }));
 
     clock.advance(2 * timeMs);
 
     claimed(store, claimOf('c'));
-    claimed(store, claimOf('a'));
+    claimed(store, claimOf('a', { keyId: 'key-2' }));
   });
 
   it('T51 holds so many records, however many names there are', () => {
@@ -262,15 +296,20 @@ describe('the result contract finds a store that', () => {
 
 const timeMs = 1_000;
 
-function claimOf(name: string): ClaimInput {
+const hourMs = 60 * 60 * 1000;
+
+function claimOf(name: string, change: Partial<ClaimInput> = {}): ClaimInput {
   return {
     name,
     fingerprint: 'f',
+    keyId: 'key-1',
+    operation: 'chat',
     claimId: `claim-${name}`,
     requestId: 'r',
     leaseMs: timeMs,
     keepMs: timeMs,
     ifTaken: 'answer',
+    ...change,
   };
 }
 
@@ -283,8 +322,8 @@ function end(
   input: ClaimInput | undefined,
   state: 'done' | 'unknown',
 ): void {
-  const { name = '', claimId = '' } = input ?? {};
-  const ended = store.finish({ name, claimId, state, httpStatus: 200, keepMs: timeMs });
+  const { name = '', claimId = '', keepMs = timeMs } = input ?? {};
+  const ended = store.finish({ name, claimId, state, httpStatus: 200, keepMs });
   expect(ended).toEqual({ status: 'finished' });
 }
 

@@ -270,6 +270,8 @@ describe('what the stores are told', () => {
     expect(told[0]).toEqual({
       name: expect.stringMatching(/^[0-9a-f]{64}$/),
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      keyId: 'caller',
+      operation: 'images',
       claimId: expect.stringMatching(/^[\w-]{16,64}$/),
       requestId: expect.any(String),
       leaseMs: 960_000,

@@ -3,6 +3,7 @@
  * serves one process.
  */
 import { z } from 'zod';
+import { fairShares } from '../../bytes/fair-shares.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
 import type {
@@ -21,7 +22,10 @@ export interface MemoryIdempotencyStoreOptions {
   readonly clock?: Clock;
   /**
    * How many calls are remembered; 100,000 where left out. One more takes the place of the call
-   * that was done first; where none is done, it is refused with `StoreUnavailable`.
+   * that was done first, else of the text that has been unknown for longest, else of such an image
+   * if it has been for an hour. Where there is none, and for a key whose running calls and unknown
+   * images are a quarter of all while those of all keys are half, it is refused with
+   * `StoreUnavailable`.
    */
   readonly maxRecords?: number;
 }
@@ -34,8 +38,11 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
+/** An unknown image is kept for so long, whatever comes. */
+const imageKeptMs = 60 * 60 * 1000;
+
 /** What is kept, beside what is told of it. */
-interface Kept {
+interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
   readonly record: ClaimRecord;
   readonly leaseEndsAtMs: number;
   readonly forgetAtMs: number;
@@ -52,19 +59,40 @@ export function memoryIdempotencyStore(
   checkMakerOptions('memoryIdempotencyStore', optionsSchema, options);
   const { clock = systemClock(), maxRecords = 100_000 } = options;
   const byName = new Map<string, Kept>();
-  /** Names of what is done, the oldest first: what may be forgotten early. */
+  /** Names of what may be forgotten early, the oldest first. */
   const done = new Set<string>();
+  const unknownChats = new Set<string>();
+  const unknownImages = new Set<string>();
+  /** How many records of each key can't be forgotten for others: its running calls and images. */
+  const pinned = fairShares(() => maxRecords);
 
-  const forget = (name: string): void => {
-    byName.delete(name);
-    done.delete(name);
+  const groupOf = ({ record, operation }: Kept): Set<string> | undefined => {
+    if (record.state === 'done') return done;
+    if (record.state === 'running') return undefined;
+    return operation === 'images' ? unknownImages : unknownChats;
   };
 
-  const keep = (name: string, kept: Kept): void => {
-    // Behind all others: what comes first has been kept longest.
-    forget(name);
+  const isPinned = (kept: Kept): boolean => {
+    const group = groupOf(kept);
+    return group === undefined || group === unknownImages;
+  };
+
+  const remove = (name: string, kept: Kept): void => {
+    byName.delete(name);
+    groupOf(kept)?.delete(name);
+  };
+
+  const forget = (name: string): void => {
+    const kept = byName.get(name);
+    if (kept === undefined) return;
+    remove(name, kept);
+    if (isPinned(kept)) pinned.give(kept.keyId, 1);
+  };
+
+  /** Behind all others: what comes first has been kept longest. */
+  const add = (name: string, kept: Kept): void => {
     byName.set(name, kept);
-    if (kept.record.state === 'done') done.add(name);
+    groupOf(kept)?.add(name);
   };
 
   const find = (name: string, nowMs: number): Kept | undefined => {
@@ -72,10 +100,11 @@ export function memoryIdempotencyStore(
     return kept !== undefined && kept.forgetAtMs > nowMs ? kept : undefined;
   };
 
-  /** The record of this claim, if it has not ended. */
-  const findOpen = (name: string, claimId: string): ClaimRecord | undefined => {
-    const record = find(name, clock.now())?.record;
-    return record?.claimId === claimId && record.state === 'running' ? record : undefined;
+  /** What is kept of this claim, if it has not ended. */
+  const findOpen = (name: string, claimId: string): Kept | undefined => {
+    const kept = find(name, clock.now());
+    const isOpen = kept?.record.claimId === claimId && kept.record.state === 'running';
+    return isOpen ? kept : undefined;
   };
 
   const forgetFirstIfOld = (nowMs: number): void => {
@@ -88,9 +117,15 @@ export function memoryIdempotencyStore(
     forgetFirstIfOld(nowMs);
     forgetFirstIfOld(nowMs);
     if (byName.size < maxRecords) return;
-    const [doneFirst] = done;
-    if (doneFirst === undefined) throw new StoreUnavailable('full', { outcome: 'not_done' });
-    forget(doneFirst);
+    const first = firstOf(done) ?? firstOf(unknownChats) ?? oldImage(nowMs);
+    if (first === undefined) throw full();
+    forget(first);
+  };
+
+  const oldImage = (nowMs: number): string | undefined => {
+    const name = firstOf(unknownImages);
+    const endedAtMs = name === undefined ? undefined : byName.get(name)?.record.endedAtMs;
+    return endedAtMs !== undefined && nowMs - endedAtMs >= imageKeptMs ? name : undefined;
   };
 
   return {
@@ -102,15 +137,19 @@ export function memoryIdempotencyStore(
       }
       forget(input.name);
       makeRoom(nowMs);
-      keep(input.name, claimed(input, nowMs));
+      if (!pinned.take(input.keyId, 1, share)) throw full();
+      add(input.name, claimed(input, nowMs));
       return { status: 'claimed' };
     },
     finish: ({ name, claimId, state, httpStatus, keepMs }): FinishResult => {
       const nowMs = clock.now();
       const open = findOpen(name, claimId);
       if (open === undefined) return { status: 'gone' };
-      const record: ClaimRecord = { ...open, state, status: httpStatus, endedAtMs: nowMs };
-      keep(name, { record, leaseEndsAtMs: nowMs, forgetAtMs: nowMs + keepMs });
+      const record: ClaimRecord = { ...open.record, state, status: httpStatus, endedAtMs: nowMs };
+      const ended = { ...open, record, leaseEndsAtMs: nowMs, forgetAtMs: nowMs + keepMs };
+      remove(name, open);
+      add(name, ended);
+      if (!isPinned(ended)) pinned.give(ended.keyId, 1);
       return { status: 'finished' };
     },
     abandon: ({ name, claimId }): AbandonResult => {
@@ -121,9 +160,23 @@ export function memoryIdempotencyStore(
   };
 }
 
+/** A claim asks for one record, and none of those that its key has is its own. */
+const share = { own: 0, isSmall: true } as const;
+
+function full(): StoreUnavailable {
+  return new StoreUnavailable('full', { outcome: 'not_done' });
+}
+
+function firstOf(names: ReadonlySet<string>): string | undefined {
+  const [first] = names;
+  return first;
+}
+
 function claimed(input: ClaimInput, nowMs: number): Kept {
-  const { fingerprint, claimId, requestId, leaseMs, keepMs } = input;
+  const { fingerprint, claimId, requestId, leaseMs, keepMs, keyId, operation } = input;
   return {
+    keyId,
+    operation,
     record: {
       state: 'running',
       fingerprint,

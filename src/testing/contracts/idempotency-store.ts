@@ -63,6 +63,8 @@ function fresh(change: Partial<ClaimInput> = {}): ClaimInput {
   return {
     name: randomBytes(32).toString('hex'),
     fingerprint: randomBytes(32).toString('hex'),
+    keyId: 'key-1',
+    operation: 'chat',
     claimId: randomUUID(),
     requestId: randomUUID(),
     leaseMs,

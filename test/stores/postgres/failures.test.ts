@@ -239,6 +239,8 @@ it('keys and claims that come back broken are corrupt', async () => {
     claims.claim({
       name: 'n',
       fingerprint: 'f',
+      keyId: 'k',
+      operation: 'chat',
       claimId: 'c',
       requestId: 'r',
       leaseMs: 1,

@@ -153,8 +153,9 @@ describeRedis('a Redis Cluster of two nodes', () => {
       const client = await open[name]();
       const store = redisIdempotencyStore({ client, prefix: newPrefix() });
       const rest = { fingerprint: 'f', requestId: 'r', leaseMs: 60_000, keepMs: 60_000 };
+      const owner = { keyId: 'k', operation: 'chat' } as const;
       const claim = (index: number, claimId: string) =>
-        store.claim({ name: `name-${index}`, claimId, ifTaken: 'answer', ...rest });
+        store.claim({ name: `name-${index}`, claimId, ifTaken: 'answer', ...owner, ...rest });
 
       for (let index = 0; index < 12; index += 1) {
         expect((await claim(index, 'first')).status).toBe('claimed');

@@ -110,8 +110,9 @@ describeRedis('a Redis that fails', (server) => {
       const { client } = await openAt(proxy.path);
       const store = redisIdempotencyStore({ client, prefix: newPrefix() });
       const claim: ClaimInput = {
-        ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+        ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
         ...{ leaseMs: 60_000, keepMs: 60_000 },
+        operation: 'chat',
         ifTaken: 'answer',
       };
       // The script is known by now: the reply that is lost is the one to the claim.

@@ -96,8 +96,9 @@ describeRedis('a Redis server', (server) => {
   it('QS-45 takes no claim while full, and keeps those it has', async () => {
     const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
     const claim = {
-      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
       ...{ leaseMs: 60_000, keepMs: 60_000 },
+      operation: 'chat',
       ifTaken: 'answer',
     } as const;
     await store.claim(claim);
@@ -112,8 +113,9 @@ describeRedis('a Redis server', (server) => {
   it('a claim taken over bears nothing of the one before', async () => {
     const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
     const claim = {
-      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
       ...{ leaseMs: 60_000, keepMs: 60_000 },
+      operation: 'chat',
       ifTaken: 'replace',
     } as const;
     await store.claim(claim);
@@ -148,8 +150,8 @@ describeRedis('a Redis server', (server) => {
     const store = idempotencyStoreOver(run, { prefix });
     clock.advance(0);
     await store.claim({
-      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r' },
-      ...{ leaseMs: 60_000, keepMs: 600_000, ifTaken: 'answer' },
+      ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
+      ...{ leaseMs: 60_000, keepMs: 600_000, ifTaken: 'answer', operation: 'chat' },
     });
 
     const [ttl = -1] = (await ttlsOf(client(), prefix)).values();
