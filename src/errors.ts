@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'not_implemented'
   | 'upstream_failed'
   | 'no_channel'
+  | 'upstream_overloaded'
   | 'store_unavailable'
   | 'overloaded'
   | 'draining'
@@ -52,6 +53,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   not_implemented: 501,
   upstream_failed: 502,
   no_channel: 503,
+  upstream_overloaded: 503,
   store_unavailable: 503,
   overloaded: 503,
   draining: 503,

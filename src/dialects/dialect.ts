@@ -3,7 +3,7 @@
  * caller. One folder a dialect, one row in `table.ts`; no stage knows a wire shape.
  */
 import type { MemberEdit } from '../bytes/splice.ts';
-import type { Call } from '../call.ts';
+import type { Call, Operation } from '../call.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -57,6 +57,8 @@ export interface CallerDialect {
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /** A fresh tap for a relayed reply that streams past. */
   tap(call: Call): StreamTap;
+  /** Whether a whole document is a reply of this kind: nothing else is relayed. */
+  isReply(reply: JsonValue, operation: Operation): boolean;
   /** The figures in a relayed whole reply, or undefined where they are absent or absurd. */
   readUsage(reply: JsonValue): Usage | undefined;
   /** Reads and writes content for upstreams of other dialects. */

@@ -3,6 +3,7 @@
  * the code that clients act on. Providers say much of this in their messages alone, and reword them
  * now and then; the wordings below were collected from their error documents.
  */
+import { type JsonValue, member } from '../json.ts';
 import type { FailureReport } from './tap.ts';
 
 /** Who or what is at fault, as far as a refusal says it. */
@@ -150,6 +151,12 @@ export function isFilterCode(code: string | undefined): boolean {
 /** Whether a code is one of a few that clients act on, whoever answers them. */
 export function isWellKnown(clientCode: string): boolean {
   return clientCode === contextLength || isFilterCode(clientCode);
+}
+
+/** The words of a document that is neither a reply nor a provider's own error: often a proxy's. */
+export function bareMessage(document: JsonValue | undefined): string | undefined {
+  const words = [member(document, 'message'), member(document, 'detail')];
+  return words.find((value) => typeof value === 'string' && value !== '')?.toString();
 }
 
 /** Whether a message speaks of something that the caller named, and a channel never does. */

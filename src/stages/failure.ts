@@ -208,6 +208,8 @@ export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string 
       return `No available ${model.vendor} accounts`;
     case 'upstream_rate_limited':
       return 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
+    case 'upstream_overloaded':
+      return 'The upstream is overloaded. Retry later.';
     case 'upstream_timeout':
       return 'The upstream did not answer in time. Retry later.';
     case 'insufficient_quota':

@@ -87,11 +87,13 @@ function finish(
   settlement.close(end).then(running.done, running.done);
 }
 
-/** A reply that had begun had a channel: what failed is that one, not all of them. */
+/** A reply that had begun had a channel: what is overloaded is that one, not all of them. */
 function inStream(error: GatewayError, model: Model): GatewayError {
   if (error.code !== 'no_channel') return error;
-  const code = 'upstream_failed';
-  return new GatewayError(code, sentence(code, model), { reason: error.reason ?? code });
+  const { reason = 'upstream_overloaded', retryAfterMs } = error;
+  const code = 'upstream_overloaded';
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new GatewayError(code, sentence(code, model), { reason, ...wait });
 }
 
 const served: Verdict = { kind: 'served' };

@@ -47,6 +47,10 @@ function judge(bytes: Uint8Array, call: Call, caller: CallerDialect, dialect: Di
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
+  // What is no reply of its kind is no answer, whatever it says: it could say anything.
+  if (!caller.isReply(found.reply, call.operation)) {
+    return { kind: 'bad', reason: 'upstream_protocol_error' };
+  }
   const reason = call.operation === 'images' ? imageFault(found.reply) : undefined;
   if (reason !== undefined) return { kind: 'bad', reason };
   return { kind: 'whole', bytes, usage: caller.readUsage(found.reply) };

@@ -29,6 +29,7 @@ const codes: readonly ErrorCode[] = [
   'not_implemented',
   'upstream_failed',
   'no_channel',
+  'upstream_overloaded',
   'store_unavailable',
   'overloaded',
   'draining',

@@ -152,6 +152,25 @@ describe('an error that comes later', () => {
     expect(answer.text).not.toContain(upstreamSecret);
   });
 
+  it('of a busy upstream keeps its status, and names no lack of accounts', async () => {
+    const busy = { code: 503, message: leaky, status: 'UNAVAILABLE' };
+    const native503 = `data: ${JSON.stringify({ error: busy })}\r\n\r\n`;
+
+    const toChat = await answered(chat(), sse(good.chat, chatError(busy)));
+    const toNative = await answered(native(), sse(good.native, native503));
+
+    const message = 'The upstream is overloaded. Retry later.';
+    expect(brokenStream('chat', toChat)?.error).toMatchObject({
+      message,
+      code: 'upstream_overloaded',
+    });
+    expect(brokenStream('native', toNative)?.error).toMatchObject({
+      message,
+      code: 503,
+      status: 'UNAVAILABLE',
+    });
+  });
+
   it('that names no status a caller could mend is hidden', async () => {
     const answer = await answered(chat(), sse(good.chat, chatError({ message: leaky, code: 500 })));
 

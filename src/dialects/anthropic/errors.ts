@@ -3,7 +3,7 @@
  * body of a refusal and as an event in a stream.
  */
 import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { meaningOf } from '../failure-words.ts';
+import { bareMessage, meaningOf } from '../failure-words.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The HTTP status that Anthropic sends with each of its types; in-band there is no other. */
@@ -30,8 +30,11 @@ export function anthropicFailure(status: number, body: Uint8Array): FailureRepor
 
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function anthropicInBandFailure(document: JsonValue): FailureReport | undefined {
-  const isFailure = member(document, 'type') === 'error' || Boolean(member(document, 'error'));
-  return isFailure ? failureIn(document, undefined) : undefined;
+  const type = member(document, 'type');
+  const isFailure = type === 'error' || Boolean(member(document, 'error'));
+  // A proxy's own words: each reply and each event of Anthropic's says its type.
+  const isBare = type === undefined && bareMessage(document) !== undefined;
+  return isFailure || isBare ? failureIn(document, undefined) : undefined;
 }
 
 /** `status` is that of the reply, undefined where the error came in the midst of a good one. */
@@ -39,7 +42,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
   const type = text(member(source, 'type'));
-  const message = text(error) ?? text(member(source, 'message'));
+  const message = text(error) ?? text(member(source, 'message')) ?? bareMessage(document);
   const named = status ?? statuses.get(type ?? '');
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [type] });
   return {

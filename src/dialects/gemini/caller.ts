@@ -10,7 +10,7 @@ import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
 import { geminiArrayTap } from './array-tap.ts';
-import { geminiErrorText, geminiInBandFailure } from './errors.ts';
+import { geminiErrorText, geminiInBandFailure, isGeminiReply } from './errors.ts';
 import { placeholderSignature } from './placeholder-signature.ts';
 import { resourceName } from './resource.ts';
 import { geminiServer, geminiTokenCountText } from './server/codec.ts';
@@ -35,6 +35,7 @@ export const geminiCaller: CallerDialect = {
       isImages: false,
     });
   },
+  isReply: isGeminiReply,
   readUsage: geminiUsage,
   content: geminiServer,
   readImageRequest: undefined,

@@ -1,11 +1,19 @@
 /**
  * Errors in Google's words: `google.rpc.Status` as JSON, and what Gemini upstreams say (WIRE §6.2).
  */
+import type { Operation } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
-import { items, type JsonObject, type JsonValue, member, parseJson } from '../../json.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
-import { isOfNamedThing, meaningOf } from '../failure-words.ts';
+import { bareMessage, isOfNamedThing, meaningOf } from '../failure-words.ts';
 import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
@@ -31,6 +39,7 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
   not_implemented: 'UNIMPLEMENTED',
   upstream_failed: 'UNAVAILABLE',
   no_channel: 'UNAVAILABLE',
+  upstream_overloaded: 'UNAVAILABLE',
   store_unavailable: 'UNAVAILABLE',
   overloaded: 'UNAVAILABLE',
   draining: 'UNAVAILABLE',
@@ -82,7 +91,23 @@ export function geminiFailure(status: number, body: Uint8Array): FailureReport {
 /** An error inside a 2xx document or event, or undefined where it holds none. */
 export function geminiInBandFailure(document: JsonValue): FailureReport | undefined {
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
-  return member(first, 'error') ? failureIn(first, undefined) : undefined;
+  if (member(first, 'error')) return failureIn(first, undefined);
+  // A proxy's own words, which hold no part of a reply of Google's.
+  const isReply = replyMembers.some((name) => member(first, name) !== undefined);
+  return isReply || bareMessage(first) === undefined ? undefined : failureIn(first, undefined);
+}
+
+const contentMembers = ['candidates', 'promptFeedback', 'usageMetadata'] as const;
+const replyMembers = [...contentMembers, 'totalTokens'] as const;
+
+/** Whether a whole document is a reply: Google leaves everything out that says nothing. */
+export function isGeminiReply(reply: JsonValue, operation: Operation): boolean {
+  if (operation === 'count_tokens') return typeof member(reply, 'totalTokens') === 'number';
+  const candidates = member(reply, 'candidates');
+  if (!isJsonObject(reply) || (candidates !== undefined && !Array.isArray(candidates)))
+    return false;
+  const isNamed = contentMembers.some((name) => member(reply, name) !== undefined);
+  return isNamed || Object.keys(reply).length === 0;
 }
 
 /** Reasons of `google.api.ErrorReason` that blame the account: its services, money, rules. */
@@ -117,8 +142,9 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const details = items(member(error, 'details'));
   const reason = details.map((detail) => text(member(detail, 'reason'))).find(Boolean);
   const rpcName = text(member(error, 'status'));
-  const message = text(error) ?? text(member(error, 'message'));
-  const named = status ?? failureStatus(member(error, 'code')) ?? statusOfName(rpcName);
+  const message = text(error) ?? text(member(error, 'message')) ?? bareMessage(document);
+  const code = member(error, 'code') ?? member(document, 'code');
+  const named = status ?? failureStatus(code) ?? statusOfName(rpcName);
   const { fault, clientCode } = meaningOf({ status: named, message, codes: [reason] });
   return {
     status: named ?? (fault === 'request' ? 400 : 502),

@@ -7,7 +7,7 @@ import type { Channel } from '../../ports/catalog.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
-import { openaiErrorText, openaiInBandFailure } from './errors.ts';
+import { isOpenaiReply, openaiErrorText, openaiInBandFailure } from './errors.ts';
 import { readImageRequest } from './image-request.ts';
 import { openaiServer } from './server/codec.ts';
 import { openaiStreamTap } from './stream-tap.ts';
@@ -32,6 +32,7 @@ export const openaiCaller: CallerDialect = {
           inBandFailure: openaiInBandFailure,
           isImages: call.operation === 'images',
         }),
+  isReply: isOpenaiReply,
   readUsage: openaiUsage,
   content: openaiServer,
   readImageRequest,

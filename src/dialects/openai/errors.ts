@@ -3,12 +3,13 @@
  */
 
 import type { SseEvent } from '../../bytes/sse.ts';
+import type { Operation } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
-import { meaningOf } from '../failure-words.ts';
+import { bareMessage, meaningOf } from '../failure-words.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
@@ -34,6 +35,7 @@ const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: 
     not_implemented: { type: 'invalid_request_error', code: 'not_implemented' },
     upstream_failed: { type: 'server_error', code: 'upstream_failed' },
     no_channel: { type: 'server_error', code: 'no_channel' },
+    upstream_overloaded: { type: 'server_error', code: 'upstream_overloaded' },
     store_unavailable: { type: 'server_error', code: 'store_unavailable' },
     overloaded: { type: 'server_error', code: 'overloaded' },
     draining: { type: 'server_error', code: 'draining' },
@@ -66,9 +68,15 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
   // Some vendors send `"error": null`, false or "" with every good chunk.
   if (member(document, 'error')) return failureIn(document, undefined);
   const isReply = ['choices', 'data'].some((name) => member(document, name) !== undefined);
-  const words = text(member(document, 'message')) ?? text(member(document, 'detail'));
   // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
-  return isReply || words === undefined ? undefined : failureIn(document, undefined);
+  return isReply || bareMessage(document) === undefined
+    ? undefined
+    : failureIn(document, undefined);
+}
+
+/** Whether a whole document is a reply; of images each is looked at by itself. */
+export function isOpenaiReply(reply: JsonValue, operation: Operation): boolean {
+  return operation === 'images' || Array.isArray(member(reply, 'choices'));
 }
 
 /**
@@ -90,11 +98,7 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const source = isJsonObject(error) ? error : document;
   const type = text(member(source, 'type'));
   const code = text(member(source, 'code'));
-  const message =
-    text(error) ??
-    text(member(source, 'message')) ??
-    text(member(document, 'message')) ??
-    text(member(document, 'detail'));
+  const message = text(error) ?? text(member(source, 'message')) ?? bareMessage(document);
   const metadata = member(source, 'metadata');
   const named =
     status ??

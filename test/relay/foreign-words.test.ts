@@ -1,0 +1,146 @@
+/**
+ * What an upstream, or whatever stands before it, says outside its own wire format reaches no
+ * caller unjudged: every shape of document in place of a reply, for each way of calling.
+ */
+import { describe, expect, it } from 'vitest';
+import type { DialectName } from '../../src/ports/catalog.ts';
+import {
+  type Asked,
+  chat,
+  images,
+  native,
+  testGateway,
+  upstreamHost,
+  upstreamSecret,
+  wholeChat,
+} from '../support/call-gateway.ts';
+import { type Encoding, encodings, shownOf } from '../support/encodings.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { json } from './streams.ts';
+
+const countTokens: Asked = { ...native('json'), path: '/v1beta/models/m:countTokens' };
+
+/** Each way of calling, relayed where the dialects are the same. */
+const ways: readonly (readonly [string, Asked, DialectName])[] = [
+  ['chat', chat(wholeChat), 'openai'],
+  ['chat over gemini', chat(wholeChat), 'gemini'],
+  ['chat over anthropic', chat(wholeChat), 'anthropic'],
+  ['native', native('json'), 'gemini'],
+  ['native over openai', native('json'), 'openai'],
+  ['native over anthropic', native('json'), 'anthropic'],
+  ['a count', countTokens, 'gemini'],
+  ['a count over anthropic', countTokens, 'anthropic'],
+  ['an image', images(), 'openai'],
+  ['an image over gemini', images(), 'gemini'],
+  ['a streamed chat', chat(), 'openai'],
+  ['a native stream', native('sse'), 'gemini'],
+];
+
+/** Documents in place of a reply, with words in the one place where they could be anything. */
+const shapes: Readonly<Record<string, (words: string) => unknown>> = {
+  'a string': (words) => words,
+  'a message': (message) => ({ message }),
+  'a message with a status': (message) => ({ message, code: 400 }),
+  'a detail': (detail) => ({ detail }),
+  'another member': (msg) => ({ success: false, msg }),
+  'a name': (name) => ({ [name]: true }),
+  'a list': (words) => [words],
+  'a message in a list': (message) => [{ message }],
+  'a list of errors': (message) => ({ errors: [{ message }] }),
+  'an error in words': (error) => ({ error }),
+  'an error': (message) => ({ error: { message } }),
+  'an error of the caller': (message) => ({
+    error: { message, code: 400, status: 'INVALID_ARGUMENT' },
+  }),
+  'an error of Anthropic': (message) => ({
+    type: 'error',
+    error: { type: 'invalid_request_error', message },
+  }),
+  'vLLM’s error': (message) => ({ object: 'error', message, code: 400 }),
+  'replies that are none': (words) => ({
+    choices: words,
+    candidates: words,
+    content: words,
+    data: words,
+  }),
+  'a count that is none': (totalTokens) => ({ totalTokens, input_tokens: totalTokens }),
+};
+
+/** A few of the encodings in turn: the redactor's own test has all of them. */
+let taken = 0;
+function someEncodings(): readonly Encoding[] {
+  const all = Object.values(encodings);
+  taken += 5;
+  return [0, 1, 2, 3, 4].flatMap((at) => all[(taken + at) % all.length] ?? []);
+}
+
+describe.each(ways)('%s', (_, asked, dialect) => {
+  it.each(
+    Object.entries(shapes),
+  )('answered by %s fails, and shows no secret', async (_shape, write) => {
+    for (const encode of someEncodings()) {
+      const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
+      const document = JSON.stringify(write(words));
+      const upstream = playedUpstream(json(document));
+      const gateway = testGateway({
+        upstream,
+        channel: { dialect, baseUrl: `https://${upstreamHost}` },
+      });
+
+      const { status, text, headers } = await gateway.call(asked);
+
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(shownOf(upstreamSecret, text + JSON.stringify(headers))).toBeLessThan(12);
+      expect(text.toLowerCase()).not.toContain(upstreamHost);
+      expect(JSON.parse(text).error.message).not.toBe('');
+    }
+  });
+
+  it.each([
+    '12',
+    'true',
+    'null',
+    '"ok"',
+    '[]',
+    '<html>',
+    'out of memory',
+  ])('answered by %s fails', async (document) => {
+    const upstream = playedUpstream(json(document));
+    const gateway = testGateway({ upstream, channel: { dialect } });
+
+    const { status, text } = await gateway.call(asked);
+
+    expect(status).toBe(502);
+    expect(text).not.toMatch(/memory|html/);
+  });
+});
+
+describe('an error of each status, whole or behind a good event', () => {
+  const statuses = [400, 401, 402, 403, 404, 413, 422, 429, 500, 503] as const;
+  const documents: Readonly<Record<DialectName, (status: number, message: string) => unknown>> = {
+    openai: (code, message) => ({ error: { message, code, param: message, type: message } }),
+    gemini: (code, message) => ({
+      error: { code, message, status: message, details: [{ reason: message }] },
+    }),
+    anthropic: (_status, message) => ({ type: 'error', error: { type: message, message } }),
+  };
+  const ofDialect = ways.filter(([, asked]) => asked.path !== images().path);
+
+  it.each(
+    ofDialect,
+  )('shows no secret to %s, however it is written', async (_way, asked, dialect) => {
+    for (const status of statuses) {
+      for (const encode of someEncodings()) {
+        const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
+        const body = JSON.stringify(documents[dialect](status, words));
+        const upstream = playedUpstream({ ...json(body), status });
+        const gateway = testGateway({ upstream, channel: { dialect } });
+
+        const { text, headers } = await gateway.call(asked);
+
+        expect(shownOf(upstreamSecret, text + JSON.stringify(headers))).toBeLessThan(12);
+        expect(text.toLowerCase()).not.toContain(upstreamHost);
+      }
+    }
+  });
+});
