@@ -92,7 +92,10 @@ export type GatewayEvent =
       readonly channelId: string;
       readonly upstreamModel: string | undefined;
     } & PlaceStatus)
-  /** A port threw, hung, or answered what its contract does not allow. */
+  /**
+   * A port threw, hung, or answered what its contract does not allow; or, with the reason
+   * `circuit_open`, was not asked, since it had let calls wait in vain three times in a row.
+   */
   | {
       readonly type: 'port_failed';
       readonly requestId: string | undefined;

@@ -42,6 +42,7 @@ import {
 import { type RunningCall, runningCalls } from './stages/running.ts';
 import { settlementOf } from './stages/settle.ts';
 import { shutDown } from './stages/shut-down.ts';
+import { storeBreakers } from './stages/store-breaker.ts';
 import { storeCare } from './stages/store-care.ts';
 import { channelHealth } from './upstream/channel-health.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
@@ -123,6 +124,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const { maxBufferedBytes } = settings;
   const bodyShares = fairShares(() => maxBufferedBytes);
   const unsettled = outbox(clock, emit);
+  const breakers = storeBreakers(clock);
   const records = foundRecords();
   const reserve = reserver();
   // Apart, for requests and replies go through different code.
@@ -155,7 +157,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     // A body that came with its head is whole then.
     await endOfRequests();
     if (isClosed()) throw closing();
-    const guard = portGuard(context.requestId, snapshot, emit);
+    const guard = portGuard(context.requestId, snapshot, emit, breakers);
     const key = await authenticate(request, route.speaks, snapshot, guard, records);
     // It may have closed while the key was looked up; from here on it waits for the call.
     if (isClosed()) throw closing();
@@ -327,6 +329,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
       settings = { ...settingsOf(changed, settings), clock };
       vary = varyOn(settings);
       current = changed;
+      breakers.reset();
       if (change.catalog !== undefined) health.reloaded();
     },
     channels: health.statuses,

@@ -11,17 +11,19 @@ import {
   isPromiseLike,
   type MaybePromise,
   StoreCorrupt,
+  StoreUnavailable,
 } from '../ports/call-options.ts';
 import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
+import type { StoreBreakers } from './store-breaker.ts';
 
 /** Asks ports on behalf of one request, whose id its events carry. */
 export interface PortGuard {
   /**
    * The port's answer; directly where the port answers directly.
    *
-   * @throws GatewayError `store_unavailable` when the port throws, takes too long, or answers what
-   *   `isAnswer` does not allow
+   * @throws GatewayError `store_unavailable` when the port throws, takes too long, answers what
+   *   `isAnswer` does not allow, or is not asked because its circuit is open
    */
   ask<T>(
     port: PortName,
@@ -36,26 +38,57 @@ export function portGuard(
   requestId: string | undefined,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
   emit: EventListener,
+  breakers?: StoreBreakers,
 ): PortGuard {
+  const failure = (port: PortName, operation: string, error: unknown): GatewayError => {
+    emit({ type: 'port_failed', requestId, port, operation, reason: reasonOf(error) });
+    return unavailable(port, error);
+  };
   return {
     ask: (port, operation, isAnswer, question) => {
-      const timeoutMs = settings.storeTimeoutMs;
+      const { clock, storeTimeoutMs: timeoutMs } = settings;
+      const breaker = breakers?.of(port, operation);
+      if (breaker?.admits() === false) throw failure(port, operation, new CircuitOpen());
+      const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
+      const fail = (error: unknown): GatewayError => {
+        breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
+        return failure(port, operation, error);
+      };
       try {
         const answer = question({ timeoutMs });
         // A memory store answers at once: no promise, no timer.
-        if (!isPromiseLike(answer)) return checked(answer, isAnswer);
-        return within(Promise.resolve(answer), timeoutMs, settings.clock)
+        if (!isPromiseLike(answer)) {
+          const known = checked(answer, isAnswer);
+          breaker?.answered();
+          return known;
+        }
+        return within(Promise.resolve(answer), timeoutMs, clock)
           .then((late) => checked(late, isAnswer))
-          .catch((error: unknown) => {
-            emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
-            throw unavailable(port, error);
-          });
+          .then(
+            (known) => {
+              breaker?.answered();
+              return known;
+            },
+            (error: unknown) => {
+              throw fail(error);
+            },
+          );
       } catch (error) {
-        emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
-        throw unavailable(port, error);
+        throw fail(error);
       }
     },
   };
+}
+
+/** Surely nothing was done: the store was not asked. */
+class CircuitOpen extends StoreUnavailable {
+  constructor() {
+    super('not asked: the store has not answered for some time', { outcome: 'not_done' });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof CircuitOpen ? 'circuit_open' : errorName(error);
 }
 
 function checked<T>(answer: T, isAnswer: AnswerCheck): T {

@@ -2,7 +2,7 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
+import { isPromiseLike, type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
@@ -78,8 +78,13 @@ function granted(result: ReserveResult, hold: Reservation): Reservation {
 /** The hold may stand although no answer came. */
 function failed(error: unknown, hold: Reservation, settings: Settings, guard: PortGuard): never {
   const isUnanswered = isGatewayError(error) && error.code === 'store_unavailable';
-  if (isUnanswered) void releaseBlindly(hold, settings, guard);
+  if (isUnanswered && !wasNotDone(error.cause)) void releaseBlindly(hold, settings, guard);
   throw error;
+}
+
+/** Nothing to give back: a store that is gone need not be asked once more for each refusal. */
+function wasNotDone(cause: unknown): boolean {
+  return cause instanceof StoreUnavailable && cause.outcome === 'not_done';
 }
 
 /** A release that overtakes the reserve blocks it. */

@@ -120,7 +120,7 @@ export const storyRows: readonly StoryRow[] = [
           partition: 'default',
           subject: 'caller',
           period: '',
-          limit: 0n,
+          addLimit: -1_000_000n,
         });
       },
     }),

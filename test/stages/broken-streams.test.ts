@@ -129,7 +129,7 @@ it('an image out of time is left pending, and its caller told to look', async ()
   expect(answer.status).toBe(504);
   expect(answer.text).toContain('may have been made');
   expect(await nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'total_timeout' });
-  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 1 });
+  expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
 it('F35 a big document that breaks off is cut, never ended', async () => {

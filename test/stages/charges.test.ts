@@ -193,6 +193,8 @@ it('the record tells of the call, and holds neither body nor secret', async () =
   const record = await set.nextRecord();
 
   expect(record).toEqual({
+    booked: true,
+    revision: 1,
     requestId: 'from-the-caller',
     reservationId: 'scene-id-00000001',
     partition: 'default',

@@ -241,7 +241,7 @@ describe('a call that surely did not run leaves its key free', () => {
     const { call, quota } = scene({ plays: [whole('chat')], key: { quota: poorQuota } });
     expect((await call(keyed(ask.chat))).status).toBe(403);
 
-    await limitTo(ampleNanos, quota);
+    await addLimit(ampleNanos, quota);
     const served = await call(keyed(ask.chat));
 
     expect(served.text).toBe(replies.chat);
@@ -318,7 +318,7 @@ it('a replay needs no quota, and none is asked for', async () => {
   const { call, quota } = scene({ plays: [whole('chat')], key: { quota: enoughForOne } });
   await call(keyed(ask.chat));
   await turns();
-  await limitTo(0n, quota);
+  await addLimit(-300n, quota);
 
   expect((await call(keyed(ask.chat))).status).toBe(200);
   expect((await call(keyed(ask.chat, 'k2'))).status).toBe(403);
@@ -341,9 +341,9 @@ it('the time of a record is that of its end, however long it ran', async () => {
 const poorQuota = [{ id: 'poor', period: 'total', limitNanos: 10n }] as const;
 const enoughForOne = [{ id: 'poor', period: 'total', limitNanos: 300n }] as const;
 
-async function limitTo(limit: bigint, quota: QuotaStore): Promise<void> {
-  const id = 'adjustment-of-the-test';
-  await quota.adjust({ id, partition: defaultPartition, subject: 'poor', period: '', limit });
+async function addLimit(nanos: bigint, quota: QuotaStore): Promise<void> {
+  const row = { partition: defaultPartition, subject: 'poor', period: '' };
+  await quota.adjust({ id: 'adjustment-of-the-test', ...row, addLimit: nanos });
 }
 
 const anthropicReply = {
