@@ -1,6 +1,7 @@
 /**
  * Attacks one adapter in a process of its own over raw sockets, and tells what became of the
- * process. `FUZZ_NODE` is the Node that runs it, this one's where it is not set.
+ * process. `FUZZ_NODE` is the Node that runs it, this one's where it is not set; `FUZZ_PARALLEL` is
+ * how many connections are open at once.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -33,7 +34,8 @@ export interface FuzzResult extends FuzzReport {
   readonly after: string | undefined;
 }
 
-const parallel = 48;
+/** Connections at once: most of their time is silence. */
+const parallel = Number(process.env.FUZZ_PARALLEL ?? 48);
 const startedSchema = z.object({ started: z.object({ origin: z.string(), secret: z.string() }) });
 const reportSchema = z.object({
   report: z.object({
