@@ -170,7 +170,7 @@ function choose(
 ): Choice {
   const pool = plan.pool(call.protocol, key.group);
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const kind = { isImage: call.operation === 'images' };
+  const kind = { isImage: call.operation === 'images', hasTried };
   const availability = (channel: Channel): Availability =>
     health.availability(channel, plan.channel(channel).upstreamModel, kind);
   const { promptCacheKey } = call;

@@ -128,6 +128,8 @@ const nothingStood: BegunAt = { standing: goodStanding, isTrial: false };
 
 /** A function gives another secret one day, and nobody tells us when. */
 const rotatingRestMs = 60_000;
+/** How long a trial may wait for a first byte where nobody knows how long one usually takes. */
+const unknownTrialMs = 30_000;
 /** What a 403 costs the model that was asked for, and the account where it is to blame. */
 const forbiddenModelMs = 60_000;
 const forbiddenAccountMs = 600_000;
@@ -303,7 +305,7 @@ export function channelHealth(
         begunModel: ofModel.standing,
         waiting,
       };
-      return leaseOf(visit, isTrial ? usualLimitMs(waiting) : undefined);
+      return leaseOf(visit, isTrial ? (usualLimitMs(waiting) ?? unknownTrialMs) : undefined);
     },
     tick: demoteSlow,
     statuses: () =>

@@ -88,6 +88,17 @@ describe('a preferred channel that hangs', () => {
   });
 });
 
+it('two of three that hang, preferred, one call after the other: 2 suffer', async () => {
+  const set = simulation(['a', 'b', 'c'], (id) => (id === 'c' ? answers : hangs));
+
+  await oneByOne(set, 200, { betweenMs: 9_000 });
+
+  expect(suffered(set).map(({ status }) => status)).toEqual([504, 504]);
+  // The first trial, before the gateway knows how long an answer takes, waits half a minute.
+  const longest = set.outcomes.slice(2).map(({ tookMs }) => tookMs);
+  expect(Math.max(...longest)).toBeLessThanOrEqual(32_000);
+});
+
 it('one of three that hangs, a call every 5 s for two hours: 1 suffers', async () => {
   const set = simulation(['a', 'b', 'c'], badA(hangs), { isEqual: true, random: seeded(3) });
 
