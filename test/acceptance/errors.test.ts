@@ -13,6 +13,9 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
+const notServed =
+  'The upstream does not serve this model to this gateway. ' +
+  'Use another model, or ask whoever runs the gateway to check its configuration.';
 const failed = 'The upstream failed to answer this request. Retry later.';
 const busy = 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
 const secretive = 'Incorrect API key provided: sk-upstream. See http://10.0.0.1/admin';
@@ -43,7 +46,7 @@ const failures: readonly Failure[] = [
   },
   { upstream: 'a 402', script: refusing(402), status: 502, message: failed, ...unavailable },
   { upstream: 'a 403', script: refusing(403), status: 502, message: failed, ...unavailable },
-  { upstream: 'a 404', script: refusing(404), status: 502, message: failed, ...unavailable },
+  { upstream: 'a 404', script: refusing(404), status: 502, message: notServed, ...unavailable },
   { upstream: 'a 500', script: refusing(500), status: 502, message: failed, ...unavailable },
   { upstream: 'a 501', script: refusing(501), status: 502, message: failed, ...unavailable },
   {

@@ -81,7 +81,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
 
   it.each([
     ['demo-cut', 502, 'The upstream failed to answer this request.'],
-    ['demo-error-event', 502, ''],
+    ['demo-error-event', dialect === 'anthropic' ? 503 : 502, 'The upstream'],
   ])('in mid-stream (%s) is thrown with %i', async (name, status, message) => {
     const model = `${dialect}/${name}`;
     const stream = await ai.models.generateContentStream({ model, contents });
