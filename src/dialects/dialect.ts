@@ -3,7 +3,7 @@
  * caller. One folder a dialect, one row in `table.ts`; no stage knows a wire shape.
  */
 import type { MemberEdit } from '../bytes/splice.ts';
-import type { Call, Operation } from '../call.ts';
+import type { Call, Framing, Operation } from '../call.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -43,6 +43,13 @@ export interface Dialect {
   readonly tokenCounter: TokenCounter | undefined;
 }
 
+/** Counts the images of a reply in a caller's dialect as it passes. */
+export interface ImageCounter {
+  /** The next bytes: whole events of a stream, any part of a document. */
+  write(bytes: Uint8Array): void;
+  images(): number;
+}
+
 /** The dialects that callers speak to us. */
 export type CallerDialectName = 'openai' | 'gemini';
 
@@ -65,6 +72,8 @@ export interface CallerDialect {
   readonly content: ContentServerCodec;
   /** Reads an image call; undefined where its protocol has none. */
   readonly readImageRequest: ((body: JsonObject) => ImageRequest) | undefined;
+  /** Counts images in the replies of content calls; undefined where nobody prices them so. */
+  readonly imageCounter: ((framing: Framing) => ImageCounter) | undefined;
   /** Says how many tokens a request has; undefined where its protocol is never asked. */
   readonly tokenCountText: ((count: number) => string) | undefined;
 }

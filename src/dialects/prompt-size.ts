@@ -7,7 +7,7 @@ import { type Body, bytesOf, lengthOf } from '../bytes/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import type { Member, Span } from '../bytes/json-scan.ts';
 import { firstInside, nextInside } from '../bytes/json-skip.ts';
-import { closeBracket, quote } from '../bytes/json-text.ts';
+import { backslash, closeBracket, quote } from '../bytes/json-text.ts';
 import { kindAt } from '../bytes/members.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
@@ -83,13 +83,33 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
       .split(';');
     const isBase64 = comma !== -1 && parameters.some((one) => /^\s*base64\s*$/i.test(one));
     const named = type.trim() === '' ? types : [type, ...types];
-    addPayload(tally, { kind: payloadKind(named), bytes: isBase64 ? length - comma - 1 : 0, at });
+    const bytes = isBase64
+      ? base64Bytes(body, { start: span.start + comma, end: span.end }, length - comma - 1)
+      : 0;
+    addPayload(tally, { kind: payloadKind(named), bytes, at });
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
     media.push({ kind: addressKind(text, types), bytes: 0, at });
   } else {
-    addPayload(tally, { kind: payloadKind(types), bytes: length, at });
+    addPayload(tally, { kind: payloadKind(types), bytes: base64Bytes(body, span, length), at });
   }
 }
+
+/**
+ * How many bytes of a string of this length are Base64: all but the backslashes with which PHP
+ * escapes its slashes; none of one with another escape.
+ */
+function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
+  let escapes = 0;
+  let at = text.indexOf(backslash, start);
+  while (at !== -1 && at < end) {
+    if (text[at + 1] !== slash) return 0;
+    escapes += 1;
+    at = text.indexOf(backslash, at + 2);
+  }
+  return length - escapes;
+}
+
+const slash = 0x2f;
 
 type PayloadKind = MediaKind | 'text' | 'unknown';
 
@@ -165,6 +185,13 @@ export function textsOf(
   members: readonly Member[],
   ...names: readonly string[]
 ): readonly string[] {
-  const values = members.filter(({ name }) => names.includes(name));
-  return values.map(({ value }) => shortText(bytes, value) ?? '').filter((text) => text !== '');
+  const values = members.filter(
+    ({ name, value }) => names.includes(name) && kindAt(bytes, value) !== 'null',
+  );
+  return values
+    .map(({ value }) => shortText(bytes, value) ?? unreadable)
+    .filter((text) => text !== '');
 }
+
+/** Stands for what is no short text: as a media type it is none, so that it agrees with no other. */
+export const unreadable = 'unreadable/unreadable';

@@ -12,6 +12,7 @@ import { callerDialects, spokenIn } from '../dialects/table.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
+import { withCountedImages } from './counted-images.ts';
 import type { Exchange, WholeReply } from './exchange.ts';
 import { relayed } from './relayed.ts';
 import { countedUpstream, estimatedCount } from './token-count.ts';
@@ -43,11 +44,17 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
   const request = once(() =>
     caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' }),
   );
+  const { imageCounter } = caller;
+  const isPricedByImage = model.price.per === 'image' && call.operation === 'generate';
+  const counted = (exchange: Exchange): Exchange =>
+    isPricedByImage && imageCounter !== undefined
+      ? withCountedImages(exchange, () => imageCounter(call.framing))
+      : exchange;
   const imageRequest = once(() => caller.readImageRequest?.(bodyOf(call)));
 
   return (channel, dialect, upstreamModel) => {
     if (dialect.name === caller.name) {
-      return relayed(call, caller, dialect, channel, upstreamModel);
+      return counted(relayed(call, caller, dialect, channel, upstreamModel));
     }
     const target: UpstreamTarget = {
       upstreamModel,
@@ -69,7 +76,7 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
       return translatedImage({ request: image, dialect, codec, target, head, strict });
     }
     const way: Translation = { call, request: request(), caller, dialect, target, head, strict };
-    if (call.operation !== 'count_tokens') return translated(way);
+    if (call.operation !== 'count_tokens') return counted(translated(way));
     return dialect.tokenCounter === undefined
       ? estimatedCount(way)
       : countedUpstream(way, dialect.tokenCounter);

@@ -17,6 +17,7 @@ import {
   refusedByUpstream,
   sentence,
 } from './failure.ts';
+import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
@@ -63,13 +64,30 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
   const { begun, rest, tap } = reply;
   copy?.add(begun);
   // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
-  if (!context.hold.isBounded && call.framing !== 'json') {
-    context.running.observe(() => settlement.observedNanos(tap.usage(), tap.countedTokens()));
-  }
+  const growing =
+    context.hold.isBounded || call.framing === 'json'
+      ? undefined
+      : growingStream(rest, { settlement, running: context.running, tap });
+  const pipe = relayPipe(reply, context);
   return {
     status: 200,
     headers: { ...replyHeaders(answer, call.framing), ...context.notes },
-    body: pushedReply(rest, relayPipe(reply, context), begun),
+    body:
+      growing === undefined
+        ? pushedReply(rest, pipe, begun)
+        : pushedReply(growing.body, checkedPipe(pipe, growing), begun),
+  };
+}
+
+/** Each piece that has passed may have used up the hold. */
+function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
+  return {
+    ...pipe,
+    write: (chunk) => {
+      const bytes = pipe.write(chunk);
+      check();
+      return bytes;
+    },
   };
 }
 

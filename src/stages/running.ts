@@ -13,6 +13,19 @@ import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settle.ts';
 import { type AttemptWatch, overdue as isLate, type Waits, watchAttempt } from './watch-attempt.ts';
 
+/** What the store said to a hold that wants to grow; `denied` where it gave no answer, too. */
+export type Growth = 'granted' | 'denied' | 'lapsed';
+
+/** How a reply uses up its hold. */
+export interface HoldUse {
+  /** How much it has used up so far. */
+  readonly nanos: () => Nanos;
+  /** The reply is held back until its hold has grown, and nobody is asking for it. */
+  readonly isWaiting: () => boolean;
+  /** Asks again. */
+  readonly retry: () => void;
+}
+
 /** One call, from the moment it was admitted to the end of its reply. */
 export interface RunningCall {
   /** The caller has gone. */
@@ -31,8 +44,10 @@ export interface RunningCall {
   onAbort(abort: (reason: Error) => void): void;
   /** Keeps the hold of this settlement alive until `done`; the call may take `totalMs`. */
   keep(settlement: Settlement, totalMs: number): void;
-  /** How much of the hold the reply has used up so far. */
-  observe(observedNanos: () => Nanos): void;
+  /** From now on the reply uses up its hold, which may have to grow. */
+  observe(use: HoldUse): void;
+  /** Asks the store for more hold, at once; cuts the call where it is used up and there is none. */
+  grow(): Promise<Growth>;
   /**
    * From now on the call no longer counts against its key's limit: the end of its hold is on its
    * way to the store, and a caller that has its reply may send the next call.
@@ -80,6 +95,7 @@ interface Entry extends RunningCall, Omit<KeptHold, 'settlement'> {
   deadlineMs: number;
   renewedMs: number;
   observed: () => Nanos;
+  use: HoldUse | undefined;
   /** A wait was found to be over, and is about to be looked at again. */
   isDoubted: boolean;
   isDetached: boolean;
@@ -151,6 +167,7 @@ export function runningCalls(
       deadlineMs: Number.POSITIVE_INFINITY,
       renewedMs: 0,
       observed: nothingYet,
+      use: undefined,
       refused: false,
       lapsed: false,
       isDoubted: false,
@@ -186,9 +203,11 @@ export function runningCalls(
         entry.deadlineMs = nowMs + totalMs;
         entry.renewedMs = nowMs;
       },
-      observe: (observedNanos) => {
-        entry.observed = observedNanos;
+      observe: (use) => {
+        entry.use = use;
+        entry.observed = use.nanos;
       },
+      grow: () => grow(entry),
       onDone: (giveBack) => {
         if (entry.place !== undefined) entry.giveBacks.push(giveBack);
         else giveBack();
@@ -202,6 +221,21 @@ export function runningCalls(
     };
     entries.push(entry);
     return entry;
+  };
+
+  const grow = async (entry: Entry): Promise<Growth> => {
+    if (!isHolding(entry) || entry.lapsed) return 'lapsed';
+    const { settlement } = entry;
+    const before = settlement.heldNanos();
+    const { leaseMs, clock } = settings();
+    entry.renewedMs = clock.monotonicMs();
+    const renewal = renewLeases([entry], settlement.quota, leaseMs, guard, emit);
+    settlement.renewing(renewal);
+    await renewal;
+    if (entry.lapsed) return 'lapsed';
+    if (settlement.heldNanos() > before) return 'granted';
+    if (isHolding(entry)) overdue(entry, clock.monotonicMs())?.();
+    return 'denied';
   };
 
   /**
@@ -235,7 +269,9 @@ export function runningCalls(
       const due: HoldingEntry[] = [];
       for (const entry of entries.filter(isHolding)) {
         if (overdue(entry, nowMs) !== undefined) doubt(entry);
-        if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
+        // A reply that waits for its hold asks every second.
+        if (entry.use?.isWaiting()) entry.use.retry();
+        else if (!entry.lapsed && nowMs - entry.renewedMs >= renewEveryMs) {
           entry.renewedMs = nowMs;
           due.push(entry);
         }

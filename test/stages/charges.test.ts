@@ -151,6 +151,46 @@ it('a native reply of a model priced by the image costs an image, never nothing'
   expect(await set.nextRecord()).toMatchObject({ heldNanos: 500n, chargeNanos: 500n });
 });
 
+describe('a native reply of a model priced by the image', () => {
+  const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
+  const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
+  const models = [model({ id: 'native', protocols: ['native'], channels: [gemini], price })];
+  const image = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(40_000) } };
+  const draft = { ...image, thought: true };
+  const replied = (...parts: readonly object[]): object => ({
+    candidates: [{ content: { parts }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
+  });
+  const text = { text: 'Not "inlineData":' };
+
+  it.each([
+    ['held', replied(text, { inlineData: { mimeType: 'image/png', data: 'aGk=' } }, text), 500n],
+    ['streaming past', replied(image, text, image, draft, image), 1_500n],
+    ['with none', replied(text), 500n],
+  ])('costs the images that came: %s', async (_how, reply, chargeNanos) => {
+    const set = scene({ models, plays: [(up) => up.answer(200, reply)] });
+
+    await set.call(ask.native);
+
+    expect(await set.nextRecord()).toMatchObject({ heldNanos: 500n, chargeNanos });
+  });
+
+  it('costs the images of all events of a stream', async () => {
+    const stream = events(replied(image), replied(text), replied(image, draft));
+    const set = scene({
+      models,
+      plays: [(up) => up.answer(200, stream, headersOf('nativeStream'))],
+    });
+
+    await set.call(ask.nativeStream);
+
+    expect(await set.nextRecord()).toMatchObject({ chargeNanos: 1_000n });
+    expect(set.events).toContainEqual(
+      expect.objectContaining({ reason: 'above_hold', heldNanos: 500n, usageNanos: 1_000n }),
+    );
+  });
+});
+
 it('counting tokens is free', async () => {
   const set = scene({ plays: [(up) => up.answer(200, { totalTokens: 3 })] });
 

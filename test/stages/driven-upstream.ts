@@ -14,6 +14,8 @@ export interface DrivenCall {
   readonly request: UpstreamRequest;
   /** The reason of the gateway's giving up; undefined while it has not. */
   readonly abortReason: string | undefined;
+  /** The reader has asked it to stop for a while. */
+  readonly isPaused: boolean;
   /** Resolves with the reason when the gateway gives the call up. */
   readonly aborted: Promise<string>;
   /** Not connected yet: nothing has been sent. */
@@ -83,6 +85,7 @@ function drivenCall(
   let stage: UpstreamStage = 'sent';
   let ending: 'open' | 'ended' | Error = 'open';
   let abortReason: string | undefined;
+  let isPaused = false;
   let tellAborted: (reason: string) => void = () => {};
   const aborted = new Promise<string>((told) => {
     tellAborted = told;
@@ -110,8 +113,12 @@ function drivenCall(
       for (const chunk of written.splice(0)) target.write(chunk);
       finish();
     },
-    pause: () => {},
-    resume: () => {},
+    pause: () => {
+      isPaused = true;
+    },
+    resume: () => {
+      isPaused = false;
+    },
     abort: () => {
       if (ending !== 'open') return;
       ending = new UpstreamError('body', 'aborted');
@@ -120,6 +127,9 @@ function drivenCall(
   };
   const call: DrivenCall = {
     request,
+    get isPaused() {
+      return isPaused;
+    },
     get abortReason() {
       return abortReason;
     },

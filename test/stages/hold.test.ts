@@ -15,11 +15,15 @@ function hold(asked: Asked, change: Partial<Model> = {}): Hold {
   return holdOf(asked, model(change));
 }
 
-function holdOf({ path, search = '', body }: Asked, of: Model): Hold {
+function holdOf(
+  { path, search = '', body }: Asked,
+  of: Model,
+  text: string = JSON.stringify(body),
+): Hold {
   const asked = { method: 'POST', path, search, headers: {} };
   const route = findRoute(asked, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
-  const bytes = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(text);
   return holdFor(readCall(wholeBody(bytes), route), of);
 }
 
@@ -125,6 +129,16 @@ describe('the prompt part', () => {
       textTokens(asked),
       textTokens(asked) + 1,
     ]);
+  });
+
+  it('leaves out a payload whose slashes are escaped, but for the backslashes', () => {
+    const body = JSON.stringify(
+      sized([{ type: 'image_url', image_url: { url: `${png}///` } }]).body,
+    );
+    const escaped = body.replaceAll('/', '\\/');
+
+    const held = holdOf({ ...chat(), body: JSON.parse(body) }, roomy, escaped).inputTokens;
+    expect(held).toBe(Math.ceil((escaped.length - base64.length - 3) * 0.4) + 4_096);
   });
 
   it('counts an image by what the model says', () => {

@@ -10,6 +10,7 @@ import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
 import { geminiArrayTap } from './array-tap.ts';
+import { geminiImageCounter } from './count-images.ts';
 import { geminiErrorText, geminiInBandFailure, isGeminiReply } from './errors.ts';
 import { placeholderSignature } from './placeholder-signature.ts';
 import { resourceName } from './resource.ts';
@@ -39,6 +40,7 @@ export const geminiCaller: CallerDialect = {
   readUsage: geminiUsage,
   content: geminiServer,
   readImageRequest: undefined,
+  imageCounter: geminiImageCounter,
   tokenCountText: geminiTokenCountText,
 };
 

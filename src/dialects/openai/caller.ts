@@ -36,6 +36,7 @@ export const openaiCaller: CallerDialect = {
   readUsage: openaiUsage,
   content: openaiServer,
   readImageRequest,
+  imageCounter: undefined,
   tokenCountText: undefined,
 };
 

@@ -23,6 +23,7 @@ import {
   promptTally,
   sizeOf,
   textsOf,
+  unreadable,
 } from '../prompt-size.ts';
 
 /** Parts of these types hold their media in a member of the same name. */
@@ -147,7 +148,9 @@ function addHolder(tally: PromptTally, { name, value, isRead }: Holder, at: stri
     (format) => isAudio || format.includes('/'),
   );
   const types = formats.map((format) => (format.includes('/') ? format : `audio/${format}`));
-  const named = textsOf(text, members, 'filename').map((file) => mimeTypeOfName(file) ?? '');
+  const named = textsOf(text, members, 'filename').map((file) =>
+    file === unreadable ? unreadable : (mimeTypeOfName(file) ?? ''),
+  );
   addMediaString(tally, {
     span,
     at,

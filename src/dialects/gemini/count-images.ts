@@ -1,0 +1,58 @@
+/** Counts the images of a native reply as it passes, for models that are priced by the image. */
+import { eventsIn } from '../../bytes/sse.ts';
+import { type LiftPlace, type StringLift, stringLift } from '../../bytes/string-lift.ts';
+import type { Framing } from '../../call.ts';
+import type { ImageCounter } from '../dialect.ts';
+
+/** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
+export function geminiImageCounter(framing: Framing): ImageCounter {
+  let images = 0;
+  /** The part that is passing. A thought's image is a draft; its members come in any order. */
+  let part = { hasData: false, isImage: true, isDraft: false };
+
+  const endPart = (): void => {
+    if (part.hasData && part.isImage && !part.isDraft) images += 1;
+    part = { hasData: false, isImage: true, isDraft: false };
+  };
+  const mimeType: LiftPlace = {
+    text: (json) => {
+      part.isImage = json === undefined || /^"image\\?\//i.test(json);
+    },
+  };
+  const data: LiftPlace = {
+    string: {
+      begins: () => {
+        part.hasData = true;
+        return false;
+      },
+      piece: () => {},
+      ends: () => {},
+    },
+  };
+  const blob: LiftPlace = { members: { mimeType, mime_type: mimeType, data } };
+  const thought: LiftPlace = {
+    text: (json) => {
+      part.isDraft = json === 'true';
+    },
+  };
+  const parts: LiftPlace = {
+    elements: { begins: endPart, members: { thought, inlineData: blob, inline_data: blob } },
+  };
+  const content: LiftPlace = { members: { parts } };
+  const members: LiftPlace['members'] = { candidates: { elements: { members: { content } } } };
+  const document = (): StringLift => stringLift({ members, elements: { members } });
+
+  const whole = framing === 'sse' ? undefined : document();
+  return {
+    write: (bytes) => {
+      if (whole !== undefined) return whole.write(bytes);
+      for (const { data: text } of eventsIn(bytes)) {
+        if (text === undefined) continue;
+        document().write(Buffer.from(text));
+        endPart();
+      }
+    },
+    // A reply that breaks off in a part has that part.
+    images: () => images + (part.hasData && part.isImage && !part.isDraft ? 1 : 0),
+  };
+}

@@ -1,0 +1,41 @@
+/** Puts the number of images that came into the usage of a reply that tells only of tokens. */
+import type { ImageCounter } from '../dialects/dialect.ts';
+import type { StreamTap } from '../dialects/tap.ts';
+import type { Usage } from '../money.ts';
+import type { Exchange } from './exchange.ts';
+
+/** The same exchange, whose usage has the images of the reply as its caller gets it. */
+export function withCountedImages(exchange: Exchange, begin: () => ImageCounter): Exchange {
+  const { tap } = exchange;
+  return {
+    ...exchange,
+    tap: tap === undefined ? undefined : () => countingTap(tap(), begin()),
+    judge: (bytes) => {
+      const judged = exchange.judge(bytes);
+      if (judged.kind !== 'whole') return judged;
+      const counter = begin();
+      counter.write(judged.bytes);
+      return { ...judged, usage: withImages(judged.usage, counter) };
+    },
+  };
+}
+
+function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
+  const counted = (bytes: Uint8Array): Uint8Array => {
+    counter.write(bytes);
+    return bytes;
+  };
+  return {
+    ...tap,
+    write: (chunk) => counted(tap.write(chunk)),
+    end: () => counted(tap.end()),
+    usage: () => withImages(tap.usage(), counter),
+  };
+}
+
+function withImages(usage: Usage | undefined, counter: ImageCounter): Usage | undefined {
+  const images = counter.images();
+  return images === 0 ? usage : { ...(usage ?? noTokens), images };
+}
+
+const noTokens: Omit<Usage, 'images'> = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };

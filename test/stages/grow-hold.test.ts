@@ -1,0 +1,131 @@
+/** Money 9: the hold of a stream without a stated maximum grows as fast as the stream. */
+import { expect, it } from 'vitest';
+import type { ExtendResult } from '../../src/ports/quota-store.ts';
+import { gate } from '../../src/testing/fake-upstream/scripts.ts';
+import { pass, turns } from './failing.ts';
+import { type Scene, scene } from './scene.ts';
+import { begun, chat, events, headersOf } from './scene-models.ts';
+
+const held = 11n + 2n * 16_384n;
+const asked = chat({ model: 'open', stream: true });
+/** More than a whole hold at once. */
+const huge = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(120_000) } }] });
+const end = 'data: [DONE]\n\n';
+
+type Up = Awaited<ReturnType<Scene['upstream']['next']>>;
+
+async function begin(
+  set: Scene,
+): Promise<{ readonly up: Up; readonly calling: ReturnType<Scene['start']> }> {
+  const calling = set.start(asked);
+  const up = await set.upstream.next();
+  up.respond(200, headersOf('chatStream'));
+  up.write(begun.chatStream);
+  await calling.begun;
+  return { up, calling };
+}
+
+it('a stream that sends 400,000 tokens at once is held for and charged in full', async () => {
+  let extends_ = 0;
+  const set = scene({
+    store: (quota) => ({
+      extend: (inputs, options) => {
+        extends_ += 1;
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  const { up, calling } = await begin(set);
+
+  for (let event = 0; event < 10; event += 1) {
+    up.write(huge);
+    await turns();
+  }
+  up.write(end);
+  await calling.answer;
+
+  const { chargeNanos, heldNanos } = await set.nextRecord();
+  expect(chargeNanos).toBeGreaterThan(600_000n);
+  expect(heldNanos).toBeGreaterThanOrEqual(chargeNanos);
+  // One for each hold that was used up, and none for each event.
+  expect(extends_).toBeLessThanOrEqual(Number(heldNanos / held) + 1);
+});
+
+it('is cut at once where the store refuses more, and costs no more than was held', async () => {
+  const set = scene({
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos: 2n * held }] },
+  });
+  const { up, calling } = await begin(set);
+
+  for (let event = 0; event < 3; event += 1) {
+    up.write(huge);
+    await turns();
+  }
+
+  expect(up.abortReason).toBe('hold_used_up');
+  expect((await calling.answer).text).toMatch(/quota of this key ran out/);
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'cut', chargeNanos: 2n * held });
+});
+
+it('waits for a slow store before it reads on, and goes on with its answer', async () => {
+  const answered = gate();
+  const set = scene({
+    store: (quota) => ({
+      extend: async (inputs, options) => {
+        await answered.opened;
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  const { up, calling } = await begin(set);
+
+  up.write(huge);
+  await turns();
+  expect(up.isPaused).toBe(true);
+  answered.open();
+  await turns();
+
+  expect(up.isPaused).toBe(false);
+  up.write(end);
+  await calling.answer;
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
+});
+
+it('asks a store that fails every second, and goes on when it is back', async () => {
+  let isDown = true;
+  const set = scene({
+    store: (quota) => ({
+      extend: (inputs, options): ReturnType<typeof quota.extend> => {
+        if (isDown) throw new Error('down');
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  const { up, calling } = await begin(set);
+
+  up.write(huge);
+  await turns();
+  await pass(set.clock, 3_000);
+  expect(up.isPaused).toBe(true);
+  isDown = false;
+  await pass(set.clock, 1_000);
+
+  expect(up.isPaused).toBe(false);
+  up.write(end);
+  await calling.answer;
+  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
+});
+
+it('goes on without a hold that the store has lost', async () => {
+  const gone: readonly ExtendResult[] = [{ status: 'gone', as: 'expired' }];
+  const set = scene({ store: () => ({ extend: () => gone }) });
+  const { up, calling } = await begin(set);
+
+  up.write(huge);
+  await turns();
+
+  expect(up.isPaused).toBe(false);
+  up.write(end);
+  await calling.answer;
+  expect(set.eventTypes()).toContain('hold_lapsed');
+});
