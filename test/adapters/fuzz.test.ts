@@ -13,5 +13,5 @@ describe.each(fuzzMounts)('a process with the adapter for %s', (mount) => {
     const { problems, inFlight, after } = await fuzz(script, mount, { connections: 80, seed: 7 });
 
     expect({ problems, inFlight, after }).toEqual({ problems: [], inFlight: 0, after: '200' });
-  }, 60_000);
+  }, 120_000);
 });
