@@ -1,0 +1,95 @@
+/** Replies in Redis: byte for byte, up to a number of bytes, for a time. */
+
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisResultStore } from '../../../src/stores/redis/index.ts';
+import { resultStoreContract } from '../../../src/testing/contracts/result-store.ts';
+import { describeRedis } from '../../services/redis.ts';
+import { newPrefix } from './scene.ts';
+
+const name = (number: number): string => `${String(number).padStart(64, '0')}.claim-0000000000000`;
+const bodyOf = (bytes: number): Uint8Array => new Uint8Array(bytes).map((_, at) => at % 256);
+const headers = { 'content-type': 'application/json' };
+
+describeRedis('the Redis result store', (server) => {
+  describe.each(['node-redis', 'ioredis'] as const)('over %s', (kind) => {
+    let client: Parameters<typeof redisResultStore>[0]['client'];
+    let close: () => void;
+    beforeAll(async () => {
+      const path = server().path;
+      if (kind === 'ioredis') {
+        const opened = new Redis(path);
+        [client, close] = [opened, () => opened.disconnect()];
+        return;
+      }
+      const opened = createClient({ socket: { path, tls: false } });
+      await opened.connect();
+      [client, close] = [opened, () => opened.destroy()];
+    });
+    afterAll(() => close());
+
+    describe('keeps the contract', () => {
+      const make = () => ({ store: redisResultStore({ client, prefix: newPrefix() }) });
+      for (const { name: title, run } of resultStoreContract(make)) it(title, run);
+    });
+
+    it('gives back every byte', async () => {
+      const store = redisResultStore({ client, prefix: newPrefix() });
+
+      await store.put(name(1), { headers, body: bodyOf(70_000) });
+
+      expect(await store.get(name(1))).toEqual({ headers, body: bodyOf(70_000) });
+      expect(await store.get(name(2))).toBe(undefined);
+    });
+
+    it('lets the oldest go where there is no room, and keeps none that is too large', async () => {
+      const prefix = newPrefix();
+      const small = redisResultStore({ client, prefix, maxBytes: 30_000 });
+      // Another process, another object: what is counted is the server's.
+      const other = redisResultStore({ client, prefix, maxBytes: 30_000 });
+      for (let count = 1; count <= 5; count += 1) {
+        await (count % 2 === 0 ? small : other).put(name(count), { headers, body: bodyOf(9_000) });
+      }
+      await small.put(name(6), { headers, body: bodyOf(30_001) });
+
+      const kept: number[] = [];
+      for (let count = 1; count <= 6; count += 1) {
+        if ((await small.get(name(count))) !== undefined) kept.push(count);
+      }
+      // Two of 9,000 and what each costs beside; a third would pass the bound.
+      expect(kept).toEqual([4, 5]);
+    });
+
+    it('counts a reply once that is put again', async () => {
+      const store = redisResultStore({ client, prefix: newPrefix(), maxBytes: 30_000 });
+      await store.put(name(1), { headers, body: bodyOf(9_000) });
+      for (let count = 0; count < 10; count += 1) {
+        await store.put(name(2), { headers, body: bodyOf(9_000) });
+      }
+
+      expect(await store.get(name(1))).toBeDefined();
+    });
+
+    it('leaves nothing without an end', async () => {
+      const prefix = newPrefix();
+      const store = redisResultStore({ client, prefix, maxAgeMs: 60_000 });
+      await store.put(name(1), { headers, body: bodyOf(10) });
+      const reader = createClient({ socket: { path: server().path, tls: false } });
+      await reader.connect();
+
+      const keys = await reader.keys(`${prefix}:*`);
+      expect(keys).toHaveLength(4);
+      for (const key of keys) {
+        const ttlMs = await reader.pTTL(key);
+        expect(ttlMs).toBeGreaterThan(0);
+        expect(ttlMs).toBeLessThanOrEqual(60_000);
+      }
+      reader.destroy();
+    });
+  });
+
+  it('refuses a client that has no way for bytes', () => {
+    expect(() => redisResultStore({ client: JSON.parse('{}') })).toThrow('redisResultStore');
+  });
+});
