@@ -1,0 +1,101 @@
+/** A body that grows in translation is held for before it is sent. */
+import { describe, expect, it } from 'vitest';
+import { scene, untouched } from './scene.ts';
+import { channel, contents, model } from './scene-models.ts';
+
+const openai = channel({ id: 'openai-a' });
+const gemini = channel({
+  id: 'gemini-a',
+  dialect: 'gemini',
+  baseUrl: 'https://gemini.example/v1beta',
+  priority: 1,
+});
+/** Arguments that are an object for Google's callers, and JSON within a string at OpenAI. */
+const body = {
+  contents: [
+    ...contents,
+    { role: 'model', parts: [{ functionCall: { name: 'f', args: { a: '"'.repeat(2_000) } } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'ok' } } }] },
+  ],
+};
+const asked = { path: '/v1beta/models/native:generateContent', body };
+const reply = { choices: [{ index: 0, message: { content: 'Hi!' }, finish_reason: 'stop' }] };
+const native = { candidates: [{ content: { parts: [{ text: 'Hi!' }] }, finishReason: 'STOP' }] };
+
+function setUp(
+  limitNanos: bigint,
+  channels = [openai],
+): ReturnType<typeof scene> & { readonly extended: bigint[] } {
+  const extended: bigint[] = [];
+  const set = scene({
+    models: [model({ id: 'native', protocols: ['native'], channels, contextTokens: 1_000_000 })],
+    key: { quota: [{ id: 'caller', period: 'total', limitNanos }] },
+    plays: [(up) => up.answer(200, up.request.path.includes('/chat/') ? reply : native)],
+    store: (quota) => ({
+      extend: (inputs, options) => {
+        for (const { add } of inputs) extended.push(add?.[0] ?? 0n);
+        return quota.extend(inputs, options);
+      },
+    }),
+  });
+  return { ...set, extended };
+}
+
+describe('a longer body', () => {
+  it('adds the difference to its hold, once', async () => {
+    const set = setUp(1_000_000n);
+
+    expect((await set.call(asked)).status).toBe(200);
+
+    const [sent] = set.upstream.calls;
+    const bytes = sent?.request.body.reduce((sum, { length }) => sum + length, 0) ?? 0;
+    const { heldNanos } = await set.nextRecord();
+    expect(set.extended).toHaveLength(1);
+    expect(heldNanos).toBeGreaterThanOrEqual(BigInt(Math.ceil(bytes * 0.4)) + 200n);
+  });
+
+  it('is not sent where the quota is not enough: 403, and nothing stays held', async () => {
+    // Enough for what the caller sent, and not for what would go up.
+    const set = setUp(2_100n);
+
+    const { status, text } = await set.call(asked);
+
+    expect({ status, calls: set.upstream.calls.length }).toEqual({ status: 403, calls: 0 });
+    expect(text).toContain('quota');
+    expect(await set.state()).toEqual(untouched);
+  });
+
+  it('goes to the next channel, which gets what the caller sent', async () => {
+    const set = setUp(2_100n, [openai, gemini]);
+
+    expect((await set.call(asked)).status).toBe(200);
+
+    expect(set.upstream.calls.map(({ request }) => request.origin)).toEqual([
+      'https://gemini.example',
+    ]);
+  });
+
+  it('is not sent where the store does not answer: 503', async () => {
+    const set = scene({
+      models: [
+        model({ id: 'native', protocols: ['native'], channels: [openai], contextTokens: 9_000 }),
+      ],
+      store: () => ({
+        extend: () => {
+          throw new Error('down');
+        },
+      }),
+    });
+
+    expect((await set.call(asked)).status).toBe(503);
+    expect(set.upstream.calls).toHaveLength(0);
+  });
+});
+
+it('a body that is about as long costs the store no second question', async () => {
+  const set = setUp(1_000_000n);
+
+  await set.call({ ...asked, body: { contents } });
+
+  expect(set.extended).toEqual([]);
+});
