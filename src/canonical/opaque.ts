@@ -3,6 +3,9 @@
  * with the part it belongs to and is written only to the provider it came from.
  */
 
+import { items, parseJson } from '../json.ts';
+import { jsonText } from './raw-json.ts';
+
 /** A provider's own data. Never decoded, shown or logged. */
 export interface Opaque {
   /** The dialect of the upstream that made it. */
@@ -13,6 +16,13 @@ export interface Opaque {
    */
   readonly kind: 'signature' | 'encrypted';
   readonly data: string;
+}
+
+/** Reasoning that a caller did not ask to see, and that its provider wants back all the same. */
+export interface HiddenReasoning {
+  readonly text: string;
+  /** Undefined where nothing vouches for the text. */
+  readonly opaque: Opaque | undefined;
 }
 
 const mark = 'gw1';
@@ -34,4 +44,25 @@ export function unsealed(text: string): Opaque | undefined {
   const [, provider, kind, data] = /^gw1:([a-z]+):(signature|encrypted):(.*)$/s.exec(open) ?? [];
   if (provider === undefined || data === undefined) return undefined;
   return { provider, kind: kind === 'encrypted' ? 'encrypted' : 'signature', data };
+}
+
+/** Hidden reasoning in such an envelope, with its text: a signature vouches for that. */
+export function sealedReasoning({ text, opaque }: HiddenReasoning): string {
+  const { provider = 'any', kind = 'signature', data = '' } = opaque ?? {};
+  const inside = jsonText([kind, data, text]);
+  return Buffer.from(`${mark}:${provider}:reasoning:${inside}`).toString('base64');
+}
+
+/** What was sealed so, or undefined where the text is no such envelope. */
+export function unsealedReasoning(text: string): HiddenReasoning | undefined {
+  if (!text.startsWith(envelopeBeginning)) return undefined;
+  const open = Buffer.from(text, 'base64').toString('utf8');
+  const [, provider, inside] = /^gw1:([a-z]+):reasoning:(.*)$/s.exec(open) ?? [];
+  const [kind, data, reasoning] = items(parseJson(inside ?? ''));
+  if (provider === undefined || typeof data !== 'string' || typeof reasoning !== 'string') {
+    return undefined;
+  }
+  const isEncrypted = kind === 'encrypted';
+  const opaque = { provider, kind: isEncrypted ? 'encrypted' : 'signature', data } as const;
+  return { text: reasoning, opaque: data === '' ? undefined : opaque };
 }

@@ -38,6 +38,8 @@ export type ContentEvent =
       readonly data: string;
       readonly opaque?: Opaque | undefined;
     }
+  /** An image that lies at an address. */
+  | { readonly type: 'media_url'; readonly choice: number; readonly url: string }
   | {
       readonly type: 'logprobs';
       readonly choice: number;

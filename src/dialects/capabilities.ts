@@ -11,18 +11,23 @@ export type ResolvedCapabilities = { readonly [Flag in keyof Capabilities]-?: Ca
 export interface CapabilityTable {
   /** True of the newest generation. */
   readonly newest: ResolvedCapabilities;
+  /** Names of models that the table knows; for any other, `unknown` counts as well. */
+  readonly known?: RegExp;
+  /** Where a model that nobody knows is to get what every current model takes. */
+  readonly unknown?: Capabilities;
   /** What is otherwise with others; the first row that matches the upstream's name counts. */
   readonly older: readonly { readonly models: RegExp; readonly flags: Capabilities }[];
 }
 
 /** The flags of an upstream model: the table's, then what its channel says otherwise. */
 export function capabilitiesOf(
-  { newest, older }: CapabilityTable,
+  { newest, known, unknown, older }: CapabilityTable,
   upstreamModel: string,
   own: Capabilities | undefined,
 ): ResolvedCapabilities {
   const row = older.find(({ models }) => models.test(upstreamModel));
-  return { ...newest, ...row?.flags, ...defined(own) };
+  const isKnown = row !== undefined || known === undefined || known.test(upstreamModel);
+  return { ...newest, ...(isKnown ? row?.flags : unknown), ...defined(own) };
 }
 
 /** An override that is there but undefined overrides nothing. */

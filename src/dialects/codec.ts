@@ -41,6 +41,8 @@ export interface ReplyHead {
   /** Chat streams: the caller asked for the usage frame. */
   readonly wantsUsage: boolean;
   readonly framing: 'json' | 'sse' | 'json_array';
+  /** Native replies: reasoning was not asked for, and the older clients would show it as text. */
+  readonly hidesReasoning?: boolean;
 }
 
 /** Writes one streamed reply, framing included. */

@@ -2,9 +2,11 @@
 import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 
-/** A header's list has an end, whatever a caller puts into a body. */
-const mostNames = 64;
-const longestName = 64;
+/** Node takes 16 KB of headers in all; a list of names has to leave room for the others. */
+const mostBytes = 4_096;
+/** For the last entry, which says how many more there are. */
+const bytesForRest = 24;
+const longestName = 128;
 
 /**
  * `x-tollgate-dropped`: the members that were left out, cut or replaced, in the caller's words.
@@ -23,7 +25,20 @@ export function droppedNote(dropped: readonly string[], strict: boolean): Header
     );
   }
   const names = [...new Set(dropped.map(plainName))].filter((name) => name !== '');
-  return { 'x-tollgate-dropped': names.slice(0, mostNames).join(',') };
+  return { 'x-tollgate-dropped': listOf(names) };
+}
+
+/** All names, or as many as there is room for and `+12 more` behind them. */
+function listOf(names: readonly string[]): string {
+  const whole = names.join(',');
+  if (whole.length <= mostBytes) return whole;
+  let list = '';
+  for (const [index, name] of names.entries()) {
+    const longer = index === 0 ? name : `${list},${name}`;
+    if (longer.length > mostBytes - bytesForRest) return `${list},+${names.length - index} more`;
+    list = longer;
+  }
+  return list;
 }
 
 /** `x-tollgate-estimated`: these members of the reply are an estimate of ours. */

@@ -75,7 +75,17 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
     if (codec !== undefined && image !== undefined) {
       return translatedImage({ request: image, dialect, codec, target, head, strict });
     }
-    const way: Translation = { call, request: request(), caller, dialect, target, head, strict };
+    const asked = request();
+    const hidesReasoning = asked.reasoning?.includeThoughts !== true;
+    const way: Translation = {
+      call,
+      request: asked,
+      caller,
+      dialect,
+      target,
+      head: { ...head, hidesReasoning },
+      strict,
+    };
     if (call.operation !== 'count_tokens') return counted(translated(way));
     return dialect.tokenCounter === undefined
       ? estimatedCount(way)

@@ -90,10 +90,16 @@ describe('§7.2 calls', () => {
     ]);
   });
 
-  it('that are still open at the end are told with what came', () => {
-    const events = read(open, piece('$.x', { stringValue: 'half', willContinue: true }));
+  it('that are cut by the end are never told as whole', () => {
+    const half = piece('$.x', { stringValue: 'half', willContinue: true });
+    const ended = (finishReason: string) => ({ candidates: [{ finishReason }] });
 
-    expect(callsIn(events)).toEqual([['go', '{"x":"half"}']]);
+    const stopped = read(open, half, ended('STOP'));
+    const bounded = read(open, half, ended('MAX_TOKENS'));
+
+    expect(callsIn([...stopped, ...bounded])).toEqual([]);
+    expect(stopped.at(-1)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
+    expect(bounded.at(-1)).toMatchObject({ type: 'finish', reason: 'length' });
   });
 
   it.each([

@@ -241,18 +241,24 @@ describe('beside the candidates', () => {
     expect(written).toEqual(withoutIds(result ?? null));
   });
 
-  it('have no place for citations and for other providers’ own, which are reported', () => {
-    const { dropped } = geminiServer.writeReply(
+  it('list the sources of the text, and report other providers’ own', () => {
+    const citation = { url: 'https://a', title: 'A', start: 0, end: 2 };
+
+    const { text, dropped } = geminiServer.writeReply(
       [
-        { type: 'citations', choice: 0, citations: [] },
-        { type: 'citations', choice: 0, citations: [] },
+        { type: 'citations', choice: 0, citations: [citation] },
+        { type: 'citations', choice: 0, citations: [{ ...citation, url: 'https://b' }] },
         { type: 'own', choice: 0, provider: 'anthropic', name: 'blocks', value: [] },
         stop,
       ],
       head,
     );
 
-    expect(dropped).toEqual(['annotations', 'blocks']);
+    expect(text).toContain(
+      '"citationMetadata":{"citationSources":[{"uri":"https://a","title":"A"},' +
+        '{"uri":"https://b","title":"A"}]}',
+    );
+    expect(dropped).toEqual(['annotations.start_index', 'blocks']);
   });
 });
 

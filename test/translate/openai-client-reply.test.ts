@@ -352,6 +352,7 @@ describe('replies that are not as they should be', () => {
     expect(events).toMatchObject([
       { type: 'text', text: 'Look' },
       { type: 'media', mimeType: 'image/png', data: png },
+      { type: 'media_url', url: 'https://example.com/a.png' },
       { type: 'text', text: 'Listen' },
       { type: 'media', mimeType: 'audio/wav', data: 'UklGRg==' },
       { type: 'logprobs', tokens: [{ token: 'Look', top: [{ token: 'See', logprob: -2 }] }] },

@@ -3,7 +3,7 @@
  */
 import type { CapabilityTable } from '../capabilities.ts';
 
-/** Newest first; a name that no row knows counts as the newest. */
+/** Newest first. */
 export const anthropicCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
@@ -41,6 +41,10 @@ export const anthropicCapabilities: CapabilityTable = {
     builtInWithFunctions: false,
     dropBuiltInTools: false,
   },
+  known: /claude-(?:[a-z]+-[4-9]|fable|mythos)/,
+  // An alias behind a proxy may name an older model: only the newest take `xhigh`, and instructions
+  // in mid-conversation.
+  unknown: { midSystem: 'lift', efforts: ['none', 'low', 'medium', 'high', 'max'] },
   older: [
     {
       models: /claude-(?:fable|mythos)/,

@@ -18,7 +18,7 @@ const olderGemini: Capabilities = {
   builtInWithFunctions: false,
 };
 
-/** Newest first; a name that no row knows counts as the newest. */
+/** Newest first. */
 export const geminiCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
@@ -55,6 +55,9 @@ export const geminiCapabilities: CapabilityTable = {
     builtInWithFunctions: true,
     dropBuiltInTools: false,
   },
+  known: /gemini-3/,
+  // An alias such as `gemini-flash-latest` may name a model without `minimal`, or without `medium`.
+  unknown: { efforts: ['low', 'high'] },
   older: [
     {
       models: /gemini-3-pro/,

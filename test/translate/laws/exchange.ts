@@ -107,9 +107,14 @@ export const streamLayouts: Readonly<Record<Protocol, readonly Layout[]>> = {
   native: ['sse', 'json_array'],
 };
 
-/** A plain request for a reply; a streamed chat wants its figures too. */
+const nativeWithThoughts = JSON.stringify({
+  contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+  generationConfig: { thinkingConfig: { includeThoughts: true } },
+});
+
+/** A plain request for a reply, all of it; a streamed chat wants its figures too. */
 export function asking(protocol: Protocol, layout: Layout): Asked {
-  if (protocol === 'native') return native(layout);
+  if (protocol === 'native') return native(layout, nativeWithThoughts);
   return chat(layout === 'json' ? wholeChat : chatWithUsage);
 }
 

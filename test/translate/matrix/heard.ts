@@ -158,8 +158,10 @@ function heardNative(documents: readonly JsonValue[]): Read {
         textAt(token, 'token'),
       ),
     ),
-    sources: candidates.flatMap((one) => objects(pick(one, 'groundingMetadata', 'groundingChunks')))
-      .length,
+    sources: candidates.flatMap((one) => [
+      ...objects(pick(one, 'groundingMetadata', 'groundingChunks')),
+      ...objects(pick(one, 'citationMetadata', 'citationSources')),
+    ]).length,
     usage: [
       figure('promptTokenCount'),
       figure('cachedContentTokenCount'),

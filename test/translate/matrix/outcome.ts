@@ -61,7 +61,7 @@ export async function replyCell(feature: ReplyFeature, column: Column): Promise<
     .map(async (streamed) => {
       const isStream = streamed && status === 200;
       const sent = { ...played(column.dialect, reply, isStream, ending), status };
-      const came = await called(column, streamed, {}, sent);
+      const came = await called(column, streamed, askingForAll[column.protocol], sent);
       return replyOutcome(feature, column, came, streamed, sentText(sent.chunks));
     });
   return cell(await Promise.all(outcomes));
@@ -92,3 +92,9 @@ export function cell(outcomes: readonly string[]): string {
   if (streamed === undefined || whole === streamed) return whole ?? none;
   return `${whole}; streamed: ${streamed}`;
 }
+
+/** Google's callers see reasoning only if they ask for it. */
+const askingForAll = {
+  chat: {},
+  native: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
+} as const;

@@ -8,7 +8,14 @@ import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
 import { parseExactly } from '../../../exact-numbers.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../../json.ts';
 
 /** What of the request its reply is read with. */
 export interface Reading {
@@ -25,6 +32,8 @@ export interface BlockReader {
   open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
   delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
   close(index: number): readonly ContentEvent[];
+  /** Whether a block has begun that nothing has ended. */
+  hasOpen(): boolean;
   /** Closes what is still open, and gives what only its own provider's callers understand. */
   rest(): readonly ContentEvent[];
   /** How many calls there were. */
@@ -34,8 +43,8 @@ export interface BlockReader {
 type OpenBlock =
   | { readonly kind: 'text'; readonly start: number; readonly citations: Citation[] }
   | { readonly kind: 'thinking'; signature: string }
-  | { readonly kind: 'call'; readonly call: number; readonly input: string; hasArguments: boolean }
-  | { readonly kind: 'answer'; readonly input: string; hasArguments: boolean }
+  | { readonly kind: 'call'; readonly call: number; readonly input: string; json: string }
+  | { readonly kind: 'answer'; readonly input: string; json: string }
   | { readonly kind: 'own'; readonly value: Map<string, JsonValue>; json: string };
 
 /** What most events of a stream say. */
@@ -46,6 +55,8 @@ const choice = 0;
 export function blockReader(reading: Reading): BlockReader {
   const blocks = new Map<number, OpenBlock>();
   const own: JsonObject[] = [];
+  /** Citations of the caller's own documents. */
+  const places: JsonObject[] = [];
   const usedIds = new Set<string>();
   let visible = 0;
   let calls = 0;
@@ -65,6 +76,8 @@ export function blockReader(reading: Reading): BlockReader {
   };
 
   const open = (index: number, block: JsonValue | undefined): readonly ContentEvent[] => {
+    const before = blocks.get(index);
+    if (before !== undefined && isUnfinishedCall(before)) return [unfinished];
     const left = blocks.has(index) ? close(index) : nothing;
     const { opened, events } = opening(block);
     blocks.set(index, opened);
@@ -76,8 +89,8 @@ export function blockReader(reading: Reading): BlockReader {
   ): { readonly opened: OpenBlock; readonly events: readonly ContentEvent[] } => {
     switch (member(block, 'type')) {
       case 'text': {
-        const citations = items(member(block, 'citations')).flatMap(readCitation);
-        const opened: OpenBlock = { kind: 'text', start: visible, citations };
+        const opened: OpenBlock = { kind: 'text', start: visible, citations: [] };
+        for (const citation of items(member(block, 'citations'))) addCitation(opened, citation);
         return { opened, events: text(word(block, 'text')) };
       }
       case 'thinking': {
@@ -91,10 +104,10 @@ export function blockReader(reading: Reading): BlockReader {
       case 'tool_use': {
         const input = inputText(block);
         if (isAnswer(block)) {
-          return { opened: { kind: 'answer', input, hasArguments: false }, events: nothing };
+          return { opened: { kind: 'answer', input, json: '' }, events: nothing };
         }
         const event = begin(block, '');
-        const opened: OpenBlock = { kind: 'call', call: calls - 1, input, hasArguments: false };
+        const opened: OpenBlock = { kind: 'call', call: calls - 1, input, json: '' };
         return { opened, events: [event] };
       }
       default: {
@@ -122,7 +135,7 @@ export function blockReader(reading: Reading): BlockReader {
         return block === undefined ? nothing : addInput(block, word(change, 'partial_json'));
       case 'citations_delta':
         if (block?.kind === 'text') {
-          block.citations.push(...readCitation(member(change, 'citation')));
+          addCitation(block, member(change, 'citation'));
         }
         return nothing;
       default:
@@ -130,9 +143,19 @@ export function blockReader(reading: Reading): BlockReader {
     }
   };
 
+  /** A place in the caller's own documents has no address: it is told as it is. */
+  const addCitation = (
+    { citations, start }: Extract<OpenBlock, { kind: 'text' }>,
+    citation: JsonValue | undefined,
+  ): void => {
+    const source = readCitation(citation);
+    if (source !== undefined) citations.push(source);
+    else if (isJsonObject(citation)) places.push({ ...citation, text_start: start });
+  };
+
   const addInput = (block: OpenBlock, piece: string): readonly ContentEvent[] => {
     if (piece === '' || (block.kind !== 'call' && block.kind !== 'answer')) return nothing;
-    block.hasArguments = true;
+    block.json += piece;
     if (block.kind === 'answer') return text(piece);
     return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
   };
@@ -148,9 +171,9 @@ export function blockReader(reading: Reading): BlockReader {
       case 'thinking':
         return signed(block.signature);
       case 'answer':
-        return block.hasArguments ? nothing : text(block.input);
+        return block.json !== '' ? nothing : text(block.input);
       case 'call': {
-        const events = block.hasArguments ? nothing : addInput(block, block.input);
+        const events = block.json !== '' ? nothing : addInput(block, block.input);
         return [...events, { type: 'tool_end', choice, call: block.call }];
       }
       case 'own':
@@ -173,10 +196,12 @@ export function blockReader(reading: Reading): BlockReader {
     open,
     delta,
     close,
+    hasOpen: () => blocks.size > 0,
     rest: () => {
+      // A call that was cut must not be taken for a whole one.
+      if ([...blocks.values()].some(isUnfinishedCall)) return [unfinished];
       const left = [...blocks.keys()].flatMap((index) => close(index));
-      if (own.length === 0) return left;
-      return [...left, { type: 'own', choice, provider: 'anthropic', name: 'blocks', value: own }];
+      return [...left, ...ownEvents('citations', places), ...ownEvents('blocks', own)];
     },
     calls: () => calls,
   };
@@ -211,12 +236,23 @@ function cited(
   return [{ type: 'citations', choice, citations: placed }];
 }
 
-/** Places in the caller's own documents have no address, and no counterpart elsewhere. */
-function readCitation(citation: JsonValue | undefined): readonly Citation[] {
+function readCitation(citation: JsonValue | undefined): Citation | undefined {
   const url = word(citation, 'url');
-  if (url === '') return [];
+  if (url === '') return undefined;
   const title = word(citation, 'title');
-  return [{ url, title: title === '' ? undefined : title, start: undefined, end: undefined }];
+  return { url, title: title === '' ? undefined : title, start: undefined, end: undefined };
+}
+
+const unfinished: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
+
+/** An input that has begun and is no JSON yet. */
+function isUnfinishedCall(block: OpenBlock): boolean {
+  if (block.kind !== 'call' && block.kind !== 'answer') return false;
+  return block.json !== '' && parseJson(block.json) === undefined;
+}
+
+function ownEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {
+  return value.length === 0 ? [] : [{ type: 'own', choice, provider: 'anthropic', name, value }];
 }
 
 function inputText(block: JsonValue | undefined): string {

@@ -13,6 +13,7 @@ export function readStream(reading: Reading): ContentStreamReader {
   let usage: JsonObject = {};
   let stop: Stop = { reason: undefined, explanation: undefined };
   let started = false;
+  let startedId: JsonValue | undefined;
   let stopped = false;
 
   const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
@@ -21,11 +22,19 @@ export function readStream(reading: Reading): ContentStreamReader {
     return usageEvents(usage);
   };
 
-  /** Proxies have been seen to splice two streams: only the first says who it is. */
+  /**
+   * Proxies repeat the beginning, which says nothing. Another message in the middle of a block is
+   * two streams spliced: neither is whole.
+   */
   const start = (message: JsonValue | undefined): readonly ContentEvent[] => {
     const counted = count(member(message, 'usage'));
+    const id = member(message, 'id');
+    if (started && id !== startedId && blocks.hasOpen()) {
+      return [...counted, { type: 'unusable', reason: 'upstream_bad_stream' }];
+    }
     if (started) return counted;
     started = true;
+    startedId = id;
     return [startEvent(message), ...counted];
   };
 

@@ -13,8 +13,10 @@ import { type PartialArguments, partialArguments } from './partial-args.ts';
 export interface CallReader {
   /** Takes a `functionCall` and the signature on its part. */
   read(call: JsonObject, opaque: Opaque | undefined): void;
-  /** Tells a call that is still held. */
+  /** Ends the reading: a call that is still held was cut, and is told to nobody. */
   close(): void;
+  /** Whether the end has cut a call. */
+  hasCut(): boolean;
   count(): number;
 }
 
@@ -39,6 +41,7 @@ interface HeldCall {
 export function callReader(surroundings: CallSurroundings): CallReader {
   let count = 0;
   let held: HeldCall | undefined;
+  let hasCut = false;
 
   const tell = (call: Omit<HeldCall, 'partial'>, json: string): void => {
     const { choice, say, callId, callerName } = surroundings;
@@ -55,11 +58,16 @@ export function callReader(surroundings: CallSurroundings): CallReader {
     count += 1;
   };
 
-  const close = (): void => {
+  const finish = (): void => {
     if (held === undefined) return;
     const call = held;
     held = undefined;
     tell(call, call.partial.json());
+  };
+
+  const cut = (): void => {
+    hasCut ||= held !== undefined;
+    held = undefined;
   };
 
   /** A call without a name goes on with the one before, and so does a repeat of its id. */
@@ -71,7 +79,7 @@ export function callReader(surroundings: CallSurroundings): CallReader {
       const name = nonEmpty(member(call, 'name'));
       const id = nonEmpty(member(call, 'id'));
       if (!goesOn(name, id)) {
-        close();
+        finish();
         // The end mark of a call that was whole already.
         if (name === undefined) return;
         if (!isPartial(call)) return tell({ name, id, opaque }, argumentsOf(call));
@@ -79,9 +87,10 @@ export function callReader(surroundings: CallSurroundings): CallReader {
         held = { name, id, opaque, partial: partialArguments(isJsonObject(args) ? args : {}) };
       }
       held?.partial.add(member(call, 'partialArgs'));
-      if (member(call, 'willContinue') !== true) close();
+      if (member(call, 'willContinue') !== true) finish();
     },
-    close,
+    close: cut,
+    hasCut: () => hasCut,
     count: () => count,
   };
 }

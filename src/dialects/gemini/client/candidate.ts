@@ -62,10 +62,21 @@ export function candidateReader(surroundings: CallSurroundings): CandidateReader
         say(own(choice, 'grounding_metadata', metadata));
       }
       if (ratings.length > 0) say(own(choice, 'safety_ratings', ratings));
+      const others = parts.others();
+      if (others.length > 0) say(own(choice, 'parts', others));
     },
     ending: (blockReason) => {
       const hasOutput = parts.hasOutput();
-      return endingOf({ word, message, blockReason, hasOutput, hasCalls: parts.hasCalls() });
+      const ending = endingOf({
+        word,
+        message,
+        blockReason,
+        hasOutput,
+        hasCalls: parts.hasCalls(),
+      });
+      // Only the bound of an answer may cut a call: else an agent would go on without it.
+      const isCut = parts.hasCutCall() && ending.reason !== 'length';
+      return isCut ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
     },
     isFinished: () => word !== undefined,
   };

@@ -3,7 +3,14 @@
  * (TRANSLATION §7.2).
  */
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
-import { isJsonNumber, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import {
+  isJsonNumber,
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+} from '../../../json.ts';
 
 /** The arguments of one call while they come. */
 export interface PartialArguments {
@@ -99,8 +106,16 @@ function leafOf(piece: JsonValue, before: Node | undefined): Node | undefined {
   const value = member(piece, 'numberValue') ?? member(piece, 'boolValue');
   if (isJsonNumber(value) || typeof value === 'boolean') return { value, isOpen };
   if (member(piece, 'nullValue') !== undefined) return { value: null, isOpen };
+  const other = otherValue(piece);
+  if (other !== undefined) return { value: other, isOpen };
   // A piece without a value ends what stands there already.
   return before ?? (isOpen ? undefined : { value: null, isOpen });
+}
+
+/** The value of a kind that is not known yet, such as `intValue`. */
+function otherValue(piece: JsonValue): JsonValue | undefined {
+  const entries = isJsonObject(piece) ? Object.entries(piece) : [];
+  return entries.find(([name]) => name.endsWith('Value'))?.[1];
 }
 
 function openText(node: Node | undefined): string {

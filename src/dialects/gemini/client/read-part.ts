@@ -3,14 +3,17 @@
  * Google ran (TRANSLATION §5.1).
  */
 import type { Opaque } from '../../../canonical/opaque.ts';
-import { isJsonObject, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type CallSurroundings, callReader } from './calls.ts';
 
 /** The parts of a candidate, told one by one. */
 export interface PartReader {
   read(part: JsonValue): void;
-  /** Tells a call that is still held. */
   close(): void;
+  /** Whether a call had begun that never came to its end. */
+  hasCutCall(): boolean;
+  /** Parts that nobody here knows, as they came. */
+  others(): readonly JsonObject[];
   /** All visible text so far. */
   visibleText(): string;
   hasCalls(): boolean;
@@ -18,6 +21,8 @@ export interface PartReader {
   hasOutput(): boolean;
 }
 
+/** Far above what an answer has: all are held to its end. */
+const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
 /** A fresh one for each candidate. */
@@ -27,6 +32,7 @@ export function partReader(surroundings: CallSurroundings): PartReader {
   let visible = '';
   let lastCharacter = '';
   let hasMedia = false;
+  const others: JsonObject[] = [];
 
   const tellText = (text: string, opaque: Opaque | undefined): void => {
     // Only sources are looked up in it; an answer is never as long as this.
@@ -38,6 +44,10 @@ export function partReader(surroundings: CallSurroundings): PartReader {
   const tellMedia = ({ mimeType, data }: Media, opaque: Opaque | undefined): void => {
     hasMedia = true;
     say({ type: 'media', choice, mimeType, data, ...carried(opaque) });
+  };
+
+  const addOther = (part: JsonObject): void => {
+    if (others.length < maxOthers) others.push(part);
   };
 
   return {
@@ -52,11 +62,14 @@ export function partReader(surroundings: CallSurroundings): PartReader {
       const code = fencedCode(part);
       if (code !== undefined) return tellText(onNewLine(lastCharacter, code), undefined);
       const text = textIn(part);
+      if (text === undefined && media === undefined && isJsonObject(part)) addOther(part);
       if (text === undefined || (text === '' && opaque === undefined)) return;
       if (!isThought) return tellText(text, opaque);
       say({ type: 'reasoning', choice, text, ...carried(opaque) });
     },
     close: calls.close,
+    hasCutCall: calls.hasCut,
+    others: () => others,
     visibleText: () => visible,
     hasCalls: () => calls.count() > 0,
     hasOutput: () => visible !== '' || hasMedia || calls.count() > 0,

@@ -4,11 +4,12 @@
  */
 
 import { argumentsObject } from '../../../canonical/arguments.ts';
-import { jsonText, quoted } from '../../../canonical/raw-json.ts';
-import type { ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
+import { type JsonNode, jsonText, quoted } from '../../../canonical/raw-json.ts';
+import type { Citation, ContentEvent, ToolCallBegin } from '../../../canonical/reply.ts';
+import { parseJson } from '../../../json.ts';
 import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
-import { functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
+import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
 
 /** An event of one choice. */
 export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
@@ -37,16 +38,39 @@ interface State {
   /** Members of Google's own, as JSON text. */
   readonly members: Map<string, string>;
   readonly ending: Ending;
-  readonly drop: (name: string) => void;
+  /** Reasoning that is not shown and that nothing vouches for yet. */
+  hidden: string;
+  /** Calls whose arguments are no JSON: the finish says whether they were cut. */
+  readonly broken: { readonly begin: ToolCallBegin; readonly text: string }[];
+  /** All that came: the last list of a stream counts. */
+  readonly sources: JsonNode[];
+  readonly choice: CandidateOptions;
 }
 
-/** @param drop takes note of what Google's form has no place for, in the words of the chat API */
-export function candidate(index: number, drop: (name: string) => void): Candidate {
+/** How a candidate is written. */
+export interface CandidateOptions {
+  /** Takes note of what Google's form has no place for, in the words of the chat API. */
+  readonly drop: (name: string) => void;
+  readonly hidesReasoning: boolean;
+}
+
+/** A candidate of which nothing has come yet. */
+export function candidate(index: number, options: CandidateOptions): Candidate {
   const parts = partList();
   const logprobs = logprobList();
   const members = new Map<string, string>();
   const ending: Ending = { reason: undefined, message: undefined, refusal: '' };
-  const state: State = { parts, calls: new Map(), logprobs, members, ending, drop };
+  const state: State = {
+    parts,
+    calls: new Map(),
+    logprobs,
+    members,
+    ending,
+    hidden: '',
+    broken: [],
+    sources: [],
+    choice: options,
+  };
   let wasWritten = false;
 
   /** Empties what has been gathered. */
@@ -70,6 +94,7 @@ export function candidate(index: number, drop: (name: string) => void): Candidat
     },
     last: () => {
       for (const call of [...state.calls.keys()]) endCall(call, state);
+      tellBroken(state);
       const { text, isBlocked } = finishMembers(ending);
       // A blocked answer has no content; clients index `parts[0]` of every other.
       const fallback = isBlocked && !wasWritten ? '' : textPart('', 'visible', undefined);
@@ -83,6 +108,7 @@ function addEvent(event: ChoiceEvent, state: State): void {
     case 'text':
       return state.parts.addText(event.text, 'visible', event.opaque);
     case 'reasoning':
+      if (state.choice.hidesReasoning) return hide(event, state);
       return state.parts.addText(event.text, 'thought', event.opaque);
     case 'refusal':
       state.ending.refusal += event.text;
@@ -99,13 +125,14 @@ function addEvent(event: ChoiceEvent, state: State): void {
       return endCall(event.call, state);
     case 'media':
       return state.parts.add(inlineData(event.mimeType, event.data), event.opaque);
+    case 'media_url':
+      return state.parts.add(fileData(event.url), undefined);
     case 'logprobs':
       return state.logprobs.add(event.tokens);
     case 'citations':
-      // Google's grounding says more than an address; one made from it would be invented.
-      return state.drop('annotations');
+      return addCitations(event.citations, state);
     case 'own':
-      if (event.provider !== 'gemini') return state.drop(event.name);
+      if (event.provider !== 'gemini') return state.choice.drop(event.name);
       state.members.set(event.name, jsonText(event.value));
       return;
     case 'finish':
@@ -114,13 +141,50 @@ function addEvent(event: ChoiceEvent, state: State): void {
   }
 }
 
-function endCall(number: number, { calls, parts, drop }: State): void {
-  const call = calls.get(number);
+function endCall(number: number, state: State): void {
+  const call = state.calls.get(number);
   if (call === undefined) return;
-  calls.delete(number);
+  state.calls.delete(number);
   const { json, isReplaced } = argumentsObject(call.text);
-  if (isReplaced) drop('tool_calls.arguments');
-  parts.add(functionCall(call.begin, json), call.begin.opaque);
+  if (isReplaced && parseJson(call.text) === undefined) {
+    state.broken.push(call);
+    return;
+  }
+  if (isReplaced) state.choice.drop('tool_calls.arguments');
+  // Some upstreams want the reasoning back that led to a call, although they sign nothing.
+  if (state.hidden !== '') {
+    state.parts.addHidden({ text: state.hidden, opaque: undefined });
+    state.hidden = '';
+  }
+  state.parts.add(functionCall(call.begin, json), call.begin.opaque);
+}
+
+/** A call that the bound of the answer has cut must not be taken for a whole one. */
+function tellBroken({ broken, parts, ending, choice }: State): void {
+  for (const { begin, text } of broken.splice(0)) {
+    choice.drop('tool_calls.arguments');
+    if (ending.reason === 'length') continue;
+    parts.add(functionCall(begin, argumentsObject(text).json), begin.opaque);
+  }
+}
+
+function hide({ text, opaque }: Extract<ChoiceEvent, { type: 'reasoning' }>, state: State): void {
+  state.hidden += text;
+  if (opaque === undefined) return;
+  state.parts.addHidden({ text: state.hidden, opaque });
+  state.hidden = '';
+}
+
+/**
+ * Google's grounding says more than an address, and one made from it would be invented; its list of
+ * sources does not. It counts their places in bytes of one part, which nobody knows here.
+ */
+function addCitations(citations: readonly Citation[], { members, sources, choice }: State): void {
+  for (const { url, title, start, end } of citations) {
+    sources.push({ uri: url, title });
+    if ((start ?? end) !== undefined) choice.drop('annotations.start_index');
+  }
+  members.set('citationMetadata', jsonText({ citationSources: sources }));
 }
 
 function content(parts: string): string {

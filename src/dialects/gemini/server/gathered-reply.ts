@@ -34,7 +34,7 @@ export function gatheredReply(head: ReplyHead): GatheredReply {
   const candidateOf = (index: number): Candidate => {
     const known = candidates.get(index);
     if (known !== undefined) return known;
-    const fresh = candidate(index, drop);
+    const fresh = candidate(index, { drop, hidesReasoning: head.hidesReasoning === true });
     candidates.set(index, fresh);
     return fresh;
   };

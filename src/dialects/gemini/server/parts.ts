@@ -1,7 +1,13 @@
 /** The parts of a candidate as JSON text, in the order of their events. */
 
-import { type Opaque, sealed } from '../../../canonical/opaque.ts';
-import { quoted } from '../../../canonical/raw-json.ts';
+import { mimeTypeOfName } from '../../../canonical/media.ts';
+import {
+  type HiddenReasoning,
+  type Opaque,
+  sealed,
+  sealedReasoning,
+} from '../../../canonical/opaque.ts';
+import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 
 /** Visible text, the model's refusals among it, or thought. */
@@ -13,6 +19,8 @@ export interface PartList {
   addText(text: string, kind: TextKind, opaque: Opaque | undefined): void;
   /** A part that is something else than text; as {@link functionCall} and the like write it. */
   add(member: string, opaque: Opaque | undefined): void;
+  /** Reasoning that is not shown: an empty part, whose signature Google's clients send back. */
+  addHidden(hidden: HiddenReasoning): void;
   isEmpty(): boolean;
   /** The elements of `parts`, which are gone from here then. */
   take(): string;
@@ -40,6 +48,12 @@ export function partList(): PartList {
     add: (member, opaque) => {
       close(undefined);
       parts.push(`{${member}${signature(opaque)}}`);
+    },
+    addHidden: (hidden) => {
+      close(undefined);
+      const { opaque } = hidden;
+      const data = opaque?.provider === 'gemini' ? opaque.data : sealedReasoning(hidden);
+      parts.push(`{"text":"","thoughtSignature":${quoted(data)}}`);
     },
     isEmpty: () => open === undefined && parts.length === 0,
     take: () => {
@@ -70,6 +84,12 @@ export function functionCall({ id, name }: ToolCallBegin, args: string): string 
 /** The member of an image or a sound. */
 export function inlineData(mimeType: string, data: string): string {
   return `"inlineData":{"mimeType":${quoted(mimeType)},"data":${quoted(data)}}`;
+}
+
+/** The member of an image that lies at an address. */
+export function fileData(url: string): string {
+  const mimeType = mimeTypeOfName(url) ?? 'image/png';
+  return `"fileData":${jsonText({ mimeType, fileUri: url })}`;
 }
 
 /** Google's clients echo it unseen, so other providers' data can ride in it (TRANSLATION §6.9). */

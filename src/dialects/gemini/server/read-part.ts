@@ -1,6 +1,11 @@
 /** Reads one part of a content. What it is depends on its members, never on the content's role. */
 
-import { type Opaque, unsealed } from '../../../canonical/opaque.ts';
+import {
+  type HiddenReasoning,
+  type Opaque,
+  unsealed,
+  unsealedReasoning,
+} from '../../../canonical/opaque.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import type { CallDraft, DraftPart } from './pair-calls.ts';
@@ -53,6 +58,10 @@ export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefin
   for (const { written, value } of others) if (saysSomething(value)) drop(`${at}.${written}`);
   const kind = kindAmong(fields, at);
   const isThought = field(part, 'thought') === true;
+  const hidden = hiddenIn(part, at);
+  if (hidden !== undefined && field(part, 'text') === '') {
+    return { kind: 'reasoning', at, text: hidden.text, opaque: hidden.opaque };
+  }
   const opaque = opaqueIn(part, at);
   if (kind === undefined) {
     if (opaque === undefined && others.length === 0) drop(at);
@@ -82,6 +91,11 @@ function opaqueIn(part: JsonValue, at: string): Opaque | undefined {
   const data = textField(part, 'thoughtSignature', at);
   if (data === undefined || data === '') return undefined;
   return unsealed(data) ?? { provider: 'gemini', kind: 'signature', data };
+}
+
+/** Reasoning that an earlier answer did not show. */
+function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
+  return unsealedReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
 
 function dropped({ at, drop }: PartPlace): undefined {

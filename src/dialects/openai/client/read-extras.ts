@@ -4,10 +4,12 @@ import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/re
 import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
 import { words } from './words.ts';
 
-/** An image as OpenRouter and its like give it. An address is no image: nobody fetches it. */
+/** An image as OpenRouter and its like give it: its bytes, or its address. */
 export function imageEvents(image: JsonValue, choice: number): readonly ContentEvent[] {
   const holder = member(image, 'image_url');
-  const parsed = parseDataUrl(words(member(holder, 'url')) || words(holder));
+  const url = words(member(holder, 'url')) || words(holder);
+  if (/^https?:\/\//i.test(url)) return [{ type: 'media_url', choice, url }];
+  const parsed = parseDataUrl(url);
   if (parsed === undefined || parsed.data === '') return [];
   return [{ type: 'media', choice, mimeType: parsed.mimeType ?? 'image/png', data: parsed.data }];
 }

@@ -1,6 +1,6 @@
 /** Reads what a message, or one delta of it, holds beside calls: thoughts, text, refusal, media. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { items, type JsonValue, member } from '../../../json.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { audioEvents, imageEvents } from './read-extras.ts';
 import { reasoningReader } from './read-reasoning.ts';
 import { words } from './words.ts';
@@ -40,12 +40,20 @@ function addContent(events: ContentEvent[], content: JsonValue | undefined, choi
     if (content !== '') events.push({ type: 'text', choice, text: content });
     return;
   }
+  const others: JsonObject[] = [];
   for (const part of items(content)) {
     const thoughts = thoughtsIn(member(part, 'thinking'));
     if (thoughts !== '') events.push({ type: 'reasoning', choice, text: thoughts });
     const text = words(part) || words(member(part, 'text'));
     if (text !== '') events.push({ type: 'text', choice, text });
-    events.push(...imageEvents(part, choice));
+    const images = imageEvents(part, choice);
+    events.push(...images);
+    if (isJsonObject(part) && thoughts === '' && text === '' && images.length === 0) {
+      others.push(part);
+    }
+  }
+  if (others.length > 0) {
+    events.push({ type: 'own', choice, provider: 'openai', name: 'content', value: others });
   }
 }
 

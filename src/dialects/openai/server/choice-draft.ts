@@ -11,6 +11,7 @@ import {
   filterWords,
   finishWord,
   imagePiece,
+  imageUrlPiece,
   isSound,
   logprobPieces,
   ownContent,
@@ -58,6 +59,8 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
         return;
       case 'media':
         return media.add(event);
+      case 'media_url':
+        return media.addUrl(event.url);
       case 'logprobs':
         for (const piece of logprobPieces(event.tokens)) logprobs.push(piece);
         return;
@@ -160,6 +163,7 @@ function callDrafts(): CallDrafts {
 
 interface MediaDraft {
   add(event: EventOf<'media'>): void;
+  addUrl(url: string): void;
   members(): Piece;
 }
 
@@ -170,6 +174,9 @@ function mediaDraft(reply: ReplySource): MediaDraft {
     add: (event) => {
       if (isSound(event.mimeType)) sounds.push(event);
       else images.push(imagePiece(event, images.length));
+    },
+    addUrl: (url) => {
+      images.push(imageUrlPiece(url, images.length));
     },
     members: () => ({ images: some(images), audio: joinedSound(sounds, reply) }),
   };

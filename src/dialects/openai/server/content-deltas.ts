@@ -9,6 +9,7 @@ import {
   type ChoiceEvent,
   type EventOf,
   imagePiece,
+  imageUrlPiece,
   isSound,
   ownContent,
   type Piece,
@@ -49,6 +50,8 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
           return calls.end(event.call);
         case 'media':
           return media.of(event);
+        case 'media_url':
+          return media.ofUrl(event.url);
         case 'citations':
           return jsonText({ annotations: annotationPieces(event.citations) });
         case 'own':
@@ -57,7 +60,7 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
     },
     hasRefusal: said.hasRefusal,
     hasCalls: calls.any,
-    rest: () => [...calls.unfilled(), ...media.rest()],
+    rest: () => [...said.rest(), ...calls.unfilled(), ...media.rest()],
   };
 }
 
@@ -65,17 +68,17 @@ interface SaidDeltas {
   of(event: EventOf<'text' | 'reasoning' | 'refusal'>): string;
   dropThought(): void;
   hasRefusal(): boolean;
+  rest(): readonly string[];
 }
 
 function saidDeltas(): SaidDeltas {
   const thought = openThought();
+  /** Held to the end: of a member that comes twice, OpenAI's own client keeps only the last. */
+  const details: Piece[] = [];
   let hasRefusal = false;
   const ofReasoning = ({ text, opaque }: EventOf<'reasoning'>): string => {
     thought.add(text);
-    if (opaque !== undefined) {
-      const details = [thought.close(opaque)];
-      return jsonText({ reasoning_content: text || undefined, reasoning_details: details });
-    }
+    if (opaque !== undefined) details.push(thought.close(opaque));
     return text === '' ? '' : `{"reasoning_content":${quoted(text)}}`;
   };
   return {
@@ -88,6 +91,7 @@ function saidDeltas(): SaidDeltas {
     },
     dropThought: thought.drop,
     hasRefusal: () => hasRefusal,
+    rest: () => (details.length === 0 ? [] : [jsonText({ reasoning_details: details })]),
   };
 }
 
@@ -138,6 +142,7 @@ function callDeltas(): CallDeltas {
 
 interface MediaDeltas {
   of(event: EventOf<'media'>): string;
+  ofUrl(url: string): string;
   rest(): readonly string[];
 }
 
@@ -159,6 +164,10 @@ function mediaDeltas(frame: ChunkFrame): MediaDeltas {
       }
       images += 1;
       return jsonText({ images: [imagePiece(event, images - 1)] });
+    },
+    ofUrl: (url) => {
+      images += 1;
+      return jsonText({ images: [imageUrlPiece(url, images - 1)] });
     },
     rest: () => (held.length === 0 ? [] : [audio(Buffer.from(held))]),
   };

@@ -136,6 +136,11 @@ export function imagePiece({ mimeType, data, opaque }: EventOf<'media'>, index: 
   };
 }
 
+/** An image that lies at an address. */
+export function imageUrlPiece(url: string, index: number): Piece {
+  return { type: 'image_url', image_url: { url }, index };
+}
+
 /** What a sound says of itself. Nobody keeps it for later turns, so it has expired already. */
 export function audioPiece({ id, createdSeconds }: ReplySource, mimeType: string): Piece {
   return { id: `audio-${id}`, expires_at: createdSeconds, transcript: '', mime_type: mimeType };

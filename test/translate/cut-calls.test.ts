@@ -1,0 +1,57 @@
+/** A call that was cut is never handed over as a whole one. */
+import { describe, expect, it } from 'vitest';
+import { asking, eventStream, exchanged, protocolsOf } from './laws/exchange.ts';
+
+const start = (id: string): object => ({ type: 'message_start', message: { id, usage: {} } });
+const begin = {
+  type: 'content_block_start',
+  index: 0,
+  content_block: { type: 'tool_use', id: 'toolu_1', name: 'paint', input: {} },
+};
+const more = (partial_json: string): object => ({
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'input_json_delta', partial_json },
+});
+const stop = [
+  { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+  { type: 'message_stop' },
+];
+
+function stream(...events: readonly object[]): ReturnType<typeof eventStream> {
+  return eventStream(...events.map((event) => `data: ${JSON.stringify(event)}\n\n`));
+}
+
+describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
+  it.each([
+    ['of a stream with another spliced in', [begin, more('{"a":"Spark'), start('msg_2'), begin]],
+    ['that begins again where it was', [begin, more('{"a":"Spark'), begin]],
+    ['that nothing ends', [begin, more('{"a":"Spark')]],
+  ])('%s ends in one error', async (_, events) => {
+    const played = stream(start('msg_1'), ...events, ...stop);
+
+    const { answer, gateway } = await exchanged('anthropic', asking(protocol, 'sse'), played);
+
+    expect(answer.text).toContain('"error":{');
+    expect(answer.text).not.toMatch(/_raw|"finish_reason":"|"finishReason"|\[DONE\]/);
+    expect(gateway.records[0]?.outcome).not.toBe('complete');
+  });
+
+  it('of a message whose beginning is repeated is whole', async () => {
+    const whole = [
+      begin,
+      start('msg_1'),
+      more('{"a":1}'),
+      { type: 'content_block_stop', index: 0 },
+    ];
+
+    const { answer, gateway } = await exchanged(
+      'anthropic',
+      asking(protocol, 'sse'),
+      stream(start('msg_1'), ...whole, ...stop),
+    );
+
+    expect(answer.text).not.toContain('"error"');
+    expect(gateway.records[0]?.outcome).toBe('complete');
+  });
+});
