@@ -30,7 +30,7 @@ const limited: ExpectedOfKinds = {
   ...rests,
   told: 'upstream_rate_limited',
   reason: 'upstream_rate_limited',
-  retryAfter: 3_600,
+  retryAfter: 10,
 };
 const failed: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_error' };
 /** Images that may have run are never said to lack an account. */
@@ -157,7 +157,7 @@ export const rowsStatus: readonly FaultRow[] = [
       'F24',
       '429 of an account that has no money',
       refuses(429, { error: { code: 'insufficient_quota' } }),
-      limited,
+      { ...limited, retryAfter: 3_600 },
       { restMs: 3_600_000 },
     ),
     // Google has no word for it.
