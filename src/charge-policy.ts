@@ -15,7 +15,11 @@ export type Ending =
   | 'failed'
   /** A stream that broke, or reported an error, after output had begun. */
   | 'broken'
-  /** The caller went away before the upstream's headers. */
+  /**
+   * The caller went away before the status line, of an upstream that was at work. Where an account
+   * kept it waiting, for 10 s or over a failed try, that is `failed`, at most three times a key and
+   * hour.
+   */
   | 'left_early'
   /** The caller went away while the reply was running. */
   | 'left'
@@ -24,11 +28,11 @@ export type Ending =
 
 /**
  * `release`: the hold goes back, nothing is kept. `nothing`: settled with 0, kept as evidence.
- * `usage`: the upstream's figures, else what was counted. `observed`: the figures so far, else the
- * prompt's estimate and what was counted. `pend`: the hold stays for one long lease, then goes
- * back, unless the host reconciles it.
+ * `prompt`: the prompt's estimate. `usage`: the upstream's figures, else what was counted.
+ * `observed`: the figures so far, else the prompt's estimate and what was counted. `pend`: the hold
+ * stays for one long lease, then goes back, unless the host reconciles it.
  */
-export type ChargeRule = 'release' | 'nothing' | 'usage' | 'observed' | 'pend';
+export type ChargeRule = 'release' | 'nothing' | 'prompt' | 'usage' | 'observed' | 'pend';
 
 /** The three shapes a call's reply has. */
 export type ReplyKind = 'whole' | 'streamed' | 'image';
@@ -38,7 +42,8 @@ export type ChargePolicy = Readonly<Record<Ending, Readonly<Record<ReplyKind, Ch
 
 /**
  * The default. Nothing is charged for no output: a gateway that charged prompts of failed streams
- * had to pay it back. Output that was forwarded is charged: one that did not was used for free.
+ * had to pay it back. Output that was forwarded is charged, and so is the prompt of a caller that
+ * left a working upstream: gateways that did not were used for free.
  */
 export const chargePolicy: ChargePolicy = {
   not_run: { whole: 'release', streamed: 'release', image: 'release' },
@@ -46,7 +51,7 @@ export const chargePolicy: ChargePolicy = {
   truncated: { whole: 'observed', streamed: 'observed', image: 'pend' },
   failed: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
   broken: { whole: 'observed', streamed: 'observed', image: 'pend' },
-  left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
+  left_early: { whole: 'prompt', streamed: 'prompt', image: 'pend' },
   left: { whole: 'observed', streamed: 'observed', image: 'usage' },
   cut: { whole: 'observed', streamed: 'observed', image: 'pend' },
 };

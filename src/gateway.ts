@@ -18,6 +18,7 @@ import { authenticate } from './stages/authenticate.ts';
 import { beginningCall } from './stages/begin.ts';
 import { callUpstream } from './stages/call-upstream.ts';
 import { foundRecords } from './stages/found-records.ts';
+import { freeDepartures } from './stages/free-departures.ts';
 import { holdFor } from './stages/hold.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { limit } from './stages/limit.ts';
@@ -140,6 +141,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   });
   const health = channelHealth(clock, () => settings.random(), emit);
   const retries = retryBudget();
+  const departures = freeDepartures(clock);
   const plans = modelPlans(table);
   const saidUnbounded = new Set<string>();
   void care.check();
@@ -252,6 +254,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         plan,
         runsOn,
         endOfReplies,
+        departures,
       };
       const outcome = await callUpstream(call, model, means);
       if ('reply' in outcome) {
@@ -269,6 +272,8 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
           lease,
           runsOn,
           copy: claim.copy,
+          keyId: key.id,
+          departures,
         });
       }
       const { error, ending, reason, countedTokens, usage } = outcome.failure;

@@ -129,6 +129,7 @@ export const defaultOptions: {
     firstByteMs: 300_000,
     idleMs: 120_000,
     firstTokenMs: 300_000,
+    quietMs: 15_000,
     totalMs: 900_000,
   },
   callerStallMs: 30_000,
@@ -190,8 +191,8 @@ const headerNames = 'must be a list of header names in lower case, one at least'
 /** Both have a meaning of their own: the key of the other protocols, and the host's sessions. */
 const otherHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const chargeRule: z.ZodType = z.enum(
-  ['release', 'nothing', 'usage', 'observed', 'pend'],
-  'must be release, nothing, usage, observed or pend',
+  ['release', 'nothing', 'prompt', 'usage', 'observed', 'pend'],
+  'must be release, nothing, prompt, usage, observed or pend',
 );
 
 const nativeKeyHeader: z.ZodType = z

@@ -21,28 +21,47 @@ export interface Head {
 }
 
 /**
- * Reads until `enough` says so of a chunk, or to the end.
+ * Reads until `enough` says so of a chunk, or to the end. `interruptible` is given a function that
+ * ends the reading as it stands; later it does nothing.
  *
  * @throws UpstreamError when the body breaks off before
  */
-export function readHead(body: HeldBody, enough: (chunk: Uint8Array) => boolean): Promise<Head> {
+export function readHead(
+  body: HeldBody,
+  enough: (chunk: Uint8Array) => boolean,
+  interruptible?: (interrupt: () => void) => void,
+): Promise<Head> {
   return new Promise((resolve, reject) => {
     const collected = pieces();
+    let isDone = false;
+    const stop = (): void => {
+      if (isDone) return;
+      isDone = true;
+      body.hold();
+      resolve({ bytes: collected.join(), ended: false });
+    };
+    interruptible?.(stop);
     body.start({
       write: (chunk) => {
         collected.add(chunk);
         try {
           if (!enough(chunk)) return;
         } catch (error) {
+          isDone = true;
           body.abort();
           reject(error);
           return;
         }
-        body.hold();
-        resolve({ bytes: collected.join(), ended: false });
+        stop();
       },
-      end: () => resolve({ bytes: collected.join(), ended: true }),
-      fail: reject,
+      end: () => {
+        isDone = true;
+        resolve({ bytes: collected.join(), ended: true });
+      },
+      fail: (error) => {
+        isDone = true;
+        reject(error);
+      },
     });
   });
 }

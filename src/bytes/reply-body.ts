@@ -26,8 +26,17 @@ export interface ReplyPipe {
   fail(error: unknown): Closing;
   /** Told before the first byte goes out: how to leave a caller that takes nothing any more. */
   onStall(giveUp: () => void): void;
-  /** The caller is gone, or as good as: `drain` reads the upstream to its end for nobody. */
-  left(reason: 'caller_left' | 'caller_stalled'): 'abort' | 'drain';
+  /** Told before the first byte goes out: what to do when the reply has been quiet for long. */
+  onQuiet(keepAlive: () => void): void;
+  /** What keeps the connection alive; undefined where nothing may be said. */
+  keepAlive(isFirst: boolean): Uint8Array | undefined;
+  /**
+   * The caller is gone, or as good as: `drain` reads the upstream to its end for nobody, `read_on`
+   * a little, for its usage.
+   */
+  left(reason: 'caller_left' | 'caller_stalled'): 'abort' | 'drain' | 'read_on';
+  /** The reply did not end while it was read on. */
+  abandoned(): void;
 }
 
 /** The last bytes of a reply, and whether it ends cleanly or is cut. */
@@ -63,7 +72,9 @@ interface Outlet {
 
 /** How long an upstream may take to end by itself, once the reply it made is over (FAULTS F45). */
 const lingerMs = 1_000;
-/** What it may still send meanwhile; nobody gets it. */
+/** How long a stream is read for its usage, once its caller has gone. */
+const readOnMs = 2_000;
+/** What an upstream may still send meanwhile; nobody gets it. */
 const lingerBytes = 64 * 1024;
 
 /**
@@ -74,6 +85,11 @@ const mostGatheredBytes = 60 * 1024;
 
 function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
   let linger: Lingering | undefined;
+  /** The caller has gone, and the usage is waited for. */
+  let readOn: Lingering | undefined;
+  let hasWritten = false;
+  /** Something has been written since the reply was last looked at. */
+  let isLively = true;
   /** The chunks of this turn; undefined until the first of them, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
   let gatheredBytes = 0;
@@ -86,7 +102,23 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   const close = ({ writes, cut }: Closing): void => {
     over = true;
     gathered = undefined;
+    readOn?.end();
     if (!gone) writeInTurns(out, writes, cut);
+  };
+
+  const send = (bytes: Uint8Array): void => {
+    hasWritten = true;
+    isLively = true;
+    if (out.write(bytes)) return;
+    isFull = true;
+    body.pause();
+  };
+
+  const keepAlive = (): void => {
+    if (over || gone || isFull) return;
+    const bytes = isLively ? undefined : pipe.keepAlive(!hasWritten);
+    if (bytes !== undefined) send(bytes);
+    isLively = false;
   };
 
   /** Passes bytes on. False if that ended the reply; the body lingers then, or is aborted. */
@@ -94,10 +126,7 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     let closing: Closing | undefined;
     try {
       const bytes = through(chunk);
-      if (bytes.length > 0 && !gone && !out.write(bytes)) {
-        isFull = true;
-        body.pause();
-      }
+      if (bytes.length > 0 && !gone) send(bytes);
       closing = pipe.over();
     } catch (error) {
       body.abort();
@@ -106,7 +135,7 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     }
     if (closing === undefined) return true;
     close(closing);
-    if (!hasEnded) linger = lingering(body);
+    if (!hasEnded) linger = lingering(lingerMs, () => body.abort());
     return false;
   };
 
@@ -125,8 +154,19 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     // What has come tells how far the reply was, though nobody gets it.
     flush();
     if (over) return;
-    if (pipe.left(reason) === 'drain') return body.resume();
+    const what = pipe.left(reason);
+    if (what === 'read_on') readOn = lingering(readOnMs, abandon);
+    if (what !== 'abort') return body.resume();
     over = true;
+    body.abort();
+  };
+
+  const abandon = (): void => {
+    if (over) return;
+    flush();
+    if (over) return;
+    over = true;
+    pipe.abandoned();
     body.abort();
   };
 
@@ -139,7 +179,13 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     leave('caller_stalled');
     out.destroy();
   });
+  pipe.onQuiet(keepAlive);
   if (over) return;
+  // The status line goes out with the first byte.
+  if (begun.length === 0) {
+    isLively = false;
+    keepAlive();
+  }
   // What began the reply may have ended it: an error, or the stream's own last event.
   if (!pass(begun, asItIs) && !linger?.lasts()) return;
   // What has come meanwhile goes out together with the beginning.
@@ -147,6 +193,8 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
   body.start({
     write: (chunk) => {
       if (over) return linger?.discard(chunk);
+      readOn?.discard(chunk);
+      if (over) return;
       gatheredBytes += chunk.length;
       if (gathered !== undefined) gathered.push(chunk);
       else {
@@ -182,17 +230,17 @@ function asItIs(chunk: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** The time between the end of a reply and that of the body which it came in. */
+/** A time in which a body may still come to its end. */
 interface Lingering {
   lasts(): boolean;
-  /** Counts bytes that came behind the reply. */
+  /** Counts bytes that nobody gets. */
   discard(chunk: Uint8Array): void;
   /** The body has ended. */
   end(): void;
 }
 
-/** From now on the body has a moment to end by itself, which keeps its connection. */
-function lingering(body: UpstreamBody): Lingering {
+/** From now on the body has a moment to end by itself; after that or too many bytes it goes. */
+function lingering(forMs: number, giveUpBody: () => void): Lingering {
   let leftBytes = lingerBytes;
   const end = (): void => {
     clearTimeout(timer);
@@ -200,9 +248,9 @@ function lingering(body: UpstreamBody): Lingering {
   };
   const giveUp = (): void => {
     end();
-    body.abort();
+    giveUpBody();
   };
-  let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, lingerMs).unref();
+  let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, forMs).unref();
   return {
     lasts: () => timer !== undefined,
     discard: (chunk) => {

@@ -117,6 +117,8 @@ export interface SseEvent {
   readonly data: string | undefined;
   /** Lines that are no field and no comment: text that was never framed. */
   readonly loose: string;
+  /** It has nothing but `data:` lines. */
+  readonly isDataOnly: boolean;
 }
 
 const dataField = Buffer.from('data:');
@@ -171,21 +173,28 @@ function readEvent(raw: Uint8Array): SseEvent {
   const data: string[] = [];
   const loose: string[] = [];
   let name: string | undefined;
+  let isDataOnly = !text.startsWith(byteOrderMark);
   for (const line of linesOf(text)) {
     if (line.startsWith('data:')) data.push(fieldValue(line, 'data:'));
-    else if (line.startsWith('event:')) name = fieldValue(line, 'event:');
-    else if (line !== '' && !fieldOrComment.test(line)) loose.push(line);
+    else if (line !== '') {
+      isDataOnly = false;
+      if (line.startsWith('event:')) name = fieldValue(line, 'event:');
+      else if (!fieldOrComment.test(line)) loose.push(line);
+    }
   }
   return {
     raw,
     name,
     data: data.length === 0 ? undefined : data.join('\n'),
     loose: loose.join('\n'),
+    isDataOnly,
   };
 }
 
+const byteOrderMark = '\uFEFF';
+
 function linesOf(text: string): readonly string[] {
-  const marked = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const marked = text.startsWith(byteOrderMark) ? text.slice(1) : text;
   return marked.includes('\r') ? marked.split(/\r\n|\n|\r/) : marked.split('\n');
 }
 

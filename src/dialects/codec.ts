@@ -93,6 +93,13 @@ export interface ContentStreamReader {
   end(): readonly ContentEvent[];
   /** The upstream has said everything: its own terminator or, without one, its finish came. */
   complete(): boolean;
+  /** The upstream's own terminator came; left out where its dialect has none. */
+  finished?(): boolean;
+  /**
+   * How many characters of content it holds back, such as pieces of a call, until its end; left out
+   * where it never does.
+   */
+  heldChars?(): number;
 }
 
 /** Asks an upstream how many tokens a request has; a dialect without one is estimated. */

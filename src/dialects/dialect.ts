@@ -63,11 +63,16 @@ export interface CallerDialect {
   /** Members of the caller's body that this channel needs otherwise. */
   edits(call: Call, upstreamModel: string, channel: Channel): readonly MemberEdit[];
   /** A fresh tap for a relayed reply that streams past. */
-  tap(call: Call): StreamTap;
+  tap(call: Call, channel: Pick<Channel, 'capabilities'>): StreamTap;
   /** Whether a whole document is a reply of this kind: nothing else is relayed. */
   isReply(reply: JsonValue, operation: Operation): boolean;
+  /**
+   * What keeps the connection of a quiet stream alive, undefined where its clients take nothing.
+   * `isFirst`: nothing of the reply has gone out.
+   */
+  keepAlive(framing: Framing, isFirst: boolean): string | undefined;
   /** The figures in a relayed whole reply, or undefined where they are absent or absurd. */
-  readUsage(reply: JsonValue): Usage | undefined;
+  readUsage(reply: JsonValue, channel: Pick<Channel, 'capabilities'>): Usage | undefined;
   /** Reads and writes content for upstreams of other dialects. */
   readonly content: ContentServerCodec;
   /** Reads an image call; undefined where its protocol has none. */

@@ -5,6 +5,7 @@ import { noBytes } from '../bytes/sse.ts';
 import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
+import { contentTokens } from './content-count.ts';
 import { brokenReply, type FailureReport, type StreamTap } from './tap.ts';
 
 /** What the documents of a dialect differ in. */
@@ -47,6 +48,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
   };
 
   return {
+    hasBegun: () => bytes > 0,
     write: (chunk) => {
       watch.write(chunk);
       failure ??= faultIn(chunk);
@@ -66,7 +68,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
       const text = report.captured[options.usageMember];
       return options.readUsage(text === undefined ? undefined : parseJson(text), report.counted);
     },
-    countedTokens: () => Math.ceil(bytes / 3),
+    countedTokens: () => contentTokens(bytes),
     progress: () => 0,
     breakOff: () => undefined,
   };

@@ -1,5 +1,5 @@
 /** What watches or translates a reply while it passes, and how it tells of a failure. */
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
 
 /** One event may be this large, in bytes: an inline image fits, an endless line does not. */
@@ -64,15 +64,23 @@ export interface StreamTap {
   write(chunk: Uint8Array): Uint8Array;
   /** What is left when the upstream has ended; a second time there is nothing. */
   end(): Uint8Array;
+  /**
+   * The reply has said something: text, reasoning, a call, media, a refusal, its finish. Who it is,
+   * pings, comments and a filter's report say nothing.
+   */
+  hasBegun(): boolean;
   /** Nothing that follows belongs to the reply. */
   finished(): boolean;
   /** The reply has come to its own end, by its content and not by the connection's. */
   complete(): boolean;
   /** An error the upstream sent in-band; the tap has passed nothing of it on. */
   failure(): FailureReport | undefined;
-  /** The upstream's figures so far. */
+  /**
+   * The upstream's figures so far, with what was counted since where they are not its last. Of a
+   * reply that breaks off they are a floor.
+   */
   usage(): Usage | undefined;
-  /** What was forwarded, in tokens: the ground of a charge without figures. */
+  /** The content that came, in tokens: what a charge without figures rests on. */
   countedTokens(): number;
   /** Grows with every event that says something, as pings and comments don't; 0 for a document. */
   progress(): number;
@@ -81,4 +89,30 @@ export interface StreamTap {
    * cut can say it.
    */
   breakOff(error: GatewayError): readonly Uint8Array[] | undefined;
+}
+
+/** What a reply may have beside its content: comments, empty events, lines that nobody reads. */
+const maxNoiseBytes = 16 * 1024 * 1024;
+/** All of a streamed reply: as much as sixteen of the largest events. */
+const maxReplyBytes = 16 * maxEventBytes;
+
+/** Bounds a streamed reply in bytes: an upstream may send without end what says nothing. */
+export interface ByteBounds {
+  /** @throws UpstreamError `reply_too_large` beyond one of the bounds */
+  add(bytes: number, saysSomething: boolean): void;
+}
+
+/** Nothing has come yet. */
+export function byteBounds(): ByteBounds {
+  let all = 0;
+  let noise = 0;
+  return {
+    add: (bytes, saysSomething) => {
+      all += bytes;
+      if (!saysSomething) noise += bytes;
+      if (all > maxReplyBytes || noise > maxNoiseBytes) {
+        throw new UpstreamError('body', 'reply_too_large');
+      }
+    },
+  };
 }

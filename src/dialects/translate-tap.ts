@@ -8,13 +8,15 @@ import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
 import { parseExactly } from '../exact-numbers.ts';
-import { items, type JsonValue, member } from '../json.ts';
+import { items, type JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
+import { charsPerAudioToken, contentTokens, imageTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
 import {
   billedReply,
   brokenReply,
+  byteBounds,
   type FailureReport,
   maxEventBytes,
   type StreamTap,
@@ -38,9 +40,14 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   let failure: FailureReport | undefined;
   let usage: Usage | undefined;
-  let tokens = 0;
-  /** How many tokens had been counted when the last figures came. */
+  /** The last figures came with the reply's finish, or behind it. */
+  let isUsageFinal = false;
+  let contentBytes = 0;
+  let mediaTokens = 0;
+  /** What had been counted when the figure of the output last grew. */
   let tokensInUsage = 0;
+  let begun = false;
+  const bounds = byteBounds();
   /** What has come since something last went on: readers and writers may hold all of it. */
   let silentBytes = 0;
   /** Text that was never framed; only its end says what it is. */
@@ -50,15 +57,30 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let replyCame = false;
   let spoken = 0;
 
+  /** What the reader gives at its end is told as content then. */
+  const held = (): number => (ended ? 0 : (reader.heldChars?.() ?? 0));
+
+  const counted = (): number => mediaTokens + contentTokens(contentBytes + held());
+
+  /** A reader repeats at its end what it had told before. */
+  const noteUsage = (figures: Usage): void => {
+    if (usage !== undefined && isSameUsage(usage, figures)) return;
+    if (figures.outputTokens > (usage?.outputTokens ?? 0)) tokensInUsage = counted();
+    usage = figures;
+    isUsageFinal ||= reader.complete();
+  };
+
   const tell = (events: readonly ContentEvent[]): string => {
     for (const event of events) {
-      if (event.type === 'usage') {
-        usage = chargeableUsage(event.usage);
-        tokensInUsage = tokens;
-      } else if (event.type === 'unusable') failure = billedReply(event.reason);
+      if (event.type === 'usage') noteUsage(chargeableUsage(event.usage));
+      else if (event.type === 'unusable') failure = billedReply(event.reason);
       // Nothing was made: figures that nobody gave are zeros (TRANSLATION §6.14).
       else if (event.type === 'blocked') usage ??= noTokens;
-      else tokens += tokensOf(event);
+      else {
+        contentBytes += bytesOf(event);
+        if (event.type === 'media') mediaTokens += mediaTokensOf(event);
+      }
+      begun ||= saysSomething(event);
     }
     return failure === undefined && events.length > 0 ? writer.write(events) : '';
   };
@@ -74,9 +96,13 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     }
     const document = parseExactly(data);
     failure = failureIn(upstream, name, data, document);
-    // Anthropic's pings are events like any other.
-    if (member(document, 'type') !== 'ping') spoken += 1;
-    return failure !== undefined || document === undefined ? '' : tell(reader.read(document));
+    if (document === undefined) return '';
+    // Even an error may tell what the upstream has billed.
+    const events = reader.read(document);
+    const text = tell(failure === undefined ? events : events.filter(isUsage));
+    begun ||= failure === undefined && held() > 0;
+    done ||= reader.finished?.() === true;
+    return text;
   };
 
   const takeAll = (block: Uint8Array): string => {
@@ -108,13 +134,17 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
 
   /** Figures that came before the end, as Anthropic's do, say nothing of what was made since. */
   const usageSoFar = (): Usage | undefined =>
-    usage === undefined || complete()
+    usage === undefined || isUsageFinal || usage === noTokens
       ? usage
-      : { ...usage, outputTokens: usage.outputTokens + tokens - tokensInUsage };
+      : { ...usage, outputTokens: usage.outputTokens + counted() - tokensInUsage };
 
   const write = (chunk: Uint8Array): string => {
     if (done) return '';
+    const before = contentBytes + mediaTokens + held();
     const text = takeAll(cutter.push(chunk));
+    const says = contentBytes + mediaTokens + held() > before;
+    if (says) spoken += 1;
+    bounds.add(chunk.length, says);
     silentBytes = text === '' ? silentBytes + chunk.length : 0;
     if (silentBytes > maxSilentBytes) throw new UpstreamError('body', 'event_too_large');
     return text;
@@ -131,11 +161,12 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   return {
     write: (chunk) => encoded(write(chunk)),
     end: () => encoded(end()),
+    hasBegun: () => begun,
     finished: () => done,
     complete,
     failure: () => failure,
     usage: usageSoFar,
-    countedTokens: () => tokens,
+    countedTokens: counted,
     progress: () => spoken,
     breakOff: (error) => writer.breakOff(error).map((piece) => Buffer.from(piece)),
   };
@@ -154,32 +185,56 @@ function failureIn(
   return upstream.readFailure(502, Buffer.from(text));
 }
 
-/** What the charge rests on where the upstream gives no figures: a token for every three bytes. */
-function tokensOf(event: ContentEvent): number {
+/** What the charge rests on where the upstream gives no figures. */
+function bytesOf(event: ContentEvent): number {
   switch (event.type) {
     case 'text':
     case 'reasoning':
     case 'refusal':
     case 'tool_arguments':
-      return Math.ceil(Buffer.byteLength(event.text) / 3);
+      return Buffer.byteLength(event.text);
     case 'tool_begin':
-      return Math.ceil(Buffer.byteLength(event.name + event.arguments) / 3);
-    case 'media':
-      return mediaTokensOf(event);
+      return Buffer.byteLength(event.arguments);
     default:
       return 0;
   }
 }
 
-/** What Google counts for one image of an answer. */
-const imageTokens = 1_290;
-/** A twentieth of a second at 24,000 samples of two bytes, in Base64. */
-const charsPerSoundToken = 3_200;
+/** Whether a reply begins with it: an empty text only carries what is opaque. */
+function saysSomething(event: ContentEvent): boolean {
+  switch (event.type) {
+    case 'text':
+    case 'refusal':
+      return event.text !== '';
+    case 'reasoning':
+      return event.text !== '' || event.opaque !== undefined;
+    case 'tool_begin':
+    case 'tool_arguments':
+    case 'media':
+    case 'finish':
+    case 'blocked':
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isUsage(event: ContentEvent): boolean {
+  return event.type === 'usage';
+}
+
+function isSameUsage(one: Usage, other: Usage): boolean {
+  return (
+    one.inputTokens === other.inputTokens &&
+    one.cachedInputTokens === other.cachedInputTokens &&
+    one.outputTokens === other.outputTokens
+  );
+}
 
 /** A sound comes in many pieces, and each is as much as it holds. */
 function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>): number {
   return mediaKindOf(mimeType) === 'audio'
-    ? Math.ceil(data.length / charsPerSoundToken)
+    ? Math.ceil(data.length / charsPerAudioToken)
     : imageTokens;
 }
 

@@ -54,6 +54,9 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   xai: {
     ...compatible,
+    // `reasoning_tokens` stand beside `completion_tokens`, and the total is the sum of all
+    // (fixtures xai-*).
+    reasoningOutsideCompletion: true,
     // Its reasoning models refuse both penalties and `stop` (docs.x.ai, Reasoning).
     penalties: false,
     stopLimit: 0,
@@ -89,6 +92,8 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   google: {
     ...compatible,
+    // Thoughts are counted in `total_tokens` alone (fixtures google-compat-*).
+    reasoningOutsideCompletion: true,
     maxTokensField: 'max_tokens',
     // 400 on both (page-assist#418, ChatterUI#227; TRANSLATION §6.11).
     seed: false,

@@ -21,11 +21,17 @@ export type DialectName = (typeof dialectNames)[number];
 /**
  * What an upstream can take and give. A flag that is left out is what is true of the upstream model
  * by the gateway's own table (`docs/translation.md`); a name the table does not know counts as the
- * newest of its dialect. But for the first two, flags matter only where a call is translated.
+ * newest of its dialect. But for the first three, flags matter only where a call is translated.
  */
 export interface Capabilities {
   /** Takes `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean;
+  /**
+   * `usage.completion_tokens` leaves the reasoning out, which only `total_tokens` counts (xAI,
+   * Google's compatible endpoint). Default false: then the total adds nothing to a completion that
+   * is stated.
+   */
+  readonly reasoningOutsideCompletion?: boolean;
   /**
    * `unasked`: answers images in Base64 and refuses `response_format` (GPT-image, the default).
    * `response_format`: must be asked with `response_format: "b64_json"` (DALL·E, most compatible
@@ -245,6 +251,12 @@ export interface Timeouts {
   readonly idleMs: number;
   /** How long a stream may say nothing but pings and comments, at first and between events. */
   readonly firstTokenMs: number;
+  /**
+   * How long the status line of a stream waits for the reply to say something, so that an early
+   * failure has its own status; then 200 goes out. From there on also how long a stream may be
+   * quiet before a comment keeps its connection alive, where the caller's clients take comments.
+   */
+  readonly quietMs: number;
   readonly totalMs: number;
 }
 

@@ -221,7 +221,10 @@ function failureOf(
   const ending = isUnknown ? 'failed' : told.ending;
   if (!hasNobodyToAnswer(context)) return finalFailure(told, { call, ending, passed }, context);
   if (ending === 'not_run') return callerLeft(ending);
-  // A stream whose head had come was being made: it has its prompt's price.
+  // It had failed by itself before anybody left it.
+  if (told.reason !== 'caller_left') return callerLeft('failed');
+  // An account that keeps its callers waiting is not paid for.
+  if (context.departures.isFree(context.key.id, context.running)) return callerLeft('failed');
   const begun = told.hasAnswered === true && call.framing !== 'json';
   return callerLeft(begun ? 'left' : 'left_early');
 }
@@ -247,7 +250,7 @@ function hasNobodyToAnswer({ running, runsOn }: UpstreamContext): boolean {
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */
-function callerLeft(ending: 'not_run' | 'left_early' | 'left'): CallFailure {
+function callerLeft(ending: 'not_run' | 'failed' | 'left_early' | 'left'): CallFailure {
   const reason = 'caller_left';
   return {
     error: new GatewayError('internal_error', 'The caller went away.', { reason }),

@@ -4,6 +4,7 @@
  */
 import { asBuffer } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
+import { documentTokens } from '../dialects/content-count.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { FailureReport, StreamTap } from '../dialects/tap.ts';
 import type { HeaderMap } from '../http.ts';
@@ -60,6 +61,8 @@ export interface WholeReply {
 export interface FailedReply {
   readonly kind: 'failure';
   readonly report: FailureReport;
+  /** What the upstream says it billed all the same. */
+  readonly usage?: Usage | undefined;
 }
 
 /** Not what was asked for, though it may have cost something: what had come of it. */
@@ -102,15 +105,15 @@ export function documentIn(
 
 /** What no JSON parser reads: half a document, or none. */
 export function unreadable(bytes: Uint8Array): BadReply {
-  if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty' };
+  if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
   const reason = beginsDocument(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
-  return { kind: 'bad', reason, countedTokens: Math.ceil(bytes.length / 3) };
+  return { kind: 'bad', reason, countedTokens: documentTokens(bytes) };
 }
 
 /** What was made and billed is charged as the tap saw it; another failure is told as it is. */
 export function failureOf(tap: StreamTap): FailedReply | BadReply | undefined {
   const report = tap.failure();
   if (report === undefined) return undefined;
-  if (report.isBilled !== true) return { kind: 'failure', report };
+  if (report.isBilled !== true) return { kind: 'failure', report, usage: tap.usage() };
   return { kind: 'bad', reason: report.reason ?? 'upstream_failed', usage: tap.usage() };
 }

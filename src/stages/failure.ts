@@ -175,7 +175,8 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
-    ending: usage === undefined ? lostReply(call) : 'truncated',
+    // Half a document has its price, a page of another server has none.
+    ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
     countedTokens,
     usage,
     retry: 'never',
@@ -183,6 +184,12 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
     reason,
     status,
   };
+}
+
+/** A refusal in-band that tells what was billed all the same: then it did run. */
+export function billedAnyway(failure: CallFailure, usage: Usage | undefined): CallFailure {
+  if (usage === undefined || usage.outputTokens === 0) return failure;
+  return { ...failure, ending: 'broken', usage, retry: 'never' };
 }
 
 /**

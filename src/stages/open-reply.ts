@@ -2,15 +2,17 @@
  * Opens an upstream's answer: waits for the whole of a small reply or for the first event of a
  * stream, so that an early failure still gets its real status and another channel its chance.
  */
-import { type HeldBody, readHead } from '../bytes/read-head.ts';
-import { joined } from '../bytes/sse.ts';
+import { asBuffer } from '../bytes/decode.ts';
+import { type Pieces, pieces } from '../bytes/pieces.ts';
+import { type Head, type HeldBody, readHead } from '../bytes/read-head.ts';
+import { joined, noBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import { beginsDocument, type Exchange, failureOf, type Judgement } from './exchange.ts';
 import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
-import { streams } from './watch-attempt.ts';
+import { onQuiet, streams } from './watch-attempt.ts';
 
 /** What came of a 2xx answer. */
 export type Opening = Judgement | StreamedReply;
@@ -49,43 +51,99 @@ export function openReply(
 function judged(
   response: OpenedResponse,
   exchange: Exchange,
-  { attempt }: Pick<RunningCall, 'attempt'>,
+  running: Pick<RunningCall, 'attempt'>,
 ): MaybePromise<Opening> {
   const { framing, takesDocumentAsStream, tap } = exchange;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith('text/event-stream');
-  const isStream = isEvents ? framing === 'sse' : takesDocumentAsStream;
+  if (isEvents ? framing === 'sse' : takesDocumentAsStream) {
+    if (tap !== undefined) return openStream(response.body, tap(), { running });
+  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, exchange);
+  return openMislabelled(response.body, exchange, running);
+}
+
+/** Servers, and proxies before them, label streams as text or not at all: the bytes tell. */
+async function openMislabelled(
+  body: HeldBody,
+  exchange: Exchange,
+  running: Pick<RunningCall, 'attempt'>,
+): Promise<Opening> {
+  const first = await readHead(body, (chunk) => !isBlank(chunk));
+  const { framing, tap } = exchange;
+  const isDocument = beginsDocument(first.bytes);
+  const isStream =
+    framing === 'sse' ? !isDocument && beginsEvents(first.bytes) : exchange.takesDocumentAsStream;
   if (isStream && tap !== undefined) {
-    const ofStream = tap();
-    if (attempt !== undefined) streams(attempt, ofStream.progress);
-    return openStream(response.body, ofStream);
+    return openStream(body, tap(), { running, first });
   }
-  if (!isEvents) return openDocument(response.body, exchange);
-  response.body.abort();
+  if (framing === 'sse' || isDocument) return openArriving(body, exchange, first);
+  body.abort();
   return { kind: 'bad', reason: 'upstream_protocol_error' };
 }
 
-async function openStream(body: HeldBody, tap: StreamTap): Promise<Opening> {
-  const begun: Uint8Array[] = [];
-  const head = await readHead(body, (chunk) => {
+function isBlank(bytes: Uint8Array): boolean {
+  return /^[\s\uFEFF]*$/.test(asBuffer(bytes).toString('utf8'));
+}
+
+/** Whether bytes begin as a line of an event stream does; one letter may be all that is here. */
+function beginsEvents(bytes: Uint8Array): boolean {
+  return /^[\s\uFEFF]*[:deir]/.test(asBuffer(bytes).toString('utf8', 0, 64));
+}
+
+const nothingRead: Head = { bytes: noBytes, ended: false };
+
+/** Opens it where the reply says something, or where it has been quiet for too long. */
+async function openStream(
+  body: HeldBody,
+  tap: StreamTap,
+  { running, first = nothingRead }: StreamStart,
+): Promise<Opening> {
+  const { attempt } = running;
+  if (attempt !== undefined) streams(attempt, tap.progress);
+  const begun = pieces();
+  const hasSaid = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
-    begun.push(bytes);
-    return bytes.length > 0 || tap.failure() !== undefined || tap.finished();
-  });
-  // Nothing but half an event came: perhaps an error that was never framed.
-  const isOver = head.ended || tap.finished();
-  if (isOver && begun.every(({ length }) => length === 0)) begun.push(tap.end());
-  const failed = failureOf(tap);
+    if (bytes.length > 0) begun.add(bytes);
+    return tap.hasBegun() || tap.failure() !== undefined || tap.finished();
+  };
+  const isOpen = hasSaid(first.bytes) || first.ended;
+  const head = isOpen
+    ? first
+    : await readHead(body, hasSaid, (interrupt) => {
+        if (attempt !== undefined) onQuiet(attempt, interrupt);
+      });
+  return judgeBeginning(body, tap, { begun, isOver: head.ended || tap.finished() });
+}
+
+interface StreamStart {
+  readonly running: Pick<RunningCall, 'attempt'>;
+  /** What was read of it before. */
+  readonly first?: Head;
+}
+
+function judgeBeginning(
+  body: HeldBody,
+  tap: StreamTap,
+  { begun, isOver }: { readonly begun: Pieces; readonly isOver: boolean },
+): Opening {
+  if (isOver && !tap.hasBegun()) {
+    // Perhaps an error that was never framed, or a finish that only the end tells.
+    const last = tap.end();
+    if (last.length > 0) begun.add(last);
+  }
+  // What fails behind the first word is told in the stream, however the bytes came together.
+  const failed = tap.hasBegun() ? undefined : failureOf(tap);
   if (failed !== undefined) {
     body.abort();
     return failed;
   }
-  const bytes = joined(begun.filter(({ length }) => length > 0));
-  if (isOver && bytes.length === 0) {
+  const isEmpty = begun.byteLength === 0;
+  if (isOver && (isEmpty || !(tap.hasBegun() || tap.complete()))) {
     body.abort();
-    return { kind: 'bad', reason: 'upstream_empty' };
+    const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';
+    return { kind: 'bad', reason };
   }
-  return { kind: 'streamed', begun: bytes, rest: body, tap };
+  return { kind: 'streamed', begun: begun.drain(), rest: body, tap };
 }
 
 function openDocument(body: HeldBody, exchange: Exchange): MaybePromise<Opening> {
@@ -93,14 +151,21 @@ function openDocument(body: HeldBody, exchange: Exchange): MaybePromise<Opening>
   return whole === undefined ? openArriving(body, exchange) : exchange.judge(whole);
 }
 
-async function openArriving(body: HeldBody, exchange: Exchange): Promise<Opening> {
+async function openArriving(
+  body: HeldBody,
+  exchange: Exchange,
+  first: Head = nothingRead,
+): Promise<Opening> {
   const { heldBytes, framing, tap: makeTap } = exchange;
-  let length = 0;
-  const head = await readHead(body, (chunk) => {
-    length += chunk.length;
-    return length > heldBytes;
-  });
-  const { bytes } = head;
+  let length = first.bytes.length;
+  const head =
+    first.ended || length > heldBytes
+      ? first
+      : await readHead(body, (chunk) => {
+          length += chunk.length;
+          return length > heldBytes;
+        });
+  const bytes = head === first ? first.bytes : joined([first.bytes, head.bytes].filter(isFilled));
   if (head.ended && bytes.length <= heldBytes) return exchange.judge(bytes);
   if (!beginsDocument(bytes) || framing === 'sse' || makeTap === undefined) {
     body.abort();
@@ -116,4 +181,8 @@ async function openArriving(body: HeldBody, exchange: Exchange): Promise<Opening
   if (failed === undefined) return { kind: 'streamed', begun, rest: body, tap };
   body.abort();
   return failed;
+}
+
+function isFilled({ length }: Uint8Array): boolean {
+  return length > 0;
 }

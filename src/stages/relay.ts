@@ -5,6 +5,9 @@
 import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
+import { documentTokens } from '../dialects/content-count.ts';
+import { callerDialects, spokenIn } from '../dialects/table.ts';
+import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse, HeaderMap } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
@@ -17,6 +20,7 @@ import {
   refusedByUpstream,
   sentence,
 } from './failure.ts';
+import type { FreeDepartures } from './free-departures.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
@@ -25,7 +29,7 @@ import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { CallEnd, Settlement } from './settle.ts';
 import type { OpenedReply } from './try-channel.ts';
-import { onStall } from './watch-attempt.ts';
+import { onQuiet, onStall } from './watch-attempt.ts';
 
 /** What the relay of a reply needs to know of its call. */
 export interface RelayContext {
@@ -42,6 +46,8 @@ export interface RelayContext {
   readonly lease: ChannelLease | undefined;
   /** The call runs to its end, whether or not its caller is there. */
   readonly runsOn: boolean;
+  readonly keyId: string;
+  readonly departures: FreeDepartures;
   /** Takes a copy of the reply, for those who ask for it again. */
   readonly copy: ReplyCopy | undefined;
 }
@@ -57,7 +63,7 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
-      countedTokens: Math.ceil(reply.bytes.length / 3),
+      countedTokens: reply.usage === undefined ? documentTokens(reply.bytes) : undefined,
     });
     return wholeReply(answer, reply.bytes, call.framing, context.notes);
   }
@@ -116,23 +122,37 @@ function inStream(error: GatewayError, model: Model): GatewayError {
 
 const served: Verdict = { kind: 'served' };
 
-/** Who broke a reply off. A caller may have left before anybody was there to be told so. */
-function brokenBy(reason: string): Ending {
+const nothing: Verdict = { kind: 'nothing' };
+
+/**
+ * Who broke a reply off. A caller may have left before anybody was there to be told so. A reply
+ * that had said nothing costs nothing, unless its upstream says what it billed.
+ */
+function brokenBy(reason: string, tap: StreamTap): Ending {
   if (reason === 'caller_left') return 'left';
+  if (!tap.hasBegun() && (tap.usage()?.outputTokens ?? 0) === 0) return 'failed';
   return isOurCut(reason) ? 'cut' : 'broken';
 }
 
 function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
   const { call, model, copy } = context;
+  /** The caller has gone, and the stream is read for its usage. */
+  let leftFor: string | undefined;
 
   const settled = (verdict: Verdict, ending: Ending, reason?: string): void =>
     finish(context, verdict, {
       ending,
-      status: ending === 'left' ? 499 : 200,
+      status: reason !== undefined && reason === leftFor ? 499 : 200,
       reason,
       usage: tap.usage(),
       countedTokens: tap.countedTokens(),
     });
+
+  /** What the reply has come to for a caller that is not there any more. */
+  const settledLeft = (verdict: Verdict): void => {
+    const isFree = !tap.hasBegun() && context.departures.isFree(context.keyId, context.running);
+    settled(verdict, isFree ? 'failed' : 'left', leftFor);
+  };
 
   const writeCopied = (chunk: Uint8Array): Uint8Array => {
     const bytes = tap.write(chunk);
@@ -142,13 +162,15 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
 
   const complete = (last: Uint8Array): Closing => {
     copy?.add(last);
-    settled(served, 'complete');
+    if (leftFor === undefined) settled(served, 'complete');
+    else settledLeft(served);
     return { writes: last.length === 0 ? [] : [last], cut: false };
   };
 
   /** Says the error where the framing has words for it; cuts the connection where it has none. */
   const failed = ({ error, reason, verdict }: CallFailure, last?: Uint8Array): Closing => {
-    settled(verdict, brokenBy(reason), reason);
+    if (leftFor === undefined) settled(verdict, brokenBy(reason, tap), reason);
+    else settledLeft(nothing);
     const before = last === undefined || last.length === 0 ? [] : [last];
     const said = tap.breakOff(inStream(error, model));
     return { writes: [...before, ...(said ?? [])], cut: said === undefined };
@@ -182,10 +204,20 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
     },
     end: ended,
     fail: (error) => {
+      // All of it is here but for the connection's own end.
+      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return ended();
       const cause = isUpstreamError(error)
         ? error
         : new UpstreamError('body', 'failed', { cause: error });
       return failed(failedTransport(cause, call, model));
+    },
+    onQuiet: (endQuiet) => {
+      const { attempt } = context.running;
+      if (attempt !== undefined) onQuiet(attempt, endQuiet);
+    },
+    keepAlive: (isFirst) => {
+      const text = callerDialects[spokenIn[call.protocol]].keepAlive(call.framing, isFirst);
+      return text === undefined ? undefined : Buffer.from(text);
     },
     onStall: (giveUp) => {
       const { attempt } = context.running;
@@ -195,8 +227,11 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       // An image that was bought is finished and charged, and a reply that may be asked for again
       // is kept; nothing else is worth reading for nobody.
       if (context.runsOn) return 'drain';
-      settled({ kind: 'nothing' }, 'left', reason);
+      leftFor = reason;
+      if (call.framing !== 'json') return 'read_on';
+      settledLeft(nothing);
       return 'abort';
     },
+    abandoned: () => settledLeft(nothing),
   };
 }

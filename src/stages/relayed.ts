@@ -28,8 +28,8 @@ export function relayed(
     notes: {},
     heldBytes: heldRelayBytes,
     takesDocumentAsStream: call.framing === 'json_array',
-    tap: () => caller.tap(call),
-    judge: (bytes) => judge(bytes, call, caller, dialect),
+    tap: () => caller.tap(call, channel),
+    judge: (bytes) => judge(bytes, call, { caller, dialect, channel }),
     answerTo: () => undefined,
   };
 }
@@ -42,8 +42,15 @@ function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSiz
   return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
 }
 
+/** Whose reply is judged, and for whom. */
+interface RelayEnds {
+  readonly caller: CallerDialect;
+  readonly dialect: Dialect;
+  readonly channel: Channel;
+}
+
 /** A held reply: is it whole, is it an error, is it empty? */
-function judge(bytes: Uint8Array, call: Call, caller: CallerDialect, dialect: Dialect): Judgement {
+function judge(bytes: Uint8Array, call: Call, { caller, dialect, channel }: RelayEnds): Judgement {
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
@@ -53,7 +60,7 @@ function judge(bytes: Uint8Array, call: Call, caller: CallerDialect, dialect: Di
   }
   const reason = call.operation === 'images' ? imageFault(found.reply) : undefined;
   if (reason !== undefined) return { kind: 'bad', reason };
-  return { kind: 'whole', bytes, usage: caller.readUsage(found.reply) };
+  return { kind: 'whole', bytes, usage: caller.readUsage(found.reply, channel) };
 }
 
 /** Every image must be Base64: a URL is never fetched and never passed on (ARCHITECTURE N). */

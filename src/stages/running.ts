@@ -7,6 +7,7 @@ import { UpstreamError } from '../errors.ts';
 import { type EventListener, quietly } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
+import type { LastHeard } from './free-departures.ts';
 import type { PortGuard } from './port-guard.ts';
 import { overloaded, tooManyInFlight } from './refuse.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
@@ -35,7 +36,9 @@ export interface RunningCall {
   /** Something of the call has gone out to an upstream. */
   readonly hasSent: boolean;
   /** Notes that it goes out now, to a channel that allows it these waits. */
-  send(waits: Waits): void;
+  send(waits: Waits, lastHeard: LastHeard): void;
+  /** How many channels it has gone out to. */
+  readonly tries: number;
   /** The watch of the try that went out last, undefined while nothing has. */
   readonly attempt: AttemptWatch | undefined;
   /** From now on the caller's going no longer ends the upstream call. */
@@ -89,6 +92,7 @@ interface Entry extends RunningCall, Omit<KeptHold, 'settlement'> {
   place: number | undefined;
   hasLeft: boolean;
   hasSent: boolean;
+  tries: number;
   attempt: AttemptWatch | undefined;
   settlement: Settlement | undefined;
   keptMs: number;
@@ -161,6 +165,7 @@ export function runningCalls(
       place: entries.length,
       hasLeft: false,
       hasSent: false,
+      tries: 0,
       attempt: undefined,
       settlement: undefined,
       keptMs: 0,
@@ -180,13 +185,14 @@ export function runningCalls(
         entry.hasLeft = true;
         if (!entry.isDetached) abort(entry, new UpstreamError('sent', 'caller_left'));
       },
-      send: (waits) => {
+      send: (waits, lastHeard) => {
         entry.hasSent = true;
+        entry.tries += 1;
         entry.deadlineMs = entry.keptMs + waits.totalMs;
         const { clock, callerStallMs } = settings();
         // Only the try ends: the next one must not find the call aborted.
         const end = (reason: UpstreamError): void => entry.abortUpstream(reason);
-        entry.attempt = watchAttempt({ waits, callerStallMs, clock, end });
+        entry.attempt = watchAttempt({ waits, callerStallMs, clock, end }, lastHeard);
       },
       detach: () => {
         entry.isDetached = true;

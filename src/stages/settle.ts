@@ -12,6 +12,7 @@ import type { Channel, Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
+import { estimatedPrompt } from './estimated-prompt.ts';
 import { type Hold, predictedTokens } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -192,7 +193,7 @@ function costFor(usage: Usage, { call, model, hold }: SettlementGround): Nanos {
 /** From what was forwarded: never more than the hold, which covers the whole call. */
 function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nanos {
   const usage = {
-    inputTokens: ground.hold.inputTokens,
+    inputTokens: estimatedPrompt(ground.call, ground.model, ground.hold),
     cachedInputTokens: 0,
     outputTokens: countedTokens,
     images: ground.call.demand.candidates,
@@ -206,6 +207,11 @@ function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: C
   const free = call.operation === 'count_tokens';
   if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
+  }
+  if (rule === 'prompt') {
+    // An image has no prompt that would be priced.
+    const nanos = course.ground.model.price.per === 'token' ? countedNanos(course, 0) : 0n;
+    return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined };
   }
   if (usage === undefined) {
     return {
@@ -325,8 +331,9 @@ function outcomeOf(ending: Ending, rule: ChargeRule): CallOutcome {
   if (rule === 'pend') return 'unknown';
   switch (ending) {
     case 'failed':
-    case 'left_early':
       return 'unknown';
+    case 'left_early':
+      return rule === 'prompt' ? 'caller_left' : 'unknown';
     case 'left':
       return 'caller_left';
     default:

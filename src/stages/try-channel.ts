@@ -18,12 +18,14 @@ import { askedCredential } from './credential.ts';
 import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
 import {
   badReply,
+  billedAnyway,
   type CallFailure,
   type Disclosure,
   failedTransport,
   refusedByUpstream,
   refusedHere,
 } from './failure.ts';
+import type { FreeDepartures } from './free-departures.ts';
 import type { Hold } from './hold.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
@@ -68,6 +70,7 @@ export interface UpstreamContext {
   /** The call runs to its end, whether or not its caller is there. */
   readonly runsOn: boolean;
   readonly endOfReplies: LoopTurn;
+  readonly departures: FreeDepartures;
 }
 
 /** A call on its way to one channel. */
@@ -134,10 +137,11 @@ function ofSilence(
 function send(
   { call, way, exchange, firstByteMs }: Try,
   access: Access,
-  { upstream, running }: UpstreamContext,
+  { upstream, running, departures }: UpstreamContext,
 ): Promise<OpenedResponse> {
-  const { connectMs, idleMs, firstTokenMs, totalMs } = way.timeouts;
-  running.send({ firstByteMs, idleMs, firstTokenMs, totalMs });
+  const lastHeard = departures.lastHeard(way.channel.id, way.upstreamModel);
+  const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = way.timeouts;
+  running.send({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastHeard);
   const requestFor = (onAbort: UpstreamRequest['onAbort']): UpstreamRequest => ({
     method: 'POST',
     origin: way.origin,
@@ -168,7 +172,8 @@ function outcomeOf(
       const reply = exchange.answerTo(report);
       if (reply !== undefined)
         return { reply, disclosure, notes, lease: told, status: report.status };
-      return { failure: refusedByUpstream(report, call, model, disclosure) };
+      const refused = refusedByUpstream(report, call, model, disclosure);
+      return { failure: billedAnyway(refused, opening.usage) };
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };

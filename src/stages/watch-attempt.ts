@@ -4,12 +4,14 @@
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
+import type { LastHeard } from './free-departures.ts';
 
 /** How long one try may wait, in ms. `totalMs` counts from the call's start, over all tries. */
 export interface Waits {
   readonly firstByteMs: number;
   readonly idleMs: number;
   readonly firstTokenMs: number;
+  readonly quietMs: number;
   readonly totalMs: number;
 }
 
@@ -32,10 +34,15 @@ export interface AttemptWatch {
   spoken: number;
   progress: (() => number) | undefined;
   giveUpCaller: (() => void) | undefined;
+  readonly sentMs: number;
+  /** Shared by all calls of one model on one account. */
+  readonly lastHeard: LastHeard | undefined;
+  quietSinceMs: number;
+  endQuiet: (() => void) | undefined;
 }
 
 /** The watch of a try that begins now. */
-export function watchAttempt(ground: WatchGround): AttemptWatch {
+export function watchAttempt(ground: WatchGround, lastHeard?: LastHeard): AttemptWatch {
   const nowMs = ground.clock.monotonicMs();
   return {
     ground,
@@ -46,6 +53,10 @@ export function watchAttempt(ground: WatchGround): AttemptWatch {
     spoken: 0,
     progress: undefined,
     giveUpCaller: undefined,
+    sentMs: nowMs,
+    lastHeard,
+    quietSinceMs: nowMs,
+    endQuiet: undefined,
   };
 }
 
@@ -54,11 +65,13 @@ export function headCame(watch: AttemptWatch): void {
   watch.awaits = 'body';
   pieceCame(watch);
   watch.spokeMs = watch.heardMs;
+  watch.quietSinceMs = watch.heardMs;
 }
 
 /** A piece of the body is here. */
 export function pieceCame(watch: AttemptWatch): void {
   watch.heardMs = watch.ground.clock.monotonicMs();
+  if (watch.lastHeard !== undefined) watch.lastHeard.heardMs = watch.heardMs;
 }
 
 /** The body is held back by us: from now on its silence is no fault of the upstream. */
@@ -68,10 +81,13 @@ export function paused(watch: AttemptWatch): void {
 
 /** The body may flow again. */
 export function resumed(watch: AttemptWatch): void {
-  if (watch.pausedMs === undefined) return;
+  const { pausedMs } = watch;
+  if (pausedMs === undefined) return;
   watch.pausedMs = undefined;
   pieceCame(watch);
-  watch.spokeMs = watch.heardMs;
+  // Only the pause is forgiven: a caller that is always slow must not excuse an upstream that says
+  // nothing.
+  watch.spokeMs += watch.heardMs - pausedMs;
 }
 
 /** The answer is a stream; `progress` tells one that speaks from one that only pings. */
@@ -82,6 +98,11 @@ export function streams(watch: AttemptWatch, progress: () => number): void {
 /** How to end the reply of a caller that takes nothing any more. */
 export function onStall(watch: AttemptWatch, giveUp: () => void): void {
   watch.giveUpCaller = giveUp;
+}
+
+/** What to do each time the reply has been quiet for as long as it may, until there is another. */
+export function onQuiet(watch: AttemptWatch, endQuiet: () => void): void {
+  watch.endQuiet = endQuiet;
 }
 
 /** Nothing is waited for any more. */
@@ -97,8 +118,18 @@ export function overdue(watch: AttemptWatch, nowMs: number): (() => void) | unde
     return nowMs - pausedMs >= ground.callerStallMs ? watch.giveUpCaller : undefined;
   }
   const reason = lateReason(watch, nowMs);
-  if (reason === undefined) return undefined;
+  if (reason === undefined) return quietEnds(watch, nowMs);
   return () => ground.end(new UpstreamError('sent', reason, { timedOut: true }));
+}
+
+function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
+  const { endQuiet, quietSinceMs, awaits, ground } = watch;
+  if (endQuiet === undefined || awaits !== 'body') return undefined;
+  if (nowMs - quietSinceMs < ground.waits.quietMs) return undefined;
+  return () => {
+    watch.quietSinceMs = nowMs;
+    endQuiet();
+  };
 }
 
 function lateReason(watch: AttemptWatch, nowMs: number): string | undefined {

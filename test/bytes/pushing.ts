@@ -28,7 +28,10 @@ export function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
     end: () => clean,
     fail: (error) => ({ writes: [Buffer.from(`failed: ${messageOf(error)}`)], cut: false }),
     onStall: () => {},
+    onQuiet: () => {},
+    keepAlive: () => undefined,
     left: () => 'abort',
+    abandoned: () => {},
     ...changes,
   };
 }

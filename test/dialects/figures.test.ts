@@ -1,14 +1,20 @@
 /** Figures are whole numbers in a sane range or none; without them, what passed is counted. */
 import { describe, expect, it } from 'vitest';
+import {
+  type ContentCount,
+  documentTokens,
+  geminiContentCount,
+  openaiContentCount,
+} from '../../src/dialects/content-count.ts';
 import { lastValueOf } from '../../src/dialects/last-value.ts';
 import { callerDialects } from '../../src/dialects/table.ts';
-import { tokenCount } from '../../src/dialects/token-count.ts';
 import type { JsonValue } from '../../src/json.ts';
 
-const absurd: readonly JsonValue[] = [-1, 1.5, 1e18, 100_000_000, '5', true, [], {}];
+const absurd: readonly JsonValue[] = [-1, 1.5, 1e18, '5', true, [], {}];
 
 describe('OpenAI’s figures', () => {
-  const read = (usage: JsonValue) => callerDialects.openai.readUsage({ usage });
+  const read = (usage: JsonValue, reasoningOutsideCompletion = false) =>
+    callerDialects.openai.readUsage({ usage }, { capabilities: { reasoningOutsideCompletion } });
 
   it.each<[string, JsonValue, readonly [number, number, number]]>([
     ['of chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 0, 5]],
@@ -27,19 +33,26 @@ describe('OpenAI’s figures', () => {
     ],
     ['without details', { prompt_tokens: 3, prompt_tokens_details: null }, [3, 0, 0]],
     [
-      'whose total has reasoning',
+      'whose total is more than the sum',
       { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 },
-      [3, 0, 17],
+      [3, 0, 5],
     ],
+    ['that are a total beside a prompt', { prompt_tokens: 3, total_tokens: 20 }, [3, 0, 17]],
     ['of zero', { prompt_tokens: 0, completion_tokens: 0 }, [0, 0, 0]],
   ])('%s', (_, usage, [inputTokens, cachedInputTokens, outputTokens]) => {
     expect(read(usage)).toEqual({ inputTokens, cachedInputTokens, outputTokens, images: 0 });
   });
 
+  it('have reasoning in the total where the channel says so', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 };
+
+    expect(read(usage, true)).toMatchObject({ inputTokens: 3, outputTokens: 17 });
+  });
+
   it('of Groq stand elsewhere', () => {
     const reply = { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } };
 
-    expect(callerDialects.openai.readUsage(reply)).toMatchObject({
+    expect(callerDialects.openai.readUsage(reply, {})).toMatchObject({
       inputTokens: 3,
       outputTokens: 5,
     });
@@ -50,8 +63,8 @@ describe('OpenAI’s figures', () => {
   )('are absent in %s, but images still count', (_, usage) => {
     const data = [{ b64_json: '' }, { b64_json: '' }];
 
-    expect(callerDialects.openai.readUsage({ usage: usage ?? null })).toBe(undefined);
-    expect(callerDialects.openai.readUsage({ usage: usage ?? null, data })).toMatchObject({
+    expect(callerDialects.openai.readUsage({ usage: usage ?? null }, {})).toBe(undefined);
+    expect(callerDialects.openai.readUsage({ usage: usage ?? null, data }, {})).toMatchObject({
       images: 2,
     });
   });
@@ -84,68 +97,108 @@ describe('Gemini’s figures', () => {
       { promptTokenCount: 3, candidatesTokenCount: 5, thoughtsTokenCount: 7 },
       [3, 0, 12],
     ],
+    [
+      'with thoughts inside the candidates',
+      {
+        promptTokenCount: 533,
+        candidatesTokenCount: 1337,
+        thoughtsTokenCount: 217,
+        totalTokenCount: 1870,
+      },
+      [533, 0, 1337],
+    ],
     ['with tools', { promptTokenCount: 3, toolUsePromptTokenCount: 4 }, [7, 0, 0]],
     ['with a cache', { promptTokenCount: 3, cachedContentTokenCount: 2 }, [3, 2, 0]],
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
     const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
-    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toEqual(figures);
-    expect(callerDialects.gemini.readUsage([{ usageMetadata }, { candidates }])).toEqual(figures);
+    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toEqual(figures);
+    expect(callerDialects.gemini.readUsage([{ usageMetadata }, { candidates }], {})).toEqual(
+      figures,
+    );
   });
 
   it('say nothing where they only name the traffic, unless nothing was said', () => {
     const usageMetadata = { trafficType: 'ON_DEMAND' };
 
-    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
-    expect(callerDialects.gemini.readUsage({ usageMetadata })).toMatchObject({ inputTokens: 0 });
-    expect(callerDialects.gemini.readUsage({ candidates })).toBe(undefined);
+    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
+    expect(callerDialects.gemini.readUsage({ usageMetadata }, {})).toMatchObject({
+      inputTokens: 0,
+    });
+    expect(callerDialects.gemini.readUsage({ candidates }, {})).toBe(undefined);
   });
 
   it('T45 are refused as soon as one is absurd', () => {
     for (const value of absurd) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
-      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata })).toBe(undefined);
+      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
     }
   });
 });
 
-describe('the count of what passed', () => {
-  const frame = (content: string, end = '\n\n') =>
-    Buffer.from(`data: {"choices":[{"delta":{"content":"${content}"}}]}${end}`);
+describe('the content of a reply is counted where it has no figures', () => {
+  const counts = (add: (count: ContentCount) => void, make = openaiContentCount): number => {
+    const count = make();
+    add(count);
+    return count.tokens();
+  };
+  const chunk = (delta: JsonValue) => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`;
+  const x = (bytes: number) => 'x'.repeat(bytes);
 
-  it('is a token for every event, and more where one is longer', () => {
-    const counted = tokenCount();
-
-    for (const content of ['a', 'b', 'a'.repeat(31)]) counted.add(frame(content));
-
-    expect(counted.tokens()).toBe(3 + 10);
+  it.each<[string, JsonValue, number]>([
+    ['text', { content: x(100) }, 40],
+    ['a refusal', { refusal: x(100) }, 40],
+    ['arguments', { tool_calls: [{ function: { name: x(50), arguments: x(100) } }] }, 40],
+    ['reasoning', { reasoning_content: x(100) }, 40],
+    ['reasoning beside text', { reasoning: x(100), content: x(50) }, 60],
+    [
+      'reasoning under each of its names once',
+      {
+        reasoning: x(100),
+        reasoning_content: x(100),
+        reasoning_details: [{ type: 'reasoning.text', text: x(100) }],
+      },
+      40,
+    ],
+    ['reasoning in its details alone', { reasoning_details: [{ summary: x(100) }] }, 40],
+    ['no frame, role or empty text', { role: 'assistant', content: '' }, 0],
+    ['nothing that is sealed', { reasoning_details: [{ encrypted_content: x(100) }] }, 0],
+    ['bytes, not characters', { content: '漢字' }, 3],
+    ['an escape as what it stands for', { content: '"\\\n'.repeat(10) }, 12],
+    ['names inside of a text as text', { content: `"content":"${x(88)}"` }, 40],
+  ])('%s', (_, delta, tokens) => {
+    const wire = Buffer.from(chunk(delta)).toString('latin1');
+    expect(counts((count) => count.add(wire))).toBe(tokens);
   });
 
-  it('does not depend on blocks or line ends', () => {
-    const contents = Array.from({ length: 9 }, (_, at) => 'x'.repeat(at));
-    const counts = ['\n\n', '\r\r'].flatMap((end) => {
-      const [apart, together] = [tokenCount(), tokenCount()];
-      for (const content of contents) apart.add(frame(content, end));
-      together.add(Buffer.concat(contents.map((content) => frame(content, end))));
-      return [apart.tokens(), together.tokens()];
+  it('alike with and without escapes beyond ASCII', () => {
+    const plain = JSON.stringify({ content: 'é漢😀' });
+    const escaped = '{"content":"\\u00e9\\u6f22\\ud83d\\ude00"}';
+    const texts = [plain, escaped].map((text) => Buffer.from(text).toString('latin1'));
+    expect(texts.map((text) => counts((count) => count.add(text)))).toEqual([4, 4]);
+  });
+
+  it('of equally long events as of one', () => {
+    const one = counts((count) => count.add(chunk({ content: x(2_000) })));
+    const many = counts((count) => {
+      for (let at = 0; at < 40; at += 1) count.add(chunk({ content: x(50) }));
     });
-
-    expect(new Set(counts).size).toBe(1);
+    expect([one, many]).toEqual([800, 800]);
   });
 
-  it('leaves out comments and [DONE], and is 0 at first', () => {
-    const counted = tokenCount();
-    counted.add(Buffer.from(': ping\n\ndata: [DONE]\n\n'));
-
-    expect(counted.tokens()).toBe(0);
+  it('of Gemini’s text and thoughts', () => {
+    const parts = [{ text: x(50), thought: true }, { text: x(50) }];
+    const event = JSON.stringify({ candidates: [{ content: { parts } }] });
+    expect(counts((count) => count.add(event), geminiContentCount)).toBe(40);
   });
 
-  it('has an event that lacks its line end', () => {
-    const counted = tokenCount();
-    counted.add(frame('a', ''));
-
-    expect(counted.tokens()).toBe(1);
+  it('up to where a document was cut', () => {
+    const whole = JSON.stringify({ choices: [{ message: { content: x(100) } }] });
+    const cut = Buffer.from(whole.slice(0, whole.indexOf('x') + 50));
+    expect(documentTokens(cut)).toBe(20);
+    expect(documentTokens(Buffer.from('<html>content":"</html>'.repeat(9)))).toBeLessThan(100);
+    expect(documentTokens(Buffer.from('<html>busy</html>'))).toBe(0);
   });
 });
 

@@ -28,11 +28,11 @@ describe('no reply at all', () => {
     ['F30 a web page to a stream', chat(), page, 'upstream_protocol_error'],
     ['F30 a web page to a native stream', native(), page, 'upstream_protocol_error'],
     ['F30 a web page to a native array', native('json_array'), page, 'upstream_empty'],
-    ['F30 a web page in the clothes of a stream', chat(), sse(html), 'upstream_empty'],
+    ['F30 a web page in the clothes of a stream', chat(), sse(html), 'upstream_bad_stream'],
     ['F30 a long web page', chat(wholeChat), json(html.repeat(2_000)), 'upstream_protocol_error'],
     ['F32 JSON to a stream', chat(), json(reply), 'upstream_protocol_error'],
     ['F32 long JSON to a stream', chat(), json(longReply(70_000)), 'upstream_protocol_error'],
-    ['F32 JSON in the clothes of a stream', chat(), sse(reply), 'upstream_empty'],
+    ['F32 JSON in the clothes of a stream', chat(), sse(reply), 'upstream_bad_stream'],
     [
       'F32 a stream to a call that wants none',
       chat(wholeChat),

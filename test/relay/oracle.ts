@@ -66,7 +66,10 @@ function chatUsage(usage: Json): Usage {
   return {
     inputTokens,
     cachedInputTokens: count(record(usage.prompt_tokens_details)?.cached_tokens),
-    outputTokens: Math.max(count(usage.completion_tokens), count(usage.total_tokens) - inputTokens),
+    outputTokens:
+      usage.completion_tokens === undefined
+        ? count(usage.total_tokens) - inputTokens
+        : count(usage.completion_tokens),
     images: 0,
   };
 }

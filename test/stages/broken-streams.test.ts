@@ -87,7 +87,7 @@ describe.each(rows)('$fault', ({ happens, outcome, reason, status, sentence }) =
     expect(answer.text.startsWith(begun[kind].slice(0, 20))).toBe(true);
     expect(error.message).toMatch(sentence);
     if (kind === 'nativeStream') expect(error.code).toBe(status);
-    const charge = kind === 'nativeStream' ? 20n : 13n;
+    const charge = kind === 'nativeStream' ? 20n : 11n + 4n;
     const basis = kind === 'nativeStream' ? 'usage' : 'counted';
     expect(await set.nextRecord()).toMatchObject({
       status: 200,

@@ -13,7 +13,7 @@ it('§2.6 the default table', () => {
     truncated: { whole: 'observed', streamed: 'observed', image: 'pend' },
     failed: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
     broken: { whole: 'observed', streamed: 'observed', image: 'pend' },
-    left_early: { whole: 'nothing', streamed: 'nothing', image: 'pend' },
+    left_early: { whole: 'prompt', streamed: 'prompt', image: 'pend' },
     left: { whole: 'observed', streamed: 'observed', image: 'usage' },
     cut: { whole: 'observed', streamed: 'observed', image: 'pend' },
   });

@@ -56,18 +56,17 @@ const rows: readonly Row[] = [
     ([usage, figures]): Row => ({
       usage: String(usage),
       figures,
-      charge: counted(figures),
+      charge: counted(),
       basis: 'counted',
       anomaly: 'missing',
     }),
   ),
 ];
 
-/** The prompt's 11 tokens, and a token for three bytes of the reply, at most the hold. */
-function counted(usage: unknown): bigint {
-  const bytes = JSON.stringify({ choices, usage }).length;
-  const nanos = 11n + 2n * BigInt(Math.ceil(bytes / 3));
-  return nanos < 211n ? nanos : 211n;
+/** The prompt's 11 tokens, and 0.4 tokens for each byte of the content, at most the hold. */
+function counted(): bigint {
+  const bytes = choices.reduce((sum, { message }) => sum + message.content.length, 0);
+  return 11n + 2n * BigInt(Math.ceil(bytes * 0.4));
 }
 
 it.each(rows)('T45 figures that are $usage', async ({ figures, charge, basis, anomaly }) => {
@@ -222,7 +221,7 @@ it('a stream without figures is counted', async () => {
   expect(await set.nextRecord()).toMatchObject({
     outcome: 'complete',
     basis: 'counted',
-    chargeNanos: 11n + 2n,
+    chargeNanos: 11n + 4n,
   });
 });
 

@@ -1,11 +1,22 @@
 /** Callers that leave: at every moment, on every protocol, the call is ended exactly once. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import type { Play } from './driven-upstream.ts';
 import { requestOf, scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';
 
 const cheap = kinds.filter((kind) => kind !== 'image');
+/** 0.25 tokens a byte, at most what was held for the prompt. */
+const promptNanos = Object.fromEntries(
+  kinds.map((kind) => [kind, kind.startsWith('native') ? 10n : 11n]),
+);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('a caller that leaves', () => {
   it.each(kinds)('before anything is sent is charged nothing: %s', async (kind) => {
@@ -99,7 +110,7 @@ describe('a caller that leaves', () => {
     expect(upstream.calls[0]?.abortReason).toBeDefined();
   });
 
-  it.each(cheap)('before the headers aborts the upstream, for 0: %s', async (kind) => {
+  it.each(cheap)('before the headers aborts the upstream, for the prompt: %s', async (kind) => {
     const { start, upstream, nextRecord, state, eventTypes } = scene();
 
     const calling = start(ask[kind]);
@@ -109,13 +120,13 @@ describe('a caller that leaves', () => {
     expect(up.abortReason).toBe('caller_left');
     expect(await nextRecord()).toMatchObject({
       status: 499,
-      outcome: 'unknown',
+      outcome: 'caller_left',
       reason: 'caller_left',
-      basis: 'policy',
-      chargeNanos: 0n,
+      basis: 'estimate',
+      chargeNanos: promptNanos[kind],
       attempts: [{ reason: 'caller_left' }],
     });
-    expect(await state()).toEqual(untouched);
+    expect(await state()).toEqual({ held: 0n, used: promptNanos[kind], inFlight: 0 });
     expect(eventTypes()).toEqual(['call_ended']);
     expect(upstream.calls).toHaveLength(1);
   });
@@ -133,11 +144,14 @@ describe('a caller that leaves', () => {
     await calling.begun;
     calling.leave();
     await calling.answer;
+    expect(up.abortReason).toBeUndefined();
+    // Meanwhile its usage might come.
+    await vi.advanceTimersByTimeAsync(2_000);
 
     expect(up.abortReason).toBe('aborted');
     const record = await nextRecord();
     // Gemini gives figures with every event: 10 and 5 tokens. OpenAI's are counted.
-    const charge = kind === 'nativeStream' ? 20n : 11n + 2n;
+    const charge = kind === 'nativeStream' ? 20n : 11n + 4n;
     expect(record).toMatchObject({ status: 499, outcome: 'caller_left', chargeNanos: charge });
     expect(record.basis).toBe(kind === 'nativeStream' ? 'usage' : 'counted');
     expect(await state()).toEqual({ held: 0n, used: charge, inFlight: 0 });

@@ -21,6 +21,7 @@ const exchange: Exchange = {
       throw new UpstreamError('body', 'event_too_large');
     },
     end: () => new Uint8Array(0),
+    hasBegun: () => false,
     finished: () => false,
     complete: () => false,
     failure: () => undefined,

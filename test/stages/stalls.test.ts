@@ -34,6 +34,9 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
 
     expect(patience).toEqual([false, undefined]);
     expect(caller.isGone()).toBe(true);
+    // Read on for its usage, it has sent more than that may take.
+    up.write(muchText);
+    await turns();
     expect(up.abortReason).toBe('aborted');
     const record = await set.nextRecord();
     expect(record).toMatchObject({

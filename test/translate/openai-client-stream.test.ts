@@ -1,15 +1,18 @@
 /** Streams of OpenAI and its like: whatever the chunks are, the reply is the same. */
 
 import { describe, expect, it } from 'vitest';
+import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { fixture } from '../support/fixtures.ts';
 import {
   callsOf,
   chunk,
+  contentRequest,
   documentsOf,
   eventsOfStream,
   exchange,
   finishesOf,
+  target,
   textOf,
   thoughtsOf,
 } from './openai-client-support.ts';
@@ -184,7 +187,11 @@ describe('what else chunks hold', () => {
       Buffer.from(fixture('openai-compat/xai-tool-call-stream').response).toString(),
     );
 
-    const usage = eventsOfStream(recorded).filter(({ type }) => type === 'usage');
+    const over = openaiClient.begin(
+      contentRequest({}),
+      target({ reasoningOutsideCompletion: true }),
+    );
+    const usage = eventsOfStream(recorded, over).filter(({ type }) => type === 'usage');
 
     expect(usage).toMatchObject([
       {

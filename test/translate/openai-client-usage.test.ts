@@ -31,16 +31,16 @@ describe('§6.15 output and reasoning', () => {
     ['unsaid', figures(10, 5, 15), 5, undefined],
     ['unsaid, and a total below the sum', figures(10, 5, 7), 5, undefined],
   ])('reasoning %s', (_how, usage, outputTokens, reasoningTokens) => {
-    expect(openaiReplyUsage(usage)).toMatchObject({ outputTokens, reasoningTokens });
+    expect(openaiReplyUsage(usage, true)).toMatchObject({ outputTokens, reasoningTokens });
   });
 
   it('a completion that is left out follows from the total', () => {
-    expect(openaiReplyUsage({ prompt_tokens: 4, total_tokens: 9 })).toMatchObject({
+    expect(openaiReplyUsage({ prompt_tokens: 4, total_tokens: 9 }, true)).toMatchObject({
       inputTokens: 4,
       outputTokens: 5,
       reasoningTokens: undefined,
     });
-    expect(openaiReplyUsage({ completion_tokens: 4, total_tokens: 9 })).toMatchObject({
+    expect(openaiReplyUsage({ completion_tokens: 4, total_tokens: 9 }, true)).toMatchObject({
       inputTokens: 5,
       outputTokens: 4,
     });
@@ -55,7 +55,7 @@ describe('§6.15 the parts of the input', () => {
       completion_tokens_details: { audio_tokens: 4 },
     };
 
-    expect(openaiReplyUsage(usage)).toEqual({
+    expect(openaiReplyUsage(usage, true)).toEqual({
       inputTokens: 20,
       outputTokens: 5,
       cachedInputTokens: 8,
@@ -64,13 +64,13 @@ describe('§6.15 the parts of the input', () => {
       audioInputTokens: 3,
       audioOutputTokens: 4,
     });
-    expect(openaiReplyUsage(figures(20, 5, 25))?.cachedInputTokens).toBeUndefined();
+    expect(openaiReplyUsage(figures(20, 5, 25), true)?.cachedInputTokens).toBeUndefined();
   });
 
   it('cached tokens counted apart from the prompt raise it', () => {
     const usage = { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: 9 } };
 
-    expect(openaiReplyUsage(usage)).toMatchObject({ inputTokens: 9, cachedInputTokens: 9 });
+    expect(openaiReplyUsage(usage, true)).toMatchObject({ inputTokens: 9, cachedInputTokens: 9 });
   });
 });
 
@@ -86,11 +86,11 @@ describe('figures that are none', () => {
     ['more than a double counts', figures(5, 5, 1e16)],
     ['an absurd cache', { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } }],
   ])('%s', (_what, usage) => {
-    expect(openaiReplyUsage(usage)).toBeUndefined();
+    expect(openaiReplyUsage(usage, true)).toBeUndefined();
   });
 
   it('an absurd count of reasoning alone is left out', () => {
-    expect(openaiReplyUsage(figures(5, 5, 10, -2))).toMatchObject({
+    expect(openaiReplyUsage(figures(5, 5, 10, -2), true)).toMatchObject({
       outputTokens: 5,
       reasoningTokens: undefined,
     });
@@ -102,7 +102,10 @@ it('parts never exceed their whole, and a total that adds up is kept', () => {
   fc.assert(
     fc.property(count, count, count, fc.option(count), (prompt, completion, beyond, reasoning) => {
       const total = prompt + completion + beyond;
-      const usage = openaiReplyUsage(figures(prompt, completion, total, reasoning ?? undefined));
+      const usage = openaiReplyUsage(
+        figures(prompt, completion, total, reasoning ?? undefined),
+        true,
+      );
 
       expect(usage?.inputTokens).toBe(prompt);
       expect(usage?.reasoningTokens ?? 0).toBeLessThanOrEqual(usage?.outputTokens ?? -1);

@@ -7,6 +7,7 @@ import type { CapabilityTable } from '../capabilities.ts';
 export const anthropicCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
+    reasoningOutsideCompletion: false,
     imageBase64: 'unasked',
     maxTokensField: 'max_tokens',
     reasoning: 'adaptive',

@@ -1,6 +1,6 @@
 /** The figures of Anthropic replies: whole, and of the events of a stream (TRANSLATION §6.15). */
 import { chargeableUsage, type ReplyUsage } from '../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { figure, hasAny, usageOf } from '../usage-figures.ts';
 
@@ -40,15 +40,15 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
   return isSane ? figures : undefined;
 }
 
-/**
- * The figures after another event: those of `message_delta` are cumulative and may leave out, or
- * give as null, what `message_start` said.
- */
-export function mergedUsage(before: JsonObject, usage: JsonValue | undefined): JsonObject {
-  if (!isJsonObject(usage)) return before;
-  const known = Object.entries(usage).filter(([, value]) => value !== null);
-  return { ...before, ...Object.fromEntries(known) };
-}
+/** The members of a `usage` object that are read. */
+export const anthropicFigureNames: readonly string[] = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens_details',
+  'iterations',
+];
 
 function thinkingTokens(usage: JsonValue | undefined): number | undefined {
   const details = member(usage, 'output_tokens_details');

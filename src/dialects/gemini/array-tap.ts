@@ -3,37 +3,58 @@
  */
 import { asBuffer } from '../../bytes/decode.ts';
 import { elementCutter } from '../../bytes/json-elements.ts';
+import { closeBracket } from '../../bytes/json-text.ts';
 import { joined, noBytes } from '../../bytes/sse.ts';
-import { type JsonValue, parseJson } from '../../json.ts';
-import { lastValueOf } from '../last-value.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { geminiContentCount } from '../content-count.ts';
+import { knownUsage } from '../known-usage.ts';
+import {
+  brokenReply,
+  byteBounds,
+  type FailureReport,
+  maxEventBytes,
+  type StreamTap,
+} from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { geminiUsage } from './usage.ts';
-
-const errorName = Buffer.from('error"');
-const usageName = Buffer.from('"usageMetadata"');
+import { isReplyEvent, partTokens, saysSomething } from './event.ts';
+import { geminiFigureNames } from './reply-usage.ts';
+import { geminiFigures } from './usage.ts';
 
 /** A fresh one for each reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
+  const counted = geminiContentCount();
+  const bounds = byteBounds();
+  const known = knownUsage({ names: geminiFigureNames, read: geminiFigures });
   let failure: FailureReport | undefined;
-  /** The last element that held figures: they are read only when somebody asks. */
-  let figures: Uint8Array | undefined;
   let bytes = 0;
+  let begun = false;
+  let spoken = 0;
+  let hasFinished = false;
   /** The last bracket has gone on, not only come in. */
   let closed = false;
 
-  const look = (piece: Uint8Array): void => {
-    const view = asBuffer(piece);
-    if (view.includes(errorName)) failure = geminiInBandFailure(elementIn(piece) ?? null);
-    if (lastValueOf(view, usageName) !== undefined) figures = piece;
+  /** Takes in an element, with what stands before it; whether it goes on. */
+  const take = (piece: Uint8Array): boolean => {
+    if (isEnd(piece)) return true;
+    const element = elementIn(piece);
+    failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
+    if (failure !== undefined || element === undefined) return false;
+    counted.add(asBuffer(piece).toString('latin1'));
+    counted.addTokens(partTokens(element));
+    const says = saysSomething(element);
+    begun ||= says;
+    if (says) spoken += 1;
+    bounds.add(piece.length, says);
+    hasFinished ||= endsIn(element);
+    known.add(member(element, 'usageMetadata'), counted.tokens(), hasFinished);
+    return true;
   };
 
   const pass = (pieces: readonly Uint8Array[]): Uint8Array => {
     const kept: Uint8Array[] = [];
     for (const piece of pieces) {
-      look(piece);
-      if (failure !== undefined) break;
+      if (!take(piece)) break;
       kept.push(piece);
       bytes += piece.length;
     }
@@ -47,19 +68,38 @@ export function geminiArrayTap(): StreamTap {
       const rest = cutter.rest();
       if (closed) return isSpace(rest) ? rest : noBytes;
       // Half an element is dropped; a whole one that was never in the array is an error, if any.
-      look(rest);
+      failure ??= geminiInBandFailure(elementIn(rest) ?? null);
       return noBytes;
     },
+    hasBegun: () => begun,
     finished: () => false,
     complete: () => closed,
     failure: () => failure,
-    usage: () => (figures === undefined ? undefined : geminiUsage(elementIn(figures) ?? null)),
-    countedTokens: () => Math.ceil(bytes / 3),
+    usage: () => known.soFar(counted.tokens()),
+    countedTokens: counted.tokens,
     // An array has no comments: its space stays behind until an element comes.
-    progress: () => bytes,
+    progress: () => spoken,
     breakOff: (error) =>
       closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };
+}
+
+/** The bracket that ends the array, with the space before it. */
+function isEnd(piece: Uint8Array): boolean {
+  return (
+    piece[piece.length - 1] === closeBracket &&
+    /^[\s[\]]*$/.test(asBuffer(piece).toString('latin1', 0, 64))
+  );
+}
+
+/** An element that is no part of a reply; `{}` is one that says nothing. */
+function faultOf(element: JsonValue | undefined): FailureReport | undefined {
+  const isEmpty = isJsonObject(element) && Object.keys(element).length === 0;
+  return isEmpty || isReplyEvent(element) ? undefined : brokenReply('upstream_bad_stream');
+}
+
+function endsIn(element: JsonValue): boolean {
+  return items(member(element, 'candidates')).some((one) => Boolean(member(one, 'finishReason')));
 }
 
 /** The element of a piece, without the bracket or the comma in front of it. */

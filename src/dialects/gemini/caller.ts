@@ -37,6 +37,8 @@ export const geminiCaller: CallerDialect = {
     });
   },
   isReply: isGeminiReply,
+  // A comment ends the stream of Google's older clients; all of them read over leading line ends.
+  keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),
   readUsage: geminiUsage,
   content: geminiServer,
   readImageRequest: undefined,

@@ -22,6 +22,7 @@ const olderGemini: Capabilities = {
 export const geminiCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
+    reasoningOutsideCompletion: false,
     imageBase64: 'unasked',
     maxTokensField: 'max_completion_tokens',
     reasoning: 'level',

@@ -3,26 +3,32 @@
  * them.
  */
 import type { ReplyUsage } from '../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { figure, hasAny, usageOf } from '../usage-figures.ts';
-import { geminiFigureNames } from './usage.ts';
 
-/** The figures known so far: what a later event leaves out or nulls stays as it was. */
-export function mergedUsage(
-  before: JsonObject | undefined,
-  after: JsonValue | undefined,
-): JsonObject | undefined {
-  if (!isJsonObject(after)) return before;
-  const said = Object.entries(after).filter(([, value]) => value !== null);
-  return { ...before, ...Object.fromEntries(said) };
-}
+/** A reply that gives none of these says nothing of what it used. */
+const countNames: readonly string[] = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+];
+
+/** The members of a `usageMetadata` object that are read. */
+export const geminiFigureNames: readonly string[] = [
+  ...countNames,
+  'cachedContentTokenCount',
+  'promptTokensDetails',
+  'candidatesTokensDetails',
+];
 
 /**
  * A `usageMetadata` object; undefined where it says nothing (Vertex sends one with nothing but
  * `trafficType` until the last event) or something absurd.
  */
 export function geminiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
-  return hasAny(usage, geminiFigureNames) ? readFigures(usage) : undefined;
+  return hasAny(usage, countNames) ? readFigures(usage) : undefined;
 }
 
 /** The same for a reply without candidates: a blocked prompt cost nothing, and zeros go unsaid. */
@@ -30,12 +36,19 @@ export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | u
   return isJsonObject(usage) ? readFigures(usage) : undefined;
 }
 
-/** Thoughts are output; what tools fed in is input (TRANSLATION §6.15). */
+/** Thoughts are output; what tools fed in is input. */
 function readFigures(usage: JsonValue | undefined): ReplyUsage | undefined {
+  const input = figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount');
+  const candidates = figure(usage, 'candidatesTokenCount');
+  const thoughts = figure(usage, 'thoughtsTokenCount');
+  // Google counts thoughts beside the candidates; where the total is reached without them they are
+  // inside (seen through proxies).
+  const areInside =
+    thoughts <= candidates && input + candidates === figure(usage, 'totalTokenCount');
   const sums = usageOf({
-    inputTokens: figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount'),
+    inputTokens: input,
     cachedInputTokens: figure(usage, 'cachedContentTokenCount'),
-    outputTokens: figure(usage, 'candidatesTokenCount') + figure(usage, 'thoughtsTokenCount'),
+    outputTokens: areInside ? candidates : candidates + thoughts,
     images: 0,
   });
   if (sums === undefined) return undefined;

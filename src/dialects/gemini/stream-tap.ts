@@ -7,32 +7,42 @@ import { asBuffer } from '../../bytes/decode.ts';
 import {
   beginsWith,
   eventCutter,
-  eventStart,
   eventsIn,
-  hasData,
   joined,
   noBytes,
   type SseEvent,
 } from '../../bytes/sse.ts';
-import { items, type JsonValue, member, parseJson } from '../../json.ts';
+import { jsonText } from '../../canonical/raw-json.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
+import { geminiContentCount } from '../content-count.ts';
 import { lastValueOf } from '../last-value.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { tokenCount } from '../token-count.ts';
+import {
+  brokenReply,
+  byteBounds,
+  type FailureReport,
+  maxEventBytes,
+  type StreamTap,
+} from '../tap.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { geminiUsage } from './usage.ts';
+import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './event.ts';
+import { streamFigures } from './figures.ts';
 
 // What only a few events hold. Names that stand in an answer's text are escaped and don't match.
 const errorMark = /error"/;
+const partMark = /"(?:functionCall|inlineData)"/;
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
 const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
 const partsName = Buffer.from('"parts"');
+const candidatesName = Buffer.from('"candidates"');
 const usageName = Buffer.from('"usageMetadata"');
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
 const dataMark = Buffer.from('data: {');
+const emptyEvent = Buffer.from('data: {}\r\n\r\n');
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
+const closeBrace = 0x7d;
 
 /**
  * A fresh one for each reply. `candidates`: where the caller asked for several, each event is
@@ -40,70 +50,123 @@ const carriageReturn = 0x0d;
  */
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
-  const counted = tokenCount();
+  const counted = geminiContentCount();
+  const bounds = byteBounds();
+  const figures = streamFigures();
   const ends = candidates > 1 ? candidateEnds() : undefined;
   let failure: FailureReport | undefined;
   /** One candidate's end is the reply's; of several each is noted. */
   const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
   let saidSomething = false;
+  /** An event had candidates, be it none. */
+  let hasAnswered = false;
+  let begun = false;
   let spoken = 0;
-  /** The last block that held figures, and where: they are read only when somebody asks. */
-  let figures: Uint8Array | undefined;
-  let figuresAt = 0;
+  /** Text that was never framed; only the end says what it is. */
+  let unframed = '';
+  /** The figures came with the finish, or behind it. */
+  let isWhole = false;
 
+  const begin = (): void => {
+    begun = true;
+    spoken += 1;
+  };
+
+  const isComplete = (): boolean => isOver || ends?.allEnded() === true;
+
+  /** Takes in an event that goes on as `bytes`, which are one line of data. */
+  const take = (bytes: Buffer, document: JsonValue | undefined): void => {
+    const text = bytes.toString('latin1');
+    let says = counted.add(text);
+    isOver ||= lastMark.test(text);
+    if (ends !== undefined) noteEnds(bytes, ends);
+    saidSomething ||= bytes.includes(partsName);
+    hasAnswered ||= bytes.includes(candidatesName);
+    if (!says || partMark.test(text)) {
+      const parsed = document ?? documentsIn(bytes)[0] ?? null;
+      says ||= saysSomethingIn(parsed);
+      counted.addTokens(partTokens(parsed));
+    }
+    if (says) begin();
+    bounds.add(bytes.length, says);
+    const usageAt = lastValueOf(bytes, usageName);
+    if (usageAt === undefined) return;
+    figures.note(bytes, usageAt, counted.tokens());
+    isWhole = isComplete();
+  };
+
+  /** Looks into every event: what goes on of the block, as Google's parsers read it. */
   const reframe = (block: Uint8Array): Uint8Array => {
     const kept: Uint8Array[] = [];
     for (const event of eventsIn(block)) {
       const text = event.data ?? event.loose;
       const document = parseJson(text);
-      failure = eventFailure(event, document);
-      if (failure !== undefined) break;
+      failure = eventFailure(event, document) ?? faultOf(event, document);
+      if (failure !== undefined) {
+        noteUsage(document);
+        break;
+      }
+      if (event.data === undefined && document === undefined) unframed += `${event.loose}\n`;
       const framed = frame(event, text, document);
-      if (framed !== undefined) kept.push(framed);
+      if (framed === undefined) bounds.add(event.raw.length, false);
+      else {
+        take(asBuffer(framed), document);
+        kept.push(framed);
+      }
     }
     return joined(kept);
   };
 
+  /** An error may tell what the upstream has billed. */
+  const noteUsage = (document: JsonValue | undefined): void => {
+    const usage =
+      member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
+    if (!isJsonObject(usage)) return;
+    figures.note(Buffer.from(jsonText(usage)), 0, counted.tokens());
+  };
+
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
-    if (hasData(block)) spoken += 1;
     const bytes = asBuffer(block);
-    const text = bytes.toString('latin1');
-    isOver ||= lastMark.test(text);
-    if (ends !== undefined) noteEnds(block, ends);
-    saidSomething ||= bytes.includes(partsName);
-    const usageAt = lastValueOf(bytes, usageName);
-    if (usageAt !== undefined) {
-      figures = block;
-      figuresAt = usageAt;
+    const isPlain = isGoogleFramed(bytes) && !errorMark.test(bytes.toString('latin1'));
+    if (!isPlain) return reframe(block);
+    for (let at = 0; at < bytes.length; ) {
+      const lineEnd = bytes.indexOf(lineFeed, at);
+      const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
+      take(bytes.subarray(at, end), undefined);
+      at = end;
     }
-    const passed = errorMark.test(text) || !isGoogleFramed(bytes) ? reframe(block) : block;
-    counted.add(passed);
-    return passed;
+    return block;
   };
 
   /** An event whose blank line never came counts if it is whole; half of one is of no use. */
   const last = (rest: Uint8Array): Uint8Array => {
     const [event] = eventsIn(rest);
-    const isWhole = event !== undefined && parseJson(event.data ?? event.loose) !== undefined;
-    return isWhole ? pass(rest) : noBytes;
+    const isWholeEvent = event !== undefined && parseJson(event.data ?? event.loose) !== undefined;
+    if (isWholeEvent) return pass(rest);
+    if (event?.data === undefined) unframed += event?.loose ?? '';
+    judgeUnframed();
+    return noBytes;
+  };
+
+  /** A document that came in place of events, over several lines. */
+  const judgeUnframed = (): void => {
+    if (begun || failure !== undefined || unframed.trim() === '') return;
+    const document = parseJson(unframed) ?? null;
+    failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
   };
 
   return {
     write: (chunk) => pass(cutter.push(chunk)),
     end: () => last(cutter.rest()),
+    hasBegun: () => begun,
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => isOver || ends?.allEnded() === true || !saidSomething,
+    complete: () => isComplete() || (hasAnswered && !saidSomething),
     failure: () => failure,
-    usage: () => {
-      if (figures === undefined) return undefined;
-      const last = documentsIn(figures.subarray(eventStart(figures, figuresAt)));
-      // Where the last is broken those before it still count.
-      return geminiUsage(last) ?? geminiUsage(documentsIn(figures));
-    },
-    countedTokens: () => counted.tokens(),
+    usage: () => figures.soFar(counted.tokens(), isWhole),
+    countedTokens: counted.tokens,
     progress: () => spoken,
     breakOff: (error) => {
       const text = geminiErrorText(error);
@@ -141,15 +204,21 @@ function eventFailure(
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }
 
+/** What is data and no part of a reply: plain text, half a document, a bare string or list. */
+function faultOf({ data }: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
+  if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') return undefined;
+  return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
+}
+
 /** The event as Google's parsers take it; undefined where it carries no document. */
 function frame(
   event: SseEvent,
   text: string,
   document: JsonValue | undefined,
 ): Uint8Array | undefined {
-  if (text === '' || text === '[DONE]') return undefined;
+  // What has none of a reply's members is none, but for the empty object that keeps alive.
+  if (!isReplyEvent(document)) return text === '{}' ? emptyEvent : undefined;
   if (isGoogleFramed(asBuffer(event.raw))) return event.raw;
-  if (event.data === undefined && document === undefined) return undefined;
   const oneLine = text
     .replaceAll('\n', ' ')
     .replaceAll('\u2028', '\\u2028')
@@ -158,7 +227,8 @@ function frame(
 }
 
 /**
- * Whether every event is exactly one line of `data: ` with a blank line of the same kind behind it.
+ * Whether every event is exactly one line of `data: ` and an object with candidates, with a blank
+ * line of the same kind behind it.
  * LF then CRLF ends no event for `@google/genai`, nor any mixture for `@google/generative-ai`; that
  * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
  * line and over two separators.
@@ -166,7 +236,9 @@ function frame(
 function isGoogleFramed(bytes: Buffer): boolean {
   if (!isAscii(bytes) && !isPlainUtf8(bytes)) return false;
   let lineReturn = bytes.indexOf(carriageReturn);
+  let candidatesAt = -1;
   for (let at = 0; at < bytes.length; ) {
+    const start = at;
     const lineEnd = bytes.indexOf(lineFeed, at);
     if (lineEnd === -1 || !beginsWith(bytes, at, dataMark)) return false;
     // Searched for again only once it is passed: a stream without any would be read to its end.
@@ -175,6 +247,9 @@ function isGoogleFramed(bytes: Buffer): boolean {
     if (hasReturn && lineReturn !== lineEnd - 1) return false;
     at = lineEnd + (hasReturn ? 3 : 2);
     if (bytes[at - 1] !== lineFeed || (hasReturn && bytes[at - 2] !== carriageReturn)) return false;
+    if (bytes[hasReturn ? lineEnd - 2 : lineEnd - 1] !== closeBrace) return false;
+    if (candidatesAt < start) candidatesAt = bytes.indexOf(candidatesName, start);
+    if (candidatesAt === -1 || candidatesAt > lineEnd) return false;
   }
   return true;
 }

@@ -23,17 +23,23 @@ export const openaiCaller: CallerDialect = {
       ? imageEdits(call, channel)
       : [...boundEdits(call, channel), ...usageEdit(call, channel)]),
   ],
-  tap: (call) =>
+  tap: (call, channel) =>
     call.framing === 'sse'
-      ? openaiStreamTap(!call.wantsUsage, call.demand.candidates)
+      ? openaiStreamTap({
+          stripUsage: !call.wantsUsage,
+          candidates: call.demand.candidates,
+          reasoningOutside: reasoningOutside(channel),
+        })
       : documentTap({
           usageMember: 'usage',
-          readUsage: openaiFigures,
+          readUsage: (usage, images) => openaiFigures(usage, images, reasoningOutside(channel)),
           inBandFailure: openaiInBandFailure,
           isImages: call.operation === 'images',
         }),
   isReply: isOpenaiReply,
-  readUsage: openaiUsage,
+  // Every client of OpenAI's reads over comments.
+  keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
+  readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
   content: openaiServer,
   readImageRequest,
   imageCounter: undefined,
@@ -60,6 +66,11 @@ function boundEdits(
     { name: other, value: undefined },
     { name, value: String(maxOutputTokens) },
   ];
+}
+
+/** No row of the model table says it of a model: it is how a vendor counts. */
+function reasoningOutside({ capabilities }: Pick<Channel, 'capabilities'>): boolean {
+  return capabilities?.reasoningOutsideCompletion === true;
 }
 
 /** Billing never depends on whether the caller asked for figures (ARCHITECTURE P). */

@@ -8,6 +8,7 @@ import type { CapabilityTable } from '../capabilities.ts';
 export const openaiCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
+    reasoningOutsideCompletion: false,
     imageBase64: 'unasked',
     maxTokensField: 'max_completion_tokens',
     reasoning: 'effort',

@@ -84,7 +84,7 @@ export function isOpenaiReply(reply: JsonValue, operation: Operation): boolean {
  * `document` is what the event's data holds, undefined where that is no JSON.
  */
 export function openaiEventFailure(
-  { name, loose }: SseEvent,
+  { name, loose }: Pick<SseEvent, 'name' | 'loose'>,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
   if (name === 'error') return failureIn(document, undefined);

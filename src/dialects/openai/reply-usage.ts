@@ -2,16 +2,38 @@
 import type { ReplyUsage } from '../../canonical/reply.ts';
 import { type JsonValue, member } from '../../json.ts';
 import { figure, hasAny } from '../usage-figures.ts';
-import { openaiFigureNames } from './usage.ts';
 
-/** What a `usage` object says, or undefined where it says nothing or something absurd. */
-export function openaiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
-  if (!hasAny(usage, openaiFigureNames)) return undefined;
+/** A reply that gives none of these says nothing of what it used. */
+const countNames: readonly string[] = [
+  'prompt_tokens',
+  'completion_tokens',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+];
+
+/** The members of a `usage` object that are read. */
+export const openaiFigureNames: readonly string[] = [
+  ...countNames,
+  'prompt_tokens_details',
+  'completion_tokens_details',
+];
+
+/**
+ * What a `usage` object says, or undefined where it says nothing or something absurd.
+ * `reasoningOutside`: the vendor does not count reasoning among the completion's tokens.
+ */
+export function openaiReplyUsage(
+  usage: JsonValue | undefined,
+  reasoningOutside: boolean,
+): ReplyUsage | undefined {
+  if (!hasAny(usage, countNames)) return undefined;
   const ofInput = member(usage, 'prompt_tokens_details');
   const ofOutput = member(usage, 'completion_tokens_details');
   const cached = said(ofInput, 'cached_tokens');
   const input = Math.max(inputOf(usage), cached ?? 0);
-  const { output, reasoning } = outputOf(usage, said(ofOutput, 'reasoning_tokens'));
+  const stated = said(ofOutput, 'reasoning_tokens');
+  const { output, reasoning } = outputOf(usage, stated, reasoningOutside);
   if (!Number.isSafeInteger(input + output)) return undefined;
   return {
     // Some vendors count cached tokens apart from the prompt's.
@@ -34,17 +56,20 @@ function inputOf(usage: JsonValue | undefined): number {
 
 /**
  * `completion_tokens` holds the reasoning at OpenAI. xAI counts it beside, and Google's compatible
- * endpoint tells of it in the total alone.
+ * endpoint tells of it in the total alone. Of any other vendor a total that is more than the sum is
+ * a mistake, and adds nothing to a completion that is stated.
  */
 function outputOf(
   usage: JsonValue | undefined,
   reasoning: number | undefined,
+  reasoningOutside: boolean,
 ): { readonly output: number; readonly reasoning: number | undefined } {
   const completion = completionOf(usage);
   const beyond = figure(usage, 'total_tokens') - inputOf(usage) - completion;
   if (Number.isNaN(beyond)) return { output: Number.NaN, reasoning };
   if (beyond <= 0) return { output: completion, reasoning };
   if (!hasAny(usage, ['completion_tokens', 'output_tokens'])) return { output: beyond, reasoning };
+  if (!reasoningOutside) return { output: completion, reasoning };
   if (reasoning === beyond) return { output: completion + reasoning, reasoning };
   if (reasoning === undefined || reasoning === 0) {
     return { output: completion + beyond, reasoning: beyond };

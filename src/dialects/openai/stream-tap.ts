@@ -1,25 +1,41 @@
 /**
  * Watches a relayed chat stream: takes the usage frame out that only we asked for, rebuilds an
- * error sent in-band, reads the figures, and knows whether the stream came to its own end.
+ * error sent in-band, reads the figures, and knows whether the stream came to its own end. Only
+ * what is a chunk goes on: nothing else that an upstream says reaches a caller.
  */
 import { asBuffer } from '../../bytes/decode.ts';
 import {
   eventCutter,
   eventStart,
   eventsIn,
-  hasData,
   joined,
   noBytes,
   type SseEvent,
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
-import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
-import type { Usage } from '../../money.ts';
+import {
+  isJsonObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from '../../json.ts';
 import { candidateEnds } from '../candidate-ends.ts';
-import { type FailureReport, maxEventBytes, type StreamTap } from '../tap.ts';
-import { tokenCount } from '../token-count.ts';
+import { openaiContentCount } from '../content-count.ts';
+import { knownUsage } from '../known-usage.ts';
+import {
+  brokenReply,
+  byteBounds,
+  type FailureReport,
+  maxEventBytes,
+  type StreamTap,
+} from '../tap.ts';
+import { hasFinished, mediaTokens, saysSomething } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
-import { openaiUsage } from './usage.ts';
+import { plainLength } from './plain-events.ts';
+import { openaiFigureNames } from './reply-usage.ts';
+import { openaiFigures, openaiUsageObject } from './usage.ts';
 
 /**
  * What only a few events hold and is worth looking into: an error in any of its forms and figures,
@@ -35,64 +51,123 @@ const marks: readonly RegExp[] = [
   /\[DONE\]/,
 ];
 
-/**
- * `stripUsage`: the caller did not ask for the usage frame, so it must not see one. `candidates`:
- * where it asked for several, each event is parsed, for one that ends says nothing of the others.
- */
-export function openaiStreamTap(stripUsage: boolean, candidates: number): StreamTap {
+/** What the tap needs to know of its call. */
+export interface OpenaiStreamOptions {
+  /** The caller did not ask for the usage frame, so it must not see one. */
+  readonly stripUsage: boolean;
+  /** Where it asked for several, each event is parsed: one that ends says nothing of the others. */
+  readonly candidates: number;
+  /** The vendor does not count reasoning among the completion's tokens. */
+  readonly reasoningOutside: boolean;
+}
+
+/** A fresh one for each reply. */
+export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
+  const { stripUsage, candidates, reasoningOutside } = options;
   const cutter = eventCutter(maxEventBytes);
-  const counted = tokenCount();
+  const counted = openaiContentCount();
+  const bounds = byteBounds();
   const ends = candidates > 1 ? candidateEnds() : undefined;
-  let usage: Usage | undefined;
+  const known = knownUsage({
+    names: openaiFigureNames,
+    read: (usage) => openaiFigures(usage, 0, reasoningOutside),
+  });
   let failure: FailureReport | undefined;
   let done = false;
   let finished = false;
+  let begun = false;
+  /** Grows with every block that says something. */
   let spoken = 0;
+  /** Text that was never framed; only the end says what it is. */
+  let unframed = '';
 
-  /** Takes in what an event says; whether it goes on to the caller. */
-  const admit = (event: SseEvent, document: JsonValue | undefined): boolean => {
-    failure = openaiEventFailure(event, document);
-    if (failure !== undefined) return false;
-    done = isDone(event);
-    if (document === undefined) return true;
-    const choices = items(member(document, 'choices'));
+  const begin = (): void => {
+    begun = true;
+    spoken += 1;
+  };
+
+  const noteEnd = (choices: readonly JsonValue[]): void => {
     if (ends === undefined) finished ||= choices.some(hasFinished);
     else {
       for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
       finished = ends.allEnded();
     }
-    usage = openaiUsage(document) ?? usage;
-    const isUsageFrame = choices.length === 0 && isJsonObject(member(document, 'usage'));
-    return !(stripUsage && isUsageFrame);
+  };
+
+  const readUsage = (document: JsonValue | undefined): void => {
+    if (document === undefined) return;
+    known.add(openaiUsageObject(document), counted.tokens(), finished);
+  };
+
+  /** Takes in what an event says: the bytes that go on to the caller, undefined for none. */
+  const admit = (event: SseEvent): Uint8Array | undefined => {
+    const document = documentOf(event);
+    if (isOfAnotherKind(event, document)) return undefined;
+    failure = openaiEventFailure(event, document) ?? faultOf(event, document);
+    if (failure !== undefined) {
+      readUsage(document);
+      return undefined;
+    }
+    done = isDone(event);
+    if (done) return framed(event);
+    if (event.loose !== '') unframed += `${event.loose}\n`;
+    if (event.data === undefined || !isJsonObject(document)) return undefined;
+    return take(event, document);
+  };
+
+  const take = (event: SseEvent, document: JsonObject): Uint8Array | undefined => {
+    const choices = items(member(document, 'choices'));
+    const hasContent = counted.add(asBuffer(event.raw).toString('latin1'));
+    counted.addTokens(hasContent ? 0 : mediaTokens(document));
+    noteEnd(choices);
+    const says = hasContent || saysSomething(document);
+    if (says) begin();
+    readUsage(document);
+    const hasUsage = isJsonObject(member(document, 'usage'));
+    if (choices.length === 0 && hasUsage) return stripUsage ? undefined : framed(event);
+    // An event of another kind is none of a chat stream: nobody has judged what it says.
+    return Array.isArray(member(document, 'choices')) ? framed(event) : undefined;
   };
 
   /** Looks into every event from `start` on. What goes on of the block, whose beginning does. */
   const inspect = (block: Uint8Array, start: number): Uint8Array => {
     const kept: Uint8Array[] = [];
+    // Mostly all of it goes on, and is not copied.
     let from = 0;
     let at = start;
     for (const event of eventsIn(block.subarray(start))) {
-      const isAdmitted = admit(event, documentOf(event));
+      const before = spoken;
+      const bytes = admit(event);
+      bounds.add(event.raw.length, spoken !== before);
       const end = at + event.raw.length;
-      if (!isAdmitted) {
+      if (bytes !== event.raw) {
         if (from < at) kept.push(block.subarray(from, at));
+        if (bytes !== undefined) kept.push(bytes);
         from = end;
       }
       at = end;
       if (done || failure !== undefined) break;
     }
-    // Mostly all of it goes on, and is not copied.
     if (from < at) kept.push(block.subarray(from, at));
     return joined(kept);
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
-    if (hasData(block)) spoken += 1;
-    const mark = ends === undefined ? firstMark(block) : 0;
-    const passed = mark === -1 ? block : inspect(block, eventStart(block, mark));
-    counted.add(passed);
-    return passed;
+    if (ends !== undefined) return inspect(block, 0);
+    const bytes = asBuffer(block);
+    const plain = plainLength(bytes);
+    const text = bytes.toString('latin1', 0, plain);
+    const mark = firstMark(text);
+    const start = mark === -1 ? plain : eventStart(block, mark);
+    if (start > 0) {
+      const hasContent = counted.add(start === plain ? text : text.slice(0, start));
+      // A role looks as plain as text does.
+      if (!hasContent) return inspect(block, 0);
+      begin();
+      bounds.add(start, true);
+    }
+    return start === block.length ? block : inspect(block, start);
   };
 
   /**
@@ -101,30 +176,64 @@ export function openaiStreamTap(stripUsage: boolean, candidates: number): Stream
    */
   const last = (rest: Uint8Array): Uint8Array => {
     const [event] = eventsIn(rest);
-    if (event === undefined) return noBytes;
-    const document = documentOf(event);
-    const isWhole = document !== undefined || isDone(event);
-    if (!isWhole || !admit(event, document) || event.data === undefined) return noBytes;
-    counted.add(rest);
-    return done || finished ? rest : noBytes;
+    if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
+      const bytes = admit(event);
+      if (bytes !== undefined && failure === undefined) return done || finished ? bytes : noBytes;
+    } else if (event !== undefined && isDone(event)) {
+      done = true;
+      return rest;
+    }
+    judgeUnframed();
+    return noBytes;
+  };
+
+  /** A document that came in place of events, over several lines. */
+  const judgeUnframed = (): void => {
+    if (failure !== undefined || begun || unframed.trim() === '') return;
+    const event = { name: undefined, loose: unframed };
+    failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
   };
 
   return {
     write: (chunk) => (done ? noBytes : pass(cutter.push(chunk))),
     end: () => (done ? noBytes : last(cutter.rest())),
+    hasBegun: () => begun,
     finished: () => done,
     complete: () => done || finished,
     failure: () => failure,
-    usage: () => usage,
-    countedTokens: () => counted.tokens(),
+    usage: () => known.soFar(counted.tokens()),
+    countedTokens: counted.tokens,
     progress: () => spoken,
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
   };
 }
 
-/** Where the first mark in the block begins, -1 where it has none. */
-function firstMark(block: Uint8Array): number {
-  const text = asBuffer(block).toString('latin1');
+/**
+ * An event as it goes on. OpenAI's own clients of version 4 take an `event:` line for another kind
+ * of stream, and comments and ids are nobody's content: the data goes on alone.
+ */
+function framed({ raw, data = '', isDataOnly }: SseEvent): Uint8Array {
+  if (isDataOnly) return raw;
+  const lines = data.split('\n').map((line) => `data: ${line}`);
+  return Buffer.from(`${lines.join('\n')}\n\n`);
+}
+
+/** A status with a message is neither a chunk nor an error, if it says what else it is. */
+function isOfAnotherKind({ name }: SseEvent, document: JsonValue | undefined): boolean {
+  const kind = member(document, 'object');
+  const isChunk = ['choices', 'error', 'usage'].some((one) => member(document, one) !== undefined);
+  return typeof kind === 'string' && kind !== 'error' && !isChunk && name !== 'error';
+}
+
+/** What is data and no chunk: plain text, half a document, a bare string or list. */
+function faultOf(event: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
+  const { data } = event;
+  if (data === undefined || data.trim() === '' || isDone(event)) return undefined;
+  return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
+}
+
+/** Where the first mark in the text begins, -1 where it has none. */
+function firstMark(text: string): number {
   let first = -1;
   for (const mark of marks) {
     const at = text.search(mark);
@@ -147,9 +256,4 @@ function isDone({ data }: SseEvent): boolean {
 function indexOf(choice: JsonValue): number {
   const index = member(choice, 'index');
   return typeof index === 'number' ? index : 0;
-}
-
-function hasFinished(choice: JsonValue): boolean {
-  const reason = member(choice, 'finish_reason');
-  return typeof reason === 'string' && reason !== '';
 }

@@ -17,6 +17,7 @@ const thinkingBudget = z.strictObject(
 /** A schema for each flag, so that none is forgotten. */
 const flags = {
   includeUsage: flag.optional(),
+  reasoningOutsideCompletion: flag.optional(),
   imageBase64: choice(['unasked', 'response_format']),
   maxTokensField: choice(['max_completion_tokens', 'max_tokens']),
   reasoning: choice(['effort', 'level', 'budget', 'adaptive', 'none']),

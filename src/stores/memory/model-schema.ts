@@ -31,6 +31,7 @@ const timeouts = z
       firstByteMs: ownWait,
       idleMs: ownWait,
       firstTokenMs: ownWait,
+      quietMs: ownWait,
       totalMs: ownWait,
     } satisfies Members<Timeouts>,
     'must be an object',

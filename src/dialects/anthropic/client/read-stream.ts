@@ -2,7 +2,8 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { mergedUsage } from '../reply-usage.ts';
+import { mergedFigures } from '../../usage-figures.ts';
+import { anthropicFigureNames } from '../reply-usage.ts';
 import { blockReader, nothing, type Reading } from './blocks.ts';
 import { finishEvent, readStop, type Stop } from './finish.ts';
 import { startEvent, usageEvents } from './read-reply.ts';
@@ -10,7 +11,7 @@ import { startEvent, usageEvents } from './read-reply.ts';
 /** A fresh one for each reply. Events of a kind it does not know say nothing. */
 export function readStream(reading: Reading): ContentStreamReader {
   const blocks = blockReader(reading);
-  let usage: JsonObject = {};
+  let usage: JsonObject | undefined;
   let stop: Stop = { reason: undefined, explanation: undefined };
   let started = false;
   let startedId: JsonValue | undefined;
@@ -18,7 +19,7 @@ export function readStream(reading: Reading): ContentStreamReader {
 
   const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
     if (more === undefined || more === null) return nothing;
-    usage = mergedUsage(usage, figuresIn(more));
+    usage = mergedFigures(usage, more, anthropicFigureNames);
     return usageEvents(usage);
   };
 
@@ -70,21 +71,8 @@ export function readStream(reading: Reading): ContentStreamReader {
     },
     end: () => [...blocks.rest(), finishEvent(stop, blocks.calls())],
     complete: () => stopped || stop.reason !== undefined,
+    finished: () => stopped,
   };
-}
-
-const figureNames: readonly string[] = [
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'output_tokens_details',
-  'iterations',
-];
-
-/** What is read of the figures, so that merging an event costs the same whatever else came. */
-function figuresIn(usage: JsonValue): JsonValue {
-  return Object.fromEntries(figureNames.map((name) => [name, member(usage, name) ?? null]));
 }
 
 function indexOf(document: JsonValue): number {

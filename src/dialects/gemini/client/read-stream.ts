@@ -4,9 +4,10 @@
  */
 import { madeUpCallId } from '../../../canonical/call-ids.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { geminiBlockedUsage, geminiReplyUsage, mergedUsage } from '../reply-usage.ts';
+import { mergedFigures } from '../../usage-figures.ts';
+import { geminiBlockedUsage, geminiFigureNames, geminiReplyUsage } from '../reply-usage.ts';
 import type { CallSurroundings } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
@@ -68,7 +69,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
 
   const readUsage = (document: JsonValue): void => {
     const said = member(document, 'usageMetadata');
-    if (isJsonObject(said)) usage = mergedUsage(usage, figuresIn(said));
+    usage = mergedFigures(usage, said, geminiFigureNames);
     if (said !== undefined) sayUsage();
   };
 
@@ -96,22 +97,6 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
       return isBlocked() || (all.length > 0 && all.every((one) => one.isFinished()));
     },
   };
-}
-
-const figureNames: readonly string[] = [
-  'promptTokenCount',
-  'toolUsePromptTokenCount',
-  'candidatesTokenCount',
-  'thoughtsTokenCount',
-  'totalTokenCount',
-  'cachedContentTokenCount',
-  'promptTokensDetails',
-  'candidatesTokensDetails',
-];
-
-/** What is read of the figures, so that merging an event costs the same whatever else came. */
-function figuresIn(usage: JsonObject): JsonObject {
-  return Object.fromEntries(figureNames.map((name) => [name, member(usage, name) ?? null]));
 }
 
 function text(value: JsonValue | undefined): string | undefined {

@@ -70,6 +70,7 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
       ended = true;
       return isFirst && complete() ? reply.end(usage()) : noBytes;
     },
+    hasBegun: () => images > 0,
     finished: () => false,
     complete,
     failure: () => fault ?? (isEmpty() ? whyNoImage({ isBlocked, isHeldBack }) : undefined),

@@ -10,7 +10,8 @@ export const openaiClient: ContentClientCodec = {
     const { body, dropped, names } = writeRequest(request, target);
     // Bare samples are 24,000 a second at OpenAI, as at Google.
     const audioMimeType = audioFormat(request) === 'wav' ? 'audio/wav' : 'audio/pcm;rate=24000';
-    const context = { names, ids: target.ids, audioMimeType };
+    const { reasoningOutsideCompletion: reasoningOutside } = target.capabilities;
+    const context = { names, ids: target.ids, audioMimeType, reasoningOutside };
     return {
       body,
       dropped,

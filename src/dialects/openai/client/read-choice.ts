@@ -19,6 +19,8 @@ export interface ReadContext {
   readonly ids: () => string;
   /** The form in which sound was asked for. */
   readonly audioMimeType: string;
+  /** The vendor does not count reasoning among the completion's tokens. */
+  readonly reasoningOutside: boolean;
 }
 
 /** Reads one choice. */
@@ -27,6 +29,8 @@ export interface ChoiceReader {
   piece(node: JsonValue): readonly ContentEvent[];
   /** One element of a whole reply's `choices`. */
   whole(node: JsonValue): readonly ContentEvent[];
+  /** What of calls is held until the end, in characters. */
+  heldChars(): number;
   /** The upstream has said how the choice ended. */
   finished(): boolean;
   /**
@@ -74,6 +78,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
       return read(node, delta);
     },
     whole,
+    heldChars: () => slots.heldChars(),
     finished: () => word !== '',
     end: () => {
       const calls = signed(slots.calls(), signature);

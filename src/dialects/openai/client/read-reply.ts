@@ -1,8 +1,10 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events (TRANSLATION §5.3, §7.4). */
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
-import { items, type JsonValue, member } from '../../../json.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { openaiReplyUsage } from '../reply-usage.ts';
+import { mergedFigures } from '../../usage-figures.ts';
+import { openaiFigureNames, openaiReplyUsage } from '../reply-usage.ts';
+import { openaiUsageObject } from '../usage.ts';
 import type { Ending } from './finish-reason.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
 import { words } from './words.ts';
@@ -15,8 +17,8 @@ export function readReply(reply: JsonValue, context: ReadContext): readonly Cont
 
 /** A reader of one stream. */
 export function readStream(context: ReadContext): ContentStreamReader {
-  const { read, end, complete } = documentReader(context);
-  return { read: (chunk) => read(chunk, (choice, node) => choice.piece(node)), end, complete };
+  const { read, ...rest } = documentReader(context);
+  return { read: (chunk) => read(chunk, (choice, node) => choice.piece(node)), ...rest };
 }
 
 type ReadNode = (choice: ChoiceReader, node: JsonValue) => readonly ContentEvent[];
@@ -29,11 +31,22 @@ function documentReader(context: ReadContext): DocumentReader {
   const choices = new Map<number, ChoiceReader>();
   let hasBegun = false;
   let isDone = false;
+  let known: JsonObject | undefined;
   const choiceAt = (index: number): ChoiceReader => {
-    const known = choices.get(index) ?? choiceReader(index, context);
-    choices.set(index, known);
-    return known;
+    const reader = choices.get(index) ?? choiceReader(index, context);
+    choices.set(index, reader);
+    return reader;
   };
+  /** Of a stream several events may have figures, each some of them. */
+  const usageIn = (document: JsonValue): ReplyUsage | undefined => {
+    const stated = openaiUsageObject(document);
+    if (stated === undefined) return undefined;
+    const merged = mergedFigures(known, stated, openaiFigureNames);
+    const usage = openaiReplyUsage(merged, context.reasoningOutside);
+    if (usage !== undefined) known = merged;
+    return usage;
+  };
+
   return {
     read: (document, readNode) => {
       isDone ||= document === '[DONE]';
@@ -48,6 +61,7 @@ function documentReader(context: ReadContext): DocumentReader {
       hasBegun ||= events.length > 0;
       return events;
     },
+    heldChars: () => [...choices.values()].reduce((sum, choice) => sum + choice.heldChars(), 0),
     end: () => endEvents([...choices].toSorted(([one], [other]) => one - other)),
     complete: () =>
       isDone || (choices.size > 0 && [...choices.values()].every((choice) => choice.finished())),
@@ -71,15 +85,6 @@ function indexOf(node: JsonValue, position: number): number {
   const index = member(node, 'index');
   const isSane = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0;
   return isSane && index < maxChoices ? index : position;
-}
-
-/** Groq has had its own place for figures, Moonshot gives them inside the last choice. */
-function usageIn(document: JsonValue): ReplyUsage | undefined {
-  return (
-    openaiReplyUsage(member(document, 'usage')) ??
-    openaiReplyUsage(member(member(document, 'x_groq'), 'usage')) ??
-    openaiReplyUsage(member(items(member(document, 'choices')).at(-1), 'usage'))
-  );
 }
 
 /** The upstream failed only where no choice at all is of use. */

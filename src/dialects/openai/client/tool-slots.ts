@@ -32,6 +32,8 @@ export interface ToolSlots {
   /** What can be called, in the order in which it began. */
   calls(): readonly HeldCall[];
   isEmpty(): boolean;
+  /** The arguments that are held, in characters. */
+  heldChars(): number;
 }
 
 interface Slot {
@@ -59,6 +61,7 @@ export function toolSlots(): ToolSlots {
   /** The slot that a vendor's number means now. */
   const byKey = new Map<number, Slot>();
   let heldChars = 0;
+  let argumentChars = 0;
   let hasNames = false;
   const open = (key: number | undefined): Slot => {
     const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), opaque: undefined };
@@ -67,6 +70,7 @@ export function toolSlots(): ToolSlots {
     return slot;
   };
   const add = (slot: Slot, piece: Piece): void => {
+    argumentChars += piece.arguments.length;
     heldChars += piece.name.length + piece.arguments.length;
     if (heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
     hasNames ||= piece.name !== '';
@@ -91,6 +95,7 @@ export function toolSlots(): ToolSlots {
     },
     calls: () => slots.filter(({ name }) => name !== ''),
     isEmpty: () => !hasNames,
+    heldChars: () => argumentChars,
   };
 }
 

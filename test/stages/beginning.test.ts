@@ -1,0 +1,229 @@
+/**
+ * A streamed reply begins when it says something: whatever noise comes before, a failure still has
+ * its own status, costs nothing, and another channel gets its chance.
+ */
+import { describe, expect, it } from 'vitest';
+import type { Channel } from '../../src/ports/catalog.ts';
+import type { DrivenCall } from './driven-upstream.ts';
+import { type Scene, scene, untouched } from './scene.ts';
+import { ask, channel, events, type Kind, model } from './scene-models.ts';
+
+type DialectName = Channel['dialect'];
+type Streamed = Extract<Kind, 'chatStream' | 'nativeStream'>;
+
+/** Three ways of saying nothing that every dialect has, and its own. */
+const comments = [': PROCESSING\n\n', '\n', 'retry: 100\n\n', 'id: 7\n\n', 'event: ping\n\n'];
+const noise: Readonly<Record<DialectName, readonly string[]>> = {
+  openai: [
+    ...comments,
+    events({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }),
+    events({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] }),
+    events({ choices: [{ index: 0, delta: {}, content_filter_results: {} }] }),
+    events({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 0 } }),
+  ],
+  gemini: [
+    ...comments,
+    events({}),
+    events({ modelVersion: 'g', responseId: 'r' }),
+    events({ usageMetadata: { promptTokenCount: 10 } }),
+    events({ candidates: [{ content: { role: 'model', parts: [{ text: '' }] } }] }),
+  ],
+  anthropic: [
+    ...comments,
+    events({ type: 'ping' }),
+    events({ type: 'message_start', message: { id: 'm', usage: { input_tokens: 10 } } }),
+  ],
+};
+
+/** The first word of each dialect. */
+const word: Readonly<Record<DialectName, string>> = {
+  openai: events({ choices: [{ index: 0, delta: { content: 'Once' } }] }),
+  gemini: events({ candidates: [{ content: { parts: [{ text: 'Once' }] } }] }),
+  anthropic: events(
+    { type: 'message_start', message: { id: 'm', usage: { input_tokens: 10, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Once' } },
+  ),
+};
+
+const limited: Readonly<Record<DialectName, string>> = {
+  openai: events({ error: { code: 429, message: 'slow', type: 'rate_limit_error' } }),
+  gemini: events({ error: { code: 429, message: 'slow', status: 'RESOURCE_EXHAUSTED' } }),
+  anthropic: events({ type: 'error', error: { type: 'rate_limit_error', message: 'slow' } }),
+};
+
+interface Fault {
+  readonly name: string;
+  readonly status: number;
+  readonly happens: (up: DrivenCall, dialect: DialectName) => void;
+}
+
+const faults: readonly Fault[] = [
+  { name: 'a 429', status: 429, happens: (up, dialect) => up.write(limited[dialect]) },
+  { name: 'its end', status: 502, happens: (up) => up.end() },
+  { name: 'a reset', status: 502, happens: (up) => up.breakOff('reset') },
+  {
+    name: 'half a document',
+    status: 502,
+    happens: (up) => up.write('data: {"choices":[{"delta\n\n'),
+  },
+  {
+    name: 'a silence',
+    status: 504,
+    happens: (up) => up.breakOff('idle_timeout', { timedOut: true }),
+  },
+];
+
+const dialects: readonly DialectName[] = ['openai', 'gemini', 'anthropic'];
+const streamed: readonly Streamed[] = ['chatStream', 'nativeStream'];
+const ways = streamed.flatMap((kind) => dialects.map((dialect) => ({ kind, dialect })));
+
+/** One model for either protocol over one channel of the dialect, or two. */
+function setOver(dialect: DialectName, channels = 1): Scene {
+  const list = Array.from({ length: channels }, (_, at) =>
+    channel({ id: `${dialect}-${at}`, dialect, priority: -at }),
+  );
+  return scene({
+    models: [
+      model({ channels: list }),
+      model({ id: 'native', protocols: ['native'], channels: list }),
+    ],
+  });
+}
+
+const stream = { 'content-type': 'text/event-stream' };
+
+describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
+  it.each(faults)('$name behind any noise has its status, and costs nothing', async (fault) => {
+    for (const before of [...noise[dialect], noise[dialect].join('')]) {
+      for (const isCut of [false, true]) {
+        const set = setOver(dialect);
+        const calling = set.start(ask[kind]);
+        const up = await set.upstream.next();
+        up.respond(200, stream);
+        for (const piece of isCut ? before : [before]) up.write(piece);
+        await turn();
+        fault.happens(up, dialect);
+
+        const answer = await calling.answer;
+        expect([before, answer.status]).toEqual([before, fault.status]);
+        expect(await set.nextRecord()).toMatchObject({ chargeNanos: 0n });
+        expect(await set.state()).toEqual(untouched);
+      }
+    }
+  });
+
+  it('a 429 behind any noise is tried elsewhere', async () => {
+    for (const before of noise[dialect]) {
+      const set = setOver(dialect, 2);
+      const calling = set.start(ask[kind]);
+      const first = await set.upstream.next();
+      first.respond(200, stream);
+      first.write(before);
+      await turn();
+      first.write(limited[dialect]);
+      const second = await set.upstream.next();
+      second.respond(200, stream);
+      second.write(word[dialect]);
+
+      expect(await calling.begun).toContain('Once');
+      calling.leave();
+    }
+  });
+
+  it('goes out at its first word, with the noise that is its own', async () => {
+    const set = setOver(dialect);
+    const calling = set.start(ask[kind]);
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    for (const piece of noise[dialect]) up.write(piece);
+    await turn();
+    up.write(word[dialect]);
+
+    const text = await calling.begun;
+    expect(text).toContain('Once');
+    expect(text).not.toMatch(/PROCESSING|retry|^id:|event:/m);
+    calling.leave();
+  });
+
+  it('goes out after 15 s all the same, and what fails then costs nothing', async () => {
+    for (const fault of faults) {
+      const set = setOver(dialect);
+      const calling = set.start(ask[kind]);
+      const up = await set.upstream.next();
+      up.respond(200, stream);
+      up.write(noise[dialect].join(''));
+      await turn();
+      for (let second = 0; second < 15; second += 1) {
+        set.clock.advance(1_000);
+        await turn();
+      }
+      await calling.begun;
+      fault.happens(up, dialect);
+
+      const answer = await calling.answer;
+      expect([fault.name, answer.status]).toEqual([fault.name, 200]);
+      expect(answer.text).toMatch(/"error":/);
+      expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
+      expect(await set.state()).toEqual(untouched);
+      expect(set.eventTypes()).toContain('upstream_failed');
+    }
+  });
+});
+
+describe('a quiet stream', () => {
+  const quiet = async (kind: Streamed) => {
+    const set = setOver(kind === 'chatStream' ? 'openai' : 'gemini');
+    const calling = set.start(ask[kind]);
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    return { set, calling, up };
+  };
+  const pass = async ({ clock }: Scene, seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.advance(1_000);
+      await turn();
+    }
+  };
+
+  it('is kept alive by comments where OpenAI’s clients read it', async () => {
+    const { set, calling, up } = await quiet('chatStream');
+    await pass(set, 46);
+    up.write(word.openai);
+    up.write(events('[DONE]'));
+    up.end();
+
+    expect((await calling.answer).text).toBe(
+      `${': keep-alive\n\n'.repeat(3)}${word.openai}${events('[DONE]')}`,
+    );
+  });
+
+  it('of Google’s clients gets line ends in front, and nothing else', async () => {
+    const { set, calling, up } = await quiet('nativeStream');
+    await pass(set, 46);
+    const last = events({
+      candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
+    });
+    up.write(last);
+    up.end();
+
+    expect((await calling.answer).text).toBe(`\r\n${last}`);
+  });
+
+  it('is kept alive in its midst, too', async () => {
+    const { set, calling, up } = await quiet('chatStream');
+    up.write(word.openai);
+    await calling.begun;
+    await pass(set, 31);
+    up.write(events('[DONE]'));
+    up.end();
+
+    expect((await calling.answer).text).toBe(`${word.openai}: keep-alive\n\n${events('[DONE]')}`);
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
