@@ -166,11 +166,16 @@ describe('thoughts', () => {
     });
   });
 
-  it.each(ways)('of an OpenAI-shaped server are shown by %s', async (_way, ask) => {
-    const said = await ask('openai/deepseek-agent-2', [user], {});
+  it.each(ways)('of an OpenAI-shaped server are shown by %s where asked for', async (_way, ask) => {
+    const thinkingConfig = { includeThoughts: true };
+
+    const said = await ask('openai/deepseek-agent-2', [user], { thinkingConfig });
+    const unasked = await ask('openai/deepseek-agent-2', [user], {});
 
     expect(thoughtIn(said)).toBe('The user greets me.');
     expect(textIn(said)).toMatch(/^Hi there!/);
+    expect(thoughtIn(unasked)).toBe('');
+    expect(textIn(unasked)).toMatch(/^Hi there!/);
   });
 });
 
