@@ -1,7 +1,16 @@
 /** Finds the members of a request that the table in `guarded-members.ts` knows. */
 import { lengthOf } from '../bytes/body.ts';
+import { decodeString } from '../bytes/decode.ts';
 import type { Member, Span } from '../bytes/json-scan.ts';
-import { skipValue } from '../bytes/json-skip.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json-skip.ts';
+import { closeBrace, openBrace } from '../bytes/json-text.ts';
 import { kindAt, membersOf, valueAt } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
@@ -53,7 +62,8 @@ export function guardedUses(
     }
     if (kind !== 'array' || elements === undefined) return;
     eachElement(body.text, value.start, (start, index) => {
-      const end = skipValue(body.text, start);
+      const { end, isPlain } = passElement(body.text, start, elements);
+      if (isPlain) return end;
       visitMembers(membersOf(body.text, { start, end }), elements, `${at}[${index}].`);
       return end;
     });
@@ -87,6 +97,30 @@ export function guardedUses(
     if (isFileId) note({ row: 'file_id', at, models: [] });
   }
   return found ?? [];
+}
+
+/**
+ * Where an element ends, and whether nothing in it may be guarded: it has none of the names, and is
+ * a function. Most tools are, and are passed over once.
+ */
+function passElement(
+  bytes: Buffer,
+  start: number,
+  { members }: Place,
+): { readonly end: number; readonly isPlain: boolean } {
+  if (bytes[start] !== openBrace) return { end: skipValue(bytes, start), isPlain: true };
+  let isPlain = true;
+  let at = firstInside(bytes, start);
+  while (bytes[at] !== closeBrace) {
+    const nameEnd = skipString(bytes, at);
+    const name = decodeString(bytes, at + 1, nameEnd - 1);
+    const value = afterName(bytes, nameEnd);
+    const end = skipValue(bytes, value);
+    if (members.has(name)) isPlain = false;
+    else if (name === 'type') isPlain &&= isString(bytes, value, end, 'function');
+    at = nextInside(bytes, end);
+  }
+  return { end: at + 1, isPlain };
 }
 
 function isOfType(type: string, beginning: string): boolean {

@@ -24,7 +24,7 @@ export function channel(change: Partial<Channel> = {}): Channel {
 }
 
 /** The context of the scene's models, so that every prompt holds as much, whatever its bytes. */
-export const promptTokens = 11;
+const promptTokens = 11;
 
 /** A model of the scene, chat with one channel where nothing else is said. */
 export function model(change: Partial<Model> = {}): Model {
