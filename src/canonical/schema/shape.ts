@@ -16,7 +16,7 @@ export interface ShapeRoom {
 
 /** Room for all tools of one request. */
 export function newShapeRoom(): ShapeRoom {
-  return { properties: 300_000 };
+  return { properties: 60_000 };
 }
 
 /** Whether properties were left out, for there were too many. */
