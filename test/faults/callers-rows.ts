@@ -17,14 +17,11 @@ const notRun: CallerExpected = {
 };
 const abortedEarly: CallerExpected = {
   statuses: [],
-  records: [{ status: 499, outcome: 'unknown', charge: 'nothing' }],
+  records: [{ status: 499, outcome: 'caller_left', charge: 'observed' }],
   reserves: 1,
   upstream: ['aborted'],
 };
-const abortedMidStream: CallerExpected = {
-  ...abortedEarly,
-  records: [{ status: 499, outcome: 'caller_left', charge: 'observed' }],
-};
+const abortedMidStream: CallerExpected = abortedEarly;
 /** An image is bought once it is sent: it runs on for the record, and costs what it costs. */
 const ranOn: CallerExpected = { ...wholeReply, statuses: [] };
 

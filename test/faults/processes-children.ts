@@ -87,11 +87,13 @@ export async function startHost(setup: HostSetup): Promise<Host> {
   });
   const says = (member: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      child.on('message', (message: unknown) => {
+      const listen = (message: unknown): void => {
         if (typeof message === 'object' && message !== null && member in message) {
+          child.off('message', listen);
           resolve(Reflect.get(message, member));
         }
-      });
+      };
+      child.on('message', listen);
       void exited.then(() => reject(new Error(`the host ended: ${errors}`)));
     });
   const origin = z.string().parse(await says('origin'));

@@ -227,3 +227,31 @@ function turn(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+describe('an Anthropic stream', () => {
+  const rest = events(
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  );
+
+  it.each(streamed)('ends at message_stop, whatever its connection does then: %s', async (kind) => {
+    const after: readonly ((up: DrivenCall) => void)[] = [
+      () => {},
+      (up) => up.breakOff('reset'),
+      (up) => up.write(word.anthropic),
+    ];
+    for (const happens of after) {
+      const set = setOver('anthropic');
+      const calling = set.start(ask[kind]);
+      const up = await set.upstream.next();
+      up.respond(200, stream);
+      up.write(word.anthropic + rest);
+      await turn();
+      happens(up);
+
+      expect((await calling.answer).text).not.toContain('"error"');
+      expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
+    }
+  });
+});

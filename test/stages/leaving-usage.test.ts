@@ -1,0 +1,204 @@
+/**
+ * What a caller that leaves is charged: a stream is read on for its usage, a prompt is paid for, and
+ * an account that keeps its callers waiting is not.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freeDepartures } from '../../src/stages/free-departures.ts';
+import { headCame, watchAttempt } from '../../src/stages/watch-attempt.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import type { DrivenCall } from './driven-upstream.ts';
+import { type Scene, scene } from './scene.ts';
+import { ask, channel, chat, events, model } from './scene-models.ts';
+
+const stream = { 'content-type': 'text/event-stream' };
+const text = (content: string) => events({ choices: [{ index: 0, delta: { content } }] });
+const finish = events({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const usage = (prompt: number, completion: number) =>
+  events({ choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion } });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a stream whose caller has left', () => {
+  const left = async (): Promise<{ readonly set: Scene; readonly up: DrivenCall }> => {
+    const set = scene();
+    const calling = set.start(ask.chatStream);
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    up.write(text('Once'));
+    await calling.begun;
+    calling.leave();
+    await calling.answer;
+    return { set, up };
+  };
+
+  it('is charged the usage that comes within 2 s', async () => {
+    const { set, up } = await left();
+    await vi.advanceTimersByTimeAsync(1_900);
+    up.write(finish + usage(10, 70) + events('[DONE]'));
+    await turn();
+
+    expect(await set.nextRecord()).toMatchObject({
+      status: 499,
+      outcome: 'caller_left',
+      basis: 'usage',
+      chargeNanos: 10n + 140n,
+    });
+  });
+
+  it('is aborted after 2 s, and charged what came', async () => {
+    const { set, up } = await left();
+    up.write(text('upon'));
+    await turn();
+    expect(up.abortReason).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(2_000);
+
+    expect(up.abortReason).toBe('aborted');
+    expect(await set.nextRecord()).toMatchObject({ basis: 'counted', chargeNanos: 11n + 8n });
+  });
+
+  it('is aborted after 64 KiB', async () => {
+    const { set, up } = await left();
+    for (let at = 0; at < 9; at += 1) {
+      up.write(text('x'.repeat(8_192)));
+      await turn();
+    }
+
+    expect(up.abortReason).toBe('aborted');
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'caller_left' });
+  });
+
+  it('is settled where its upstream breaks off meanwhile, and nothing is held', async () => {
+    const { set, up } = await left();
+    up.breakOff('reset');
+
+    expect(await set.nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
+    expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
+  });
+});
+
+describe('who leaves before the status line', () => {
+  const leaveAfter = async (set: Scene, seconds: number): Promise<bigint> => {
+    const calling = set.start(ask.chat);
+    await set.upstream.next();
+    set.clock.advance(seconds * 1_000);
+    calling.leave();
+    await calling.answer;
+    return (await set.nextRecord()).chargeNanos;
+  };
+
+  it('pays the prompt, but nothing where the account was silent for 10 s', async () => {
+    expect(await leaveAfter(scene(), 9)).toBe(11n);
+    expect(await leaveAfter(scene(), 10)).toBe(0n);
+  });
+
+  it('leaves a silent account three times an hour for nothing, each key by itself', () => {
+    const clock = fakeClock();
+    const departures = freeDepartures(clock);
+    const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
+    const ground = { waits, callerStallMs: 1, clock, end: () => {} };
+    const attempt = watchAttempt(ground, departures.lastHeard('a', 'model'));
+    const leave = (key: string) => departures.isFree(key, { attempt, tries: 1 });
+
+    expect(leave('one')).toBe(false);
+    clock.advance(10_000);
+    expect(Array.from({ length: 5 }, () => leave('one'))).toEqual([true, true, true, false, false]);
+    expect(leave('two')).toBe(true);
+    clock.advance(3_600_000);
+    expect(leave('one')).toBe(true);
+    headCame(watchAttempt(ground, departures.lastHeard('a', 'model')));
+    expect(leave('one')).toBe(false);
+    expect(departures.isFree('one', { attempt, tries: 2 })).toBe(true);
+  });
+
+  it('pays where the account spoke to another call meanwhile', async () => {
+    const set = scene();
+    const calling = set.start(ask.chat);
+    await set.upstream.next();
+    set.clock.advance(8_000);
+    const other = set.start(ask.chatStream);
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    up.write(text('Once'));
+    await other.begun;
+    set.clock.advance(4_000);
+    calling.leave();
+    await calling.answer;
+
+    expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: 11n });
+    other.leave();
+  });
+
+  it('pays nothing where another channel had failed before', async () => {
+    const channels = ['a', 'b'].map((id, at) => channel({ id, priority: -at }));
+    const set = scene({ models: [model({ channels })] });
+    const calling = set.start(ask.chat);
+    (await set.upstream.next()).answer(500, { error: { message: 'down' } });
+    await set.upstream.next();
+    calling.leave();
+    await calling.answer;
+
+    expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: 0n });
+  });
+});
+
+describe('figures of a stream', () => {
+  const charge = async (...pieces: readonly string[]): Promise<bigint> => {
+    const set = scene();
+    const calling = set.start(ask.chatStream);
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    for (const piece of pieces) {
+      up.write(piece);
+      await turn();
+    }
+    up.end();
+    await calling.answer;
+    return (await set.nextRecord()).chargeNanos;
+  };
+  const long = text('x'.repeat(50));
+
+  it.each([
+    ['that come last count', 30n, [long, finish, usage(10, 10), events('[DONE]')]],
+    ['all zero behind others are ignored', 30n, [long, finish, usage(10, 10), usage(0, 0)]],
+    ['before what was made are a floor', 10n + 40n, [usage(10, 0), long, long.slice(0, 9)]],
+    ['in the midst are one, too', 10n + 40n + 2n * 20n, [long, usage(10, 20), long]],
+  ])('%s, however the stream is cut', async (_, nanos, pieces) => {
+    expect(await charge(...pieces)).toBe(nanos);
+    expect(await charge(pieces.join(''))).toBe(nanos);
+    expect(await charge(...pieces.join(''))).toBe(nanos);
+  });
+
+  it('inside an error count, however the stream is cut', async () => {
+    const error = events({
+      error: { code: 400, message: 'Provider failed.' },
+      choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+      usage: { prompt_tokens: 10, completion_tokens: 12 },
+    });
+    for (const pieces of [[long, error], [long + error], [...(long + error)], [error]]) {
+      expect(await charge(...pieces)).toBe(10n + 24n);
+    }
+  });
+
+  it('of a stream that had finished make it whole though its connection breaks', async () => {
+    const set = scene();
+    const calling = set.start(chat({ stream: true, stream_options: { include_usage: true } }));
+    const up = await set.upstream.next();
+    up.respond(200, stream);
+    up.write(text('Once') + finish + usage(10, 5));
+    up.breakOff('reset');
+
+    expect((await calling.answer).text).not.toContain('error');
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 20n });
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
