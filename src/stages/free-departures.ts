@@ -5,11 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { RunningCall } from './running.ts';
-
-/** When a model on an account was last heard of, by whichever call. */
-export interface LastHeard {
-  heardMs: number;
-}
+import type { LastHeard } from './watch-attempt.ts';
 
 /** The departures of one gateway. */
 export interface FreeDepartures {

@@ -104,7 +104,9 @@ async function openStream(
   const hasSaid = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
     if (bytes.length > 0) begun.add(bytes);
-    return tap.hasBegun() || tap.failure() !== undefined || tap.finished();
+    // Pieces of a call may be held back until it is whole.
+    const goesOut = tap.hasBegun() && begun.byteLength > 0;
+    return goesOut || tap.failure() !== undefined || tap.finished();
   };
   const isOpen = hasSaid(first.bytes) || first.ended;
   const head = isOpen
@@ -126,13 +128,14 @@ function judgeBeginning(
   tap: StreamTap,
   { begun, isOver }: { readonly begun: Pieces; readonly isOver: boolean },
 ): Opening {
-  if (isOver && !tap.hasBegun()) {
+  if (isOver && (!tap.hasBegun() || begun.byteLength === 0)) {
     // Perhaps an error that was never framed, or a finish that only the end tells.
     const last = tap.end();
     if (last.length > 0) begun.add(last);
   }
   // What fails behind the first word is told in the stream, however the bytes came together.
-  const failed = tap.hasBegun() ? undefined : failureOf(tap);
+  const goesOut = tap.hasBegun() && begun.byteLength > 0;
+  const failed = goesOut ? undefined : failureOf(tap);
   if (failed !== undefined) {
     body.abort();
     return failed;

@@ -7,12 +7,17 @@ import { UpstreamError } from '../errors.ts';
 import { type EventListener, quietly } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { LastHeard } from './free-departures.ts';
 import type { PortGuard } from './port-guard.ts';
 import { overloaded, tooManyInFlight } from './refuse.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settle.ts';
-import { type AttemptWatch, overdue as isLate, type Waits, watchAttempt } from './watch-attempt.ts';
+import {
+  type AttemptWatch,
+  overdue as isLate,
+  type LastHeard,
+  type Waits,
+  watchAttempt,
+} from './watch-attempt.ts';
 
 /** What the store said to a hold that wants to grow; `denied` where it gave no answer, too. */
 export type Growth = 'granted' | 'denied' | 'lapsed';

@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
-import type { LastHeard } from './free-departures.ts';
 
 /** How long one try may wait, in ms. `totalMs` counts from the call's start, over all tries. */
 export interface Waits {
@@ -13,6 +12,11 @@ export interface Waits {
   readonly firstTokenMs: number;
   readonly quietMs: number;
   readonly totalMs: number;
+}
+
+/** When a model on an account was last heard of, by whichever call. */
+export interface LastHeard {
+  heardMs: number;
 }
 
 /** What a watch goes by. */

@@ -107,7 +107,7 @@ describe('the usage of a reply', () => {
     { usage: {} },
     { usage: { input_tokens: -1, output_tokens: 1 } },
     { usage: { input_tokens: 1.5, output_tokens: 1 } },
-    { usage: { input_tokens: 1, output_tokens: 1e15 } },
+    { usage: { input_tokens: 1, output_tokens: 1e16 } },
     { usage: { input_tokens: '1', output_tokens: 1 } },
   ])('is unknown where it is absent or absurd (%#)', (reply) => {
     expect(anthropicUsage(reply)).toBe(undefined);

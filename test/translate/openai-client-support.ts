@@ -94,9 +94,11 @@ export function eventsOfStream(
 /** The events of a recording, whole or streamed. */
 export function eventsOf(recording: Fixture): readonly ContentEvent[] {
   const body = Buffer.from(recording.response).toString();
+  const reasoningOutsideCompletion = /google-compat|xai/.test(recording.name);
+  const over = openaiClient.begin(contentRequest(), target({ reasoningOutsideCompletion }));
   return recording.streamed
-    ? eventsOfStream(documentsOf(body))
-    : exchange().readReply(parsed(body));
+    ? eventsOfStream(documentsOf(body), over)
+    : over.readReply(parsed(body));
 }
 
 /** The recorded answers of chat completions that have choices. */

@@ -48,8 +48,9 @@ describe('the charge of a translated reply', () => {
 
     const { record } = await called('anthropic', chat(), { chunks, ending: 'reset' });
 
-    expect(record).toMatchObject({ outcome: 'broken', chargeNanos: 151n, basis: 'usage' });
-    expect(record?.usage).toMatchObject({ inputTokens: 100, outputTokens: 51 });
+    expect(record).toMatchObject({ outcome: 'broken', chargeNanos: 161n, basis: 'usage' });
+    // One token was stated; behind it came 150 bytes, at 0.4 tokens each.
+    expect(record?.usage).toMatchObject({ inputTokens: 100, outputTokens: 61 });
   });
 
   it('is the upstream’s last figures where the reply is whole', async () => {

@@ -218,7 +218,7 @@ function frame(
 ): Uint8Array | undefined {
   // What has none of a reply's members is none, but for the empty object that keeps alive.
   if (!isReplyEvent(document)) return text === '{}' ? emptyEvent : undefined;
-  if (isGoogleFramed(asBuffer(event.raw))) return event.raw;
+  if (isGoogleFramed(asBuffer(event.raw), false)) return event.raw;
   const oneLine = text
     .replaceAll('\n', ' ')
     .replaceAll('\u2028', '\\u2028')
@@ -233,7 +233,7 @@ function frame(
  * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
  * line and over two separators.
  */
-function isGoogleFramed(bytes: Buffer): boolean {
+function isGoogleFramed(bytes: Buffer, withCandidates = true): boolean {
   if (!isAscii(bytes) && !isPlainUtf8(bytes)) return false;
   let lineReturn = bytes.indexOf(carriageReturn);
   let candidatesAt = -1;
@@ -248,6 +248,7 @@ function isGoogleFramed(bytes: Buffer): boolean {
     at = lineEnd + (hasReturn ? 3 : 2);
     if (bytes[at - 1] !== lineFeed || (hasReturn && bytes[at - 2] !== carriageReturn)) return false;
     if (bytes[hasReturn ? lineEnd - 2 : lineEnd - 1] !== closeBrace) return false;
+    if (!withCandidates) continue;
     if (candidatesAt < start) candidatesAt = bytes.indexOf(candidatesName, start);
     if (candidatesAt === -1 || candidatesAt > lineEnd) return false;
   }

@@ -133,7 +133,10 @@ export async function exchanged(
   played: Played,
 ): Promise<Outcome> {
   const upstream = playedUpstream(played);
-  const gateway = testGateway({ upstream, channel: { dialect, upstreamModel: models[dialect] } });
+  // Two of the recorded vendors count so; of the others a total is the sum.
+  const capabilities = { reasoningOutsideCompletion: true };
+  const channel = { dialect, upstreamModel: models[dialect], capabilities };
+  const gateway = testGateway({ upstream, channel });
   const answer = await gateway.call(asked);
   return { answer, gateway, sent: Buffer.concat(upstream.requests[0]?.body ?? []).toString() };
 }
