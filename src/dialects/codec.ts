@@ -82,6 +82,8 @@ export interface ContentExchange {
   readonly dropped: readonly string[];
   /** The events of a whole reply, `finish` for every choice included. */
   readReply(reply: JsonValue): readonly ContentEvent[];
+  /** Members of a whole reply that no event says, as `reply.` and their path. */
+  unread(reply: JsonValue): readonly string[];
   readStream(): ContentStreamReader;
 }
 

@@ -94,7 +94,10 @@ function judge(
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
   const { text, dropped } = caller.content.writeReply(events, head);
   // What a reply has too much of can't be refused any more: it was made and billed.
-  const notes = droppedNote([...exchange.dropped, ...dropped], false);
+  const notes = droppedNote(
+    [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
+    false,
+  );
   return { kind: 'whole', bytes: Buffer.from(text), usage, notes };
 }
 

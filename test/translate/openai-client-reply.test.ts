@@ -216,7 +216,14 @@ describe('replies that are not as they should be', () => {
     expect(read({})).toEqual([empty]);
     expect(read('no JSON object')).toEqual([empty]);
     expect(read({ choices: [choice({ content: null }, null)] })).toEqual([empty]);
-    expect(read({ choices: [choice({ content: '' }, 'error')] })).toEqual([empty]);
+    expect(read({ choices: [choice({ content: '' }, 'other')] })).toEqual([empty]);
+  });
+
+  it('an end that says `error` is of no use, whatever came before it', () => {
+    const broken = { type: 'unusable', reason: 'upstream_unusable_output' };
+
+    expect(read({ choices: [choice({ content: '' }, 'error')] })).toEqual([broken]);
+    expect(read({ choices: [choice({ content: 'Hi' }, 'error')] }).at(-1)).toEqual(broken);
   });
 
   it('an end for calls without a call or a word is of no use', () => {
@@ -246,7 +253,6 @@ describe('replies that are not as they should be', () => {
     [null, 'stop', undefined],
     ['', 'stop', undefined],
     ['insufficient_system_resource', 'other', 'insufficient_system_resource'],
-    ['error', 'other', 'error'],
   ] as const)('%s behind text is the end %s', (word, reason, native) => {
     const events = read({ choices: [choice({ content: 'Hi' }, word)] });
 
@@ -329,7 +335,7 @@ describe('replies that are not as they should be', () => {
               { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
               { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
             ],
-            audio: { data: 'UklGRg==', transcript: 'Listen' },
+            audio: { data: 'UklGRiQAAABXQVZF', transcript: 'Listen' },
             annotations: [
               {
                 type: 'url_citation',
@@ -354,7 +360,7 @@ describe('replies that are not as they should be', () => {
       { type: 'media', mimeType: 'image/png', data: png },
       { type: 'media_url', url: 'https://example.com/a.png' },
       { type: 'text', text: 'Listen' },
-      { type: 'media', mimeType: 'audio/wav', data: 'UklGRg==' },
+      { type: 'media', mimeType: 'audio/wav', data: 'UklGRiQAAABXQVZF' },
       { type: 'logprobs', tokens: [{ token: 'Look', top: [{ token: 'See', logprob: -2 }] }] },
       { type: 'citations', citations: [{ url: 'https://a', title: undefined, start: 0, end: 4 }] },
       { type: 'finish' },

@@ -8,7 +8,7 @@ import { type Route, routes, sentFor } from './translate.ts';
 import { drawing } from './tree.ts';
 
 /** A longer search by hand: `LOSS_RUNS=5000 npx vitest run test/translate/loss`. */
-const runs = Number(process.env.LOSS_RUNS ?? 60);
+const runs = Number(process.env.LOSS_RUNS ?? 30);
 const firstSeed = Number(process.env.LOSS_SEED ?? 1);
 /** One object in so many holds a member that nobody knows. */
 const planted = 30;

@@ -105,7 +105,7 @@ function unplaced(path: string): string {
 }
 
 /** A path without the positions in lists, and without the numbers of what was planted. */
-export function placeOf(path: string): string {
+function placeOf(path: string): string {
   return unplaced(path)
     .replace(/planted_\d+/g, 'planted')
     .replace(/kind_?\d+/g, 'kind');

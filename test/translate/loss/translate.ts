@@ -2,6 +2,7 @@
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
 import type { ContentExchange, ReplyHead, UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { callerDialects, dialects } from '../../../src/dialects/table.ts';
+import { translateTap } from '../../../src/dialects/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../../src/json.ts';
@@ -56,7 +57,7 @@ export function sentFor(route: Route, body: unknown): Outcome {
 }
 
 /** The exchange of a caller's request. */
-export function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
+function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
   const request = parseJson(JSON.stringify(body));
   if (!isJsonObject(request)) throw new Error('A request is an object.');
   const asked = callerDialects[speakers[route.protocol]].content.readRequest(request, { streamed });
@@ -78,25 +79,36 @@ function targetOf({ dialect, model, own }: Route): UpstreamTarget {
   };
 }
 
-/** What the caller gets for an upstream's whole reply. */
+/** What the caller gets for an upstream's whole reply; a failed call is refused by its reason. */
 export function answerFor(route: Route, reply: unknown): Outcome {
   const { content } = callerDialects[speakers[route.protocol]];
-  const events = exchangeFor(route, plainRequests[route.protocol]).readReply(
-    parseJson(JSON.stringify(reply)) ?? null,
-  );
-  const { text, dropped } = content.writeReply(events, replyHead);
+  const exchange = exchangeFor(route, plainRequests[route.protocol]);
+  const document = parseJson(JSON.stringify(reply)) ?? null;
+  const read = exchange.readReply(document);
+  const unusable = read.find((event) => event.type === 'unusable');
+  if (unusable !== undefined) return { json: '', texts: '', dropped: [], refused: unusable.reason };
+  const { text, dropped: unwritten } = content.writeReply(read, replyHead);
+  const dropped = [...unwritten, ...exchange.unread(document)];
   return { json: text, texts: textsIn(text), dropped, refused: undefined };
 }
 
-/** What the caller gets for the same reply as a stream. */
-export function streamFor(route: Route, documents: readonly unknown[]): string {
-  const { content } = callerDialects[speakers[route.protocol]];
-  const reader = exchangeFor(route, plainRequests[route.protocol], true).readStream();
-  const writer = content.writeStream({ ...replyHead, framing: 'sse' });
-  const pieces = documents.map((document) =>
-    writer.write(reader.read(parseJson(JSON.stringify(document)) ?? null)),
-  );
-  return [...pieces, writer.write(reader.end()), writer.end()].join('');
+/** What the caller gets for the same reply as a stream of these bytes. */
+export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
+  const exchange = exchangeFor(route, plainRequests[route.protocol], true);
+  const tap = translateTap({
+    upstream: dialects[route.dialect],
+    reader: exchange.readStream(),
+    writer: callerDialects[speakers[route.protocol]].content.writeStream({
+      ...replyHead,
+      framing: 'sse',
+    }),
+    readReply: exchange.readReply,
+  });
+  const pieces = [...chunks.map((chunk) => tap.write(chunk)), tap.end()];
+  const failure = tap.failure();
+  if (failure !== undefined)
+    throw new Error(`The stream failed: ${failure.reason ?? failure.code}`);
+  return Buffer.concat(pieces).toString();
 }
 
 const plainRequests = {

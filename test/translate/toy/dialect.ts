@@ -24,6 +24,7 @@ export const toy: Dialect = {
     begin: (request) => ({
       body: JSON.stringify({ lines: linesOf(request), stream: request.streamed }),
       dropped: request.temperature === undefined ? [] : [request.names.temperature],
+      unread: () => [],
       readReply: (reply) => [...textIn(reply), ...endIn(reply)],
       readStream: reader,
     }),

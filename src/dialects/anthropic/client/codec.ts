@@ -5,6 +5,7 @@ import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
 import { figure } from '../../usage-figures.ts';
 import { readReply } from './read-reply.ts';
 import { readStream } from './read-stream.ts';
+import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
 /** Writes requests to Anthropic and reads its answers. */
@@ -15,6 +16,7 @@ export const anthropicClient: ContentClientCodec = {
     return {
       body: jsonText(members),
       dropped,
+      unread: unreadMembers,
       readReply: (reply) => readReply(reply, reading),
       readStream: () => readStream(reading),
     };

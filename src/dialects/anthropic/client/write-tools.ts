@@ -59,7 +59,12 @@ export function writeTools(
   ];
   if (tools.length === 0) {
     const isVoid = request.parallelToolCalls === false;
-    const left = isVoid ? [...dropped, request.names.parallelToolCalls] : dropped;
+    const { toolChoice, names } = request;
+    const left = [
+      ...dropped,
+      ...(toolChoice === undefined ? [] : [names.toolChoice]),
+      ...(isVoid ? [names.parallelToolCalls] : []),
+    ];
     return { ...onlyRemembered(request, target), dropped: left };
   }
   return { tools, ...writeChoice(request, target, dropped) };

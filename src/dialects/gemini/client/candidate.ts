@@ -36,6 +36,7 @@ export function candidateReader(surroundings: CallSurroundings): CandidateReader
   let message: string | undefined;
   let grounding: Map<string, JsonValue> | undefined;
   let ratings: readonly JsonObject[] = [];
+  const metadata = new Map<string, JsonObject>();
 
   return {
     read: (candidate) => {
@@ -50,17 +51,22 @@ export function candidateReader(surroundings: CallSurroundings): CandidateReader
         grounding ??= new Map();
         for (const [name, value] of Object.entries(found)) grounding.set(name, value);
       }
+      for (const [name, written] of ownMetadata) {
+        const said = member(candidate, name);
+        if (isJsonObject(said)) metadata.set(written, said);
+      }
       const rated = blockedRatings(member(candidate, 'safetyRatings'));
       if (rated.length > 0) ratings = rated;
     },
     close: () => {
       parts.close();
       if (grounding !== undefined) {
-        const metadata = Object.fromEntries(grounding);
-        const citations = citationsIn(metadata, parts.visibleText());
+        const found = Object.fromEntries(grounding);
+        const citations = citationsIn(found, parts.visibleText());
         if (citations.length > 0) say({ type: 'citations', choice, citations });
-        say(own(choice, 'grounding_metadata', metadata));
+        say(own(choice, 'grounding_metadata', found));
       }
+      for (const [name, said] of metadata) say(own(choice, name, said));
       if (ratings.length > 0) say(own(choice, 'safety_ratings', ratings));
       const others = parts.others();
       if (others.length > 0) say(own(choice, 'parts', others));
@@ -81,6 +87,12 @@ export function candidateReader(surroundings: CallSurroundings): CandidateReader
     isFinished: () => word !== undefined,
   };
 }
+
+/** What stands beside the content and is passed on as it is; of a stream the last counts. */
+const ownMetadata = [
+  ['citationMetadata', 'citation_metadata'],
+  ['urlContextMetadata', 'url_context_metadata'],
+] as const;
 
 function nonEmpty(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -4,6 +4,7 @@ import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ContentClientCodec } from '../../codec.ts';
 import { readReply } from './read-reply.ts';
 import { type ReadingContext, readStream } from './read-stream.ts';
+import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
 /** Writes `generateContent` requests and reads their replies. */
@@ -19,6 +20,7 @@ export const geminiClient: ContentClientCodec = {
     return {
       body,
       dropped: [...dropped],
+      unread: unreadMembers,
       readReply: (reply) => readReply(reply, context),
       readStream: () => readStream(context),
     };

@@ -129,8 +129,16 @@ function fencedCode(part: JsonValue): string | undefined {
   if (typeof code === 'string') {
     return fenced(code, typeof language === 'string' ? language.toLowerCase() : '');
   }
-  const output = member(member(part, 'codeExecutionResult'), 'output');
-  return typeof output === 'string' ? fenced(output, '') : undefined;
+  const result = member(part, 'codeExecutionResult');
+  const output = member(result, 'output');
+  return typeof output === 'string' ? fenced(output, failureOf(result)) : undefined;
+}
+
+/** `failed` or the like stands where a language would; a success needs no word. */
+function failureOf(result: JsonValue | undefined): string {
+  const outcome = member(result, 'outcome');
+  const word = typeof outcome === 'string' ? outcome.replace(/^OUTCOME_/, '').toLowerCase() : 'ok';
+  return word === 'ok' || word === 'unspecified' ? '' : word.replace(/\W/g, '_');
 }
 
 function fenced(content: string, language: string): string {

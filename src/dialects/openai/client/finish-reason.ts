@@ -49,6 +49,8 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
 /** Precedence: content_filter, length, tool_calls, stop. */
 export function endingOf({ word, hasCalls, hasOutput, refusal }: Ended): Ending {
   const reason = reasons.get(word.toLowerCase());
+  // OpenRouter and its like end so what broke at the provider behind them: no answer is whole.
+  if (word.toLowerCase() === 'error') return { unusable: 'upstream_unusable_output' };
   if (refusal !== '') return ending('content_filter', word || undefined, refusal);
   if (reason === 'content_filter' || reason === 'length') return ending(reason);
   if (hasCalls) return ending('tool_calls');

@@ -17,8 +17,6 @@ export interface ReadContext {
   readonly names: FunctionNames;
   /** Fresh text for the ids of calls. */
   readonly ids: () => string;
-  /** The form in which sound was asked for. */
-  readonly audioMimeType: string;
   /** The vendor does not count reasoning among the completion's tokens. */
   readonly reasoningOutside: boolean;
 }
@@ -42,7 +40,7 @@ export interface ChoiceReader {
 
 /** A reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
-  const messages = messageReader(choice, context.audioMimeType);
+  const messages = messageReader(choice);
   const slots = toolSlots();
   let word = '';
   let hasOutput = false;

@@ -1,5 +1,5 @@
 /** What stands beside the text of a reply: images, sound, probabilities, sources. */
-import { parseDataUrl } from '../../../canonical/media.ts';
+import { parseDataUrl, sniffed } from '../../../canonical/media.ts';
 import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
 import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
 import { words } from './words.ts';
@@ -12,6 +12,15 @@ export function imageEvents(image: JsonValue, choice: number): readonly ContentE
   const parsed = parseDataUrl(url);
   if (parsed === undefined || parsed.data === '') return [];
   return [{ type: 'media', choice, mimeType: parsed.mimeType ?? 'image/png', data: parsed.data }];
+}
+
+/** Bare samples, which say nothing of themselves: 24,000 a second at OpenAI, as at Google. */
+const bareSamples = 'audio/pcm;rate=24000';
+
+/** The form of a sound that begins with this data, by its own bytes: vendors don't say it. */
+export function audioTypeOf(audio: JsonValue): string | undefined {
+  const data = words(member(audio, 'data'));
+  return data === '' ? undefined : (sniffed(data) ?? bareSamples);
 }
 
 /** A sound, and what is said in it where the message has no other text. */

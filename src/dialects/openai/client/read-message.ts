@@ -1,7 +1,7 @@
 /** Reads what a message, or one delta of it, holds beside calls: thoughts, text, refusal, media. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { audioEvents, imageEvents } from './read-extras.ts';
+import { audioEvents, audioTypeOf, imageEvents } from './read-extras.ts';
 import { reasoningReader } from './read-reasoning.ts';
 import { words } from './words.ts';
 
@@ -13,9 +13,11 @@ export interface MessageReader {
 }
 
 /** For one choice. */
-export function messageReader(choice: number, audioMimeType: string): MessageReader {
+export function messageReader(choice: number): MessageReader {
   const reasoning = reasoningReader(choice);
   let refusal = '';
+  /** By the first piece of a sound: the others begin anyhow. */
+  let audioType: string | undefined;
   return {
     read: (message) => {
       const events: ContentEvent[] = [...reasoning.read(message)];
@@ -27,7 +29,10 @@ export function messageReader(choice: number, audioMimeType: string): MessageRea
         events.push(...imageEvents(image, choice));
       }
       const audio = member(message, 'audio');
-      if (audio) events.push(...audioEvents(audio, { choice, mimeType: audioMimeType }));
+      if (audio) {
+        audioType ??= audioTypeOf(audio);
+        events.push(...audioEvents(audio, { choice, mimeType: audioType ?? '' }));
+      }
       return events;
     },
     refusal: () => refusal,

@@ -122,7 +122,7 @@ function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece
 }
 
 /** OpenAI makes no sound without being told its form, and streams it as bare samples only. */
-export function audioFormat({ streamed }: ContentRequest): 'pcm16' | 'wav' {
+function audioFormat({ streamed }: ContentRequest): 'pcm16' | 'wav' {
   return streamed ? 'pcm16' : 'wav';
 }
 

@@ -40,11 +40,13 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
   const annotations: Piece[] = [];
   const logprobs: Piece[] = [];
   let extra: Piece | undefined;
+  let textSignatures = 0;
   let finish: EventOf<'finish'> | undefined;
 
   const add = (event: ChoiceEvent): void => {
     switch (event.type) {
       case 'text':
+        if (event.opaque?.provider === 'gemini') textSignatures += 1;
         extra = mergedContent(extra, signatureContent(event.opaque));
         return said.add(event);
       case 'refusal':
@@ -97,8 +99,13 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
       finish_reason: finishWord(finish?.reason ?? 'stop', calls.pieces().length > 0),
       native_finish_reason: finish?.native,
     }),
-    dropped: () =>
-      finish?.message === undefined || finish.reason === 'content_filter' ? [] : ['finish_message'],
+    dropped: () => [
+      ...(finish?.message === undefined || finish.reason === 'content_filter'
+        ? []
+        : ['finish_message']),
+      // The text is one string, and has one place for a signature.
+      ...(textSignatures > 1 ? ['extra_content.google.thought_signature'] : []),
+    ],
   };
 }
 

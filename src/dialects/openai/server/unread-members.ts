@@ -2,14 +2,14 @@
  * Lists what a chat request holds that the common form has no place for, so that nothing a caller
  * sends is left out in silence.
  */
-import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { allRead, collectUnread, read, type Shape } from '../../unread.ts';
 import { unreadOwnParts } from './own-parts.ts';
-import { isList } from './read-members.ts';
 
 /** The members nobody reads, by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set(secondNames(body));
-  collect(body, { shape: request, at: '', unread });
+  collectUnread(body, { shape: request, at: '', unread });
   for (const message of items(member(body, 'messages'))) {
     if (member(message, 'role') !== 'assistant') continue;
     if (repeatsOtherReasoning(message)) unread.add('messages.reasoning_content');
@@ -17,17 +17,6 @@ export function unreadMembers(body: JsonObject): readonly string[] {
   }
   return [...unread];
 }
-
-/**
- * The members that are read. `read` means that somebody looks at all of the value, and lists what
- * is lost of it; a shape holds for an object or for each object of a list.
- */
-interface Shape {
-  readonly [name: string]: Known;
-}
-type Known = typeof read | Shape | ((holder: JsonObject) => Shape);
-
-const read = true;
 
 const marked: Shape = { type: read, cache_control: read };
 const address: Shape = { url: read, detail: read, format: read, mime_type: read };
@@ -110,7 +99,7 @@ const declared: Shape = {
 /** Tools of other types are refused, or left out as a whole. */
 function toolShape(tool: JsonObject): Shape {
   if (member(tool, 'type') === 'function') return { ...marked, function: declared };
-  return Object.fromEntries(Object.keys(tool).map((name) => [name, read]));
+  return allRead(tool);
 }
 
 const named: Shape = { name: read };
@@ -155,38 +144,6 @@ const request: Shape = {
     safety_settings: read,
   },
 };
-
-interface Place {
-  readonly shape: Shape;
-  readonly at: string;
-  readonly unread: Set<string>;
-}
-
-function collect(holder: JsonObject, { shape, at, unread }: Place): void {
-  for (const [name, value] of Object.entries(holder)) {
-    const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (known === read || isNothing(value)) continue;
-    const path = `${at}${plain(name)}`;
-    if (known === undefined) {
-      unread.add(path);
-      continue;
-    }
-    for (const one of isList(value) ? value : [value]) {
-      if (!isJsonObject(one)) continue;
-      const inner = typeof known === 'function' ? known(one) : known;
-      collect(one, { shape: inner, at: `${path}.`, unread });
-    }
-  }
-}
-
-function isNothing(value: JsonValue): boolean {
-  return value === null || (isList(value) && value.length === 0);
-}
-
-/** The list goes out in a header. */
-function plain(name: string): string {
-  return name.replace(/[^\w.-]/g, '_').slice(0, 64);
-}
 
 /** Where a caller uses both names of a field, the newer one is read. */
 function secondNames(body: JsonObject): readonly string[] {

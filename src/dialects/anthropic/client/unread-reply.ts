@@ -1,0 +1,51 @@
+/** What a whole answer of Anthropic's holds that no event says. */
+import { type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
+
+/** The members that are lost, as `reply.` and their path. */
+export function unreadMembers(reply: JsonValue): readonly string[] {
+  return unreadOfReply(reply, message);
+}
+
+const blocks: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
+  ['text', { type: read, text: read, citations: citationShape }],
+  ['thinking', { type: read, thinking: read, signature: read }],
+  ['redacted_thinking', { type: read, data: read }],
+  ['tool_use', { type: read, id: read, name: read, input: read }],
+]);
+
+/** A block of another type is told as it is, and so is a place in the caller's own documents. */
+function blockShape(block: JsonObject): Shape {
+  return blocks.get(member(block, 'type')) ?? allRead(block);
+}
+
+function citationShape(citation: JsonObject): Shape {
+  const url = member(citation, 'url');
+  if (typeof url !== 'string' || url === '') return allRead(citation);
+  return { type: read, url: read, title: read };
+}
+
+/** The bill of the host's account: callers get the sums. */
+const usage: Shape = {
+  input_tokens: read,
+  output_tokens: read,
+  output_tokens_details: read,
+  cache_creation_input_tokens: read,
+  cache_read_input_tokens: read,
+  cache_creation: read,
+  iterations: read,
+  server_tool_use: read,
+  service_tier: read,
+  inference_geo: read,
+};
+
+const message: Shape = {
+  id: read,
+  type: read,
+  role: read,
+  model: read,
+  content: blockShape,
+  stop_reason: read,
+  stop_details: { type: read, explanation: read },
+  usage,
+};
