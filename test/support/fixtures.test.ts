@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { fixture, fixtures } from './fixtures.ts';
 
 describe('fixtures', () => {
-  it('are 198 recordings with a response each', () => {
+  it('are 205 recordings with a response each', () => {
     const all = fixtures();
 
-    expect(all).toHaveLength(198);
+    expect(all).toHaveLength(205);
     expect(all.filter(({ response }) => response.length === 0)).toEqual([]);
   });
 
