@@ -13,9 +13,7 @@ export function nativeRequest(d: Drawing): Tree {
     tools: hasTools
       ? [d.object({ functionDeclarations: d.some(1, 3, (index) => declaration(d, index)) })]
       : undefined,
-    toolConfig: hasTools
-      ? d.maybe(3, () => d.object({ functionCallingConfig: calling(d) }))
-      : undefined,
+    toolConfig: d.maybe(hasTools ? 3 : 12, () => d.object({ functionCallingConfig: calling(d) })),
     generationConfig: d.maybe(2, () => d.object(config(d))),
     safetySettings: d.maybe(8, () => [d.object({ category: d.text(), threshold: d.text() })]),
     labels: d.maybe(12, () => ({ team: d.text() })),
