@@ -193,5 +193,7 @@ export function textsOf(
     .filter((text) => text !== '');
 }
 
-/** Stands for what is no short text: as a media type it is none, so that it agrees with no other. */
+/**
+ * Stands for what is no short text: as a media type it is none, so that it agrees with no other.
+ */
 export const unreadable = 'unreadable/unreadable';

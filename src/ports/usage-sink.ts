@@ -89,8 +89,8 @@ export interface UsageSink {
    * Takes a record; may buffer. A failure is reported as an event and never reaches the caller.
    *
    * One of a call in doubt (`outcome: 'unknown'`, not `booked`) should be written before this
-   * resolves: the gateway waits for it, for `storeTimeoutMs` at most, before it extends the hold for
-   * a quarter of an hour, so that no such hold is without a record by which it can be ended.
+   * resolves: the gateway waits for it, for `storeTimeoutMs` at most, before it extends the hold
+   * for a quarter of an hour, so that no such hold is without a record by which it can be ended.
    */
   record(entry: UsageRecord): Promise<void> | void;
   /** Writes what is buffered and lets go of files and sockets. */

@@ -10,8 +10,8 @@ import type { BeginningCall } from './running.ts';
 
 /**
  * The key's own limit of calls at once is checked by the quota store, in one step with the hold;
- * here it is checked for this process alone, so that a key's calls beyond it take no memory. Not for
- * a call that may repeat another: it may be answered without running.
+ * here it is checked for this process alone, so that a key's calls beyond it take no memory. Not
+ * for a call that may repeat another: it may be answered without running.
  */
 export function beginningCall(
   request: GatewayRequest,

@@ -1,4 +1,6 @@
-/** Refuses members that raise the cost of a call or reach beyond it, unless the model covers them. */
+/**
+ * Refuses members that raise the cost of a call or reach beyond it, unless the model covers them.
+ */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model, ReachMember } from '../ports/catalog.ts';

@@ -35,7 +35,9 @@ export function growingStream(
   /** The hold is used up. */
   let isStarved = false;
   let isAsking = false;
-  /** The last answer was a refusal or none: only a hold that is used up is worth another question. */
+  /**
+   * The last answer was a refusal or none: only a hold that is used up is worth another question.
+   */
   let isDenied = false;
 
   const feed = (): void => {

@@ -41,14 +41,19 @@ export function portGuard(
   breakers?: StoreBreakers,
 ): PortGuard {
   const failure = (port: PortName, operation: string, error: unknown): GatewayError => {
-    emit({ type: 'port_failed', requestId, port, operation, reason: reasonOf(error) });
+    emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
     return unavailable(port, error);
+  };
+  const notAsked = (port: PortName, operation: string): GatewayError => {
+    emit({ type: 'port_failed', requestId, port, operation, reason: 'circuit_open' });
+    const why = 'not asked: the store has not answered for some time';
+    return unavailable(port, new StoreUnavailable(why, { outcome: 'not_done' }));
   };
   return {
     ask: (port, operation, isAnswer, question) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.of(port, operation);
-      if (breaker?.admits() === false) throw failure(port, operation, new CircuitOpen());
+      if (breaker?.admits() === false) throw notAsked(port, operation);
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
       const fail = (error: unknown): GatewayError => {
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
@@ -78,17 +83,6 @@ export function portGuard(
       }
     },
   };
-}
-
-/** Surely nothing was done: the store was not asked. */
-class CircuitOpen extends StoreUnavailable {
-  constructor() {
-    super('not asked: the store has not answered for some time', { outcome: 'not_done' });
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof CircuitOpen ? 'circuit_open' : errorName(error);
 }
 
 function checked<T>(answer: T, isAnswer: AnswerCheck): T {

@@ -72,9 +72,9 @@ export async function resolveUnknown(
 }
 
 /**
- * Whether the log is to say so. A hold whose lease ran out goes back by itself; that it was right is
- * news all the same. So is what was done before and may not have been heard of: the same charge, or
- * the same release.
+ * Whether the log is to say so. A hold whose lease ran out goes back by itself; that it was right
+ * is news all the same. So is what was done before and may not have been heard of: the same charge,
+ * or the same release.
  */
 function isNews(result: ResolveResult, lines: readonly Pick<Line, 'amount'>[]): boolean {
   if (result.status !== 'already') return result.status !== 'conflict';

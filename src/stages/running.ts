@@ -69,7 +69,9 @@ export interface RunningCall {
 /** A call that wants to begin, before its body is read. */
 export interface BeginningCall {
   readonly keyId: string;
-  /** How many such calls of the key may run at once in this process; undefined: not limited here. */
+  /**
+   * How many such calls of the key may run at once in this process; undefined: not limited here.
+   */
   readonly maxInFlight: number | undefined;
   /** It has not announced a body above 64 KiB. */
   readonly isSmall: boolean;

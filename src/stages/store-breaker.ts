@@ -2,8 +2,8 @@
  * A circuit breaker before the stores that a call must ask before anything goes upstream: while one
  * is known to hang, calls are refused at once instead of each after the whole of `storeTimeoutMs`.
  *
- * Only waiting opens it. A store that fails fast, or refuses one call for what is in it, costs nobody
- * any time and is asked each time.
+ * Only waiting opens it. A store that fails fast, or refuses one call for what is in it, costs
+ * nobody any time and is asked each time.
  */
 import type { Clock } from '../clock.ts';
 import type { PortName } from '../events.ts';

@@ -107,7 +107,7 @@ describe('§7 an image request that is not right gets 400', () => {
       message: 'Your prompt is too long.',
       type: 'invalid_request_error',
       param: 'prompt',
-      code: null,
+      code: 'context_length_exceeded',
     });
   });
 });

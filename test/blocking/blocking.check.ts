@@ -17,8 +17,8 @@ interface Measured {
 }
 
 /**
- * The longest time between two turns of the event loop while the gateway answers: of the clock or of
- * the processor, whichever is less, for on a busy machine a turn also waits for other processes.
+ * The longest time between two turns of the event loop while the gateway answers: of the clock or
+ * of the processor, whichever is less, for on a busy machine a turn also waits for other processes.
  */
 async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
   const upstream = playedUpstream({ status: 400, chunks: ['{}'] });

@@ -45,7 +45,9 @@ export const placeSchema: z.ZodType<Place> = z.discriminatedUnion('kind', [
 /** A store in this process, and its end. */
 export interface OpenStore {
   readonly store: QuotaStore;
-  /** The log beside it: in the same database, or in a file of this process where that has no log. */
+  /**
+   * The log beside it: in the same database, or in a file of this process where that has no log.
+   */
   readonly usage: UsageSink & Pick<UsageQueries, 'usageCharges' | 'usageRecords'>;
   close(): Promise<void>;
 }

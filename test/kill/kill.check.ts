@@ -67,7 +67,7 @@ it.each(['redis', 'postgres', 'sqlite'] as const)('%s keeps its books', async (k
     `${gateways.kills()} gateways and ${crashes} servers killed (seed ${seed})`,
     `${calls.total()} requests: ${JSON.stringify(calls.counts)}`,
     `${upstream.ran.size} ran, ${verdict.acknowledged} acknowledged, ${verdict.charged} charged`,
-    `${log.records.length} in the log, ${verdict.unlogged} charged beyond it, ${log.beyondNanos} nanos`,
+    `${log.records.length} in the log, ${verdict.unlogged} charged beyond it (${log.beyondNanos})`,
     `${verdict.unbilled} ran and were never billed, ${samples.total()} samples`,
     `${violations.length} violations`,
     ...violations.slice(0, 20),

@@ -15,7 +15,7 @@ describe('the judge', () => {
     op: 'adjust',
     input: { id: 'adjustment-00001', partition: 'p', subject: 's', period: '', limit: 7n },
   };
-  const row = { limit: 7n, used: 0n, held: 0n, inFlight: 0, enabled: true, version: 0 };
+  const row = { limit: 7n, extra: 0n, used: 0n, held: 0n, inFlight: 0, enabled: true, version: 0 };
   const did = (operation: Operation, from: number, to: number, answer: unknown): Invocation => ({
     ...{ client: 0, operation, invokedAt: from, returned: { at: to, answer } },
   });

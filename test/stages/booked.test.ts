@@ -39,7 +39,7 @@ describe('a charge that the store can not take', () => {
     ]);
   });
 
-  it('is logged as booked before the sink is closed, where it lands at the last moment', async () => {
+  it('is logged as booked before the sink is closed, if it lands at the last moment', async () => {
     let isDown = true;
     const { call, records, gateway } = scene({
       plays: [whole('chat')],

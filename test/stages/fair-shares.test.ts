@@ -22,7 +22,7 @@ const room = {
 };
 
 describe('unfinished bodies of one key', () => {
-  it('leave the callers of other keys their room, for small bodies and for large ones', async () => {
+  it('leave the callers of other keys their room, for small and for large bodies', async () => {
     const { open, status } = hosting({ options: room });
     const greedy = Array.from({ length: 8 }, () => open('greedy', mebibyte));
     for (let part = 0; part < 15; part += 1) {
@@ -88,7 +88,7 @@ describe('before the body is read', () => {
     running[1]?.cut();
   });
 
-  it('a call that may repeat another is not counted: it may be answered without running', async () => {
+  it('a call that may repeat another is not counted: it may not run at all', async () => {
     const { open, status } = hosting({ key: { maxInFlight: 1 } });
     const first = open('key', 100);
     await turn();

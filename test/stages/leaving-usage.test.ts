@@ -1,6 +1,6 @@
 /**
- * What a caller that leaves is charged: a stream is read on for its usage, a prompt is paid for, and
- * an account that keeps its callers waiting is not.
+ * What a caller that leaves is charged: a stream is read on for its usage, a prompt is paid for,
+ * and an account that keeps its callers waiting is not.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freeDepartures } from '../../src/stages/free-departures.ts';

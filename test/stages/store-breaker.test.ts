@@ -100,7 +100,7 @@ describe('a quota store that hangs', () => {
   });
 });
 
-it('a store that fails at once, or whose answer is wrong for one call, is asked by each', async () => {
+it('a store that fails at once, or answers one call wrongly, is asked by each', async () => {
   let asked = 0;
   const { call } = scene({
     store: () => ({

@@ -35,10 +35,9 @@ const optionsSchema = z.strictObject(
  * A usage sink that appends to a file, one write in flight, amounts as decimal strings.
  *
  * Each record is written at least once: after a write that failed half-way its lines come again,
- * from a new line on, so a reader skips what is no JSON, counts a `reservationId` once, and takes its
- * highest `revision`. A full
- * buffer refuses the new record, by an error for whoever recorded it: what was taken is never
- * dropped.
+ * from a new line on, so a reader skips what is no JSON, counts a `reservationId` once, and takes
+ * its highest `revision`. A full buffer refuses the new record, by an error for whoever recorded
+ * it: what was taken is never dropped.
  *
  * @throws ConfigurationError that names the option and the cure
  */

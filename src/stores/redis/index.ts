@@ -1,6 +1,6 @@
 /**
- * Published as `tollgate/redis`: quota, rates, claims and, where a host asks for it, kept replies for
- * many processes, over Redis.
+ * Published as `tollgate/redis`: quota, rates, claims and, where a host asks for it, kept replies
+ * for many processes, over Redis.
  */
 export type {
   IoRedisBytesClient,

@@ -49,8 +49,8 @@ export function quotaStoreOver(
 ): QuotaStore {
   const { prefix, durability } = settings;
   const tombstoneMs = String(settings.tombstoneMs);
-  // Two keys that never exist: where their slot is on its way to another node, Redis runs the script
-  // on neither, for each would know a part of the books only.
+  // Two keys that never exist: where their slot is on its way to another node, Redis runs the
+  // script on neither, for each would know a part of the books only.
   const keysOf = (partition: string): readonly string[] => {
     const base = `${prefix}:{${partition}}:`;
     return [base, `${base}x`];

@@ -1,6 +1,6 @@
 /**
- * Replies in Redis, for those who ask again of another process: bytes, for a time, up to a number of
- * bytes that the server itself keeps to.
+ * Replies in Redis, for those who ask again of another process: bytes, for a time, up to a number
+ * of bytes that the server itself keeps to.
  *
  * They are user data, pictures among them. Nothing keeps them here unless a host asks for it.
  */
@@ -45,9 +45,9 @@ const optionsSchema = z.strictObject(
 const entryBytes = 1024;
 
 /**
- * A result store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`. The
- * oldest replies go first; one larger than `maxBytes` is not kept. All of it lies on one node of a
- * cluster.
+ * A result store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
+ * The oldest replies go first; one larger than `maxBytes` is not kept. All of it lies on one node
+ * of a cluster.
  *
  * @throws ConfigurationError that names the option and the cure
  */

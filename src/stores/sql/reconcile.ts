@@ -16,17 +16,17 @@ export interface Reconciliation extends UsageCharges {
   /** What the quota store has charged. */
   readonly usedNanos: bigint;
   /**
-   * `usedNanos − bookedNanos`: charges that no record in the log says are booked. A gateway that was
-   * killed had not written their records, or had not heard that they landed. Never below zero, unless
-   * rows of the books were deleted or changed by hand.
+   * `usedNanos − bookedNanos`: charges that no record in the log says are booked. A gateway that
+   * was killed had not written their records, or had not heard that they landed. Never below zero,
+   * unless rows of the books were deleted or changed by hand.
    */
   readonly beyondLogNanos: bigint;
 }
 
 /**
- * The subjects and periods whose books and log differ. The log is read first, so that a charge which
- * lands meanwhile shows as beyond the log, and never as one that the books lack. A subject and period
- * that the filter names is looked up in the books even if the log does not know it.
+ * The subjects and periods whose books and log differ. The log is read first, so that a charge
+ * which lands meanwhile shows as beyond the log, and never as one that the books lack. A subject
+ * and period that the filter names is looked up in the books even if the log does not know it.
  *
  * @throws RangeError where the filter is none; StoreUnavailable, StoreCorrupt
  */

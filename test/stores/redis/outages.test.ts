@@ -128,7 +128,7 @@ describeRedis('a Redis that fails', (server) => {
       await proxy.close();
     });
 
-    it('QS-44 a release whose asker gave up lands, though its script had to be sent first', async () => {
+    it('QS-44 a release whose asker gave up lands, though its script was not loaded', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       // As after a restart or a failover: the server knows what it was asked since, and no more.

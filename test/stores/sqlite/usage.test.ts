@@ -128,7 +128,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(rows()).toEqual([expect.objectContaining({ rows: 2 })]);
   });
 
-  it('charges are summed by subject and period, what is booked apart from what is not', async () => {
+  it('charges are summed by subject and period, booked ones apart', async () => {
     const sink = opened();
     const lines = [
       { subject: 'ann', period: '2026-11', heldNanos: 100n },
