@@ -21,6 +21,8 @@ export function contentTokens(bytes: number): number {
 export interface ContentCount {
   /** Takes in whole events or a document, as latin1, and says whether they hold any content. */
   add(text: string): boolean;
+  /** Takes in one string of which the place is known: its member's, as {@link onlyContent} says. */
+  addString(text: string, at: number, start: number, end: number): void;
   /** Takes in what the search does not find: an image, a sound. */
   addTokens(tokens: number): void;
   tokens(): number;
@@ -30,7 +32,7 @@ export interface ContentCount {
  * The members of OpenAI's replies that hold content. Each way has five letters, so that V8 skips
  * five bytes at a time. What stands inside of a string has escaped quotes and does not match.
  */
-const openaiMembers = /(?:ntent|oning|ments|fusal|cript|"text|mmary)"\s*:\s*"/g;
+const openaiMembers = /(?:ntent|oning|ments|fusal|cript|"text|mmary)"/g;
 
 /**
  * For OpenAI's chunks and documents. Vendors give the same reasoning under several names at once,
@@ -64,6 +66,7 @@ export function openaiContentCount(): ContentCount {
 
   return {
     add: (text) => eachValue(text, openaiMembers, addAt),
+    addString: (text, at, start, end) => addAt(text, at, unescapedBytes(text, start, end)),
     addTokens: (more) => {
       tokens += more;
     },
@@ -72,7 +75,7 @@ export function openaiContentCount(): ContentCount {
 }
 
 /** Text and thoughts of Gemini's parts, the code it ran and what came of it. */
-const geminiMembers = /(?:"text|"code|utput)"\s*:\s*"/g;
+const geminiMembers = /(?:"text|"code|utput)"/g;
 
 /** For Gemini's events and documents. */
 export function geminiContentCount(): ContentCount {
@@ -82,7 +85,11 @@ export function geminiContentCount(): ContentCount {
     bytes += more;
   };
   return {
-    add: (text) => eachValue(text, geminiMembers, addAt),
+    // Nearly all of it is text, and one name is found faster than three. Only parts of code that was
+    // executed have the others.
+    add: (text) =>
+      text.includes('xecut') ? eachValue(text, geminiMembers, addAt) : eachText(text, addAt),
+    addString: (text, at, start, end) => addAt(text, at, unescapedBytes(text, start, end)),
     addTokens: (more) => {
       tokens += more;
     },
@@ -90,28 +97,82 @@ export function geminiContentCount(): ContentCount {
   };
 }
 
+/** The one string of content in an event of OpenAI's; undefined where it has none, or several. */
+export function onlyContent(
+  event: string,
+): { readonly at: number; readonly start: number } | undefined {
+  const found: { readonly at: number; readonly start: number }[] = [];
+  eachValue(event, openaiMembers, (_text, at, _bytes, start) => found.push({ at, start }));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Each way of the expressions above has five letters, and a quote behind them. */
+const memberLength = 6;
+const colon = 0x3a;
+const quote = 0x22;
+
 /** Gives each string behind `members` to `take`, in bytes. Whether there was one with any. */
 function eachValue(
   text: string,
   members: RegExp,
-  take: (text: string, at: number, bytes: number) => void,
+  take: (text: string, at: number, bytes: number, start: number) => void,
 ): boolean {
   let hasAny = false;
   members.lastIndex = 0;
-  for (let match = members.exec(text); match !== null; match = members.exec(text)) {
-    const start = members.lastIndex;
+  // No match object: an allocation for each event.
+  while (members.test(text)) {
+    const behind = members.lastIndex;
+    const start = valueStart(text, behind);
+    if (start === -1) continue;
     const end = stringEnd(text, start);
     if (end > start) {
       hasAny = true;
-      take(text, match.index, unescapedBytes(text, start, end));
+      take(text, behind - memberLength, unescapedBytes(text, start, end), start);
     }
     members.lastIndex = end;
   }
   return hasAny;
 }
 
+/** A search goes from one first letter to the next, and an x is rare. */
+const textEnd = 'xt"';
+
+/** The same of `text` alone. */
+function eachText(text: string, take: (text: string, at: number, bytes: number) => void): boolean {
+  let hasAny = false;
+  let at = text.indexOf(textEnd);
+  while (at !== -1) {
+    const behind = at + textEnd.length;
+    const start = text.startsWith('"te', at - 3) ? valueStart(text, behind) : -1;
+    const end = start === -1 ? behind : stringEnd(text, start);
+    if (start !== -1 && end > start) {
+      hasAny = true;
+      take(text, at, unescapedBytes(text, start, end));
+    }
+    at = text.indexOf(textEnd, end);
+  }
+  return hasAny;
+}
+
+/** Where the string begins that is this member's value, -1 where it has another. */
+function valueStart(text: string, behind: number): number {
+  let at = skipSpace(text, behind);
+  if (text.charCodeAt(at) !== colon) return -1;
+  at = skipSpace(text, at + 1);
+  return text.charCodeAt(at) === quote ? at + 1 : -1;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); code === 0x20 || (code >= 9 && code <= 13); ) {
+    at += 1;
+    code = text.charCodeAt(at);
+  }
+  return at;
+}
+
 /** Where the string ends that begins here; the end of the text where it was cut. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start);
   while (end !== -1 && isEscaped(text, start, end)) end = text.indexOf('"', end + 1);
   return end === -1 ? text.length : end;

@@ -2,44 +2,54 @@
  * Finds the usage of a native stream: nearly every event repeats it, so it is parsed only when
  * somebody asks, and where its members change.
  */
-import { type JsonObject, type JsonValue, parseJson } from '../../json.ts';
+import { type JsonObject, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { mergedFigures } from '../usage-figures.ts';
 import { geminiFigureNames } from './reply-usage.ts';
 import { geminiFigures } from './usage.ts';
 
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+/**
+ * A part of each name that a charge depends on. A search goes from one first letter to the next, so
+ * each begins with one that is rare here.
+ */
+const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken', 'ContentToken'];
 
 /** The usage of one stream. */
 export interface StreamFigures {
-  /** A `usageMetadata` object begins here; `counted` is the content up to its event, in tokens. */
-  note(block: Buffer, at: number, counted: number): void;
+  /**
+   * `usage` begins as a `usageMetadata` object, whatever stands behind it, as latin1; `counted` is
+   * the content up to its event, in tokens.
+   */
+  note(usage: string, counted: number): void;
   /** The last figures, or a floor of what was used; undefined where none came. */
   soFar(counted: number, isWhole: boolean): Usage | undefined;
 }
 
+const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
+
 /** None yet. */
 export function streamFigures(): StreamFigures {
   let merged: JsonObject | undefined;
-  /** The last object: its bytes, its members as one number, and what had been counted with it. */
-  let last: Buffer | undefined;
+  /** The last object, its members, and what had been counted with it. */
+  let last: string | undefined;
   let lastMembers = 0;
   let countedThen = 0;
 
   /** What is absurd replaces nothing. */
   const mergeLast = (): void => {
-    const parsed: JsonValue = (last && parseJson(last.toString('utf8'))) ?? null;
+    const parsed = last === undefined ? undefined : parseJson(last.slice(0, objectEnd(last)));
     const after = mergedFigures(merged, parsed, geminiFigureNames);
     if (merged === undefined || geminiFigures(after) !== undefined) merged = after;
   };
 
   return {
-    note: (block, at, counted) => {
-      const { end, members, hasCounts } = look(block, at);
-      if (last !== undefined && !hasCounts) return;
-      if (last !== undefined && members !== lastMembers) mergeLast();
-      last = block.subarray(at, end);
+    note: (usage, counted) => {
+      const members = membersIn(usage);
+      if (last !== undefined) {
+        if (!countAboveZero.test(usage)) return;
+        if (members !== lastMembers) mergeLast();
+      }
+      last = usage;
       lastMembers = members;
       countedThen = counted;
     },
@@ -53,22 +63,33 @@ export function streamFigures(): StreamFigures {
   };
 }
 
-/** Where the object ends, which members it has, and whether any of its numbers is above zero. */
-function look(
-  block: Buffer,
-  at: number,
-): { readonly end: number; readonly members: number; readonly hasCounts: boolean } {
-  let depth = 0;
-  let members = 0;
-  let hasCounts = false;
-  for (let index = at; index < block.length; index += 1) {
-    const byte = block[index] ?? 0;
-    if (byte >= 0x30 && byte <= 0x39) hasCounts ||= byte > 0x30;
-    else members = (Math.imul(members, 31) + byte) | 0;
-    if (byte === openBrace) depth += 1;
-    if (byte !== closeBrace) continue;
-    depth -= 1;
-    if (depth === 0) return { end: index + 1, members, hasCounts };
+/** Whether the figures at the end of these events have all members that those before have. */
+export function areLastFiguresFull(events: string, last: string): boolean {
+  if (!countAboveZero.test(last)) return false;
+  for (const name of countNames) {
+    if (!last.includes(name) && events.includes(name)) return false;
   }
-  return { end: block.length, members, hasCounts };
+  return true;
+}
+
+/** The members that a charge depends on, a bit for each. */
+function membersIn(usage: string): number {
+  let members = 0;
+  for (const name of countNames) members = (members << 1) | (usage.includes(name) ? 1 : 0);
+  return members;
+}
+
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Where the object ends that the text begins with; its strings are words without braces. */
+function objectEnd(text: string): number {
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === openBrace) depth += 1;
+    if (code === closeBrace) depth -= 1;
+    if (depth === 0) return index + 1;
+  }
+  return text.length;
 }

@@ -4,14 +4,7 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
-import {
-  beginsWith,
-  eventCutter,
-  eventsIn,
-  joined,
-  noBytes,
-  type SseEvent,
-} from '../../bytes/sse.ts';
+import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
@@ -26,19 +19,21 @@ import {
 } from '../tap.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './event.ts';
-import { streamFigures } from './figures.ts';
+import { areLastFiguresFull, streamFigures } from './figures.ts';
 
 // What only a few events hold. Names that stand in an answer's text are escaped and don't match.
 const errorMark = /error"/;
-const partMark = /"(?:functionCall|inlineData)"/;
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
 const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
 const partsName = Buffer.from('"parts"');
 const candidatesName = Buffer.from('"candidates"');
+const candidatesMember = '"candidates"';
 const usageName = Buffer.from('"usageMetadata"');
+const endName = 'Reason"';
+const usageMember = '"usageMetadata"';
 const lineSeparator = Buffer.from('\u2028');
 const paragraphSeparator = Buffer.from('\u2029');
-const dataMark = Buffer.from('data: {');
+const dataMark = 'data: {';
 const emptyEvent = Buffer.from('data: {}\r\n\r\n');
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -83,7 +78,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     if (ends !== undefined) noteEnds(bytes, ends);
     saidSomething ||= bytes.includes(partsName);
     hasAnswered ||= bytes.includes(candidatesName);
-    if (!says || partMark.test(text)) {
+    if (!says || hasOtherParts(text)) {
       const parsed = document ?? documentsIn(bytes)[0] ?? null;
       says ||= saysSomethingIn(parsed);
       counted.addTokens(partTokens(parsed));
@@ -92,7 +87,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     bounds.add(bytes.length, says);
     const usageAt = lastValueOf(bytes, usageName);
     if (usageAt === undefined) return;
-    figures.note(bytes, usageAt, counted.tokens());
+    figures.note(text.slice(usageAt), counted.tokens());
     isWhole = isComplete();
   };
 
@@ -123,14 +118,16 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const usage =
       member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
     if (!isJsonObject(usage)) return;
-    figures.note(Buffer.from(jsonText(usage)), 0, counted.tokens());
+    figures.note(jsonText(usage), counted.tokens());
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
     const bytes = asBuffer(block);
-    const isPlain = isGoogleFramed(bytes) && !errorMark.test(bytes.toString('latin1'));
+    const text = bytes.toString('latin1');
+    const isPlain = isGoogleFramed(bytes, text) && !errorMark.test(text);
     if (!isPlain) return reframe(block);
+    if (ends === undefined && !hasOtherParts(text) && takeAll(bytes, text)) return block;
     for (let at = 0; at < bytes.length; ) {
       const lineEnd = bytes.indexOf(lineFeed, at);
       const end = lineEnd + (bytes[lineEnd + 1] === carriageReturn ? 3 : 2);
@@ -138,6 +135,27 @@ export function geminiStreamTap(candidates: number): StreamTap {
       at = end;
     }
     return block;
+  };
+
+  /**
+   * Takes in plain events together, each with text and with figures: nearly all are so. False where
+   * they are others.
+   */
+  const takeAll = (bytes: Buffer, text: string): boolean => {
+    const usageAt = text.lastIndexOf(usageMember);
+    if (usageAt === -1) return false;
+    const usage = text.slice(text.indexOf('{', usageAt));
+    // What comes behind the last figures is counted by itself.
+    if (usage.includes(dataMark) || !areLastFiguresFull(text, usage)) return false;
+    if (!counted.add(text)) return false;
+    isOver ||= text.includes(endName) && lastMark.test(text);
+    saidSomething = true;
+    hasAnswered = true;
+    begin();
+    bounds.add(bytes.length, true);
+    figures.note(usage, counted.tokens());
+    isWhole = isComplete();
+    return true;
   };
 
   /** An event whose blank line never came counts if it is whole; half of one is of no use. */
@@ -204,6 +222,14 @@ function eventFailure(
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }
 
+/**
+ * Calls and media, whose content is no text. A search goes from one first letter to the next: these
+ * are rare.
+ */
+function hasOtherParts(text: string): boolean {
+  return text.includes('Call"') || text.includes('Data"');
+}
+
 /** What is data and no part of a reply: plain text, half a document, a bare string or list. */
 function faultOf({ data }: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
   if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') return undefined;
@@ -218,7 +244,8 @@ function frame(
 ): Uint8Array | undefined {
   // What has none of a reply's members is none, but for the empty object that keeps alive.
   if (!isReplyEvent(document)) return text === '{}' ? emptyEvent : undefined;
-  if (isGoogleFramed(asBuffer(event.raw), false)) return event.raw;
+  const bytes = asBuffer(event.raw);
+  if (isGoogleFramed(bytes, bytes.toString('latin1'), false)) return event.raw;
   const oneLine = text
     .replaceAll('\n', ' ')
     .replaceAll('\u2028', '\\u2028')
@@ -233,23 +260,24 @@ function frame(
  * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
  * line and over two separators.
  */
-function isGoogleFramed(bytes: Buffer, withCandidates = true): boolean {
+function isGoogleFramed(bytes: Buffer, text: string, withCandidates = true): boolean {
   if (!isAscii(bytes) && !isPlainUtf8(bytes)) return false;
-  let lineReturn = bytes.indexOf(carriageReturn);
+  let lineReturn = text.indexOf('\r');
   let candidatesAt = -1;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < text.length; ) {
     const start = at;
-    const lineEnd = bytes.indexOf(lineFeed, at);
-    if (lineEnd === -1 || !beginsWith(bytes, at, dataMark)) return false;
+    const lineEnd = text.indexOf('\n', at);
+    if (lineEnd === -1 || !text.startsWith(dataMark, at)) return false;
     // Searched for again only once it is passed: a stream without any would be read to its end.
-    if (lineReturn !== -1 && lineReturn < at) lineReturn = bytes.indexOf(carriageReturn, at);
+    if (lineReturn !== -1 && lineReturn < at) lineReturn = text.indexOf('\r', at);
     const hasReturn = lineReturn !== -1 && lineReturn < lineEnd;
     if (hasReturn && lineReturn !== lineEnd - 1) return false;
     at = lineEnd + (hasReturn ? 3 : 2);
-    if (bytes[at - 1] !== lineFeed || (hasReturn && bytes[at - 2] !== carriageReturn)) return false;
-    if (bytes[hasReturn ? lineEnd - 2 : lineEnd - 1] !== closeBrace) return false;
+    if (text.charCodeAt(at - 1) !== lineFeed) return false;
+    if (hasReturn && text.charCodeAt(at - 2) !== carriageReturn) return false;
+    if (text.charCodeAt(hasReturn ? lineEnd - 2 : lineEnd - 1) !== closeBrace) return false;
     if (!withCandidates) continue;
-    if (candidatesAt < start) candidatesAt = bytes.indexOf(candidatesName, start);
+    if (candidatesAt < start) candidatesAt = text.indexOf(candidatesMember, start);
     if (candidatesAt === -1 || candidatesAt > lineEnd) return false;
   }
   return true;

@@ -33,7 +33,8 @@ import {
 } from '../tap.ts';
 import { hasFinished, mediaTokens, saysSomething } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
-import { plainLength } from './plain-events.ts';
+import { eventTemplate } from './event-template.ts';
+import { plainEnd } from './plain-events.ts';
 import { openaiFigureNames } from './reply-usage.ts';
 import { openaiFigures, openaiUsageObject } from './usage.ts';
 
@@ -68,10 +69,11 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const counted = openaiContentCount();
   const bounds = byteBounds();
   const ends = candidates > 1 ? candidateEnds() : undefined;
-  const known = knownUsage({
+  const figures = knownUsage({
     names: openaiFigureNames,
     read: (usage) => openaiFigures(usage, 0, reasoningOutside),
   });
+  const template = eventTemplate();
   let failure: FailureReport | undefined;
   let done = false;
   let finished = false;
@@ -96,7 +98,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 
   const readUsage = (document: JsonValue | undefined): void => {
     if (document === undefined) return;
-    known.add(openaiUsageObject(document), counted.tokens(), finished);
+    figures.add(openaiUsageObject(document), counted.tokens(), finished);
   };
 
   /** Takes in what an event says: the bytes that go on to the caller, undefined for none. */
@@ -155,19 +157,37 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const pass = (block: Uint8Array): Uint8Array => {
     if (block.length === 0) return block;
     if (ends !== undefined) return inspect(block, 0);
-    const bytes = asBuffer(block);
-    const plain = plainLength(bytes);
-    const text = bytes.toString('latin1', 0, plain);
-    const mark = firstMark(text);
-    const start = mark === -1 ? plain : eventStart(block, mark);
-    if (start > 0) {
-      const hasContent = counted.add(start === plain ? text : text.slice(0, start));
+    const text = asBuffer(block).toString('latin1');
+    const known = passKnown(text);
+    if (known === text.length) return block;
+    const plain = plainEnd(text, known);
+    const unknown = text.slice(known, plain);
+    const mark = firstMark(unknown);
+    const start = mark === -1 ? plain : eventStart(block, known + mark);
+    if (start > known) {
+      const plainEvents = unknown.slice(0, start - known);
+      const isSound = areObjects(plainEvents);
       // A role looks as plain as text does.
-      if (!hasContent) return inspect(block, 0);
+      if (!isSound || !counted.add(plainEvents)) return inspect(block, known);
+      template.learn(plainEvents);
       begin();
-      bounds.add(start, true);
+      bounds.add(start - known, true);
     }
     return start === block.length ? block : inspect(block, start);
+  };
+
+  /** Takes in the events that are like one before. Where they end. */
+  const passKnown = (text: string): number => {
+    let at = 0;
+    for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
+      counted.addString(text, template.memberAt, template.start, template.contentEnd);
+      at = end;
+    }
+    if (at > 0) {
+      begin();
+      bounds.add(at, true);
+    }
+    return at;
   };
 
   /**
@@ -201,7 +221,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     finished: () => done,
     complete: () => done || finished,
     failure: () => failure,
-    usage: () => known.soFar(counted.tokens()),
+    usage: () => figures.soFar(counted.tokens()),
     countedTokens: counted.tokens,
     progress: () => spoken,
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
@@ -230,6 +250,13 @@ function faultOf(event: SseEvent, document: JsonValue | undefined): FailureRepor
   const { data } = event;
   if (data === undefined || data.trim() === '' || isDone(event)) return undefined;
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
+}
+
+/** Whether the data of each of these plain events is an object. */
+function areObjects(events: string): boolean {
+  return events
+    .split('\n')
+    .every((line) => line.length <= 1 || isJsonObject(parseJson(line.slice('data:'.length))));
 }
 
 /** Where the first mark in the text begins, -1 where it has none. */

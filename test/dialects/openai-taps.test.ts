@@ -1,0 +1,80 @@
+/** A relayed chat stream is judged and counted alike, whatever was learnt from the events before. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { callerDialects } from '../../src/dialects/table.ts';
+import type { StreamTap } from '../../src/dialects/tap.ts';
+import type { JsonValue } from '../../src/json.ts';
+import { brokenStream, sse } from '../relay/streams.ts';
+import { chat, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+
+const event = (delta: JsonValue, more: Readonly<Record<string, JsonValue>> = {}): string =>
+  `data: ${JSON.stringify({
+    id: 'c',
+    choices: [{ index: 0, delta, finish_reason: null }],
+    usage: null,
+    ...more,
+  })}\n\n`;
+
+/** What an upstream may send as one event: frames that change, names that change, padding. */
+const events = fc.oneof(
+  fc.string({ maxLength: 12 }).map((content) => event({ content })),
+  fc.string({ unit: 'binary', maxLength: 4 }).map((content) => event({ content })),
+  fc.string({ maxLength: 6 }).map((content) => event({ content }, { obfuscation: 'x"\\y' })),
+  fc.base64String({ maxLength: 8 }).map((obfuscation) => event({ content: 'a' }, { obfuscation })),
+  fc.string({ maxLength: 6 }).map((reasoning) => event({ reasoning, content: '' })),
+  fc.constant(event({ role: 'assistant', content: '' })),
+  fc.constant(event({ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] })),
+);
+
+const streamCall = { framing: 'sse', wantsUsage: true, demand: { candidates: 1 } };
+
+function freshTap(): StreamTap {
+  // The tap of a stream asks for no more of a call than this.
+  return Reflect.apply(callerDialects.openai.tap, undefined, [streamCall, {}]);
+}
+
+function through(tap: StreamTap, chunks: readonly string[]): string {
+  const passed = chunks.map((chunk) => Buffer.from(tap.write(Buffer.from(chunk))).toString());
+  return passed.join('');
+}
+
+describe('a relayed chat stream', () => {
+  it('is passed and counted alike in one piece, event by event, and each by itself', () => {
+    fc.assert(
+      fc.property(fc.array(events, { maxLength: 12 }), (list) => {
+        const [together, apart] = [freshTap(), freshTap()];
+        const whole = list.join('');
+
+        expect(through(together, [whole])).toBe(whole);
+        expect(through(apart, list)).toBe(whole);
+        expect(apart.countedTokens()).toBe(together.countedTokens());
+        const alone = list.map((one) => {
+          const tap = freshTap();
+          through(tap, [one]);
+          return tap.hasBegun();
+        });
+        expect(apart.hasBegun()).toBe(alone.includes(true));
+      }),
+      { seed: 7, numRuns: 500 },
+    );
+  });
+
+  const good = event({ content: 'Once' });
+  it.each([
+    ['cut in its content', good.slice(0, good.indexOf('Once') + 2)],
+    ['without its last brace', `${good.trimEnd().slice(0, -1)}\n\n`],
+    ['with a line end in its content', good.replace('Once', 'On\nce')],
+    ['with loose text behind it', good.replace('}\n\n', '} sk-canary\n\n')],
+    ['with a frame that is broken', good.replace('"id"', 'id')],
+  ])('ends at an event %s, though it was learnt what events look like', async (_, bad) => {
+    const broken = bad.endsWith('\n\n') ? bad : `${bad}\n\n`;
+    for (const chunks of [[good, good, good, broken, good], [good.repeat(3) + broken + good]]) {
+      const upstream = playedUpstream(sse(...chunks));
+      const answer = await testGateway({ upstream }).call(chat());
+
+      expect(answer.text).not.toContain('canary');
+      expect(brokenStream('chat', answer)?.before).toBe(good.repeat(3));
+    }
+  });
+});
