@@ -54,12 +54,16 @@ export {
   StoreUnavailable,
 } from './ports/call-options.ts';
 export type {
+  AllowedMembers,
   Capabilities,
   Catalog,
   Channel,
+  CostMember,
   DialectName,
+  MediaPartTokens,
   Model,
   ProtocolName,
+  ReachMember,
   ReasoningEffort,
   ThinkingBudget,
   Timeouts,

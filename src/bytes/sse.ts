@@ -3,7 +3,6 @@
  * events gets whole ones, and reads the fields of one event where somebody must look inside.
  */
 import { UpstreamError } from '../errors.ts';
-import { asBuffer } from './decode.ts';
 import { type Pieces, pieces } from './pieces.ts';
 
 const lineFeed = 0x0a;
@@ -119,21 +118,6 @@ export interface SseEvent {
   readonly loose: string;
   /** It has nothing but `data:` lines. */
   readonly isDataOnly: boolean;
-}
-
-const dataField = Buffer.from('data:');
-
-/** Whether whole events hold anything but comments, which only keep a connection alive. */
-export function hasData(events: Uint8Array): boolean {
-  return beginsWith(events, 0, dataField) || asBuffer(events).includes(dataField);
-}
-
-/** Whether these bytes stand at this offset. */
-export function beginsWith(bytes: Uint8Array, at: number, beginning: Uint8Array): boolean {
-  for (let index = 0; index < beginning.length; index += 1) {
-    if (bytes[at + index] !== beginning[index]) return false;
-  }
-  return true;
 }
 
 /** Where the event begins that holds the byte at this offset, which must be no line end. */

@@ -85,8 +85,8 @@ export function geminiContentCount(): ContentCount {
     bytes += more;
   };
   return {
-    // Nearly all of it is text, and one name is found faster than three. Only parts of code that was
-    // executed have the others.
+    // Nearly all of it is text, and one name is found faster than three. Only parts of code that
+    // was executed have the others.
     add: (text) =>
       text.includes('xecut') ? eachValue(text, geminiMembers, addAt) : eachText(text, addAt),
     addString: (text, at, start, end) => addAt(text, at, unescapedBytes(text, start, end)),

@@ -1,6 +1,6 @@
 /**
- * The store of replies in memory keeps its contract, and the contract finds faults: each fault fails
- * a named case. What only this store promises, its bounds, comes first.
+ * The store of replies in memory keeps its contract, and the contract finds faults: each fault
+ * fails a named case. What only this store promises, its bounds, comes first.
  */
 import { describe, expect, it } from 'vitest';
 import type { ResultStore, StoredResult } from '../../src/ports/result-store.ts';

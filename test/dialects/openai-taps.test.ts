@@ -1,4 +1,6 @@
-/** A relayed chat stream is judged and counted alike, whatever was learnt from the events before. */
+/**
+ * A relayed chat stream is judged and counted alike, whatever was learnt from the events before.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callerDialects } from '../../src/dialects/table.ts';

@@ -63,6 +63,13 @@ export const halfDone: ExpectedOfKinds = {
   streams: { charge: 'nothing', outcome: 'unknown' },
 };
 
+/** The same of what holds no content: a page, half a frame, nothing. It costs nothing. */
+export const noContent: ExpectedOfKinds = {
+  ...halfDone,
+  charge: 'nothing',
+  outcome: 'unknown',
+};
+
 /** Class D: the caller's own fault. */
 export const refused: ExpectedOfKinds = {
   told: 'invalid_request',

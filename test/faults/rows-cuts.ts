@@ -4,7 +4,7 @@
  */
 import { relayedNative } from '../relay/oracle.ts';
 import { events, isStream, replies, typeOf } from './asks.ts';
-import { brokenStream, fine, halfDone } from './classes.ts';
+import { brokenStream, fine, halfDone, noContent } from './classes.ts';
 import { answer, head } from './plays.ts';
 import { ends, reads, resets, type Script, says } from './raw-upstream.ts';
 import {
@@ -117,18 +117,25 @@ function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
 }
 
 function ofDocument({ reason }: Cut, sent: string): ExpectedOfKinds {
+  if (reason !== undefined) return { ...halfDone, reason };
   const read = sent === '' ? 'upstream_empty' : 'upstream_truncated';
-  return { ...halfDone, reason: reason ?? read };
+  const hasContent = /"(?:content|text)":"./.test(sent);
+  return { ...(hasContent ? halfDone : noContent), reason: read };
 }
 
-/** A stream's completeness is judged by its content; a transport that broke is never whole. */
+/**
+ * A stream's completeness is judged by its content; if its figures are in, whatever breaks then.
+ */
 function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
   const { passed, isDone, hasFinished, hasFigures } = progressOf(kind, sent, reason !== undefined);
-  if (isDone || (hasFinished && reason === undefined)) {
+  if (isDone || (hasFinished && (reason === undefined || hasFigures))) {
     return { ...fine, charge: hasFigures ? 'usage' : 'observed' };
   }
   if (passed === 0) {
-    return { ...halfDone, reason: reason ?? 'upstream_empty' };
+    // Less than a field's name is loose text.
+    const isLoose = /^(?:d|da|dat)$/.test(sent);
+    const read = isLoose ? 'upstream_bad_stream' : 'upstream_empty';
+    return { ...halfDone, reason: reason ?? read };
   }
   return {
     ...brokenStream,

@@ -1,6 +1,15 @@
 /** F17–F33: what an upstream says by its status, or in the clothes of a good one (FAULTS §3.2). */
 import { isNative, replies } from './asks.ts';
-import { everywhere, fine, halfDone, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
+import {
+  everywhere,
+  fine,
+  halfDone,
+  mayHaveRun,
+  noContent,
+  notRun,
+  refused,
+  timedOut,
+} from './classes.ts';
 import { answer, head, leaking, refuses } from './plays.ts';
 import { ends, reads, type Script, says } from './raw-upstream.ts';
 import {
@@ -121,8 +130,8 @@ function inClothesOf200(
 }
 
 /** 2xx without a word. */
-const empty: ExpectedOfKinds = { ...halfDone, reason: 'upstream_empty' };
-const noReply: ExpectedOfKinds = { ...halfDone, reason: 'upstream_protocol_error' };
+const empty: ExpectedOfKinds = { ...noContent, reason: 'upstream_empty' };
+const noReply: ExpectedOfKinds = { ...noContent, reason: 'upstream_protocol_error' };
 
 const redirects = [301, 302, 303, 307, 308].map((status) =>
   row(
@@ -249,7 +258,7 @@ export const rowsStatus: readonly FaultRow[] = [
       'F32',
       'a stream to a call that wants none',
       saysIn('text/event-stream', (kind) => asEvent(() => replies[kind])(kind, '')),
-      noReply,
+      { ...halfDone, reason: 'upstream_protocol_error' },
     ),
     kinds: wholeKinds,
   },

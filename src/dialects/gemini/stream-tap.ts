@@ -68,6 +68,9 @@ export function geminiStreamTap(candidates: number): StreamTap {
     spoken += 1;
   };
 
+  /** The upstream says that something was made, though it has not come. */
+  const hasCounted = (): boolean => (figures.soFar(0, true)?.outputTokens ?? 0) > 0;
+
   const isComplete = (): boolean => isOver || ends?.allEnded() === true;
 
   /** Takes in an event that goes on as `bytes`, which are one line of data. */
@@ -181,7 +184,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     hasBegun: () => begun,
     finished: () => false,
     // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => isComplete() || (hasAnswered && !saidSomething),
+    complete: () => isComplete() || (!saidSomething && (hasAnswered || hasCounted())),
     failure: () => failure,
     usage: () => figures.soFar(counted.tokens(), isWhole),
     countedTokens: counted.tokens,
