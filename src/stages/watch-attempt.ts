@@ -88,10 +88,11 @@ export function resumed(watch: AttemptWatch): void {
   const { pausedMs } = watch;
   if (pausedMs === undefined) return;
   watch.pausedMs = undefined;
-  pieceCame(watch);
-  // Only the pause is forgiven: a caller that is always slow must not excuse an upstream that says
-  // nothing.
-  watch.spokeMs += watch.heardMs - pausedMs;
+  // Only the pause is forgiven: neither a caller that is always slow nor a change of readers may
+  // excuse an upstream that says nothing.
+  const forMs = watch.ground.clock.monotonicMs() - pausedMs;
+  watch.heardMs += forMs;
+  watch.spokeMs += forMs;
 }
 
 /** The answer is a stream; `progress` tells one that speaks from one that only pings. */

@@ -149,10 +149,9 @@ const nativeAliases: readonly JsonObject[] = configs.flatMap((one) =>
       values.flatMap((first) =>
         values.map((second) => ({
           contents: [{ parts: [{ text: 'hi' }] }],
-          generationConfig: { [name]: first },
           ...(one === 'generationConfig'
             ? { generationConfig: { [name]: first, [other]: second } }
-            : { [one]: { [other]: second } }),
+            : { generationConfig: { [name]: first }, [one]: { [other]: second } }),
         })),
       ),
     ),
