@@ -133,6 +133,28 @@ describe('who leaves before the status line', () => {
     other.leave();
   });
 
+  it('pays nothing behind the status line, where nothing was said for 10 s', async () => {
+    for (const [seconds, nanos] of [
+      [16, 0n],
+      [23, 0n],
+    ] as const) {
+      const set = scene();
+      const calling = set.start(ask.chatStream);
+      const up = await set.upstream.next();
+      up.respond(200, stream);
+      for (let second = 0; second < seconds; second += 1) {
+        set.clock.advance(1_000);
+        await turn();
+      }
+      await calling.begun;
+      calling.leave();
+      await calling.answer;
+      await vi.advanceTimersByTimeAsync(2_000);
+
+      expect(await set.nextRecord()).toMatchObject({ status: 499, chargeNanos: nanos });
+    }
+  });
+
   it('pays nothing where another channel had failed before', async () => {
     const channels = ['a', 'b'].map((id, at) => channel({ id, priority: -at }));
     const set = scene({ models: [model({ channels })] });
