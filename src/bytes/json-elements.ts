@@ -53,13 +53,13 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
   const hold = (piece: Uint8Array): void => {
     if (piece.length === 0) return;
     held.add(piece);
-    if (held.byteLength > maxElementBytes) throw tooLarge();
+    if (held.byteLength() > maxElementBytes) throw tooLarge();
   };
 
   const release = (last: Uint8Array): Uint8Array => {
-    if (held.byteLength === 0 && last.length <= maxElementBytes) return last;
+    if (held.byteLength() === 0 && last.length <= maxElementBytes) return last;
     held.add(last);
-    if (held.byteLength > maxElementBytes) throw tooLarge();
+    if (held.byteLength() > maxElementBytes) throw tooLarge();
     return held.drain();
   };
 

@@ -1,19 +1,18 @@
 /**
- * Collects bytes that arrive in pieces, in at most about twice their memory: as an object of its
- * own a piece of one byte would cost some 400.
+ * Collects bytes that arrive in pieces, in at most about twice their memory and 100 KB: as an object
+ * of its own a piece of one byte would cost some 400.
  */
 
-/** Smaller pieces are copied together: as an object each they would cost more than they hold. */
+/** Larger pieces stay as they came. */
 const smallPieceBytes = 4096;
-const sharedBytes = 16_384;
-
-const noRoom = Buffer.alloc(0);
+/** So many small ones in a row are copied into one. Fewer cost more to copy than to keep. */
+const mostSmallPieces = 256;
 
 /** What came so far. */
 export interface Pieces {
-  readonly byteLength: number;
+  byteLength(): number;
   add(piece: Uint8Array): void;
-  /** What came, in pieces of more than a few bytes, which are forgotten here. */
+  /** What came, in pieces, which are forgotten here. */
   take(): readonly Uint8Array[];
   /** All of it as one, which takes the pieces' place; a body that came in one is not copied. */
   join(): Uint8Array;
@@ -25,60 +24,43 @@ export interface Pieces {
 export function pieces(): Pieces {
   let list: Uint8Array[] = [];
   let byteLength = 0;
-  let shared: Buffer = noRoom;
-  // The run of small pieces in `shared` that is not in the list yet: where it begins and ends.
-  let runStart = 0;
-  let runEnd = 0;
+  /** Where the small pieces at the end of the list begin. */
+  let smallFrom = 0;
 
-  function closeRun(): void {
-    if (runEnd > runStart) list.push(shared.subarray(runStart, runEnd));
-    runStart = runEnd;
-  }
+  const take = (): readonly Uint8Array[] => {
+    const taken = list;
+    // Whoever listens for the caller's going holds us as long as the call runs.
+    list = [];
+    smallFrom = 0;
+    return taken;
+  };
 
-  function addSmall(piece: Uint8Array): void {
-    if (runEnd + piece.byteLength > shared.byteLength) {
-      closeRun();
-      shared = Buffer.allocUnsafeSlow(sharedBytes);
-      runStart = 0;
-      runEnd = 0;
-    }
-    shared.set(piece, runEnd);
-    runEnd += piece.byteLength;
-  }
+  const join = (): Uint8Array => {
+    const all = asOne(list);
+    list = [all];
+    smallFrom = 1;
+    return all;
+  };
 
   return {
-    get byteLength() {
-      return byteLength;
-    },
-    add(piece) {
-      const isFirst = byteLength === 0;
+    byteLength: () => byteLength,
+    add: (piece) => {
       byteLength += piece.byteLength;
-      if (!isFirst && piece.byteLength < smallPieceBytes) {
-        addSmall(piece);
-        return;
-      }
-      closeRun();
       list.push(piece);
+      if (piece.byteLength < smallPieceBytes) {
+        if (list.length - smallFrom < mostSmallPieces) return;
+        const joined = asOne(list.splice(smallFrom));
+        list.push(joined);
+        // What is small still will be copied again, with those to come.
+        if (joined.byteLength < smallPieceBytes) return;
+      }
+      smallFrom = list.length;
     },
-    take() {
-      closeRun();
-      const taken = list;
-      // Whoever listens for the caller's going holds us as long as the call runs.
-      list = [];
-      return taken;
-    },
-    join() {
-      closeRun();
-      const all = asOne(list);
-      list = [all];
-      return all;
-    },
-    drain() {
-      closeRun();
-      const all = asOne(list);
-      list = [];
+    take,
+    join,
+    drain: () => {
       byteLength = 0;
-      return all;
+      return asOne(take());
     },
   };
 }

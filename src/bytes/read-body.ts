@@ -125,7 +125,7 @@ function collect(
     const onData = (chunk: Uint8Array | string) => {
       // Text where the host gave its stream an encoding.
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      if (collected.byteLength + piece.byteLength > maxBytes) {
+      if (collected.byteLength() + piece.byteLength > maxBytes) {
         fail(tooLarge(maxBytes));
       } else if (budget.take(piece.byteLength)) {
         collected.add(piece);
@@ -135,7 +135,7 @@ function collect(
     };
     const onEnd = () => {
       settle();
-      resolve(bodyOf(collected.take(), collected.byteLength));
+      resolve(bodyOf(collected.take(), collected.byteLength()));
     };
     const onGone = () => fail(callerLeft());
 
@@ -143,7 +143,7 @@ function collect(
       if (settled) return;
       settle();
       stream.pause();
-      budget.give(collected.byteLength);
+      budget.give(collected.byteLength());
       reject(error);
     }
 
@@ -167,7 +167,7 @@ function watchDeadline(clock: Clock, collected: Pieces, onLate: () => void): () 
   // Most bodies came with their head and are whole within this turn: they need no timer.
   const nextTurn = setImmediate(() => {
     stop = clock.every(checkIntervalMs, () => {
-      const earnedMs = Math.floor(collected.byteLength / bytesPerSecond) * 1000;
+      const earnedMs = Math.floor(collected.byteLength() / bytesPerSecond) * 1000;
       const deadlineMs = startedMs + Math.min(baseMs + earnedMs, longestMs);
       if (clock.monotonicMs() > deadlineMs) onLate();
     });

@@ -34,13 +34,13 @@ export function eventCutter(maxEventBytes: number): EventCutter {
   const hold = (piece: Uint8Array): void => {
     held ??= pieces();
     held.add(piece);
-    if (held.byteLength > maxEventBytes) throw tooLarge();
+    if (held.byteLength() > maxEventBytes) throw tooLarge();
     before = piece.length >= 3 ? piece.subarray(-3) : joined([before, piece]).subarray(-3);
   };
 
   const release = (last: Uint8Array): Uint8Array => {
     before = noBytes;
-    if (held === undefined || held.byteLength === 0) return last;
+    if (held === undefined || held.byteLength() === 0) return last;
     if (last.length > 0) held.add(last);
     return held.drain();
   };

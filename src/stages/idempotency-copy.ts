@@ -28,7 +28,7 @@ export function replyCopy(budget: ByteBudget): CollectedReply {
 
   const drop = (): void => {
     isWhole = false;
-    budget.give(collected.byteLength);
+    budget.give(collected.byteLength());
     collected = pieces();
   };
 

@@ -105,7 +105,7 @@ async function openStream(
     const bytes = tap.write(chunk);
     if (bytes.length > 0) begun.add(bytes);
     // Pieces of a call may be held back until it is whole.
-    const goesOut = tap.hasBegun() && begun.byteLength > 0;
+    const goesOut = tap.hasBegun() && begun.byteLength() > 0;
     return goesOut || tap.failure() !== undefined || tap.finished();
   };
   const isOpen = hasSaid(first.bytes) || first.ended;
@@ -128,19 +128,19 @@ function judgeBeginning(
   tap: StreamTap,
   { begun, isOver }: { readonly begun: Pieces; readonly isOver: boolean },
 ): Opening {
-  if (isOver && (!tap.hasBegun() || begun.byteLength === 0)) {
+  if (isOver && (!tap.hasBegun() || begun.byteLength() === 0)) {
     // Perhaps an error that was never framed, or a finish that only the end tells.
     const last = tap.end();
     if (last.length > 0) begun.add(last);
   }
   // What fails behind the first word is told in the stream, however the bytes came together.
-  const goesOut = tap.hasBegun() && begun.byteLength > 0;
+  const goesOut = tap.hasBegun() && begun.byteLength() > 0;
   const failed = goesOut ? undefined : failureOf(tap);
   if (failed !== undefined) {
     body.abort();
     return failed;
   }
-  const isEmpty = begun.byteLength === 0;
+  const isEmpty = begun.byteLength() === 0;
   if (isOver && (isEmpty || !(tap.hasBegun() || tap.complete()))) {
     body.abort();
     const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';

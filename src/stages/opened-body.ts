@@ -34,7 +34,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   const keep = (chunk: Uint8Array): void => {
     unread ??= pieces();
     unread.add(chunk);
-    if (isPaused || unread.byteLength <= unreadBytes) return;
+    if (isPaused || unread.byteLength() <= unreadBytes) return;
     isPaused = true;
     body.pause();
   };

@@ -32,7 +32,7 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
 
   const body: UpstreamBody = {
     takeWhole: (limit) => {
-      if (state !== 'ended' || sink !== undefined || waiting.byteLength > limit) return undefined;
+      if (state !== 'ended' || sink !== undefined || waiting.byteLength() > limit) return undefined;
       return waiting.join();
     },
     start: (target) => {
@@ -73,7 +73,7 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
         return;
       }
       waiting.add(chunk);
-      paused = waiting.byteLength > unreadBytes;
+      paused = waiting.byteLength() > unreadBytes;
       if (paused) gate.close();
     },
     end: () => {

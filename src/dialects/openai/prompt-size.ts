@@ -38,17 +38,19 @@ export function measureChat(
   members: readonly Member[],
 ): { readonly size: PromptSize; readonly hasRoles: boolean } {
   const { text } = body;
-  const tally: ChatTally = { ...promptTally(body), roles: 0, elements: 0 };
+  const prompt = promptTally(body);
+  const tally: ChatTally = { prompt, roles: 0, elements: 0 };
   const messages = findMember(members, 'messages');
   if (messages !== undefined && text[messages.value.start] === openBracket) {
     eachElement(text, messages.value.start, (start, index) => addMessage(tally, start, index));
   }
   const extra = findMember(members, 'extra_body');
-  if (extra !== undefined) addCachedContent(tally, extra.value);
-  return { size: sizeOf(tally), hasRoles: tally.roles === tally.elements };
+  if (extra !== undefined) addCachedContent(prompt, extra.value);
+  return { size: sizeOf(prompt), hasRoles: tally.roles === tally.elements };
 }
 
-interface ChatTally extends PromptTally {
+interface ChatTally {
+  readonly prompt: PromptTally;
   elements: number;
   /** Of the elements, those with a string `role`. */
   roles: number;
@@ -56,11 +58,12 @@ interface ChatTally extends PromptTally {
 
 /** Where the element of `messages` that begins at `start` ends. */
 function addMessage(tally: ChatTally, start: number, index: number): number {
-  const { text } = tally.body;
+  const { prompt } = tally;
+  const { text } = prompt.body;
   tally.elements += 1;
   // A string is no message, though those behind it might read like names and values.
   if (text[start] !== openBrace) return skipValue(text, start);
-  tally.messages += 1;
+  prompt.messages += 1;
   let hasRole = false;
   let next = firstInside(text, start);
   while (text[next] === quote) {
@@ -71,7 +74,7 @@ function addMessage(tally: ChatTally, start: number, index: number): number {
     // Media stand in `content`, in an answer's `images`, and reasoning in `reasoning_details`.
     const end =
       text[value] === openBracket
-        ? addParts(tally, value, () => `messages[${index}].${nameAt(text, name, nameEnd)}`)
+        ? addParts(prompt, value, () => `messages[${index}].${nameAt(text, name, nameEnd)}`)
         : skipValue(text, value);
     next = nextInside(text, end);
   }
