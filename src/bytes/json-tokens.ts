@@ -49,13 +49,13 @@ export type Expected =
 /** Where in the document we are. */
 export interface JsonTokens {
   write(chunk: Buffer): void;
-  readonly expected: Expected;
+  expected(): Expected;
   /** How many containers are open. */
-  readonly depth: number;
+  depth(): number;
   /** Inside a name, a string, a number or a literal. */
-  readonly inToken: boolean;
+  inToken(): boolean;
   /** Everything up to here is one whole value. */
-  readonly isWhole: boolean;
+  isWhole(): boolean;
 }
 
 /** What comes after a mistake in the structure is not looked at any more. */
@@ -182,18 +182,10 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
       let at = 0;
       while (at < chunk.length && expected !== 'nothing') at = step(chunk, at);
     },
-    get expected() {
-      return expected;
-    },
-    get depth() {
-      return open.length;
-    },
-    get inToken() {
-      return token !== 'none';
-    },
-    get isWhole() {
-      return expected === 'rest' || (token === 'word' && open.length === 0);
-    },
+    expected: () => expected,
+    depth: () => open.length,
+    inToken: () => token !== 'none',
+    isWhole: () => expected === 'rest' || (token === 'word' && open.length === 0),
   };
 }
 

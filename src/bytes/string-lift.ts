@@ -115,7 +115,7 @@ export function stringLift(root: LiftPlace): StringLift {
       lifted?.piece(bytes.subarray(from));
       from = 0;
     },
-    isWhole: () => tokens.isWhole,
+    isWhole: tokens.isWhole,
   };
 }
 

@@ -105,14 +105,14 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
       text.carry(bytes);
     },
     end() {
-      const isOpenArray = base === 2 && tokens.depth === 1 && tokens.expected !== 'nothing';
+      const isOpenArray = base === 2 && tokens.depth() === 1 && tokens.expected() !== 'nothing';
       return {
-        complete: tokens.isWhole,
+        complete: tokens.isWhole(),
         captured: Object.fromEntries(captured),
         ...count.totals(),
-        depth: tokens.depth,
-        betweenElements: isOpenArray && !tokens.inToken,
-        commaDue: isOpenArray && tokens.expected === 'comma_or_end',
+        depth: tokens.depth(),
+        betweenElements: isOpenArray && !tokens.inToken(),
+        commaDue: isOpenArray && tokens.expected() === 'comma_or_end',
       };
     },
   };

@@ -1,13 +1,15 @@
 /** SECURITY T20: the whole set of headers that each route answers with, by outcome. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.ts';
 
 let stage: NodeStage;
 
 beforeEach(async () => {
-  stage = await nodeStage();
+  // On a clock that stands, a wait is as long as the upstream said.
+  stage = await nodeStage({ clock: fakeClock() });
 });
 
 afterEach(() => stage.close());

@@ -195,7 +195,7 @@ describe('§7 an image whose upstream fails', () => {
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',
     });
-    expect(response.headers).toMatchObject({ 'retry-after': '2', 'retry-after-ms': '2000' });
+    expect(response.headers['retry-after']).toBe('2');
   });
 
   it('by its time-out is a 504', async () => {
