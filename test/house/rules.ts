@@ -104,8 +104,7 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isClassLike(node) && !extendsError(node)),
   },
   {
-    sentence:
-      'has no getter in a literal on the way of a call: V8 gives each such object a shape',
+    sentence: 'has no getter in a literal on the way of a call: V8 gives each such object a shape',
     covers: (path) => /^src\/(?:bytes|canonical|dialects|protocols|stages|upstream)\//.test(path),
     sample: 'const bytes = { get length() { return 0; } };',
     find: nodes((node) => ts.isGetAccessor(node) && ts.isObjectLiteralExpression(node.parent)),

@@ -1,0 +1,58 @@
+/** What README and docs point to is there: files, headings, tests and npm scripts. */
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readText, repoFiles, root } from './sources.ts';
+
+const pages = repoFiles().filter((path) => /^(?:README|CHANGELOG|docs\/.*)\.md$/.test(path));
+const scripts: unknown = JSON.parse(readText('package.json')).scripts;
+
+describe('README and docs', () => {
+  it('are read at all', () => {
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/guarantees.md']));
+  });
+
+  it.each(pages)('%s links to what is there', (page) => {
+    expect(missingLinks(page, readText(page))).toEqual([]);
+  });
+
+  it.each(pages)('%s names commands that can be run', (page) => {
+    expect(missingCommands(readText(page))).toEqual([]);
+  });
+
+  it('that point nowhere would be found', () => {
+    const text = '[a](none.md) [b](README.md#none) `npm run none` `npx vitest run test/none`';
+
+    expect([...missingLinks('README.md', text), ...missingCommands(text)]).toHaveLength(4);
+  });
+});
+
+function missingLinks(page: string, text: string): readonly string[] {
+  return [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+    .filter(([, path = '', heading]) => {
+      const file = path === '' ? page : normalize(join(dirname(page), path));
+      if (!existsSync(join(root, file))) return true;
+      return heading !== undefined && !headingsOf(readText(file)).includes(heading);
+    })
+    .map(([link]) => link);
+}
+
+/** As GitHub makes them. */
+function headingsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function missingCommands(text: string): readonly string[] {
+  const named = [...text.matchAll(/npm run ([\w:]+)/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !Object.keys(Object(scripts)).includes(name));
+  const files = [...text.matchAll(/vitest run((?: [\w./-]+)+)/g)]
+    .flatMap(([, paths = '']) => paths.trim().split(' '))
+    .filter((path) => !existsSync(join(root, path)));
+  return [...named, ...files];
+}
