@@ -1,6 +1,6 @@
 /** A caller or an upstream that goes away, under every mount: the other side must notice. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hang, sse } from '../../src/testing/fake-upstream/scripts.ts';
+import { gate, hang, type Piece, sse } from '../../src/testing/fake-upstream/scripts.ts';
 import { chatBody, imageBody } from '../support/bodies.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { bearer, type Stage, stage as setStage } from '../support/stage.ts';
@@ -61,15 +61,14 @@ describe.each(mounts)('$name', (mount: Mount) => {
   });
 
   it('a caller who leaves mid-stream ends the call upstream, and pays for it so far', async () => {
-    stage.upstream.enqueue({
-      ...sse([{ choices: [{ index: 0, delta: { content: 'one' } }] }]),
-      ending: 'hang',
-    });
+    const left = gate();
+    stage.upstream.enqueue({ ...sse([]), chunks: endless(left.opened) });
     const wire = await calling({ stream: true });
     await wire.until('"one"');
     const call = await stage.upstream.nextCall();
 
     wire.destroy();
+    left.open();
 
     expect(await call.closed).toBe('aborted');
     const record = await stage.nextRecord();
@@ -127,3 +126,10 @@ describe.each(mounts)('$name', (mount: Mount) => {
     );
   }
 });
+
+/** Says one thing, and then more than is read for a caller who has left. */
+function* endless(left: Promise<unknown>): Generator<Piece> {
+  yield 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n';
+  yield left;
+  for (;;) yield `: ${'-'.repeat(16_384)}\n`;
+}
