@@ -49,7 +49,7 @@ export function pieces(): Pieces {
       list.push(piece);
       if (piece.byteLength < smallPieceBytes) {
         if (list.length - smallFrom < mostSmallPieces) return;
-        const joined = asOne(list.splice(smallFrom));
+        const joined = inMemoryOfTheirOwn(list.splice(smallFrom));
         list.push(joined);
         // What is small still will be copied again, with those to come.
         if (joined.byteLength < smallPieceBytes) return;
@@ -68,4 +68,15 @@ export function pieces(): Pieces {
 function asOne(list: readonly Uint8Array[]): Uint8Array {
   const [first, second] = list;
   return first !== undefined && second === undefined ? first : Buffer.concat(list);
+}
+
+/** Not in memory that Node cuts up for several buffers, all of which it keeps for one of them. */
+function inMemoryOfTheirOwn(list: readonly Uint8Array[]): Uint8Array {
+  const all = Buffer.allocUnsafeSlow(list.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let end = 0;
+  for (const piece of list) {
+    all.set(piece, end);
+    end += piece.byteLength;
+  }
+  return all;
 }
