@@ -118,8 +118,11 @@ const protocolError: FailureRow = {
   ran: true,
   health: 'counts',
 };
-/** Another call's state, or another address: this one was not run. */
-const aside: FailureRow = { ...protocolError, ran: false, health: 'none' };
+/** A status that no dialect has a meaning for: five of them in a row end an account's turn too. */
+const unexpected: FailureRow = { ...protocolError, retry: 'once' };
+/** Another address, another method, another call's state: this call was not run there. */
+const elsewhere: FailureRow = { ...protocolError, ran: false, retry: 'elsewhere' };
+const notRunStatuses: ReadonlySet<number> = new Set([405, 406, 407, 409, 410, 421, 425, 426, 451]);
 
 const byStatus: Readonly<Record<number, FailureRow>> = {
   400: badRequest,
@@ -128,10 +131,8 @@ const byStatus: Readonly<Record<number, FailureRow>> = {
   403: forbidden,
   404: modelNotFound,
   408: timeout,
-  409: aside,
   413: tooLarge,
   422: badRequest,
-  425: aside,
   429: limited,
   503: overloaded,
   504: timeout,
@@ -160,8 +161,8 @@ export function rowOf(report: FailureReport): FailureRow {
 function rowOfStatus(status: number): FailureRow {
   const row = byStatus[status];
   if (row !== undefined) return row;
-  if (status >= 300 && status < 400) return aside;
-  return status >= 500 && status < 600 ? serverError : protocolError;
+  if ((status >= 300 && status < 400) || notRunStatuses.has(status)) return elsewhere;
+  return status >= 500 && status < 600 ? serverError : unexpected;
 }
 
 /** A 403 or 404 of a file or a prompt that the caller named is the caller's to fix. */

@@ -51,18 +51,10 @@ const overloaded = (retryAfter: number): ExpectedOfKinds => ({
   health: 'rests',
   image: { ...mayHaveRun.image, told: 'upstream_failed', retryAfter: undefined },
 });
-/** No answer to what was asked: surely nothing was made, and no other channel would do better. */
-const odd: ExpectedOfKinds = {
-  ...refused,
-  told: 'upstream_failed',
-  reason: 'upstream_protocol_error',
-};
+/** No answer to what was asked: surely nothing was made there. */
+const odd: ExpectedOfKinds = { ...notRun, reason: 'upstream_protocol_error' };
 /** A status that HTTP does not have says nothing of what was made. */
-const unheardOf: ExpectedOfKinds = {
-  ...mayHaveRun,
-  reason: 'upstream_protocol_error',
-  beside: 'same',
-};
+const unheardOf: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_protocol_error' };
 
 /** Says this in place of a reply, with what no caller may know in its headers. */
 const saysIn =
@@ -159,8 +151,9 @@ export const rowsStatus: readonly FaultRow[] = [
     { restMs: 60_000 },
   ),
   row('F21', '408', refuses(408), timedOut),
-  row('F22', '409', refuses(409), odd),
-  row('F22', '425', refuses(425), odd),
+  ...[405, 407, 409, 410, 421, 425, 451].map((status) =>
+    row('F22', `${status}`, refuses(status), odd),
+  ),
   {
     ...row(
       'F24',

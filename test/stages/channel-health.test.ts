@@ -61,6 +61,20 @@ describe('a channel that asks for a rest', () => {
     ]);
   });
 
+  it.each([
+    302, 405, 409, 418, 451,
+  ])('that answers %i is given up after five calls', async (status) => {
+    const odd = refuses(status);
+    const good = whole('chat');
+    const plays = [...Array.from({ length: 5 }, () => [odd, good]).flat(), good];
+    const set = channels(plays, {}, {});
+
+    for (let made = 0; made < 6; made += 1) expect((await set.call(ask.chat)).status).toBe(200);
+
+    expect(visited(set)).toBe('ababababab' + 'b');
+    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['ejected']);
+  });
+
   it('is asked all the same where it is the last, and its own word is passed on', async () => {
     const limited = refuses(429, { 'retry-after': '20' });
     const set = channels([limited, limited], {});

@@ -34,17 +34,17 @@ type Fault = readonly [fault: string, play: Play];
 const classA: readonly Fault[] = [
   ['a refused connection', breaks('connect_refused', 'connect')],
   ['a connect time-out', breaks('connect_timeout', 'connect', true)],
-  ...[401, 402, 403, 404, 429].map((status): Fault => [`a ${status}`, refuses(status)]),
+  ...[301, 302, 307, 401, 402, 403, 404, 405, 409, 410, 421, 425, 429, 451].map(
+    (status): Fault => [`a ${status}`, refuses(status)],
+  ),
 ];
 const classB: readonly Fault[] = [
   ['a reset', breaks('reset', 'sent')],
-  ...[500, 502, 503, 529].map((status): Fault => [`a ${status}`, refuses(status)]),
+  ...[205, 418, 500, 502, 503, 529].map((status): Fault => [`a ${status}`, refuses(status)]),
 ];
 const classCandD: readonly Fault[] = [
   ['a time-out', breaks('headers_timeout', 'sent', true)],
-  ...[400, 408, 409, 413, 422, 302, 504, 524].map(
-    (status): Fault => [`a ${status}`, refuses(status)],
-  ),
+  ...[400, 408, 413, 422, 504, 524].map((status): Fault => [`a ${status}`, refuses(status)]),
   ['an empty 200', (up) => up.answer(200, '')],
   ['half a document', (up) => up.answer(200, '{"a":')],
 ];

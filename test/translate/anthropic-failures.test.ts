@@ -53,6 +53,17 @@ describe('a refusal', () => {
 
     expect(anthropicFailure(400, body).fault).toBe(fault);
   });
+
+  it.each([
+    'Your credit balance is too low to access the Anthropic API.',
+    'This organization has been disabled.',
+  ])('does not take what a caller sent for its own words: %s', (words) => {
+    const message = `tools.0: Input tag '${words}' found using 'type'`;
+    const error = { type: 'invalid_request_error', message };
+    const body = Buffer.from(JSON.stringify({ type: 'error', error }));
+
+    expect(anthropicFailure(400, body).fault).toBe(undefined);
+  });
 });
 
 describe('an error in place of a reply', () => {

@@ -114,9 +114,12 @@ describe('tools', () => {
       at: 'tools[0].googleSearch',
     };
 
-    expect(() => written({ tools: [search] })).toThrow(
-      expect.objectContaining({ code: 'not_portable', param: 'tools[0].googleSearch' }),
-    );
+    const choices = [{}, choice('auto', 'look', 'rest'), choice('required', 'look', 'rest')];
+    for (const chosen of choices) {
+      expect(() => written({ ...chosen, tools: [look, other, search] })).toThrow(
+        expect.objectContaining({ code: 'not_portable', param: 'tools[0].googleSearch' }),
+      );
+    }
     const { body, dropped } = written({ tools: [search] }, own({ dropBuiltInTools: true }));
     expect(at(body, 'tools')).toBe(undefined);
     expect(dropped).toEqual(['tools[0].googleSearch']);

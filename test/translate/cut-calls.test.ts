@@ -22,6 +22,48 @@ function stream(...events: readonly object[]): ReturnType<typeof eventStream> {
   return eventStream(...events.map((event) => `data: ${JSON.stringify(event)}\n\n`));
 }
 
+it.each([
+  [
+    'openai',
+    [
+      {
+        choices: [
+          {
+            index: 0,
+            delta: {
+              tool_calls: [{ index: 0, id: 'c', function: { name: 'paint', arguments: '{"a":1' } }],
+            },
+          },
+        ],
+      },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'content_filter' }] },
+    ],
+  ],
+  [
+    'anthropic',
+    [
+      start('msg_1'),
+      begin,
+      more('{"a":1'),
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'refusal' }, usage: { output_tokens: 5 } },
+      { type: 'message_stop' },
+    ],
+  ],
+] as const)('a call that a filter of %s has cut is left out for native callers', async (dialect, events) => {
+  const end = dialect === 'openai' ? ['data: [DONE]\n\n'] : [];
+  const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
+
+  const { answer } = await exchanged(
+    dialect,
+    asking('native', 'sse'),
+    eventStream(...lines, ...end),
+  );
+
+  expect(answer.text).toContain('"finishReason":"SAFETY"');
+  expect(answer.text).not.toMatch(/functionCall|_raw/);
+});
+
 describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
   it.each([
     ['of a stream with another spliced in', [begin, more('{"a":"Spark'), start('msg_2'), begin]],

@@ -20,8 +20,11 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ['overloaded_error', 529],
 ]);
 
-/** An account without money, or one that was closed, is told as a bad request. */
-const accountWords = /credit balance is too low|organization has been disabled/i;
+/**
+ * An account without money, or one that was closed, is told as a bad request. Only where the message
+ * begins so: further on it may quote what a caller sent.
+ */
+const accountWords = /^\s*(?:your credit balance is too low|this organization has been disabled)/i;
 
 /** Reads the body of a refusal. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {

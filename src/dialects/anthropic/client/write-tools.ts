@@ -89,7 +89,13 @@ function chosen(tools: readonly Tool[], { toolChoice, names }: ContentRequest): 
   // One that is named alone is said in the choice itself, and the declarations stay in the cache.
   const isNamed = toolChoice?.mode === 'required' && wanted.length === 1;
   const isWanted = new Set(wanted);
-  return isNamed ? tools : tools.filter(({ name }) => isWanted.has(name));
+  if (isNamed) return tools;
+  // A tool of another provider stays, to be refused by its name.
+  return tools.filter((tool) => isWanted.has(tool.name) || isForeign(tool));
+}
+
+function isForeign(tool: Tool): boolean {
+  return tool.kind === 'built_in' && tool.provider !== 'anthropic';
 }
 
 function badChoice(what: string, param: string): GatewayError {

@@ -159,11 +159,12 @@ function endCall(number: number, state: State): void {
   state.parts.add(functionCall(call.begin, json), call.begin.opaque);
 }
 
-/** A call that the bound of the answer has cut must not be taken for a whole one. */
+/** A call that a bound or a filter has cut must not be taken for a whole one. */
 function tellBroken({ broken, parts, ending, choice }: State): void {
+  const endedByItself = ending.reason === 'stop' || ending.reason === 'tool_calls';
   for (const { begin, text } of broken.splice(0)) {
     choice.drop('tool_calls.arguments');
-    if (ending.reason === 'length') continue;
+    if (!endedByItself) continue;
     parts.add(functionCall(begin, argumentsObject(text).json), begin.opaque);
   }
 }
