@@ -137,8 +137,12 @@ export function eventsIn(block: Uint8Array): readonly SseEvent[] {
   return events;
 }
 
-/** The offset behind the first blank line from `start` on, or the block's end. */
+/**
+ * The offset behind the first blank line from `start` on, or the block's end. Blank lines with which
+ * a block begins are one event together: a megabyte of them would hold up the event loop.
+ */
 function eventEnd(block: Uint8Array, start: number): number {
+  if (isLineEnd(block[start])) return blankEnd(block, start);
   let lineStart = start;
   for (let index = start; index < block.length; index += 1) {
     if (!isLineEnd(block[index])) continue;
@@ -148,6 +152,12 @@ function eventEnd(block: Uint8Array, start: number): number {
     if (isBlank) return lineStart;
   }
   return block.length;
+}
+
+function blankEnd(block: Uint8Array, start: number): number {
+  let end = start;
+  while (isLineEnd(block[end])) end += 1;
+  return end;
 }
 
 const fieldOrComment = /^(?:id|retry)?:|^(?:event|id|retry|data)$/;

@@ -6,7 +6,7 @@ import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { contentTokens } from './content-count.ts';
-import { brokenReply, type FailureReport, type StreamTap } from './tap.ts';
+import { brokenReply, byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 
 /** What the documents of a dialect differ in. */
 export interface DocumentTapOptions {
@@ -36,6 +36,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
   });
   let failure: FailureReport | undefined;
   let bytes = 0;
+  const bounds = byteBounds();
 
   const faultIn = (chunk: Uint8Array): FailureReport | undefined => {
     const { captured, elements, counted } = watch.end();
@@ -50,6 +51,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
   return {
     hasBegun: () => bytes > 0,
     write: (chunk) => {
+      bounds.add(chunk.length, true);
       watch.write(chunk);
       failure ??= faultIn(chunk);
       if (failure !== undefined) return noBytes;

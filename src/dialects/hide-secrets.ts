@@ -37,8 +37,14 @@ const entities: Readonly<Record<string, string>> = {
   sol: '/',
 };
 const percentEncoded = /%([2-7][0-9a-f])/gi;
+/** In UTF-8, what is not ASCII has two to four bytes. */
+const percentEncodedFar = /(?:%[89a-f][0-9a-f]){2,4}/gi;
 const escaped = /\\{1,4}(?:u00|u\{0{0,4}|x)([2-7][0-9a-f])\}?/gi;
-const entity = /&(?:#(\d{2,7})|#x([0-9a-f]{2,6})|([a-z]{2,6}));?/gi;
+const escapedFar = /\\{1,4}u(?:\{([0-9a-f]{2,6})\}|([0-9a-f]{4}))/gi;
+const entity = /&(?:#(\d{2,7})|#x([0-9a-f]{2,6})|([a-z]{2,24}));?/gi;
+/** Names of characters that are not seen. */
+const unseenEntity =
+  /^(?:shy|zwn?j|lrm|rlm|ic|it|af|nobreak|\w+space|invisible\w+|applyfunction|\w{2,4}sp)$/i;
 
 /** Encodings may be nested: an error that passed through three systems was encoded by each. */
 const nestedEncodings = 3;
@@ -60,15 +66,20 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return withoutSpans(plain, seen, spans);
 }
 
-/** The text that percent-encoding, entities and escapes stand for, as far as it is ASCII. */
+/**
+ * The text that percent-encoding, entities and escapes stand for, as far as it is ASCII, and without
+ * those that stand for what is not seen: a secret could be broken up by them.
+ */
 function decoded(text: string): string {
   let plain = text;
   for (let pass = 0; pass < nestedEncodings; pass += 1) {
     const next = plain
       .replace(percentEncoded, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
+      .replace(percentEncodedFar, withoutUnseen)
       .replace(escaped, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
+      .replace(escapedFar, (all, long, short) => asciiOr(all, Number.parseInt(long ?? short, 16)))
       .replace(entity, (all, decimal, hex, name) => {
-        if (name !== undefined) return entities[name.toLowerCase()] ?? all;
+        if (name !== undefined) return entities[name.toLowerCase()] ?? unseenOr(all, name);
         return asciiOr(all, Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10));
       });
     if (next === plain) return plain;
@@ -78,7 +89,21 @@ function decoded(text: string): string {
 }
 
 function asciiOr(text: string, code: number): string {
-  return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : text;
+  if (code >= 0x20 && code < 0x7f) return String.fromCharCode(code);
+  if (code > 0x10ffff) return text;
+  const character = String.fromCodePoint(code);
+  if (/\s/.test(character)) return ' ';
+  return unseen.test(character) ? '' : text;
+}
+
+function unseenOr(text: string, name: string): string {
+  return unseenEntity.test(name) ? '' : text;
+}
+
+/** The bytes of UTF-8 that stand here, or nothing where none of their characters is seen. */
+function withoutUnseen(encoded: string): string {
+  const text = Buffer.from(encoded.replaceAll('%', ''), 'hex').toString('utf8');
+  return [...text].every((character) => unseen.test(character)) ? '' : encoded;
 }
 
 /** The characters of a text that are seen, in lower case, and where each of them stands. */

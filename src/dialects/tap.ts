@@ -93,10 +93,10 @@ export interface StreamTap {
 
 /** What a reply may have beside its content: comments, empty events, lines that nobody reads. */
 const maxNoiseBytes = 16 * 1024 * 1024;
-/** All of a streamed reply: as much as sixteen of the largest events. */
+/** All of a reply that is relayed piece by piece: as much as sixteen of the largest events. */
 const maxReplyBytes = 16 * maxEventBytes;
 
-/** Bounds a streamed reply in bytes: an upstream may send without end what says nothing. */
+/** Bounds such a reply in bytes: an upstream may send without end what says nothing. */
 export interface ByteBounds {
   /** @throws UpstreamError `reply_too_large` beyond one of the bounds */
   add(bytes: number, saysSomething: boolean): void;

@@ -60,7 +60,7 @@ describe('an error inside an OpenAI reply', () => {
   });
 
   it.each([
-    '{"choices":[],"message":"hi"}',
+    '{"choices":[{"delta":{}}],"message":"hi"}',
     '{"data":[],"detail":"x"}',
     '{"error":null}',
     '{"error":""}',

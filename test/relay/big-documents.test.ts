@@ -1,5 +1,6 @@
 /** Documents past 64 KiB are judged as they pass: no address for an image, no error as it came. */
 import { describe, expect, it } from 'vitest';
+import { documentTap } from '../../src/dialects/document-tap.ts';
 import {
   type Asked,
   chat,
@@ -67,4 +68,18 @@ describe('a document past 64 KiB', () => {
     expect(answer.cut).toBe(true);
     expect(gateway.records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
+});
+
+it('a document without an end is cut at 512 MiB', () => {
+  const tap = documentTap({
+    usageMember: 'usage',
+    readUsage: () => undefined,
+    inBandFailure: () => undefined,
+    isImages: false,
+  });
+  const piece = Buffer.alloc(32 * 1024 * 1024, 'a');
+  tap.write(Buffer.from('{"a":"'));
+  for (let written = 0; written < 15; written += 1) tap.write(piece);
+
+  expect(() => tap.write(piece)).toThrow('reply_too_large');
 });

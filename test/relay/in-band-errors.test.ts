@@ -54,6 +54,23 @@ describe('an error that comes first', () => {
       400,
       'Bad.',
     ],
+    [
+      'inside of a choice',
+      chat(),
+      'data: {"choices":[{"finish_reason":"error","error":{"code":502,"message":"x"}}]}\n\n',
+      502,
+      'The upstream failed',
+    ],
+    [
+      'by a finish alone',
+      chat(),
+      'data: {"choices":[{"delta":{},"finish_reason":"error"}]}\n\n',
+      502,
+      'failed',
+    ],
+    ['beside no choice', chat(), 'data: {"choices":[],"message":"x"}\n\n', 502, 'failed'],
+    ['beside no candidate', native(), 'data: {"candidates":[],"message":"x"}\n\n', 502, 'failed'],
+    ['behind an error of false', chat(), 'data: {"error":false,"message":"x"}\n\n', 502, 'failed'],
     ['as a bare message', chat(), 'data: {"message":"x"}\n\n', 502, 'The upstream failed'],
     ['in a native stream', native(), nativeError(400), 400, 'Bad.'],
     ['as a native event of that name', native(), 'event: error\ndata: {"a":1}\n\n', 502, 'failed'],
@@ -85,6 +102,13 @@ describe('an error that comes first', () => {
       '{"error":{"message":"Bad.","code":400}}',
       400,
     ],
+    [
+      'whole chat with a choice that failed',
+      chat(wholeChat),
+      '{"choices":[{"finish_reason":"error","error":{"code":502,"message":"Bad."}}]}',
+      502,
+    ],
+    ['whole chat without a choice', chat(wholeChat), '{"choices":[],"message":"Bad."}', 502],
     ['whole chat with a mere text', chat(wholeChat), '{"detail":"no such thing"}', 502],
   ];
 
@@ -119,6 +143,11 @@ describe('an error that comes later', () => {
       chatError({ code: 400, message: leaky }, ',"choices":[{"delta":{}}]'),
     ],
     ['by itself', 'chat', chatError({ code: 400, message: leaky })],
+    [
+      'inside of a choice',
+      'chat',
+      `data: {"choices":[{"delta":{},"error":{"code":400,"message":"${leaky}"}}]}\n\n`,
+    ],
     [
       'as an event of that name',
       'chat',
@@ -202,7 +231,7 @@ describe('an error that comes later', () => {
   it('the word in an answer is none', async () => {
     const text =
       good.chat.replace('"a"', '"{\\"error\\": {\\"code\\": 400}} event: error [DONE]"') +
-      'data: {"choices":[{"delta":{"role":"error"},"finish_reason":"error"}]}\n\n';
+      'data: {"choices":[{"delta":{"role":"error"},"finish_reason":"stop"}]}\n\n';
 
     expect((await answered(chat(), sse(text))).text).toBe(text);
   });

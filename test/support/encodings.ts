@@ -41,6 +41,12 @@ export const encodings: Readonly<Record<string, Encoding>> = {
   'soft hyphens': between('\u00AD'),
   'variation selectors': between('\uFE0F'),
   'Hangul fillers': between('\u3164'),
+  'zero-width spaces as numbers': between('&#8203;'),
+  'zero-width spaces as hex numbers': between('&#x200b;'),
+  'zero-width spaces by name': between('&ZeroWidthSpace;'),
+  'soft hyphens by name': between('&shy;'),
+  'zero-width spaces, percent-encoded': between('%E2%80%8B'),
+  'zero-width joiners as escapes': between('\\u200d'),
   'marks of direction': between('\u202E'),
   'combining marks': between('\u0332'),
   'full-width letters': each((letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
@@ -72,6 +78,8 @@ export function shownOf(secret: string, text: string): number {
 
 const fromHex = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 const readers: Readonly<Record<string, (text: string) => string>> = {
+  unseen: (text) =>
+    text.replaceAll(/&#x?200b;|&#8203;|&ZeroWidthSpace;|&shy;|%E2%80%8B|\\u200d/gi, ''),
   percent: (text) => text.replaceAll(/%(?:25)*([0-9a-f]{2})/gi, fromHex),
   decimal: (text) =>
     text.replaceAll(/&(?:amp;)*#0*(\d{2,3});?/g, (_, code) => String.fromCharCode(Number(code))),

@@ -93,8 +93,12 @@ export function geminiInBandFailure(document: JsonValue): FailureReport | undefi
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
   if (member(first, 'error')) return failureIn(first, undefined);
   // A proxy's own words, which hold no part of a reply of Google's.
-  const isReply = replyMembers.some((name) => member(first, name) !== undefined);
+  const isReply = replyMembers.some((name) => isFilled(member(first, name)));
   return isReply || bareMessage(first) === undefined ? undefined : failureIn(first, undefined);
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
 const contentMembers = ['candidates', 'promptFeedback', 'usageMetadata'] as const;

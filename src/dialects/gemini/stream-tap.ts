@@ -22,7 +22,7 @@ import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './ev
 import { areLastFiguresFull, streamFigures } from './figures.ts';
 
 // What only a few events hold. Names that stand in an answer's text are escaped and don't match.
-const errorMark = /error"/;
+const errorMark = /(?:error|"message|"detail)"/;
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
 const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
 const partsName = Buffer.from('"parts"');

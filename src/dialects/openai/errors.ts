@@ -67,7 +67,14 @@ export function openaiFailure(status: number, body: Uint8Array): FailureReport {
 export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
   // Some vendors send `"error": null`, false or "" with every good chunk.
   if (member(document, 'error')) return failureIn(document, undefined);
-  const isReply = ['choices', 'data'].some((name) => member(document, name) !== undefined);
+  const choices = items(member(document, 'choices'));
+  // OpenRouter says in the choice that its provider failed.
+  const failed = choices.find((choice) => member(choice, 'error'));
+  if (failed !== undefined) return failureIn(failed, undefined);
+  if (choices.some((choice) => member(choice, 'finish_reason') === 'error')) {
+    return failureIn(undefined, undefined);
+  }
+  const isReply = choices.length > 0 || member(document, 'data') !== undefined;
   // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
   return isReply || bareMessage(document) === undefined
     ? undefined

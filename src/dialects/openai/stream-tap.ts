@@ -44,10 +44,10 @@ import { openaiFigures, openaiUsageObject } from './usage.ts';
  * match. Apart they are found in less time than by one expression with all of them, and parsing
  * each event costs thirty times as much. The first has five letters in each of its ways, and asks
  * behind them what stood before: V8 then skips five bytes at a time, a third of the time of
- * `\{\s*"(?:message|detail)` by itself.
+ * `[{,]\s*"(?:message|detail)` by itself.
  */
 const marks: readonly RegExp[] = [
-  /(?:error|Error|usage|ssage(?<=\{\s*"message)|etail(?<=\{\s*"detail))["\r\n](?!\s*:\s*null)/,
+  /(?:error|Error|usage|ssage(?<=[{,]\s*"message)|etail(?<=[{,]\s*"detail))["\r\n](?!\s*:\s*null)/,
   /finish_reason"\s*:\s*"/,
   /\[DONE\]/,
 ];
