@@ -229,7 +229,11 @@ export function afterRest(
   const isResting = old?.state === 'resting' && nowMs < old.untilMs && old.yields === yields;
   // Calls that were under way when it went to rest say the same once more.
   if (forMs === undefined && isResting && old !== begun.pause) return standing;
-  const unnamedMs = Math.min(unnamedRestMs * 2 ** standing.rests, longestUnnamedRestMs);
+  // A call that was let through during a rest, for want of another channel, tells nothing new.
+  const isSameRest = forMs === undefined && isResting;
+  const unnamedMs = isSameRest
+    ? Math.max(old.untilMs - nowMs, unnamedRestMs)
+    : Math.min(unnamedRestMs * 2 ** standing.rests, longestUnnamedRestMs);
   const spanMs = Math.min(Math.max(forMs ?? unnamedMs, shortestRestMs), longestRestMs);
   const pause: Pause = {
     state: 'resting',
@@ -240,7 +244,7 @@ export function afterRest(
     isRateLimit,
     isTimeout: false,
   };
-  const rests = forMs === undefined ? standing.rests + 1 : standing.rests;
+  const rests = forMs === undefined && !isSameRest ? standing.rests + 1 : standing.rests;
   return { ...standing, rests, pause: stronger(old, pause) };
 }
 

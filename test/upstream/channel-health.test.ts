@@ -50,6 +50,21 @@ describe('a rest', () => {
     expect(spans).toEqual([10, 20, 40, 80, 160, 300, 300, 10].map((seconds) => seconds * 1_000));
   });
 
+  it('is not doubled by calls that are let through while it lasts', () => {
+    const { call, clock, health } = ward();
+    const leftMs = (): number => (health.statuses()[0]?.models[0]?.untilMs ?? 0) - clock.now();
+
+    times(6, () => {
+      call(limited());
+      clock.advance(2_000);
+    });
+    expect(leftMs()).toBe(8_000);
+
+    clock.advance(8_000);
+    call(limited());
+    expect(leftMs()).toBe(20_000);
+  });
+
   it('is for the model alone, or for the account with all of them', () => {
     const { call, out } = ward();
     call(limited(5_000));
