@@ -65,6 +65,18 @@ export interface MediaString {
 /** The head of a data URL, and every address that is looked at, is shorter. */
 const longestHead = 2048;
 
+/** How a string begins, its escapes undone and the white space before it left out. */
+export function headOf(bytes: Buffer, { start, end }: Span): string {
+  const head = bytes.toString('latin1', start + 1, Math.min(end - 1, start + longestHead));
+  const plain = head.includes('\\') ? head.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, unescaped) : head;
+  return plain.trimStart();
+}
+
+function unescaped(_escape: string, hex: string | undefined, letter: string | undefined): string {
+  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+  return letter === undefined || /[bfnrt]/.test(letter) ? ' ' : letter;
+}
+
 /**
  * Counts a string as media. Its payload is exempt from the text only where everything that names a
  * type agrees on one that no provider reads as text.
@@ -84,11 +96,14 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
     const isBase64 = comma !== -1 && parameters.some((one) => /^\s*base64\s*$/i.test(one));
     const named = type.trim() === '' ? types : [type, ...types];
     const bytes = isBase64
-      ? base64Bytes(body, { start: span.start + comma, end: span.end }, length - comma - 1)
+      ? base64Bytes(body, { start: span.start + comma + 1, end: span.end }, length - comma - 1)
       : 0;
     addPayload(tally, { kind: payloadKind(named), bytes, at });
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
     media.push({ kind: addressKind(text, types), bytes: 0, at });
+  } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(body.text, span))) {
+    // Some servers undo escapes and cut white space: what lies there, nobody knows.
+    media.push({ kind: 'reference', bytes: 0, at });
   } else {
     addPayload(tally, { kind: payloadKind(types), bytes: base64Bytes(body, span, length), at });
   }
@@ -96,9 +111,11 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
 
 /**
  * How many bytes of a string of this length are Base64: all but the backslashes with which PHP
- * escapes its slashes; none of one with another escape.
+ * escapes its slashes; none of one with another escape, or that does not begin as Base64.
  */
 function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
+  const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + longestHead));
+  if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
   let escapes = 0;
   let at = text.indexOf(backslash, start);
   while (at !== -1 && at < end) {
@@ -111,7 +128,8 @@ function base64Bytes({ text }: Body, { start, end }: Span, length: number): numb
 
 const slash = 0x2f;
 
-type PayloadKind = MediaKind | 'text' | 'unknown';
+/** What the media type of a payload says of it. */
+export type PayloadKind = MediaKind | 'text' | 'unknown';
 
 function addPayload(
   tally: PromptTally,
@@ -128,7 +146,7 @@ function addPayload(
 }
 
 /** What all these media types agree on. SVG is text, and so is every document but a PDF. */
-function payloadKind(types: readonly string[]): PayloadKind {
+export function payloadKind(types: readonly string[]): PayloadKind {
   const kinds = new Set(types.map(kindOfType));
   const [kind = 'unknown'] = kinds;
   return kinds.size > 1 ? 'unknown' : kind;
@@ -143,7 +161,7 @@ function kindOfType(type: string): PayloadKind {
 }
 
 /** An image only if nothing says otherwise: what lies at an address, nobody here can know. */
-function addressKind(address: string, types: readonly string[]): MediaKind {
+export function addressKind(address: string, types: readonly string[]): MediaKind {
   const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(address);
   const named = types.length > 0 ? types : [mimeTypeOfName(address) ?? 'image/*'];
   return isWeb && payloadKind(named) === 'image' ? 'image' : 'reference';

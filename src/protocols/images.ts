@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
+import { addNamedAtTop } from '../dialects/named-media.ts';
 import { promptTally, sizeOf } from '../dialects/prompt-size.ts';
 import { checkedFields, fieldOf } from './fields.ts';
 import { guardedUses } from './find-guarded.ts';
@@ -35,7 +36,9 @@ const imageFields: z.ZodType<ImageFields> = z.object({
 /** @throws GatewayError `invalid_request` that names the member */
 export function readImages(scanned: ScannedBody): Call {
   const fields = checkedFields(imageFields, fieldsOf(scanned));
-  const prompt = sizeOf(promptTally(scanned.body));
+  const tally = promptTally(scanned.body);
+  addNamedAtTop(tally, scanned.members);
+  const prompt = sizeOf(tally);
   return {
     protocol: 'images',
     operation: 'images',

@@ -12,6 +12,7 @@ import {
 import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
 import { kindAt, membersOf } from '../../bytes/members.ts';
 import type { PromptSize } from '../../call.ts';
+import { addNamed, addNamedAtTop } from '../named-media.ts';
 import {
   addMediaString,
   addSealed,
@@ -39,13 +40,14 @@ export function measureNative(
     if (name === 'contents' && kindAt(text, value) === 'array') {
       eachElement(text, value.start, (start, index) => {
         elements += 1;
+        if (text[start] === openBrace) tally.messages += 1;
         return addContent(tally, start, `contents[${index}]`);
       });
-    } else if (name === 'cachedContent' || name === 'cached_content') {
-      const isNothing = value.end - value.start === 2 || kindAt(text, value) === 'null';
-      if (!isNothing) tally.media.push({ kind: 'reference', bytes: 0, at: name });
+    } else if (name === 'systemInstruction' || name === 'system_instruction') {
+      addContent(tally, value.start, name);
     }
   }
+  addNamedAtTop(tally, members);
   return { size: sizeOf(tally), hasObjects: tally.messages === elements };
 }
 
@@ -53,7 +55,6 @@ export function measureNative(
 function addContent(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
-  tally.messages += 1;
   let next = firstInside(text, start);
   while (text[next] !== closeBrace) {
     const nameEnd = skipString(text, next);
@@ -76,6 +77,24 @@ function addParts(tally: PromptTally, start: number, at: string): number {
   );
 }
 
+/** Members of a part that are text, whatever stands in them; every other one may name something. */
+const textMembers: readonly string[] = [
+  'functionCall',
+  'function_call',
+  'toolCall',
+  'tool_call',
+  'toolResponse',
+  'tool_response',
+  'executableCode',
+  'executable_code',
+  'codeExecutionResult',
+  'code_execution_result',
+  'videoMetadata',
+  'video_metadata',
+  'partMetadata',
+  'part_metadata',
+];
+
 /** Where the part that begins at `start` ends. */
 function addPart(tally: PromptTally, start: number, at: () => string): number {
   const { text } = tally.body;
@@ -91,8 +110,16 @@ function addPart(tally: PromptTally, start: number, at: () => string): number {
       if (is('inlineData', 'inline_data')) addBlob(tally, value, at());
       else if (is('fileData', 'file_data')) addFile(tally, value, at());
       else if (is('functionResponse', 'function_response')) addResult(tally, value, at());
-    } else if (text[value.start] === quote && is('thoughtSignature', 'thought_signature')) {
-      addSealed(tally, value);
+      else if (!textMembers.some((name) => isString(text, next, nameEnd, name))) {
+        addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
+      }
+    } else if (text[value.start] === quote) {
+      if (is('thoughtSignature', 'thought_signature')) addSealed(tally, value);
+      else if (!isString(text, next, nameEnd, 'text')) {
+        addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
+      }
+    } else if (text[value.start] === openBracket) {
+      addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
     }
     next = nextInside(text, value.end);
   }
@@ -103,7 +130,10 @@ function addBlob(tally: PromptTally, span: Span, at: string): void {
   const { text } = tally.body;
   const members = membersOf(text, span);
   const data = presentValue(text, members, 'data');
-  if (data === undefined || text[data.start] !== quote) return;
+  if (data === undefined || text[data.start] !== quote) {
+    addNamed(tally, { start: span.start, at: () => at, hasIdOnly: true });
+    return;
+  }
   const types = textsOf(text, members, 'mimeType', 'mime_type');
   addMediaString(tally, { span: data, at, types });
 }

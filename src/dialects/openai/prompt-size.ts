@@ -1,5 +1,6 @@
 /** Finds the media in a chat completion request. */
 import type { Body } from '../../bytes/body.ts';
+import { decodeString } from '../../bytes/decode.ts';
 import type { Member, Span } from '../../bytes/json-scan.ts';
 import {
   afterName,
@@ -9,10 +10,11 @@ import {
   skipString,
   skipValue,
 } from '../../bytes/json-skip.ts';
-import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
+import { backslash, closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
 import { findMember, membersOf } from '../../bytes/members.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
+import { addNamed, addNamedAtTop } from '../named-media.ts';
 import {
   addMediaString,
   addSealed,
@@ -28,6 +30,7 @@ import {
 
 /** Parts of these types hold their media in a member of the same name. */
 const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
+const partTypes: readonly string[] = ['text', ...mediaTypes];
 
 /** The size of a chat completion request. */
 export const measureOpenai: MeasureBody = (body, members) => measureChat(body, members).size;
@@ -44,8 +47,7 @@ export function measureChat(
   if (messages !== undefined && text[messages.value.start] === openBracket) {
     eachElement(text, messages.value.start, (start, index) => addMessage(tally, start, index));
   }
-  const extra = findMember(members, 'extra_body');
-  if (extra !== undefined) addCachedContent(prompt, extra.value);
+  addNamedAtTop(prompt, members);
   return { size: sizeOf(prompt), hasRoles: tally.roles === tally.elements };
 }
 
@@ -71,34 +73,89 @@ function addMessage(tally: ChatTally, start: number, index: number): number {
     const nameEnd = skipString(text, name);
     const value = afterName(text, nameEnd);
     hasRole ||= text[value] === quote && isString(text, name, nameEnd, 'role');
-    // Media stand in `content`, in an answer's `images`, and reasoning in `reasoning_details`.
-    const end =
-      text[value] === openBracket
-        ? addParts(prompt, value, () => `messages[${index}].${nameAt(text, name, nameEnd)}`)
-        : skipValue(text, value);
+    const mayHoldMedia =
+      text[value] === openBracket || text[value] === openBrace || isMediaName(text, name, nameEnd);
+    const end = mayHoldMedia
+      ? addMember(prompt, { name, nameEnd, value, index })
+      : skipValue(text, value);
     next = nextInside(text, end);
   }
   if (hasRole) tally.roles += 1;
   return next + 1;
 }
 
-function addParts(tally: PromptTally, start: number, at: () => string): number {
-  return eachElement(tally.body.text, start, (part, index) =>
-    addPart(tally, part, () => `${at()}[${index}]`),
-  );
+/** A member of the message at `index`. */
+interface MessageMember {
+  readonly name: number;
+  readonly nameEnd: number;
+  readonly value: number;
+  readonly index: number;
 }
+
+/** Where the value of a message's member ends. */
+function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageMember): number {
+  const { text } = tally.body;
+  const at = (): string => `messages[${index}].${nameAt(text, name, nameEnd)}`;
+  const span = { start: name, end: nameEnd };
+  const isMedia = isMediaName(text, name, nameEnd);
+  const isContent = isMedia || isString(text, name, nameEnd, 'content');
+  if (text[value] === openBracket) {
+    // Media stand in `content` and in an answer's `images`, reasoning in `reasoning_details`.
+    return eachElement(text, value, (start, element) => {
+      const part = { start, at: () => `${at()}[${element}]` };
+      if (isMedia && text[start] === quote) return addNamed(tally, { ...part, name: span });
+      return addPart(tally, part, isContent ? 'content' : 'other');
+    });
+  }
+  if (isContent && !isMedia) return addPart(tally, { start: value, at }, 'content');
+  // The spoken answer that a message continues is only named: `audio.id`.
+  if (!isMedia) return skipValue(text, value);
+  return addNamed(tally, { start: value, name: span, at, hasIdOnly: true });
+}
+
+/** Members of a message that hold media; by their first letter, most are none. */
+function isMediaName(text: Buffer, name: number, nameEnd: number): boolean {
+  switch (text[name + 1]) {
+    case 0x61: // a
+    case 0x64: // d
+    case 0x66: // f
+    case 0x69: // i
+    case 0x6d: // m
+    case 0x76: // v
+    case backslash:
+      return mediaName.test(
+        decodeString(text, name + 1, Math.min(nameEnd - 1, name + longestName)),
+      );
+    default:
+      return false;
+  }
+}
+
+const longestName = 256;
+const mediaName = /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)/i;
 
 function nameAt(text: Buffer, start: number, end: number): string {
   return text.toString('latin1', start + 1, Math.min(end - 1, start + 64)).replace(/[^\w-]/g, '_');
 }
 
-/** Where the part that begins at `start` ends. */
-function addPart(tally: PromptTally, start: number, at: () => string): number {
+/** A part, which begins at `start`. */
+interface Part {
+  readonly start: number;
+  readonly at: () => string;
+}
+
+/**
+ * Where a part ends. In a message's content it is text by its type, or what it names counts; in
+ * other lists, of calls or of quotes, only media as content has them count.
+ */
+function addPart(tally: PromptTally, { start, at }: Part, place: 'content' | 'other'): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
+  const mediaBefore = tally.media.length;
   let type: string | undefined;
   let isEncrypted = false;
   let data: Span | undefined;
+  let counted: number[] | undefined;
   let holders: (readonly [name: string, value: Span])[] | undefined;
   let next = firstInside(text, start);
   while (text[next] !== closeBrace) {
@@ -106,12 +163,15 @@ function addPart(tally: PromptTally, start: number, at: () => string): number {
     const value = { start: afterName(text, nameEnd), end: 0 };
     value.end = skipValue(text, value.start);
     if (isString(text, next, nameEnd, 'type') && text[value.start] === quote) {
-      type = mediaTypes.find((one) => isString(text, value.start, value.end, one));
+      type = partTypes.find((one) => isString(text, value.start, value.end, one));
       isEncrypted = isString(text, value.start, value.end, 'reasoning.encrypted');
     } else if (isString(text, next, nameEnd, 'signature')) addSealed(tally, value);
     else if (isString(text, next, nameEnd, 'data')) data = value;
-    else if (isString(text, next, nameEnd, 'file_id')) addFileId(tally, value, at());
-    else {
+    else if (isString(text, next, nameEnd, 'file_id')) {
+      addFileId(tally, value, at());
+      counted ??= [];
+      counted.push(value.start);
+    } else {
       const holder = mediaTypes.find((one) => isString(text, next, nameEnd, one));
       if (holder !== undefined) {
         holders ??= [];
@@ -122,7 +182,12 @@ function addPart(tally: PromptTally, start: number, at: () => string): number {
   }
   if (isEncrypted && data !== undefined) addSealed(tally, data);
   for (const [name, value] of holders ?? []) {
-    addHolder(tally, { name, value, isRead: name === type }, at());
+    counted ??= [];
+    counted.push(...addHolder(tally, { name, value, isRead: name === type }, at()));
+  }
+  if (place === 'content' && type !== 'text') {
+    const hasIdOnly = tally.media.length === mediaBefore;
+    addNamed(tally, { start, at, counted: counted ?? [], hasIdOnly });
   }
   return next + 1;
 }
@@ -134,19 +199,25 @@ interface Holder {
   readonly isRead: boolean;
 }
 
-function addHolder(tally: PromptTally, { name, value, isRead }: Holder, at: string): void {
+/** Counts it, and gives where the strings begin that were counted. */
+function addHolder(
+  tally: PromptTally,
+  { name, value, isRead }: Holder,
+  at: string,
+): readonly number[] {
   const { text } = tally.body;
   const members = membersOf(text, value);
   const fileId = presentValue(text, members, 'file_id');
   if (fileId !== undefined) addFileId(tally, fileId, `${at}.${name}`);
-  // A member of another type than its part's is text to whoever reads it at all.
-  if (!isRead) return;
+  const counted = fileId === undefined ? [] : [fileId.start];
+  // The payload of a member of another type than its part's is text to whoever reads it at all.
+  if (!isRead) return counted;
   const isAudio = name === 'input_audio';
   const payload = isAudio ? 'data' : name === 'file' ? 'file_data' : 'url';
   // An address may stand by itself where it has a member of its own.
   const isAddress = payload === 'url' && text[value.start] === quote;
   const span = isAddress ? value : presentValue(text, members, payload);
-  if (span === undefined || text[span.start] !== quote) return;
+  if (span === undefined || text[span.start] !== quote) return counted;
   const formats = textsOf(text, members, 'format', 'mime_type').filter(
     (format) => isAudio || format.includes('/'),
   );
@@ -164,23 +235,10 @@ function addHolder(tally: PromptTally, { name, value, isRead }: Holder, at: stri
       ...named.filter((type) => type !== ''),
     ],
   });
+  return [...counted, span.start];
 }
 
 function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
   const isNothing = body.text[start] === quote ? end - start === 2 : body.text[start] !== openBrace;
   if (!isNothing) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
-}
-
-/** Google's cache, which chat callers name in `extra_body.google`. */
-function addCachedContent({ body, media }: PromptTally, extra: Span): void {
-  const google = presentValue(body.text, membersOf(body.text, extra), 'google');
-  if (google === undefined) return;
-  const cached = presentValue(
-    body.text,
-    membersOf(body.text, google),
-    'cached_content',
-    'cachedContent',
-  );
-  if (cached === undefined) return;
-  media.push({ kind: 'reference', bytes: 0, at: 'extra_body.google.cached_content' });
 }

@@ -1,0 +1,276 @@
+/**
+ * Finds what a request only names: documents, recordings and videos by address or id, in whatever
+ * members a server may have for them. The rule knows what is text, and takes everything else that
+ * names something for a reference: servers have more spellings than a list could hold.
+ */
+import type { Member, Span } from '../bytes/json-scan.ts';
+import {
+  afterName,
+  firstInside,
+  isString,
+  nextInside,
+  skipString,
+  skipValue,
+} from '../bytes/json-skip.ts';
+import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json-text.ts';
+import { kindAt, membersOf } from '../bytes/members.ts';
+import type { MediaKind } from '../call.ts';
+import { tooComplex } from '../canonical/complexity.ts';
+import { type NameSays, readName } from './media-names.ts';
+import {
+  addressKind,
+  eachElement,
+  headOf,
+  type PromptTally,
+  payloadKind,
+  shortText,
+} from './prompt-size.ts';
+
+/** A value in which something may be named. */
+export interface NamingValue {
+  readonly start: number;
+  readonly at: () => string;
+  /** The name of the member that holds the value; undefined for an element of a list. */
+  readonly name?: Span | undefined;
+  /** Where strings begin that were counted before. */
+  readonly counted?: readonly number[];
+  /** Nothing else of the value was counted, so that an `id` is what it stands for. */
+  readonly hasIdOnly?: boolean;
+}
+
+/** Something named that is no text, if the object around it is none. */
+interface Found {
+  readonly kind: MediaKind | undefined;
+  /** Where a URL begins that may be an image's. */
+  readonly start: number;
+  readonly isFileId: boolean;
+  isImage: boolean;
+}
+
+interface Walk {
+  readonly text: Buffer;
+  readonly counted: readonly number[];
+  readonly found: Found[];
+  /** Media types that stand beside a payload. */
+  readonly types: string[];
+  /** Members that are called `id` and no more. */
+  ids: number;
+}
+
+/** The member that holds a value, and all elements of a list. */
+interface Holder {
+  readonly name: Span | undefined;
+  readonly isImage: boolean;
+  /** What its name says, once somebody needs to know. */
+  says: NameSays | undefined;
+}
+
+/** Counts everything that a value names; gives where it ends. */
+export function addNamed(tally: PromptTally, value: NamingValue): number {
+  const { text } = tally.body;
+  const walk: Walk = { text, counted: value.counted ?? [], found: [], types: [], ids: 0 };
+  const holder = { name: value.name, isImage: false, says: undefined };
+  const end = walkValue(walk, value.start, holder);
+  const { found, types, ids } = walk;
+  if (found.length > 0) {
+    const at = value.at();
+    for (const one of found) {
+      const kind = one.kind ?? (one.isImage ? urlKind(text, one.start, types) : 'reference');
+      if (one.isFileId) tally.media.push({ kind, bytes: 0, at, isFileId: true });
+      else tally.media.push({ kind, bytes: 0, at });
+    }
+  } else if (value.hasIdOnly === true && (types.length > 0 || ids > 0)) {
+    const kind = types.length > 0 ? payloadKind(types) : 'reference';
+    if (kind !== 'text') {
+      tally.media.push({ kind: kind === 'unknown' ? 'document' : kind, bytes: 0, at: value.at() });
+    }
+  }
+  return end;
+}
+
+function urlKind(text: Buffer, start: number, types: readonly string[]): MediaKind {
+  return addressKind(headOf(text, { start, end: skipString(text, start) }), types);
+}
+
+/** Members beside the messages that hold media, or name a cache or an earlier reply. */
+const topName =
+  /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)s?(?:_?(?:ids?|ur[il]s?))?$/i;
+const cacheName = /^(?:cached_?content|previous_?(?:response|interaction)_?id)$/i;
+
+/** By its first letter most members are none of these, and the pattern is not run. */
+function beginsTopName(name: string): boolean {
+  return 'acdfimpvACDFIMPV'.includes(name.charAt(0)) && name !== 'messages' && name !== 'model';
+}
+
+/** Counts what the members of a body name, beside its messages. */
+export function addNamedAtTop(tally: PromptTally, members: readonly Member[], path = ''): void {
+  const { text } = tally.body;
+  for (const { name, nameSpan, value } of members) {
+    if (name === 'extra_body' || name === 'extraBody' || name === 'google') {
+      // Some servers merge these into the body.
+      addNamedAtTop(tally, membersOf(text, value), `${path}${name}.`);
+    } else if (beginsTopName(name) && (topName.test(name) || cacheName.test(name))) {
+      if (!cacheName.test(name)) {
+        addNamed(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });
+      } else if (value.end - value.start > 2 && kindAt(text, value) !== 'null') {
+        tally.media.push({ kind: 'reference', bytes: 0, at: `${path}${name}` });
+      }
+    }
+  }
+}
+
+function walkValue(walk: Walk, start: number, holder: Holder): number {
+  const { text } = walk;
+  switch (text[start]) {
+    case quote: {
+      const end = skipString(text, start);
+      if (end - start > 2 && !walk.counted.includes(start)) addString(walk, { start, end }, holder);
+      return end;
+    }
+    case openBracket:
+      return eachElement(text, start, (element) => walkValue(walk, element, holder));
+    case openBrace:
+      return walkObject(walk, start, holder);
+    default: {
+      const isNumber = isDigit(text[start] ?? 0);
+      if (isNumber && saysOf(text, holder).thing !== undefined) addId(walk, holder);
+      return skipValue(text, start);
+    }
+  }
+}
+
+function walkObject(walk: Walk, start: number, holder: Holder): number {
+  const { text } = walk;
+  const found = walk.found.length;
+  const types = walk.types.length;
+  const { ids } = walk;
+  const isImage = holder.isImage || saysOf(text, holder).isImage;
+  let type: string | undefined;
+  let at = firstInside(text, start);
+  while (text[at] !== closeBrace) {
+    const nameEnd = skipString(text, at);
+    const value = afterName(text, nameEnd);
+    let end: number;
+    if (text[value] === quote && isString(text, at, nameEnd, 'type')) {
+      end = skipString(text, value);
+      type = shortText(text, { start: value, end });
+    } else {
+      const name = { start: at, end: nameEnd };
+      end = walkValue(walk, value, { name, isImage, says: undefined });
+    }
+    at = nextInside(text, end);
+  }
+  if (type === undefined) return at + 1;
+  if (isTextType(type)) {
+    walk.found.length = found;
+    walk.types.length = types;
+    walk.ids = ids;
+  } else if (/image/i.test(type)) {
+    for (let index = found; index < walk.found.length; index += 1) {
+      const one = walk.found[index];
+      if (one !== undefined) one.isImage = true;
+    }
+  }
+  return at + 1;
+}
+
+/** Parts that a model reads as text, with everything in them: calls of tools, reasoning, quotes. */
+const textTypes: ReadonlySet<string> = new Set([
+  'text',
+  'input_text',
+  'output_text',
+  'summary_text',
+  'refusal',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'tool_call',
+  'tool-call',
+  'function',
+  'function_call',
+  'search_result',
+  // Mistral's quotes: they point at results of tools in the same conversation.
+  'reference',
+  'citation',
+  'url_citation',
+]);
+
+function isTextType(type: string): boolean {
+  return textTypes.has(type) || type.startsWith('reasoning');
+}
+
+const addressBeginning = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
+/** How a PDF and an office document begin in Base64. */
+const documentBeginning = /^(?:JVBERi0|UEsDB)/;
+
+function addString(walk: Walk, span: Span, holder: Holder): void {
+  const { text } = walk;
+  const says = saysOf(text, holder);
+  if (says.isText || !(says.mayName || mayBeAddress(text, span))) return;
+  const head = headOf(text, { start: span.start, end: Math.min(span.end, span.start + 128) });
+  if (/^data:/i.test(head)) {
+    const kind = payloadKind([/^data:([^;,]*)/i.exec(head)?.[1] ?? '']);
+    if (kind !== 'text') addKind(walk, kind === 'unknown' ? 'reference' : kind);
+  } else if (addressBeginning.test(head)) {
+    const isImage = holder.isImage || says.isImage;
+    addFound(walk, { kind: undefined, start: span.start, isFileId: false, isImage });
+  } else if (documentBeginning.test(head)) {
+    addKind(walk, 'document');
+  } else if (says.isType) {
+    if (/^[\w.+-]+\/[\w.+*-]+\s*(?:;|$)/.test(head)) walk.types.push(head.split(';', 1)[0] ?? '');
+  } else if (says.isAddress) {
+    // A path or the name of a stored file; in an image it may be the Base64 itself.
+    addKind(walk, holder.isImage ? 'image' : 'reference');
+  } else if (says.thing !== undefined) addId(walk, holder);
+  else if (says.isId) walk.ids += 1;
+}
+
+function addId(walk: Walk, holder: Holder): void {
+  const isFileId = saysOf(walk.text, holder).thing === 'file';
+  addFound(walk, { kind: 'reference', start: 0, isFileId, isImage: false });
+}
+
+function addKind(walk: Walk, kind: MediaKind): void {
+  addFound(walk, { kind, start: 0, isFileId: false, isImage: false });
+}
+
+/** No part names so many things, and each costs a close look. */
+const mostFound = 10_000;
+
+/** @throws GatewayError `too_complex` */
+function addFound({ found }: Walk, one: Found): void {
+  if (found.length === mostFound) throw tooComplex(`${mostFound} files and addresses in one part`);
+  found.push(one);
+}
+
+/** Whether the first bytes of a string may be an address or a document: most text has a space. */
+function mayBeAddress(text: Buffer, { start, end }: Span): boolean {
+  const first = text[start + 1] ?? 0;
+  // `J` and `U` begin documents in Base64, `/` an address without its scheme.
+  if (first === 0x4a || first === 0x55 || first === 0x2f || first <= 0x20) return true;
+  const longest = Math.min(end - 1, start + 1 + longestScheme);
+  for (let at = start + 1; at < longest; at += 1) {
+    const byte = text[at] ?? 0;
+    if (byte === colon || byte === backslash) return true;
+    if (!isOfScheme(byte)) return false;
+  }
+  return false;
+}
+
+const longestScheme = 32;
+
+function isOfScheme(byte: number): boolean {
+  const lower = byte | 0x20;
+  const isLetter = lower >= 0x61 && lower <= 0x7a;
+  return isLetter || isDigit(byte) || byte === 0x2b || byte === 0x2d || byte === 0x2e;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+function saysOf(text: Buffer, holder: Holder): NameSays {
+  holder.says ??= readName(text, holder.name);
+  return holder.says;
+}
