@@ -15,7 +15,7 @@ export function withCountedImages(exchange: Exchange, begin: () => ImageCounter)
       if (judged.kind !== 'whole') return judged;
       const counter = begin();
       counter.write(judged.bytes);
-      return { ...judged, usage: withImages(judged.usage, counter) };
+      return { ...judged, usage: { ...(judged.usage ?? noTokens), images: counter.images() } };
     },
   };
 }
@@ -29,13 +29,14 @@ function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
     ...tap,
     write: (chunk) => counted(tap.write(chunk)),
     end: () => counted(tap.end()),
-    usage: () => withImages(tap.usage(), counter),
+    usage: () => {
+      const usage = tap.usage();
+      const images = counter.images();
+      // That a whole reply has none is a figure too; of a part of one, nobody can say it yet.
+      const isKnown = usage !== undefined || images > 0 || tap.complete();
+      return isKnown ? { ...(usage ?? noTokens), images } : undefined;
+    },
   };
-}
-
-function withImages(usage: Usage | undefined, counter: ImageCounter): Usage | undefined {
-  const images = counter.images();
-  return images === 0 ? usage : { ...(usage ?? noTokens), images };
 }
 
 const noTokens: Omit<Usage, 'images'> = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };

@@ -45,7 +45,8 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
     caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' }),
   );
   const { imageCounter } = caller;
-  const isPricedByImage = model.price.per === 'image' && call.operation === 'generate';
+  // The reply of the images protocol says itself how many it has.
+  const isPricedByImage = model.price.per === 'image' && !isImage(call) && !isCount(call);
   const counted = (exchange: Exchange): Exchange =>
     isPricedByImage && imageCounter !== undefined
       ? withCountedImages(exchange, () => imageCounter(call.framing))
@@ -113,6 +114,10 @@ function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: 
 
 function isImage({ operation }: Call): boolean {
   return operation === 'images';
+}
+
+function isCount({ operation }: Call): boolean {
+  return operation === 'count_tokens';
 }
 
 /** @throws GatewayError `too_complex`; `invalid_request`, for what the scan leaves to the parser */

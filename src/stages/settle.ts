@@ -186,8 +186,8 @@ function reportAnomalies({ anomaly, aboveHold }: Charge, { ground, heldNanos }: 
   emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...figures });
 }
 
-function costFor(usage: Usage, { call, model, hold }: SettlementGround): Nanos {
-  return costOf(priced(usage, call), model.price, hold.unitNanos);
+function costFor(usage: Usage, { model, hold }: SettlementGround): Nanos {
+  return costOf(usage, model.price, hold.unitNanos);
 }
 
 /** From what was forwarded: never more than the hold, which covers the whole call. */
@@ -202,8 +202,9 @@ function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nan
   return nanos < heldNanos ? nanos : heldNanos;
 }
 
-function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: CallEnd): Charge {
+function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
   const { call } = course.ground;
+  const { usage, countedTokens } = callEnd;
   const free = call.operation === 'count_tokens';
   if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
@@ -223,7 +224,7 @@ function chargeFor(course: Course, rule: ChargeRule, { usage, countedTokens }: C
   }
   const possible = possibleUsage(usage, course.ground);
   const anomaly = possible === usage ? undefined : 'above_maximum';
-  const nanos = costFor(possible, course.ground);
+  const nanos = costFor(withImagesMade(possible, callEnd, call), course.ground);
   const { heldNanos, channel } = course;
   if (nanos <= heldNanos) return { nanos, basis: 'usage', anomaly, aboveHold: undefined };
   const charged = channel?.usageTrust === 'held' ? heldNanos : nanos;
@@ -309,17 +310,13 @@ function recordOf(course: Course, outcome: Outcome): UsageRecord {
 }
 
 /**
- * The usage as it is charged. An upstream that sends more images than the images protocol asked for
- * gives them away. A chat or native reply costs the images that came; one without any, of a model
- * priced by the image, counts one for each candidate.
+ * A whole reply costs the images that came in it, none and more than were requested included. One
+ * that ended before its first image counts those requested: they may have been made.
  */
-function priced(usage: Usage, { operation, demand }: Call): Usage {
+function withImagesMade(usage: Usage, { ending }: CallEnd, { demand }: Call): Usage {
+  if (ending === 'complete' || usage.images > 0) return usage;
   const { inputTokens, cachedInputTokens, outputTokens } = usage;
-  const images =
-    operation === 'images'
-      ? Math.min(usage.images, demand.candidates)
-      : usage.images || demand.candidates;
-  return { inputTokens, cachedInputTokens, outputTokens, images };
+  return { inputTokens, cachedInputTokens, outputTokens, images: demand.candidates };
 }
 
 function replyKind(call: Call): ReplyKind {

@@ -7,6 +7,7 @@ import type { Channel } from '../../ports/catalog.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { documentTap } from '../document-tap.ts';
 import { editInside } from '../edit-inside.ts';
+import { openaiImageCounter } from './count-images.ts';
 import { isOpenaiReply, openaiErrorText, openaiInBandFailure } from './errors.ts';
 import { readImageRequest } from './image-request.ts';
 import { openaiServer } from './server/codec.ts';
@@ -42,7 +43,7 @@ export const openaiCaller: CallerDialect = {
   readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
   content: openaiServer,
   readImageRequest,
-  imageCounter: undefined,
+  imageCounter: openaiImageCounter,
   tokenCountText: undefined,
 };
 

@@ -1,0 +1,58 @@
+/** Counts the images of a chat reply as it passes, for models that are priced by the image. */
+import { eventsIn } from '../../bytes/sse.ts';
+import { type LiftPlace, type StringLift, stringLift } from '../../bytes/string-lift.ts';
+import type { Framing } from '../../call.ts';
+import type { ImageCounter } from '../dialect.ts';
+
+/** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
+export function openaiImageCounter(framing: Framing): ImageCounter {
+  let images = 0;
+  /** The element that is passing holds an image. */
+  let isImage = false;
+
+  const endElement = (): void => {
+    if (isImage) images += 1;
+    isImage = false;
+  };
+  const holds: LiftPlace = {
+    begins: () => {
+      isImage = true;
+    },
+  };
+  // Servers that list images beside the text (OpenRouter, LiteLLM) and those that do it in parts.
+  const element: LiftPlace = {
+    begins: endElement,
+    members: { image_url: holds, url: holds, b64_json: holds, image: holds },
+    string: {
+      begins: () => {
+        isImage = true;
+        return false;
+      },
+      piece: () => {},
+      ends: () => {},
+    },
+  };
+  const part: LiftPlace = {
+    begins: endElement,
+    members: { image_url: holds, b64_json: holds, image: holds },
+  };
+  const message: LiftPlace = {
+    members: { images: { elements: element }, content: { elements: part } },
+  };
+  const choice: LiftPlace = { members: { message, delta: message } };
+  const document = (): StringLift => stringLift({ members: { choices: { elements: choice } } });
+
+  const whole = framing === 'json' ? document() : undefined;
+  return {
+    write: (bytes) => {
+      if (whole !== undefined) return whole.write(bytes);
+      for (const { data: text } of eventsIn(bytes)) {
+        if (text === undefined) continue;
+        document().write(Buffer.from(text));
+        endElement();
+      }
+    },
+    // A reply that breaks off in an image has that image.
+    images: () => images + (isImage ? 1 : 0),
+  };
+}
