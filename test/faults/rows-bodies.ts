@@ -200,9 +200,9 @@ export const rowsBodies: readonly FaultRow[] = [
   ),
   images('Base64 that is none passes', { created: 1, data: [{ b64_json: '*?' }] }, fine),
   images(
-    'two images where one was asked for: one is charged',
+    'two images where one was requested: both are charged',
     { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] },
-    fine,
+    { ...fine, charge: 'observed' },
   ),
   native('no candidates', { candidates: [] }),
   native('no candidates at all', {}),
