@@ -9,6 +9,7 @@ import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { measureChat } from '../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../errors.ts';
+import { checkExtraBody, isBoundName } from './extra-body.ts';
 import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
 import { guardedUses } from './find-guarded.ts';
 import { modelField, positiveField } from './rules.ts';
@@ -37,27 +38,21 @@ const chatFields: z.ZodType<ChatFields> = z.object({
   prompt_cache_key: z.unknown().optional(),
 });
 
-/**
- * How servers call the bound of the answer. The gateway reads the first two; a server that knows
- * another one must not get a larger bound by it.
- */
-const boundNames: readonly string[] = [
-  'max_completion_tokens',
-  'max_tokens',
-  'max_output_tokens',
-  'max_new_tokens',
-  'max_gen_tokens',
-  'maxTokens',
-  'maxOutputTokens',
-  'n_predict',
-  'num_predict',
-];
-
 /** @throws GatewayError `invalid_request` that names the member */
 export function readChat(scanned: ScannedBody): Call {
   const fields = checkedFields(chatFields, fieldsOf(scanned));
   const { max_tokens: old, max_completion_tokens: current } = fields;
-  if (typeof old === 'number' || typeof current === 'number') refuseDifferent(scanned, boundNames);
+  const bound = current ?? old ?? undefined;
+  if (bound !== undefined) refuseOtherBounds(scanned);
+  checkExtraBody(scanned, {
+    members: {
+      model: fields.model,
+      messages: null,
+      stream: fields.stream ?? false,
+      n: fields.n ?? 1,
+    },
+    bound,
+  });
   const tools = findMember(scanned.members, 'tools');
   if (tools !== undefined && !['array', 'null'].includes(kindAt(scanned.body.text, tools.value))) {
     throw new GatewayError('invalid_request', '`tools` must be an array.', { param: 'tools' });
@@ -79,7 +74,7 @@ export function readChat(scanned: ScannedBody): Call {
       prompt,
       predictedBytes:
         prediction === undefined ? 0 : lengthOf(scanned.body, prediction.start, prediction.end),
-      maxOutputTokens: current ?? old ?? undefined,
+      maxOutputTokens: bound,
       candidates: fields.n ?? 1,
       size: undefined,
       quality: undefined,
@@ -101,6 +96,12 @@ function fieldsOf(scanned: ScannedBody): { readonly [Name in keyof ChatFields]-?
     n: fieldOf(scanned, 'n'),
     prompt_cache_key: fieldOf(scanned, 'prompt_cache_key'),
   };
+}
+
+/** A server that knows another name of the bound must not get a larger one by it. */
+function refuseOtherBounds(scanned: ScannedBody): void {
+  const names = scanned.members.filter(({ name }) => isBoundName(name)).map(({ name }) => name);
+  if (names.length > 1) refuseDifferent(scanned, names);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -4,6 +4,7 @@ import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { addNamedAtTop } from '../dialects/named-media.ts';
 import { promptTally, sizeOf } from '../dialects/prompt-size.ts';
+import { checkExtraBody } from './extra-body.ts';
 import { checkedFields, fieldOf } from './fields.ts';
 import { guardedUses } from './find-guarded.ts';
 import { modelField, positiveField } from './rules.ts';
@@ -36,6 +37,16 @@ const imageFields: z.ZodType<ImageFields> = z.object({
 /** @throws GatewayError `invalid_request` that names the member */
 export function readImages(scanned: ScannedBody): Call {
   const fields = checkedFields(imageFields, fieldsOf(scanned));
+  checkExtraBody(scanned, {
+    members: {
+      model: fields.model,
+      prompt: fields.prompt,
+      stream: false,
+      n: fields.n ?? 1,
+      size: fields.size ?? undefined,
+      quality: fields.quality ?? undefined,
+    },
+  });
   const tally = promptTally(scanned.body);
   addNamedAtTop(tally, scanned.members);
   const prompt = sizeOf(tally);
