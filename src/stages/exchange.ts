@@ -61,8 +61,6 @@ export interface WholeReply {
 export interface FailedReply {
   readonly kind: 'failure';
   readonly report: FailureReport;
-  /** What the upstream says it billed all the same. */
-  readonly usage?: Usage | undefined;
 }
 
 /** Not what was asked for, though it may have cost something: what had come of it. */
@@ -71,6 +69,8 @@ export interface BadReply {
   readonly reason: string;
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
+  /** A stream that ended before its reply began. */
+  readonly hasSaidNothing?: true;
 }
 
 /** A reply that fits is held and answered in one write (ARCHITECTURE E). */
@@ -110,10 +110,14 @@ export function unreadable(bytes: Uint8Array): BadReply {
   return { kind: 'bad', reason, countedTokens: documentTokens(bytes) };
 }
 
-/** What was made and billed is charged as the tap saw it; another failure is told as it is. */
+/**
+ * The failure of a reply that has not begun. What was made and billed is charged as the tap saw it;
+ * another failure costs nothing, whatever usage came before it: Anthropic states some with the
+ * beginning of every message.
+ */
 export function failureOf(tap: StreamTap): FailedReply | BadReply | undefined {
   const report = tap.failure();
   if (report === undefined) return undefined;
-  if (report.isBilled !== true) return { kind: 'failure', report, usage: tap.usage() };
+  if (report.isBilled !== true) return { kind: 'failure', report };
   return { kind: 'bad', reason: report.reason ?? 'upstream_failed', usage: tap.usage() };
 }

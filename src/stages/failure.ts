@@ -150,8 +150,14 @@ export function isOurCut(reason: string): boolean {
 function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call): Retry {
   if (isOurCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
-  return stage === 'body' || timedOut || call.operation === 'images' ? 'never' : 'once';
+  if (timedOut || call.operation === 'images') return 'never';
+  // Half of a document was made. A stream that can still go elsewhere has said nothing yet.
+  const isHalf = stage === 'body' && call.framing === 'json';
+  return isHalf || tooLargeReasons.has(reason) ? 'never' : 'once';
 }
+
+/** Another channel would send as much. */
+const tooLargeReasons: ReadonlySet<string> = new Set(['event_too_large', 'reply_too_large']);
 
 /** Ours: the upstream had no part in it. */
 const localReasons: ReadonlySet<string> = new Set([
@@ -171,7 +177,7 @@ function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): Verdict {
 
 /** A 2xx whose body is not what was asked for: what was billed for it is charged. */
 export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
-  const { reason, countedTokens, usage } = bad;
+  const { reason, countedTokens, usage, hasSaidNothing } = bad;
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
@@ -179,17 +185,11 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
     ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
     countedTokens,
     usage,
-    retry: 'never',
+    retry: hasSaidNothing && call.operation !== 'images' ? 'once' : 'never',
     verdict: { kind: 'failed', reason, where: 'model' },
     reason,
     status,
   };
-}
-
-/** A refusal in-band that tells what was billed all the same: then it did run. */
-export function billedAnyway(failure: CallFailure, usage: Usage | undefined): CallFailure {
-  if (usage === undefined || usage.outputTokens === 0) return failure;
-  return { ...failure, ending: 'broken', usage, retry: 'never' };
 }
 
 /**

@@ -9,7 +9,14 @@ import { joined, noBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
-import { beginsDocument, type Exchange, failureOf, type Judgement } from './exchange.ts';
+import {
+  beginsDocument,
+  type Exchange,
+  failureOf,
+  heldRelayBytes,
+  type Judgement,
+  unreadable,
+} from './exchange.ts';
 import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 import { onQuiet, streams } from './watch-attempt.ts';
@@ -58,7 +65,7 @@ function judged(
   const isEvents = type.startsWith('text/event-stream');
   if (isEvents ? framing === 'sse' : takesDocumentAsStream) {
     if (tap !== undefined) return openStream(response.body, tap(), { running });
-  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, exchange);
+  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, exchange, running);
   return openMislabelled(response.body, exchange, running);
 }
 
@@ -69,25 +76,17 @@ async function openMislabelled(
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
   const first = await readHead(body, (chunk) => !isBlank(chunk));
-  const { framing, tap } = exchange;
+  const { framing, tap, heldBytes } = exchange;
   const isDocument = beginsDocument(first.bytes);
-  const isStream =
-    framing === 'sse' ? !isDocument && beginsEvents(first.bytes) : exchange.takesDocumentAsStream;
-  if (isStream && tap !== undefined) {
-    return openStream(body, tap(), { running, first });
-  }
-  if (framing === 'sse' || isDocument) return openArriving(body, exchange, first);
-  body.abort();
-  return { kind: 'bad', reason: 'upstream_protocol_error' };
+  const isStream = framing === 'sse' ? !isDocument : exchange.takesDocumentAsStream;
+  if (isStream && tap !== undefined) return openStream(body, tap(), { running, first });
+  // Of what is no reply the beginning is enough to say so.
+  const limit = isDocument ? heldBytes : Math.min(heldBytes, heldRelayBytes);
+  return openArriving(body, { ...exchange, heldBytes: limit }, { running, first });
 }
 
 function isBlank(bytes: Uint8Array): boolean {
   return /^[\s\uFEFF]*$/.test(asBuffer(bytes).toString('utf8'));
-}
-
-/** Whether bytes begin as a line of an event stream does; one letter may be all that is here. */
-function beginsEvents(bytes: Uint8Array): boolean {
-  return /^[\s\uFEFF]*[:deir]/.test(asBuffer(bytes).toString('utf8', 0, 64));
 }
 
 const nothingRead: Head = { bytes: noBytes, ended: false };
@@ -144,35 +143,47 @@ function judgeBeginning(
   if (isOver && (isEmpty || !(tap.hasBegun() || tap.complete()))) {
     body.abort();
     const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';
-    return { kind: 'bad', reason };
+    return { kind: 'bad', reason, hasSaidNothing: true };
   }
   return { kind: 'streamed', begun: begun.drain(), rest: body, tap };
 }
 
-function openDocument(body: HeldBody, exchange: Exchange): MaybePromise<Opening> {
+function openDocument(
+  body: HeldBody,
+  exchange: Exchange,
+  running: StreamStart['running'],
+): MaybePromise<Opening> {
   const whole = body.takeWhole(exchange.heldBytes);
-  return whole === undefined ? openArriving(body, exchange) : exchange.judge(whole);
+  return whole === undefined ? openArriving(body, exchange, { running }) : exchange.judge(whole);
 }
 
 async function openArriving(
   body: HeldBody,
   exchange: Exchange,
-  first: Head = nothingRead,
+  { running, first = nothingRead }: StreamStart,
 ): Promise<Opening> {
   const { heldBytes, framing, tap: makeTap } = exchange;
+  const holdsEvent = framing === 'sse' ? eventSearch() : () => false;
   let length = first.bytes.length;
+  let isStream = holdsEvent(first.bytes);
   const head =
-    first.ended || length > heldBytes
+    first.ended || length > heldBytes || isStream
       ? first
       : await readHead(body, (chunk) => {
           length += chunk.length;
-          return length > heldBytes;
+          isStream = holdsEvent(chunk);
+          return length > heldBytes || isStream;
         });
   const bytes = head === first ? first.bytes : joined([first.bytes, head.bytes].filter(isFilled));
+  if (isStream && makeTap !== undefined) {
+    return openStream(body, makeTap(), { running, first: { bytes, ended: head.ended } });
+  }
   if (head.ended && bytes.length <= heldBytes) return exchange.judge(bytes);
-  if (!beginsDocument(bytes) || framing === 'sse' || makeTap === undefined) {
+  const isDocument = beginsDocument(bytes);
+  if (!isDocument || framing === 'sse' || makeTap === undefined) {
     body.abort();
-    const isTooLarge = beginsDocument(bytes) && makeTap === undefined;
+    if (!isDocument) return unreadable(bytes);
+    const isTooLarge = makeTap === undefined;
     return {
       kind: 'bad',
       reason: isTooLarge ? 'upstream_reply_too_large' : 'upstream_protocol_error',
@@ -188,4 +199,19 @@ async function openArriving(
 
 function isFilled({ length }: Uint8Array): boolean {
   return length > 0;
+}
+
+/** No line of a JSON document begins so. */
+const eventLine = /[\r\n](?:data|event):/;
+const eventLineLength = '\nevent:'.length;
+
+/** Looks through the chunks of a body for an event that stands behind what looks like a document. */
+function eventSearch(): (chunk: Uint8Array) => boolean {
+  let last = '';
+  return (chunk) => {
+    const text = last + asBuffer(chunk).toString('latin1');
+    // As much as may be the beginning of a line whose rest is in the next chunk.
+    last = text.slice(-eventLineLength);
+    return eventLine.test(text);
+  };
 }

@@ -126,11 +126,11 @@ const nothing: Verdict = { kind: 'nothing' };
 
 /**
  * Who broke a reply off. A caller may have left before anybody was there to be told so. A reply
- * that had said nothing costs nothing, unless its upstream says what it billed.
+ * that had said nothing costs nothing, whatever usage came, unless it was made and is of no use.
  */
 function brokenBy(reason: string, tap: StreamTap): Ending {
   if (reason === 'caller_left') return 'left';
-  if (!tap.hasBegun() && (tap.usage()?.outputTokens ?? 0) === 0) return 'failed';
+  if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
   return isOurCut(reason) ? 'cut' : 'broken';
 }
 

@@ -18,7 +18,6 @@ import { askedCredential } from './credential.ts';
 import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
 import {
   badReply,
-  billedAnyway,
   type CallFailure,
   type Disclosure,
   failedTransport,
@@ -172,8 +171,7 @@ function outcomeOf(
       const reply = exchange.answerTo(report);
       if (reply !== undefined)
         return { reply, disclosure, notes, lease: told, status: report.status };
-      const refused = refusedByUpstream(report, call, model, disclosure);
-      return { failure: billedAnyway(refused, opening.usage) };
+      return { failure: refusedByUpstream(report, call, model, disclosure) };
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };

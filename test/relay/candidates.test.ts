@@ -41,7 +41,6 @@ const halfNatives: readonly Row[] = [
 const wholeNatives: readonly Row[] = [
   ['each finished', [candidate(undefined), candidate(1, 'STOP'), candidate(0, 'STOP')]],
   ['fewer than were asked for', [candidate(undefined, 'STOP')]],
-  ['without any content', ['data: {"candidates":[{"content":{"role":"model"}}]}\r\n\r\n']],
   ['blocked', ['data: {"promptFeedback":{"blockReason":"SAFETY"}}\r\n\r\n']],
 ];
 

@@ -11,7 +11,10 @@ import { ask, channel, events, type Kind, model } from './scene-models.ts';
 type DialectName = Channel['dialect'];
 type Streamed = Extract<Kind, 'chatStream' | 'nativeStream'>;
 
-/** Three ways of saying nothing that every dialect has, and its own. */
+const empty = (delta: object): string => events({ choices: [{ index: 0, delta }] });
+const part = (value: object): string => events({ candidates: [{ content: { parts: [value] } }] });
+
+/** Ways of saying nothing that every dialect has, and its own. */
 const comments = [': PROCESSING\n\n', '\n', 'retry: 100\n\n', 'id: 7\n\n', 'event: ping\n\n'];
 const noise: Readonly<Record<DialectName, readonly string[]>> = {
   openai: [
@@ -20,18 +23,38 @@ const noise: Readonly<Record<DialectName, readonly string[]>> = {
     events({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] }),
     events({ choices: [{ index: 0, delta: {}, content_filter_results: {} }] }),
     events({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 0 } }),
+    events({ choices: [], usage: { prompt_tokens: 5_000, completion_tokens: 50 } }),
+    empty({ content: [] }),
+    empty({ content: [{ type: 'text', text: '' }] }),
+    empty({ content: [{ type: 'thinking', thinking: [] }] }),
+    empty({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: '' }] }] }),
+    empty({ reasoning_details: [{ type: 'reasoning.text', text: '', format: 'x', index: 0 }] }),
+    empty({ tool_calls: [], function_call: {}, images: [], annotations: [], audio: {} }),
+    empty({ tool_calls: [{ index: 0, type: 'function', function: { arguments: '' } }] }),
   ],
   gemini: [
     ...comments,
     events({}),
     events({ modelVersion: 'g', responseId: 'r' }),
     events({ usageMetadata: { promptTokenCount: 10 } }),
-    events({ candidates: [{ content: { role: 'model', parts: [{ text: '' }] } }] }),
+    events({ usageMetadata: { promptTokenCount: 5_000, candidatesTokenCount: 50 } }),
+    events({ candidates: [] }),
+    events({ candidates: [{ content: { role: 'model' }, index: 0 }] }),
+    events({ candidates: [{ index: 0, safetyRatings: [{ category: 'X', probability: 'LOW' }] }] }),
+    part({ text: '' }),
+    part({ text: '', thought: true }),
+    part({ inlineData: { mimeType: 'image/png', data: '' } }),
   ],
   anthropic: [
     ...comments,
     events({ type: 'ping' }),
     events({ type: 'message_start', message: { id: 'm', usage: { input_tokens: 10 } } }),
+    events({
+      type: 'message_start',
+      message: { id: 'm', usage: { input_tokens: 5_000, output_tokens: 50 } },
+    }),
+    events({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    events({ type: 'message_delta', delta: {}, usage: { output_tokens: 7 } }),
   ],
 };
 
@@ -92,6 +115,16 @@ function setOver(dialect: DialectName, channels = 1): Scene {
 }
 
 const stream = { 'content-type': 'text/event-stream' };
+const labels = ['text/event-stream', 'application/json', 'text/plain', 'text/html', undefined];
+/** What no dialect sends, and yet comes from proxies in front of a stream. */
+const rubbish = ['lorem ipsum\n\n', '<html><body>x</body></html>\n\n'];
+const documents = ['{}\n\n', '[]\n'];
+
+/** The call to the next channel; undefined where none comes. */
+async function nextOf({ upstream }: Scene): Promise<DrivenCall | undefined> {
+  for (let turns = 0; turns < 50 && upstream.calls.length < 2; turns += 1) await turn();
+  return upstream.calls[1];
+}
 
 describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
   it.each(faults)('$name behind any noise has its status, and costs nothing', async (fault) => {
@@ -113,21 +146,44 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('a 429 behind any noise is tried elsewhere', async () => {
+  it.each(
+    faults.filter(({ status }) => status !== 504),
+  )('$name behind any noise is tried elsewhere, whatever the label', async (fault) => {
+    for (const type of labels) {
+      // A document and the end are a reply, though not a stream.
+      const isOver = fault.name === 'its end' || fault.name === 'a reset';
+      const others = isOver ? rubbish : [...rubbish, ...documents];
+      for (const before of ['', ...noise[dialect], ...others]) {
+        const set = setOver(dialect, 2);
+        const calling = set.start(ask[kind]);
+        const first = await set.upstream.next();
+        first.respond(200, type === undefined ? {} : { 'content-type': type });
+        first.write(before);
+        await turn();
+        fault.happens(first, dialect);
+        const second = await nextOf(set);
+        expect([type, before, second === undefined]).toEqual([type, before, false]);
+        second?.respond(200, stream);
+        second?.write(word[dialect]);
+
+        expect(await calling.begun).toContain('Once');
+        calling.leave();
+      }
+    }
+  });
+
+  it('a silence behind any noise is not tried elsewhere', async () => {
     for (const before of noise[dialect]) {
       const set = setOver(dialect, 2);
       const calling = set.start(ask[kind]);
-      const first = await set.upstream.next();
-      first.respond(200, stream);
-      first.write(before);
+      const up = await set.upstream.next();
+      up.respond(200, stream);
+      up.write(before);
       await turn();
-      first.write(limited[dialect]);
-      const second = await set.upstream.next();
-      second.respond(200, stream);
-      second.write(word[dialect]);
+      up.breakOff('idle_timeout', { timedOut: true });
 
-      expect(await calling.begun).toContain('Once');
-      calling.leave();
+      expect((await calling.answer).status).toBe(504);
+      expect(set.upstream.calls).toHaveLength(1);
     }
   });
 

@@ -45,9 +45,9 @@ const classB: readonly Fault[] = [
 const classCandD: readonly Fault[] = [
   ['a time-out', breaks('headers_timeout', 'sent', true)],
   ...[400, 408, 413, 422, 504, 524].map((status): Fault => [`a ${status}`, refuses(status)]),
-  ['an empty 200', (up) => up.answer(200, '')],
   ['half a document', (up) => up.answer(200, '{"a":')],
 ];
+const empty: Fault = ['an empty 200', (up) => up.answer(200, '')];
 
 describe('another channel', () => {
   const asked = (faults: readonly Fault[], calls: number, kinds: readonly Kind[]) =>
@@ -59,6 +59,9 @@ describe('another channel', () => {
     ...asked(classB, 2, texts),
     ...asked(classB, 1, ['image']),
     ...asked(classCandD, 1, [...texts, 'image']),
+    ...asked([empty], 1, ['chat', 'native', 'image']),
+    // A stream that ends before it has begun may go elsewhere.
+    ...asked([empty], 2, ['chatStream']),
   ])('$fault, $kind: $calls in all', async ({ kind, play, calls }) => {
     const set = fourChannels(kind, [play, play, play, play]);
 

@@ -201,9 +201,11 @@ describe('figures of a stream', () => {
       choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
       usage: { prompt_tokens: 10, completion_tokens: 12 },
     });
-    for (const pieces of [[long, error], [long + error], [...(long + error)], [error]]) {
+    for (const pieces of [[long, error], [long + error], [...(long + error)]]) {
       expect(await charge(...pieces)).toBe(10n + 24n);
     }
+    // A reply that never began costs nothing.
+    expect(await charge(error)).toBe(0n);
   });
 
   it('of a stream that had finished make it whole though its connection breaks', async () => {

@@ -36,7 +36,8 @@ export function geminiArrayTap(): StreamTap {
 
   /** Takes in an element, with what stands before it; whether it goes on. */
   const take = (piece: Uint8Array): boolean => {
-    if (isEnd(piece)) return true;
+    // An array that has said nothing is no reply: its bracket stays back for an error.
+    if (isEnd(piece)) return begun;
     const element = elementIn(piece);
     failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
     if (failure !== undefined || element === undefined) return false;
@@ -58,7 +59,7 @@ export function geminiArrayTap(): StreamTap {
       kept.push(piece);
       bytes += piece.length;
     }
-    closed = cutter.closed() && failure === undefined;
+    closed = cutter.closed() && failure === undefined && begun;
     return joined(kept);
   };
 

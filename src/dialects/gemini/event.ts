@@ -2,6 +2,7 @@
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { charsPerAudioToken, contentTokens, imageTokens } from '../content-count.ts';
+import { isFilled } from '../is-filled.ts';
 
 const replyMembers = [
   'candidates',
@@ -24,16 +25,7 @@ export function saysSomething(document: JsonValue): boolean {
   return items(member(document, 'candidates')).some(
     (candidate) =>
       isWord(member(candidate, 'finishReason')) ||
-      items(member(member(candidate, 'content'), 'parts')).some(isContent),
-  );
-}
-
-function isContent(part: JsonValue): boolean {
-  return (
-    isJsonObject(part) &&
-    Object.entries(part).some(
-      ([name, value]) => name !== 'thought' && value !== '' && value !== null,
-    )
+      items(member(member(candidate, 'content'), 'parts')).some(isFilled),
   );
 }
 

@@ -25,8 +25,6 @@ import { areLastFiguresFull, streamFigures } from './figures.ts';
 const errorMark = /(?:error|"message|"detail)"/;
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
 const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
-const partsName = Buffer.from('"parts"');
-const candidatesName = Buffer.from('"candidates"');
 const candidatesMember = '"candidates"';
 const usageName = Buffer.from('"usageMetadata"');
 const endName = 'Reason"';
@@ -53,9 +51,6 @@ export function geminiStreamTap(candidates: number): StreamTap {
   /** One candidate's end is the reply's; of several each is noted. */
   const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
-  let saidSomething = false;
-  /** An event had candidates, be it none. */
-  let hasAnswered = false;
   let begun = false;
   let spoken = 0;
   /** Text that was never framed; only the end says what it is. */
@@ -68,9 +63,6 @@ export function geminiStreamTap(candidates: number): StreamTap {
     spoken += 1;
   };
 
-  /** The upstream says that something was made, though it has not come. */
-  const hasCounted = (): boolean => (figures.soFar(0, true)?.outputTokens ?? 0) > 0;
-
   const isComplete = (): boolean => isOver || ends?.allEnded() === true;
 
   /** Takes in an event that goes on as `bytes`, which are one line of data. */
@@ -79,8 +71,6 @@ export function geminiStreamTap(candidates: number): StreamTap {
     let says = counted.add(text);
     isOver ||= lastMark.test(text);
     if (ends !== undefined) noteEnds(bytes, ends);
-    saidSomething ||= bytes.includes(partsName);
-    hasAnswered ||= bytes.includes(candidatesName);
     if (!says || hasOtherParts(text)) {
       const parsed = document ?? documentsIn(bytes)[0] ?? null;
       says ||= saysSomethingIn(parsed);
@@ -152,8 +142,6 @@ export function geminiStreamTap(candidates: number): StreamTap {
     if (usage.includes(dataMark) || !areLastFiguresFull(text, usage)) return false;
     if (!counted.add(text)) return false;
     isOver ||= text.includes(endName) && lastMark.test(text);
-    saidSomething = true;
-    hasAnswered = true;
     begin();
     bounds.add(bytes.length, true);
     figures.note(usage, counted.tokens());
@@ -183,8 +171,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     end: () => last(cutter.rest()),
     hasBegun: () => begun,
     finished: () => false,
-    // Without a candidate's content there is nothing to finish: an empty answer is whole.
-    complete: () => isComplete() || (!saidSomething && (hasAnswered || hasCounted())),
+    complete: isComplete,
     failure: () => failure,
     usage: () => figures.soFar(counted.tokens(), isWhole),
     countedTokens: counted.tokens,

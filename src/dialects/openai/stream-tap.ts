@@ -219,7 +219,8 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     end: () => (done ? noBytes : last(cutter.rest())),
     hasBegun: () => begun,
     finished: () => done,
-    complete: () => done || finished,
+    // Its end alone says nothing: a reply has content or a finish.
+    complete: () => finished || (done && begun),
     failure: () => failure,
     usage: () => figures.soFar(counted.tokens()),
     countedTokens: counted.tokens,
