@@ -54,6 +54,8 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let unframed = '';
   let done = false;
   let ended = false;
+  /** Nothing more comes from the upstream. */
+  let isAtEnd = false;
   let replyCame = false;
   let spoken = 0;
 
@@ -62,9 +64,12 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
 
   const counted = (): number => mediaTokens + contentTokens(contentBytes + held());
 
-  /** A reader repeats at its end what it had told before. */
+  /**
+   * Upstreams repeat their figures: equal ones with the finish are the last all the same, but for
+   * those that a reader repeats by itself at its end.
+   */
   const noteUsage = (figures: Usage): void => {
-    if (usage !== undefined && isSameUsage(usage, figures)) return;
+    if (isAtEnd && usage !== undefined && isSameUsage(usage, figures)) return;
     if (figures.outputTokens > (usage?.outputTokens ?? 0)) tokensInUsage = counted();
     usage = figures;
     isUsageFinal ||= reader.complete();
@@ -154,6 +159,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     if (ended || failure !== undefined) return '';
     ended = true;
     let text = takeAll(done ? noBytes : cutter.rest()) + takeUnframed();
+    isAtEnd = true;
     if (failure === undefined && complete() && !replyCame) text += tell(reader.end());
     return failure === undefined && complete() ? text + writer.end() : text;
   };

@@ -18,9 +18,9 @@ const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken',
 export interface StreamFigures {
   /**
    * `usage` begins as a `usageMetadata` object, whatever stands behind it, as latin1; `counted` is
-   * the content up to its event, in tokens.
+   * the content up to its event, in tokens. False for zeros behind figures, which are ignored.
    */
-  note(usage: string, counted: number): void;
+  note(usage: string, counted: number): boolean;
   /** The last figures, or a floor of what was used; undefined where none came. */
   soFar(counted: number, isWhole: boolean): Usage | undefined;
 }
@@ -46,12 +46,13 @@ export function streamFigures(): StreamFigures {
     note: (usage, counted) => {
       const members = membersIn(usage);
       if (last !== undefined) {
-        if (!countAboveZero.test(usage)) return;
+        if (!countAboveZero.test(usage)) return false;
         if (members !== lastMembers) mergeLast();
       }
       last = usage;
       lastMembers = members;
       countedThen = counted;
+      return true;
     },
     soFar: (counted, isWhole) => {
       mergeLast();

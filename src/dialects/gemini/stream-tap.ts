@@ -80,8 +80,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     bounds.add(bytes.length, says);
     const usageAt = lastValueOf(bytes, usageName);
     if (usageAt === undefined) return;
-    figures.note(text.slice(usageAt), counted.tokens());
-    isWhole = isComplete();
+    if (figures.note(text.slice(usageAt), counted.tokens())) isWhole = isComplete();
   };
 
   /** Looks into every event: what goes on of the block, as Google's parsers read it. */

@@ -18,8 +18,10 @@ export function readStream(reading: Reading): ContentStreamReader {
   let stopped = false;
 
   const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
-    if (more === undefined || more === null) return nothing;
-    usage = mergedFigures(usage, more, anthropicFigureNames);
+    const merged = mergedFigures(usage, more, anthropicFigureNames);
+    // Zeros behind figures are none: they don't make those before them the last.
+    if (merged === usage) return nothing;
+    usage = merged;
     return usageEvents(usage);
   };
 

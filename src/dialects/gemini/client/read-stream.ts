@@ -68,9 +68,11 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   };
 
   const readUsage = (document: JsonValue): void => {
-    const said = member(document, 'usageMetadata');
-    usage = mergedFigures(usage, said, geminiFigureNames);
-    if (said !== undefined) sayUsage();
+    const merged = mergedFigures(usage, member(document, 'usageMetadata'), geminiFigureNames);
+    // Zeros behind figures are none: they don't make those before them the last.
+    if (merged === usage) return;
+    usage = merged;
+    sayUsage();
   };
 
   const sayUsage = (): void => {

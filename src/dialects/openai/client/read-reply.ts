@@ -42,6 +42,8 @@ function documentReader(context: ReadContext): DocumentReader {
     const stated = openaiUsageObject(document);
     if (stated === undefined) return undefined;
     const merged = mergedFigures(known, stated, openaiFigureNames);
+    // Zeros behind figures are none: they don't make those before them the last.
+    if (merged === known) return undefined;
     const usage = openaiReplyUsage(merged, context.reasoningOutside);
     if (usage !== undefined) known = merged;
     return usage;
