@@ -1,4 +1,4 @@
-/** Whether a value of a reply's content holds any: empty texts may be wrapped in lists and objects. */
+/** Whether a value of a reply holds content: empty texts may be wrapped in lists and objects. */
 import { isJsonObject, type JsonValue } from '../json.ts';
 
 /** What only says of which kind an element is, and says nothing without the element's content. */

@@ -191,6 +191,17 @@ function failureIn(
   return upstream.readFailure(502, Buffer.from(text));
 }
 
+/** The content of a whole reply, in tokens. */
+export function countedIn(events: readonly ContentEvent[]): number {
+  let bytes = 0;
+  let tokens = 0;
+  for (const event of events) {
+    bytes += bytesOf(event);
+    if (event.type === 'media') tokens += mediaTokensOf(event);
+  }
+  return tokens + contentTokens(bytes);
+}
+
 /** What the charge rests on where the upstream gives no figures. */
 function bytesOf(event: ContentEvent): number {
   switch (event.type) {

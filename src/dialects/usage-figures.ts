@@ -1,16 +1,33 @@
-/** Reads the figures of a reply without trust: whole numbers from 0, or none at all. */
+/**
+ * Reads the figures of a reply without trust, each by itself: a whole number from 0, or missing.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
 import type { Usage } from '../money.ts';
 
-/** Whether the object says anything at all of what it is there for. */
-export function hasAny(holder: JsonValue | undefined, names: readonly string[]): boolean {
-  return names.some((name) => (member(holder, name) ?? undefined) !== undefined);
+/** Far above what any model uses, so that sums stay exact: what is larger is charged at a bound. */
+export const maxCount: number = 2 ** 40;
+
+/** A count; undefined where the member is absent, negative, a fraction or no number. */
+export function countIn(holder: JsonValue | undefined, name: string): number | undefined {
+  return asCount(member(holder, name));
+}
+
+function asCount(value: JsonValue | undefined): number | undefined {
+  const count = numberOf(value);
+  if (count === undefined || !(count >= 0)) return undefined;
+  if (count > maxCount) return maxCount;
+  return Number.isInteger(count) ? count : undefined;
+}
+
+/** Whether one of the members is a count. */
+export function hasCount(holder: JsonValue | undefined, names: readonly string[]): boolean {
+  return names.some((name) => countIn(holder, name) !== undefined);
 }
 
 /**
  * The usage known so far after one more object of it, of which only these members are kept: a later
- * value replaces an earlier one, what is left out or null does not. Servers have sent an object of
- * zeros behind the real one: it is ignored.
+ * value replaces an earlier one, what is left out or no count does not. Servers have sent an object
+ * of zeros behind the real one: it is ignored.
  */
 export function mergedFigures(
   before: JsonObject | undefined,
@@ -20,9 +37,13 @@ export function mergedFigures(
   if (!isJsonObject(after)) return before;
   const stated = names
     .map((name) => [name, member(after, name) ?? null] as const)
-    .filter(([, value]) => value !== null);
+    .filter(([, value]) => isDetails(value) || asCount(value) !== undefined);
   if (before !== undefined && stated.every(([, value]) => isNothing(value))) return before;
   return { ...before, ...Object.fromEntries(stated) };
+}
+
+function isDetails(value: JsonValue): boolean {
+  return Array.isArray(value) || isJsonObject(value);
 }
 
 /** A zero, or an object or list that holds no other number. */
@@ -32,17 +53,13 @@ function isNothing(value: JsonValue): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every(isNothing);
 }
 
-/** A count: 0 where the member is absent or null, NaN where it is absurd. */
+/** A count, 0 where it is missing. */
 export function figure(holder: JsonValue | undefined, name: string): number {
-  const value = numberOf(member(holder, name) ?? 0) ?? Number.NaN;
-  return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
+  return countIn(holder, name) ?? 0;
 }
 
-/** The figures as a usage, or undefined as soon as one of them is absurd. */
-export function usageOf(figures: Usage): Usage | undefined {
-  const { inputTokens, cachedInputTokens, outputTokens, images } = figures;
-  if (!Number.isSafeInteger(inputTokens + cachedInputTokens + outputTokens + images))
-    return undefined;
-  // Some vendors count cached tokens apart from the prompt's.
+/** Some vendors count cached tokens apart from the prompt's. */
+export function withCached(figures: Usage): Usage {
+  const { inputTokens, cachedInputTokens } = figures;
   return { ...figures, inputTokens: Math.max(inputTokens, cachedInputTokens) };
 }

@@ -51,6 +51,8 @@ export interface WholeReply {
   readonly kind: 'whole';
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
+  /** The content that came, where `bytes` do not tell it. */
+  readonly countedTokens?: number;
   /** Where no model was asked: a refusal that is an answer all the same. */
   readonly ending?: 'not_run' | 'failed';
   /** In place of the exchange's, where the reply has more to tell. */

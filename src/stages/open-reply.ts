@@ -205,7 +205,7 @@ function isFilled({ length }: Uint8Array): boolean {
 const eventLine = /[\r\n](?:data|event):/;
 const eventLineLength = '\nevent:'.length;
 
-/** Looks through the chunks of a body for an event that stands behind what looks like a document. */
+/** Looks through the chunks of a body for an event behind what looks like a document. */
 function eventSearch(): (chunk: Uint8Array) => boolean {
   let last = '';
   return (chunk) => {

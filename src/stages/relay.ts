@@ -63,7 +63,10 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
-      countedTokens: reply.usage === undefined ? documentTokens(reply.bytes) : undefined,
+      // Searched only where the upstream does not say how long the answer is.
+      countedTokens: reply.usage?.outputTokens
+        ? undefined
+        : (reply.countedTokens ?? documentTokens(reply.bytes)),
     });
     return wholeReply(answer, reply.bytes, call.framing, context.notes);
   }

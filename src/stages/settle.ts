@@ -4,6 +4,7 @@
  */
 import type { Call } from '../call.ts';
 import type { ChargeRule, Ending, ReplyKind } from '../charge-policy.ts';
+import { imageTokens } from '../dialects/content-count.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
 import type { Settings } from '../options.ts';
@@ -123,7 +124,9 @@ export function settlementOf(ground: SettlementGround): Settlement {
     },
     heldNanos: () => course.heldNanos,
     observedNanos: (usage, countedTokens) =>
-      usage === undefined ? countedNanos(course, countedTokens) : costFor(usage, ground),
+      usage === undefined
+        ? countedNanos(course, countedTokens)
+        : costFor(withCounted(usage, countedTokens, ground), ground),
     grown: (nanos) => {
       course.heldNanos += nanos;
     },
@@ -223,12 +226,45 @@ function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
     };
   }
   const possible = possibleUsage(usage, course.ground);
+  const filled = withCounted(possible, countedTokens ?? 0, course.ground);
+  if (filled !== possible) return filledCharge(course, rule, possible, filled);
   const anomaly = possible === usage ? undefined : 'above_maximum';
   const nanos = costFor(withImagesMade(possible, callEnd, call), course.ground);
   const { heldNanos, channel } = course;
   if (nanos <= heldNanos) return { nanos, basis: 'usage', anomaly, aboveHold: undefined };
   const charged = channel?.usageTrust === 'held' ? heldNanos : nanos;
   return { nanos: charged, basis: 'usage', anomaly, aboveHold: nanos };
+}
+
+/**
+ * Usage with what its upstream left out of it, or stated as 0 beside an answer that has content:
+ * the output is counted, the prompt estimated. The same object where nothing is missing.
+ */
+function withCounted(usage: Usage, counted: number, ground: SettlementGround): Usage {
+  const { call, model, hold } = ground;
+  if (model.price.per !== 'token') return usage;
+  const contentTokens = call.operation === 'images' ? usage.images * imageTokens : counted;
+  const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
+  // Without an answer nothing is missing: a blocked prompt costs nothing.
+  if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
+  const inputTokens = usage.inputTokens || estimatedPrompt(call, model, hold);
+  const isWhole = inputTokens === usage.inputTokens && outputTokens === usage.outputTokens;
+  return isWhole ? usage : { ...usage, inputTokens, outputTokens };
+}
+
+/** What was counted in place of missing figures never makes a call dearer than its hold. */
+function filledCharge(course: Course, rule: ChargeRule, stated: Usage, filled: Usage): Charge {
+  const { ground, heldNanos, channel } = course;
+  const statedNanos = costFor(stated, ground);
+  const isAbove = statedNanos > heldNanos;
+  const most = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
+  const nanos = costFor(filled, ground);
+  return {
+    nanos: nanos < most ? nanos : most,
+    basis: filled.outputTokens === stated.outputTokens ? 'estimate' : 'counted',
+    anomaly: rule === 'usage' ? 'missing' : undefined,
+    aboveHold: isAbove ? statedNanos : undefined,
+  };
 }
 
 /** What the model can use at most, where an upstream reports more. */

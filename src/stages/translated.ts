@@ -11,7 +11,7 @@ import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/cod
 import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
 import { isFilterCode } from '../dialects/failure-words.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { translateTap } from '../dialects/translate-tap.ts';
+import { countedIn, translateTap } from '../dialects/translate-tap.ts';
 import { parseExactly } from '../exact-numbers.ts';
 import type { Usage } from '../money.ts';
 import {
@@ -98,7 +98,13 @@ function judge(
     [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
     false,
   );
-  return { kind: 'whole', bytes: Buffer.from(text), usage, notes };
+  return {
+    kind: 'whole',
+    bytes: Buffer.from(text),
+    usage,
+    countedTokens: countedIn(events),
+    notes,
+  };
 }
 
 function usageIn(events: readonly ContentEvent[]): Usage | undefined {

@@ -10,7 +10,9 @@ import { lastValueOf } from '../../src/dialects/last-value.ts';
 import { callerDialects } from '../../src/dialects/table.ts';
 import type { JsonValue } from '../../src/json.ts';
 
-const absurd: readonly JsonValue[] = [-1, 1.5, 1e18, '5', true, [], {}];
+const noCounts: readonly JsonValue[] = [-1, 1.5, -1e18, '5', true, [], {}, null];
+/** Above every bound: charged at the bound. */
+const enormous: readonly JsonValue[] = [1e18, 1e300, Number.POSITIVE_INFINITY];
 
 describe('OpenAI’s figures', () => {
   const read = (usage: JsonValue, reasoningOutsideCompletion = false) =>
@@ -69,20 +71,27 @@ describe('OpenAI’s figures', () => {
     });
   });
 
-  it('T45 are refused as soon as one is absurd', () => {
-    const names = [
-      'prompt_tokens',
-      'completion_tokens',
-      'input_tokens',
-      'output_tokens',
-      'total_tokens',
-    ];
-    for (const value of absurd) {
-      for (const name of names) {
-        expect(read({ prompt_tokens: 3, completion_tokens: 5, [name]: value })).toBe(undefined);
+  it('are read each by itself: one that is no count takes no other with it', () => {
+    const good = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
+    const expected = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 5, images: 0 };
+    for (const value of noCounts) {
+      for (const name of ['total_tokens', 'input_tokens', 'output_tokens']) {
+        expect([name, value, read({ ...good, [name]: value })]).toEqual([name, value, expected]);
       }
       const details = { cached_tokens: value };
-      expect(read({ prompt_tokens: 3, prompt_tokens_details: details })).toBe(undefined);
+      expect(read({ ...good, prompt_tokens_details: details })).toEqual(expected);
+      const { prompt_tokens, completion_tokens } = good;
+      expect(read({ prompt_tokens, completion_tokens: value })).toMatchObject({ outputTokens: 0 });
+      expect(read({ prompt_tokens: value, completion_tokens })).toMatchObject({ inputTokens: 0 });
+      expect(read({ prompt_tokens: value, completion_tokens: value })).toBe(undefined);
+    }
+  });
+
+  it('above every bound stay numbers', () => {
+    for (const value of enormous) {
+      const usage = read({ prompt_tokens: value, completion_tokens: value, total_tokens: 8 });
+      expect(usage?.inputTokens).toBeGreaterThan(1e12);
+      expect(usage?.outputTokens).toBeGreaterThan(1e12);
     }
   });
 });
@@ -128,11 +137,16 @@ describe('Gemini’s figures', () => {
     expect(callerDialects.gemini.readUsage({ candidates }, {})).toBe(undefined);
   });
 
-  it('T45 are refused as soon as one is absurd', () => {
-    for (const value of absurd) {
+  it('are read each by itself: one that is no count takes no other with it', () => {
+    for (const value of noCounts) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
-      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
+      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toEqual({
+        inputTokens: 3,
+        cachedInputTokens: 0,
+        outputTokens: 0,
+        images: 0,
+      });
     }
   });
 });

@@ -49,7 +49,7 @@ export const timedOut: ExpectedOfKinds = {
 
 /**
  * Class C: it was processed, and what came is no whole reply. Of a stream nobody had anything: that
- * costs nothing (QUOTA §2.2, the charges that had to be paid back).
+ * costs nothing, and another channel is asked once.
  */
 export const halfDone: ExpectedOfKinds = {
   told: 'upstream_failed',
@@ -60,7 +60,7 @@ export const halfDone: ExpectedOfKinds = {
   beside: 'same',
   health: 'counted',
   image: { charge: 'pending', outcome: 'unknown' },
-  streams: { charge: 'nothing', outcome: 'unknown' },
+  streams: { charge: 'nothing', outcome: 'unknown', beside: 'second' },
 };
 
 /** The same of what holds no content: a page, half a frame, nothing. It costs nothing. */

@@ -19,7 +19,7 @@ const unknownImage = (reason: string): ExpectedOfKinds => ({
 const undecodable: ExpectedOfKinds = {
   ...halfDone,
   reason: 'encoded',
-  streams: { charge: 'nothing', outcome: 'unknown' },
+  streams: { charge: 'nothing', outcome: 'unknown', beside: 'second' },
 };
 
 /** Says the reply of the kind, packed so. */
@@ -51,7 +51,7 @@ const images = (fault: string, document: object, expected: ExpectedOfKinds): Fau
 const figures = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
 
 /** Google's callers must handle it, so that they get it as it came. */
-const native = (fault: string, reply: object): FaultRow => {
+const native = (fault: string, reply: object, streams = {}): FaultRow => {
   const document = { ...reply, usageMetadata: figures };
   const text = (kind: Kind): string =>
     isStream(kind) ? `data: ${JSON.stringify(document)}\n\n` : JSON.stringify(document);
@@ -62,8 +62,15 @@ const native = (fault: string, reply: object): FaultRow => {
     kinds: ['native', 'native_stream'],
     upstream: (kind) => [reads, says(answer(200, text(kind), { 'content-type': typeOf(kind) }))],
     circumstances: { reads: text },
-    expected: fine,
+    expected: { ...fine, streams },
   };
+};
+
+/** A stream that says nothing has not begun, whatever usage it states. */
+const notBegun: ExpectedOfKinds['streams'] = {
+  ...halfDone,
+  ...halfDone.streams,
+  reason: 'upstream_stream_truncated',
 };
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
@@ -204,8 +211,8 @@ export const rowsBodies: readonly FaultRow[] = [
     { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] },
     { ...fine, charge: 'observed' },
   ),
-  native('no candidates', { candidates: [] }),
-  native('no candidates at all', {}),
+  native('no candidates', { candidates: [] }, notBegun),
+  native('no candidates at all', {}, notBegun),
   native('a blocked prompt', { promptFeedback: { blockReason: 'SAFETY' } }),
   native('an answer blocked by safety', { candidates: [{ finishReason: 'SAFETY', index: 0 }] }),
   native('several parts', {

@@ -123,7 +123,17 @@ function inClothesOf200(
 
 /** 2xx without a word. */
 const empty: ExpectedOfKinds = { ...noContent, reason: 'upstream_empty' };
-const noReply: ExpectedOfKinds = { ...noContent, reason: 'upstream_protocol_error' };
+/** A document is a reply, though not a stream: nobody else is asked. */
+const noReply: ExpectedOfKinds = {
+  ...noContent,
+  reason: 'upstream_protocol_error',
+  streams: { charge: 'nothing', outcome: 'unknown' },
+};
+/** What is no document either may be noise before an error event. */
+const rubbish: ExpectedOfKinds = {
+  ...noReply,
+  streams: { ...noContent.streams, reason: 'upstream_bad_stream' },
+};
 
 const redirects = [301, 302, 303, 307, 308].map((status) =>
   row(
@@ -206,14 +216,14 @@ export const rowsStatus: readonly FaultRow[] = [
     },
     empty,
   ),
-  row('F30', 'a page of the network', saysIn('text/html', page), noReply),
-  row('F30', 'a page that says it is JSON', saysIn('application/json', page), noReply),
-  row('F30', 'a page without a type', saysIn(undefined, page), noReply),
+  row('F30', 'a page of the network', saysIn('text/html', page), rubbish),
+  row('F30', 'a page that says it is JSON', saysIn('application/json', page), rubbish),
+  row('F30', 'a page without a type', saysIn(undefined, page), rubbish),
   row(
     'F30',
     'plain words',
     saysIn('text/plain', (_kind, leak) => leak),
-    noReply,
+    rubbish,
   ),
   {
     ...row(

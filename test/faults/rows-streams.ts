@@ -298,7 +298,7 @@ export const rowsStreams: readonly FaultRow[] = [
   figures('figures before the end', `${one}${three}${two}${done}`, 'usage'),
   figures(
     'absurd figures behind good ones',
-    `${one}${two}${three}${usageFrame({ prompt_tokens: -1, completion_tokens: 1e18 })}${done}`,
+    `${one}${two}${three}${usageFrame({ prompt_tokens: -1, completion_tokens: 1.5 })}${done}`,
     'usage',
   ),
   figures(

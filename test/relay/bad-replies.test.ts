@@ -174,9 +174,8 @@ describe('a whole reply', () => {
     ['no figures', ''],
     ['null for figures', ',"usage":null'],
     ['empty figures', ',"usage":{}'],
-    ['absurd figures', ',"usage":{"prompt_tokens":1e18,"completion_tokens":5}'],
-    ['negative figures', ',"usage":{"prompt_tokens":3,"completion_tokens":-5}'],
-    ['figures in words', ',"usage":{"prompt_tokens":"3","completion_tokens":5}'],
+    ['negative figures', ',"usage":{"prompt_tokens":-3,"completion_tokens":-5}'],
+    ['figures in words', ',"usage":{"prompt_tokens":"3","completion_tokens":"5"}'],
   ])('T45 with %s is charged by count, long or short', async (_, usage) => {
     for (const size of [1_000, 2 * held]) {
       const text = longReply(size).replace(/,"usage":\{[^}]*\}/, usage);

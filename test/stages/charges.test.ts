@@ -13,7 +13,7 @@ interface Row {
   readonly usage: string;
   readonly figures: unknown;
   readonly charge: bigint;
-  readonly basis: 'usage' | 'counted';
+  readonly basis: 'usage' | 'counted' | 'estimate';
   readonly anomaly?: string;
 }
 
@@ -28,8 +28,50 @@ const rows: readonly Row[] = [
   {
     usage: 'zeros',
     figures: { prompt_tokens: 0, completion_tokens: 0 },
-    charge: 0n,
+    charge: counted(),
+    basis: 'counted',
+    anomaly: 'missing',
+  },
+  {
+    usage: 'zero for the output alone',
+    figures: { prompt_tokens: 9, completion_tokens: 0 },
+    charge: counted() - 2n,
+    basis: 'counted',
+    anomaly: 'missing',
+  },
+  {
+    usage: 'an input alone',
+    figures: { prompt_tokens: 9 },
+    charge: counted() - 2n,
+    basis: 'counted',
+    anomaly: 'missing',
+  },
+  {
+    usage: 'an output alone',
+    figures: { completion_tokens: 5 },
+    charge: 21n,
+    basis: 'estimate',
+    anomaly: 'missing',
+  },
+  {
+    usage: 'a fraction beside an output',
+    figures: { prompt_tokens: 1.5, completion_tokens: 5 },
+    charge: 21n,
+    basis: 'estimate',
+    anomaly: 'missing',
+  },
+  {
+    usage: 'good beside a total that is none',
+    figures: { prompt_tokens: 10, completion_tokens: 5, total_tokens: -1 },
+    charge: 20n,
     basis: 'usage',
+  },
+  {
+    usage: 'beyond all sense',
+    figures: { prompt_tokens: 1e18, completion_tokens: 5 },
+    charge: 21n,
+    basis: 'usage',
+    anomaly: 'above_maximum',
   },
   {
     usage: 'more than the model can make',
@@ -47,9 +89,8 @@ const rows: readonly Row[] = [
   },
   ...[
     ['negative', { prompt_tokens: -10, completion_tokens: -5 }],
-    ['fractions', { prompt_tokens: 1.5, completion_tokens: 5 }],
+    ['fractions', { prompt_tokens: 1.5, completion_tokens: 5.5 }],
     ['texts', { prompt_tokens: '10', completion_tokens: '5' }],
-    ['beyond all sense', { prompt_tokens: 1e18, completion_tokens: 5 }],
     ['missing', undefined],
     ['null', null],
   ].map(

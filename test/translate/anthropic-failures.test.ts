@@ -116,12 +116,17 @@ describe('the usage of a reply', () => {
     {},
     { usage: null },
     { usage: {} },
-    { usage: { input_tokens: -1, output_tokens: 1 } },
-    { usage: { input_tokens: 1.5, output_tokens: 1 } },
-    { usage: { input_tokens: 1, output_tokens: 1e16 } },
-    { usage: { input_tokens: '1', output_tokens: 1 } },
-  ])('is unknown where it is absent or absurd (%#)', (reply) => {
+    { usage: { input_tokens: -1, output_tokens: 1.5 } },
+    { usage: { input_tokens: '1' } },
+  ])('is unknown where no figure of it is a count (%#)', (reply) => {
     expect(anthropicUsage(reply)).toBe(undefined);
+  });
+
+  it.each([-1, 1.5, '1', null])('has 0 in place of an input of %s alone', (input_tokens) => {
+    expect(anthropicUsage({ usage: { input_tokens, output_tokens: 1 } })).toMatchObject({
+      inputTokens: 0,
+      outputTokens: 1,
+    });
   });
 });
 

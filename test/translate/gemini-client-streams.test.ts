@@ -369,10 +369,10 @@ describe('§6.15 figures', () => {
     });
   });
 
-  it('are none where one of them is absurd', () => {
+  it('are none where none of them is a count', () => {
     const events = read({
       ...event([{ text: 'a' }]),
-      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: -3 },
+      usageMetadata: { promptTokenCount: '5', candidatesTokenCount: -3 },
     });
 
     expect(events.filter(({ type }) => type === 'usage')).toEqual([]);

@@ -80,13 +80,24 @@ describe('figures that are none', () => {
     ['null', null],
     ['an empty object', {}],
     ['nulls', { prompt_tokens: null, completion_tokens: null }],
-    ['a negative count', figures(-1, 5, 4)],
-    ['a fraction', figures(1.5, 5, 6)],
+    ['negative counts', figures(-1, -5, -4)],
+    ['fractions', figures(1.5, 5.5, 6.5)],
     ['text', { prompt_tokens: '5' }],
-    ['more than a double counts', figures(5, 5, 1e16)],
-    ['an absurd cache', { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } }],
   ])('%s', (_what, usage) => {
     expect(openaiReplyUsage(usage, true)).toBeUndefined();
+  });
+
+  it.each([
+    ['a negative count', figures(-1, 5, 4), [0, 5]],
+    ['a fraction', figures(1.5, 5, 6), [1, 5]],
+    ['a total above every bound', figures(5, 5, 1e16), [5, 5]],
+    [
+      'an absurd cache',
+      { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } },
+      [5, 5],
+    ],
+  ])('%s takes no other figure with it', (_what, usage, [inputTokens, outputTokens]) => {
+    expect(openaiReplyUsage(usage, true)).toMatchObject({ inputTokens, outputTokens });
   });
 
   it('an absurd count of reasoning alone is left out', () => {

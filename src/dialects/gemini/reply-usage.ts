@@ -4,7 +4,7 @@
  */
 import type { ReplyUsage } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { figure, hasAny, usageOf } from '../usage-figures.ts';
+import { countIn, figure, hasCount, withCached } from '../usage-figures.ts';
 
 /** A reply that gives none of these says nothing of what it used. */
 const countNames: readonly string[] = [
@@ -25,10 +25,10 @@ export const geminiFigureNames: readonly string[] = [
 
 /**
  * A `usageMetadata` object; undefined where it says nothing (Vertex sends one with nothing but
- * `trafficType` until the last event) or something absurd.
+ * `trafficType` until the last event) and where no figure is a count.
  */
 export function geminiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
-  return hasAny(usage, countNames) ? readFigures(usage) : undefined;
+  return hasCount(usage, countNames) ? readFigures(usage) : undefined;
 }
 
 /** The same for a reply without candidates: a blocked prompt cost nothing, and zeros go unsaid. */
@@ -37,7 +37,7 @@ export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | u
 }
 
 /** Thoughts are output; what tools fed in is input. */
-function readFigures(usage: JsonValue | undefined): ReplyUsage | undefined {
+function readFigures(usage: JsonValue | undefined): ReplyUsage {
   const input = figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount');
   const candidates = figure(usage, 'candidatesTokenCount');
   const thoughts = figure(usage, 'thoughtsTokenCount');
@@ -45,31 +45,25 @@ function readFigures(usage: JsonValue | undefined): ReplyUsage | undefined {
   // inside (seen through proxies).
   const areInside =
     thoughts <= candidates && input + candidates === figure(usage, 'totalTokenCount');
-  const sums = usageOf({
+  const sums = withCached({
     inputTokens: input,
     cachedInputTokens: figure(usage, 'cachedContentTokenCount'),
     outputTokens: areInside ? candidates : candidates + thoughts,
     images: 0,
   });
-  if (sums === undefined) return undefined;
   return {
     inputTokens: sums.inputTokens,
     outputTokens: sums.outputTokens,
-    cachedInputTokens: said(usage, 'cachedContentTokenCount'),
+    cachedInputTokens: countIn(usage, 'cachedContentTokenCount'),
     cacheWriteTokens: undefined,
-    reasoningTokens: said(usage, 'thoughtsTokenCount'),
+    reasoningTokens: countIn(usage, 'thoughtsTokenCount'),
     audioInputTokens: audioIn(usage, 'promptTokensDetails'),
     audioOutputTokens: audioIn(usage, 'candidatesTokensDetails'),
   };
 }
 
-function said(usage: JsonValue | undefined, name: string): number | undefined {
-  return hasAny(usage, [name]) ? figure(usage, name) : undefined;
-}
-
 function audioIn(usage: JsonValue | undefined, name: string): number | undefined {
   const details = items(member(usage, name));
   const audio = details.find((detail) => member(detail, 'modality') === 'AUDIO');
-  const count = figure(audio, 'tokenCount');
-  return audio === undefined || Number.isNaN(count) ? undefined : count;
+  return countIn(audio, 'tokenCount');
 }

@@ -1,7 +1,7 @@
 /** The figures of an OpenAI-shaped reply, whichever way its vendor counts reasoning. */
 import type { ReplyUsage } from '../../canonical/reply.ts';
 import { type JsonValue, member } from '../../json.ts';
-import { figure, hasAny } from '../usage-figures.ts';
+import { countIn, figure, hasCount, maxCount } from '../usage-figures.ts';
 
 /** A reply that gives none of these says nothing of what it used. */
 const countNames: readonly string[] = [
@@ -20,38 +20,43 @@ export const openaiFigureNames: readonly string[] = [
 ];
 
 /**
- * What a `usage` object says, or undefined where it says nothing or something absurd.
+ * What a `usage` object says, or undefined where no figure of it is a count.
  * `reasoningOutside`: the vendor does not count reasoning among the completion's tokens.
  */
 export function openaiReplyUsage(
   usage: JsonValue | undefined,
   reasoningOutside: boolean,
 ): ReplyUsage | undefined {
-  if (!hasAny(usage, countNames)) return undefined;
+  if (!hasCount(usage, countNames)) return undefined;
   const ofInput = member(usage, 'prompt_tokens_details');
   const ofOutput = member(usage, 'completion_tokens_details');
-  const cached = said(ofInput, 'cached_tokens');
+  const cached = countIn(ofInput, 'cached_tokens');
   const input = Math.max(inputOf(usage), cached ?? 0);
-  const stated = said(ofOutput, 'reasoning_tokens');
+  const stated = countIn(ofOutput, 'reasoning_tokens');
   const { output, reasoning } = outputOf(usage, stated, reasoningOutside);
-  if (!Number.isSafeInteger(input + output)) return undefined;
   return {
     // Some vendors count cached tokens apart from the prompt's.
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    cacheWriteTokens: atMost(input, sane(said(ofInput, 'cache_write_tokens'))),
-    reasoningTokens: atMost(output, sane(reasoning)),
-    audioInputTokens: atMost(input, sane(said(ofInput, 'audio_tokens'))),
-    audioOutputTokens: atMost(output, sane(said(ofOutput, 'audio_tokens'))),
+    cacheWriteTokens: atMost(input, countIn(ofInput, 'cache_write_tokens')),
+    reasoningTokens: atMost(output, reasoning),
+    audioInputTokens: atMost(input, countIn(ofInput, 'audio_tokens')),
+    audioOutputTokens: atMost(output, countIn(ofOutput, 'audio_tokens')),
   };
 }
 
 /** Some vendors give both the names of chat and those of the other APIs. */
 function inputOf(usage: JsonValue | undefined): number {
   const input = Math.max(figure(usage, 'prompt_tokens'), figure(usage, 'input_tokens'));
-  if (hasAny(usage, ['prompt_tokens', 'input_tokens'])) return input;
-  return Math.max(0, figure(usage, 'total_tokens') - completionOf(usage));
+  if (hasCount(usage, ['prompt_tokens', 'input_tokens'])) return input;
+  return Math.max(0, totalOf(usage) - completionOf(usage));
+}
+
+/** A sum that nobody can have used says nothing of its parts. */
+function totalOf(usage: JsonValue | undefined): number {
+  const total = figure(usage, 'total_tokens');
+  return total < maxCount ? total : 0;
 }
 
 /**
@@ -65,10 +70,10 @@ function outputOf(
   reasoningOutside: boolean,
 ): { readonly output: number; readonly reasoning: number | undefined } {
   const completion = completionOf(usage);
-  const beyond = figure(usage, 'total_tokens') - inputOf(usage) - completion;
-  if (Number.isNaN(beyond)) return { output: Number.NaN, reasoning };
+  const beyond = totalOf(usage) - inputOf(usage) - completion;
   if (beyond <= 0) return { output: completion, reasoning };
-  if (!hasAny(usage, ['completion_tokens', 'output_tokens'])) return { output: beyond, reasoning };
+  if (!hasCount(usage, ['completion_tokens', 'output_tokens']))
+    return { output: beyond, reasoning };
   if (!reasoningOutside) return { output: completion, reasoning };
   if (reasoning === beyond) return { output: completion + reasoning, reasoning };
   if (reasoning === undefined || reasoning === 0) {
@@ -79,15 +84,6 @@ function outputOf(
 
 function completionOf(usage: JsonValue | undefined): number {
   return Math.max(figure(usage, 'completion_tokens'), figure(usage, 'output_tokens'));
-}
-
-function said(holder: JsonValue | undefined, name: string): number | undefined {
-  return hasAny(holder, [name]) ? figure(holder, name) : undefined;
-}
-
-/** What only splits another figure is left unsaid where it is absurd. */
-function sane(count: number | undefined): number | undefined {
-  return count === undefined || Number.isNaN(count) ? undefined : count;
 }
 
 /** A vendor had eleven reasoning tokens in ten. */

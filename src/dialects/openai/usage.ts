@@ -2,7 +2,7 @@
 import { chargeableUsage } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { usageOf } from '../usage-figures.ts';
+import { withCached } from '../usage-figures.ts';
 import { openaiReplyUsage } from './reply-usage.ts';
 
 /**
@@ -34,7 +34,7 @@ export function openaiFigures(
   reasoningOutside: boolean,
 ): Usage | undefined {
   const figures = openaiReplyUsage(usage, reasoningOutside);
-  if (figures !== undefined) return usageOf({ ...chargeableUsage(figures), images });
+  if (figures !== undefined) return withCached({ ...chargeableUsage(figures), images });
   const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
   return images === 0 ? undefined : { ...none, images };
 }

@@ -1,8 +1,8 @@
 /** Anthropic's Messages API toward the upstream: requests, answers, and the count of tokens. */
 import { jsonText } from '../../../canonical/raw-json.ts';
-import { type JsonValue, member } from '../../../json.ts';
+import type { JsonValue } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
-import { figure } from '../../usage-figures.ts';
+import { countIn } from '../../usage-figures.ts';
 import { readReply } from './read-reply.ts';
 import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
@@ -35,7 +35,5 @@ export const anthropicTokenCounter: TokenCounter = {
 };
 
 function readCount(reply: JsonValue): number | undefined {
-  const isSaid = typeof member(reply, 'input_tokens') === 'number';
-  const tokens = isSaid ? figure(reply, 'input_tokens') : Number.NaN;
-  return Number.isNaN(tokens) ? undefined : tokens;
+  return countIn(reply, 'input_tokens');
 }
