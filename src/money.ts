@@ -89,8 +89,12 @@ export function imageNanos(
   size: string | undefined,
   quality: string | undefined,
 ): Nanos | undefined {
-  const fits = (asked: string | undefined, row: string | undefined): boolean =>
-    row === undefined || asked === undefined || asked === 'auto' || asked === row;
+  // Servers are lenient with case and white space, so that ` 4K` must not pass for an unlisted size.
+  const plain = (text: string | undefined): string | undefined => text?.trim().toLowerCase();
+  const fits = (asked: string | undefined, row: string | undefined): boolean => {
+    const value = plain(asked);
+    return row === undefined || value === undefined || value === 'auto' || value === plain(row);
+  };
   return price.rows
     .filter((row) => fits(size, row.size) && fits(quality, row.quality))
     .reduce<Nanos | undefined>(

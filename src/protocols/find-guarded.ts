@@ -60,6 +60,14 @@ export function guardedUses(
     if (kind === 'object' && place.members.size > 0) {
       visitMembers(membersOf(body.text, value), place, `${at}.`);
     }
+    if (kind === 'array' && place.members.size > 0) {
+      // A list around the object: some servers take its first element.
+      eachElement(body.text, value.start, (start, index) => {
+        const end = skipValue(body.text, start);
+        visitMembers(membersOf(body.text, { start, end }), place, `${at}[${index}].`);
+        return end;
+      });
+    }
     if (kind !== 'array' || elements === undefined) return;
     eachElement(body.text, value.start, (start, index) => {
       const { end, isPlain } = passElement(body.text, start, elements);
@@ -70,7 +78,10 @@ export function guardedUses(
   };
 
   const visitToolType = (tool: readonly Member[], value: Span, at: string): void => {
-    const type = shortText(body.text, value)?.replace(/^\w+:/, '');
+    const type = shortText(body.text, value)
+      ?.replace(/^\w+:/, '')
+      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toLowerCase();
     if (type === undefined || type === 'function') return;
     const [, row] = toolTypes.find(([beginning]) => isOfType(type, beginning)) ?? [];
     if (row === undefined) return;

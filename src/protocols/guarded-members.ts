@@ -90,7 +90,8 @@ export const guardedRows: readonly GuardedRow[] = [
     row: 'maps',
     class: 'cost',
     raises: 'asks Google Maps for a fee',
-    places: ['tools[].google_maps'],
+    places: ['tools[].google_maps', 'tools[].maps'],
+    toolTypes: ['google_maps', 'maps'],
     isSwitch: true,
   },
   {

@@ -227,6 +227,7 @@ describe('an image', () => {
     [{ size: '1024x1024' }, 90n],
     [{ size: '1024x1024', quality: 'low' }, 10n],
     [{ size: '2048x2048', quality: 'anything' }, 200n],
+    [{ size: ' 1024X1024', quality: 'HIGH ' }, 90n],
     [{ quality: 'low' }, 200n],
     [{ n: 4, size: '1024x1024', quality: 'low' }, 40n],
   ])('%o holds %i', (members, nanos) => {
