@@ -54,7 +54,12 @@ function usageOf(body: JsonObject, bytes: number, counting: Counting): Usage {
   }, 0);
   const prediction = member(body, 'prediction');
   const rejected = prediction === undefined ? 0 : JSON.stringify(prediction).length;
-  const holders = [body, member(body, 'generationConfig'), member(body, 'generation_config')];
+  const holders = [
+    body,
+    ...['generationConfig', 'generation_config', 'extra_body', 'extraBody'].map((name) =>
+      member(body, name),
+    ),
+  ];
   const largest = (names: readonly string[]): number =>
     Math.max(
       0,

@@ -143,6 +143,15 @@ const chatAliases: readonly JsonObject[] = bounds.flatMap((one) =>
   ),
 );
 
+/** The same bound and count once more where some servers merge them into the body. */
+const mergedAliases: readonly JsonObject[] = ['extra_body', 'extraBody'].flatMap((holder) => [
+  ...bounds.flatMap((one) =>
+    bounds.map((other) => ({ messages: [question], [one]: 1, [holder]: { [other]: 3_000 } })),
+  ),
+  { messages: [question], [holder]: { n: 3 } },
+  { messages: [question], n: 1, [holder]: { n: 3, best_of: 3 } },
+]);
+
 const nativeAliases: readonly JsonObject[] = configs.flatMap((one) =>
   bound.flatMap((name) =>
     bound.flatMap((other) =>
@@ -170,6 +179,7 @@ export const protocolRows: readonly ProtocolRow[] = [
     seeds: chatSeeds,
     aliases: [
       ...chatAliases,
+      ...mergedAliases,
       ...[{ n: 3 }, { n: '3' }, { best_of: 3 }, { n: 1, best_of: 3 }, { candidate_count: 3 }].map(
         (members) => ({ messages: [question], ...members }),
       ),
@@ -196,9 +206,13 @@ export const protocolRows: readonly ProtocolRow[] = [
     asks: [{ path: '/v1/images/generations', members: { model: 'm' } }],
     dialects: ['openai', 'gemini'],
     seeds: [{ prompt: 'a cat', n: 1, size: '1024x1024', user: 'someone', style: 'vivid' }],
-    aliases: [{ n: 2 }, { n: '2' }, { num_images: 2 }, { n: 1, batch_size: 2 }].map((members) => ({
-      prompt: 'a cat',
-      ...members,
-    })),
+    aliases: [
+      { n: 2 },
+      { n: '2' },
+      { num_images: 2 },
+      { n: 1, batch_size: 2 },
+      { n: 1, extra_body: { n: 4 } },
+      { extraBody: { n: 4 } },
+    ].map((members) => ({ prompt: 'a cat', ...members })),
   },
 ];
