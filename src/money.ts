@@ -89,7 +89,7 @@ export function imageNanos(
   size: string | undefined,
   quality: string | undefined,
 ): Nanos | undefined {
-  // Servers are lenient with case and white space, so that ` 4K` must not pass for an unlisted size.
+  // Servers are lenient with case and white space: ` 4K` must not pass for an unlisted size.
   const plain = (text: string | undefined): string | undefined => text?.trim().toLowerCase();
   const fits = (asked: string | undefined, row: string | undefined): boolean => {
     const value = plain(asked);
