@@ -1,6 +1,6 @@
 /**
- * Collects bytes that arrive in pieces, in at most about twice their memory and 100 KB: as an object
- * of its own a piece of one byte would cost some 400.
+ * Collects bytes that arrive in pieces, in at most about twice their memory and 100 KB: as an
+ * object of its own a piece of one byte would cost some 400.
  */
 
 /** Larger pieces stay as they came. */

@@ -138,8 +138,8 @@ export function eventsIn(block: Uint8Array): readonly SseEvent[] {
 }
 
 /**
- * The offset behind the first blank line from `start` on, or the block's end. Blank lines with which
- * a block begins are one event together: a megabyte of them would hold up the event loop.
+ * The offset behind the first blank line from `start` on, or the block's end. Blank lines with
+ * which a block begins are one event: a megabyte of them would hold up the event loop.
  */
 function eventEnd(block: Uint8Array, start: number): number {
   if (isLineEnd(block[start])) return blankEnd(block, start);

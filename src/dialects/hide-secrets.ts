@@ -67,8 +67,8 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 /**
- * The text that percent-encoding, entities and escapes stand for, as far as it is ASCII, and without
- * those that stand for what is not seen: a secret could be broken up by them.
+ * The text that percent-encoding, entities and escapes stand for, as far as it is ASCII, and
+ * without those that stand for what is not seen: a secret could be broken up by them.
  */
 function decoded(text: string): string {
   let plain = text;

@@ -11,7 +11,7 @@ import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts'
 import { openedBody } from '../../src/stages/opened-body.ts';
 
 const length = 200_000;
-/** Twice the bytes, 256 crumbs that are not joined yet with some 400 bytes each, and the heap's own. */
+/** Twice the bytes, and 256 crumbs that are not joined yet, with what an object takes. */
 const mostBytes = 2 * length + 256 * 1024;
 
 setFlagsFromString('--expose-gc');

@@ -50,7 +50,7 @@ it.each([
       { type: 'message_stop' },
     ],
   ],
-] as const)('a call that a filter of %s has cut is left out for native callers', async (dialect, events) => {
+] as const)('native callers get no call that a filter of %s has cut', async (dialect, events) => {
   const end = dialect === 'openai' ? ['data: [DONE]\n\n'] : [];
   const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
 

@@ -21,10 +21,10 @@ const statuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * An account without money, or one that was closed, is told as a bad request. Only where the message
- * begins so: further on it may quote what a caller sent.
+ * An account without money, or one that was closed, is told as a bad request. Not behind a
+ * quotation mark: there stands what a caller sent. A proxy may have put a few words in front.
  */
-const accountWords = /^\s*(?:your credit balance is too low|this organization has been disabled)/i;
+const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 
 /** Reads the body of a refusal. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
