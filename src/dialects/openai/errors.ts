@@ -10,7 +10,7 @@ import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { failureStatus } from '../failure-status.ts';
 import { bareMessage, meaningOf } from '../failure-words.ts';
-import type { FailureReport } from '../tap.ts';
+import { billedReply, type FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
 const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: string | null }>> =
@@ -72,7 +72,7 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
   const failed = choices.find((choice) => member(choice, 'error'));
   if (failed !== undefined) return failureIn(failed, undefined);
   if (choices.some((choice) => member(choice, 'finish_reason') === 'error')) {
-    return failureIn(undefined, undefined);
+    return billedReply('upstream_unusable_output');
   }
   const isReply = choices.length > 0 || member(document, 'data') !== undefined;
   // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
