@@ -6,6 +6,7 @@ import {
   type Company,
   expectedOf,
   type FaultRow,
+  isFull,
   isThin,
   type Kind,
   type MountName,
@@ -29,9 +30,12 @@ function isPlayed({ expected, circumstances = {} }: FaultRow, mount: MountName, 
   };
 }
 
-/** One mount where the matrix is thin. */
-function mountsOf({ mounts }: FaultRow): readonly MountName[] {
-  return isThin ? mounts.filter((mount) => oneMount.includes(mount)) : mounts;
+/** One mount where the matrix is thin, all where it is full; else that one and another in turn. */
+function mountsOf({ mounts }: FaultRow, index: number): readonly MountName[] {
+  if (isFull) return mounts;
+  const others = mounts.filter((mount) => !oneMount.includes(mount));
+  const other = isThin ? undefined : others[index % others.length];
+  return mounts.filter((mount) => oneMount.includes(mount) || mount === other);
 }
 
 /** Every row, kind, mount and company is a test of its own. */
@@ -59,9 +63,9 @@ export function runMatrix(name: string, rows: readonly FaultRow[]): void {
   };
 
   describe.concurrent.each(
-    rows.map((row) => [`${row.id} ${row.fault}`, row] as const),
-  )('%s', (_, row) => {
-    const cases = mountsOf(row).flatMap((mount) =>
+    rows.map((row, index) => [`${row.id} ${row.fault}`, row, index] as const),
+  )('%s', (_, row, index) => {
+    const cases = mountsOf(row, index).flatMap((mount) =>
       row.kinds.flatMap((kind) =>
         (row.companies ?? everyCompany)
           .filter(isPlayed(row, mount, kind))

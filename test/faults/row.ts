@@ -35,9 +35,11 @@ export const allMounts: readonly MountName[] = [
 
 /**
  * On every Node version but one the matrix is thin: one mount, and a tenth of the offsets that a
- * reply is cut at.
+ * reply is cut at. `TEST_FORM=full` plays each row on all of its mounts.
  */
 export const isThin: boolean = process.env.TEST_FORM === 'thin';
+/** See {@link isThin}. */
+export const isFull: boolean = process.env.TEST_FORM === 'full';
 
 /** For rows with hundreds of cuts: what happens before an adapter is the same in front of each. */
 export const oneMount: readonly MountName[] = ['node:http'];
