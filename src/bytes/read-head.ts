@@ -21,29 +21,44 @@ export interface Head {
 }
 
 /**
- * Reads until `enough` says so of a chunk, or to the end. `interruptible` is given a function that
- * ends the reading as it stands; later it does nothing.
+ * Reads until `enough` says so of a chunk, or to the end.
  *
  * @throws UpstreamError when the body breaks off before
  */
-export function readHead(
+export async function readHead(
+  body: HeldBody,
+  enough: (chunk: Uint8Array) => boolean,
+): Promise<Head> {
+  const collected = pieces();
+  const { ended } = await lookAtHead(body, (chunk) => {
+    collected.add(chunk);
+    return enough(chunk);
+  });
+  return { bytes: collected.join(), ended };
+}
+
+/**
+ * The same, but keeps nothing of what came. `interruptible` is given a function that ends the
+ * reading as it stands; later it does nothing.
+ *
+ * @throws UpstreamError when the body breaks off before
+ */
+export function lookAtHead(
   body: HeldBody,
   enough: (chunk: Uint8Array) => boolean,
   interruptible?: (interrupt: () => void) => void,
-): Promise<Head> {
+): Promise<Pick<Head, 'ended'>> {
   return new Promise((resolve, reject) => {
-    const collected = pieces();
     let isDone = false;
     const stop = (): void => {
       if (isDone) return;
       isDone = true;
       body.hold();
-      resolve({ bytes: collected.join(), ended: false });
+      resolve({ ended: false });
     };
     interruptible?.(stop);
     body.start({
       write: (chunk) => {
-        collected.add(chunk);
         try {
           if (!enough(chunk)) return;
         } catch (error) {
@@ -56,7 +71,7 @@ export function readHead(
       },
       end: () => {
         isDone = true;
-        resolve({ bytes: collected.join(), ended: true });
+        resolve({ ended: true });
       },
       fail: (error) => {
         isDone = true;

@@ -4,7 +4,7 @@
  */
 import { asBuffer } from '../bytes/decode.ts';
 import { type Pieces, pieces } from '../bytes/pieces.ts';
-import { type Head, type HeldBody, readHead } from '../bytes/read-head.ts';
+import { type Head, type HeldBody, lookAtHead, readHead } from '../bytes/read-head.ts';
 import { joined, noBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
@@ -110,7 +110,7 @@ async function openStream(
   const isOpen = hasSaid(first.bytes) || first.ended;
   const head = isOpen
     ? first
-    : await readHead(body, hasSaid, (interrupt) => {
+    : await lookAtHead(body, hasSaid, (interrupt) => {
         if (attempt !== undefined) onQuiet(attempt, interrupt);
       });
   return judgeBeginning(body, tap, { begun, isOver: head.ended || tap.finished() });

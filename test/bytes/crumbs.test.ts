@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { elementCutter } from '../../src/bytes/json-elements.ts';
 import { pieces } from '../../src/bytes/pieces.ts';
-import { readHead } from '../../src/bytes/read-head.ts';
+import { lookAtHead, readHead } from '../../src/bytes/read-head.ts';
 import { eventCutter } from '../../src/bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
@@ -72,6 +72,12 @@ describe('a byte at a time is held in at most twice its bytes', () => {
       } satisfies UpstreamBody,
       undefined,
     );
+    // A stream is looked at until it says something, and what says nothing is not kept.
+    const look = lookAtHead(body, (chunk) => chunk[0] === 0x3f);
+    expect(await heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(length / 2);
+    sink?.write(Buffer.from('?'));
+    expect(await look).toEqual({ ended: false });
+
     const head = readHead(body, (chunk) => chunk[0] === 0x21);
     expect(await heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(mostBytes);
     sink?.write(Buffer.from('!'));
