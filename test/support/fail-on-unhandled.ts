@@ -7,11 +7,16 @@ import { takeWarnings } from './process-warnings.ts';
 
 const unhandled: unknown[] = [];
 
-process.on('unhandledRejection', (reason) => unhandled.push(reason));
-process.on('uncaughtException', (error) => unhandled.push(error));
+const note = (problem: unknown): void => {
+  unhandled.push(problem);
+};
+
+process.on('unhandledRejection', note).on('uncaughtException', note);
 
 afterAll(async () => {
   const problems = [...(await takeWarnings()), ...unhandled];
+  // Some files share a process.
+  process.off('unhandledRejection', note).off('uncaughtException', note);
 
   if (problems.length > 0) {
     throw new AggregateError(
