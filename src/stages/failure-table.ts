@@ -118,7 +118,7 @@ const protocolError: FailureRow = {
   ran: true,
   health: 'counts',
 };
-/** A status that no dialect has a meaning for: five of them in a row end an account's turn too. */
+/** A status that no dialect has a meaning for; five in a row open the circuit. */
 const unexpected: FailureRow = { ...protocolError, retry: 'once' };
 /** Another address, another method, another call's state: this call was not run there. */
 const elsewhere: FailureRow = { ...protocolError, ran: false, retry: 'elsewhere' };

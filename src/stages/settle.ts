@@ -252,7 +252,7 @@ function withCounted(usage: Usage, counted: number, ground: SettlementGround): U
   return isWhole ? usage : { ...usage, inputTokens, outputTokens };
 }
 
-/** What was counted in place of missing figures never makes a call dearer than its hold. */
+/** What is counted or estimated in place of missing usage is charged up to the hold at most. */
 function filledCharge(course: Course, rule: ChargeRule, stated: Usage, filled: Usage): Charge {
   const { ground, heldNanos, channel } = course;
   const statedNanos = costFor(stated, ground);

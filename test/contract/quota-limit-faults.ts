@@ -134,7 +134,7 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
     }),
   ],
   [
-    'frees a place each time it is told of a hold in doubt',
+    'frees a place at each `idle` extend of the same hold',
     'QS-60',
     (sound) => {
       const told = new Map<string, number>();

@@ -21,8 +21,8 @@ const statuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * An account without money, or one that was closed, is told as a bad request. Not behind a
- * quotation mark: there stands what a caller sent. A proxy may have put a few words in front.
+ * An account without credit, or one that was disabled, is reported as a bad request. What follows a
+ * quotation mark may quote the caller and is not matched; a proxy may have added a short prefix.
  */
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 

@@ -1,8 +1,8 @@
 /** Counts the images of a native reply as it passes, for models that are priced by the image. */
-import { eventsIn } from '../../bytes/sse.ts';
-import { type LiftPlace, type StringLift, stringLift } from '../../bytes/string-lift.ts';
+import type { LiftPlace } from '../../bytes/string-lift.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
+import { passingDocuments } from '../passing-documents.ts';
 
 /** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
 export function geminiImageCounter(framing: Framing): ImageCounter {
@@ -40,18 +40,10 @@ export function geminiImageCounter(framing: Framing): ImageCounter {
   };
   const content: LiftPlace = { members: { parts } };
   const members: LiftPlace['members'] = { candidates: { elements: { members: { content } } } };
-  const document = (): StringLift => stringLift({ members, elements: { members } });
+  const root: LiftPlace = { members, elements: { members } };
 
-  const whole = framing === 'sse' ? undefined : document();
   return {
-    write: (bytes) => {
-      if (whole !== undefined) return whole.write(bytes);
-      for (const { data: text } of eventsIn(bytes)) {
-        if (text === undefined) continue;
-        document().write(Buffer.from(text));
-        endPart();
-      }
-    },
+    write: passingDocuments(framing, { root, eventEnds: endPart }),
     // A reply that breaks off in a part has that part.
     images: () => images + (part.hasData && part.isImage && !part.isDraft ? 1 : 0),
   };

@@ -93,11 +93,12 @@ export function geminiInBandFailure(document: JsonValue): FailureReport | undefi
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
   if (member(first, 'error')) return failureIn(first, undefined);
   // A proxy's own words, which hold no part of a reply of Google's.
-  const isReply = replyMembers.some((name) => isFilled(member(first, name)));
+  const isReply = replyMembers.some((name) => isThere(member(first, name)));
   return isReply || bareMessage(first) === undefined ? undefined : failureIn(first, undefined);
 }
 
-function isFilled(value: JsonValue | undefined): boolean {
+/** An empty list is no part of a reply. */
+function isThere(value: JsonValue | undefined): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 

@@ -1,8 +1,8 @@
 /** Counts the images of a chat reply as it passes, for models that are priced by the image. */
-import { eventsIn } from '../../bytes/sse.ts';
-import { type LiftPlace, type StringLift, stringLift } from '../../bytes/string-lift.ts';
+import type { LiftPlace } from '../../bytes/string-lift.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
+import { passingDocuments } from '../passing-documents.ts';
 
 /** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
 export function openaiImageCounter(framing: Framing): ImageCounter {
@@ -40,18 +40,10 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
     members: { images: { elements: element }, content: { elements: part } },
   };
   const choice: LiftPlace = { members: { message, delta: message } };
-  const document = (): StringLift => stringLift({ members: { choices: { elements: choice } } });
+  const root: LiftPlace = { members: { choices: { elements: choice } } };
 
-  const whole = framing === 'json' ? document() : undefined;
   return {
-    write: (bytes) => {
-      if (whole !== undefined) return whole.write(bytes);
-      for (const { data: text } of eventsIn(bytes)) {
-        if (text === undefined) continue;
-        document().write(Buffer.from(text));
-        endElement();
-      }
-    },
+    write: passingDocuments(framing, { root, eventEnds: endElement }),
     // A reply that breaks off in an image has that image.
     images: () => images + (isImage ? 1 : 0),
   };

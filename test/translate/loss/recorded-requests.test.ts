@@ -47,7 +47,7 @@ const unneeded: readonly { readonly place: RegExp; readonly why: string }[] = [
   { place: /^systemInstruction\.role$/, why: 'Google ignores it too' },
 ];
 
-/** Where only some functions may be called, Anthropic is told of no others. */
+/** Where only some functions may be called, the others are not declared to Anthropic. */
 const choosesSome = /allowed_?function_?names/i;
 
 describe('no leaf of a recorded request is lost in silence', () => {

@@ -40,12 +40,12 @@ const unneeded: readonly { readonly place: RegExp; readonly over: string; readon
     {
       place: /^candidates\.(?:avgLogprobs|tokenCount)$/,
       over: 'gemini',
-      why: 'the mean and the count of what is told one by one and in the sum',
+      why: 'a mean and a count of values that are passed on themselves',
     },
     {
       place: /^candidates\.safetyRatings\.category$/,
       over: 'gemini',
-      why: 'ratings are told where they blocked something',
+      why: 'ratings are passed on where they blocked something',
     },
   ];
 

@@ -14,7 +14,7 @@ const blocks: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | un
   ['tool_use', { type: read, id: read, name: read, input: read }],
 ]);
 
-/** A block of another type is told as it is, and so is a place in the caller's own documents. */
+/** A block of another type is passed on unchanged, as is a citation of the caller's documents. */
 function blockShape(block: JsonObject): Shape {
   return blocks.get(member(block, 'type')) ?? allRead(block);
 }

@@ -11,7 +11,7 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 const call: Shape = { id: read, name: read, args: read, partialArgs: read, willContinue: read };
 const media: Shape = { mimeType: read, data: read };
 
-/** By what the reader of parts takes first; a part of another kind is told as it is. */
+/** By what the reader of parts takes first; a part of another kind is passed on unchanged. */
 function partShape(part: JsonObject): Shape {
   const has = (name: string): boolean => isJsonObject(member(part, name));
   const isThought = member(part, 'thought') === true;

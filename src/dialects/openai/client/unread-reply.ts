@@ -1,6 +1,7 @@
 /** What a whole chat completion of an upstream's holds that no event says. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
+import { reasoningDetail } from '../reasoning-details.ts';
 
 /** The members that are lost, as `reply.` and their path. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
@@ -37,16 +38,7 @@ const message: Shape = {
   refusal: read,
   reasoning_content: read,
   reasoning: read,
-  reasoning_details: {
-    type: read,
-    id: read,
-    index: read,
-    format: read,
-    text: read,
-    summary: read,
-    signature: read,
-    data: read,
-  },
+  reasoning_details: reasoningDetail,
   tool_calls: {
     ...signed,
     id: read,

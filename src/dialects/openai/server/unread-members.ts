@@ -4,6 +4,7 @@
  */
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, collectUnread, read, type Shape } from '../../unread.ts';
+import { reasoningDetail } from '../reasoning-details.ts';
 import { unreadOwnParts } from './own-parts.ts';
 
 /** The members nobody reads, by the caller's names, each once. */
@@ -58,16 +59,7 @@ const assistant: Shape = {
   refusal: read,
   reasoning_content: read,
   reasoning: read,
-  reasoning_details: {
-    type: read,
-    id: read,
-    index: read,
-    format: read,
-    text: read,
-    summary: read,
-    signature: read,
-    data: read,
-  },
+  reasoning_details: reasoningDetail,
   tool_calls: call,
   function_call: { name: read, arguments: read, thought_signature: read },
   images: { ...marked, index: read, image_url: address, extra_content: google },

@@ -1,0 +1,14 @@
+/** OpenRouter's `reasoning_details`, as answers bring them and callers send them back. */
+import { read, type Shape } from '../unread.ts';
+
+/** The members of one detail that are read. */
+export const reasoningDetail: Shape = {
+  type: read,
+  id: read,
+  index: read,
+  format: read,
+  text: read,
+  summary: read,
+  signature: read,
+  data: read,
+};
