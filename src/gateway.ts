@@ -9,7 +9,6 @@ import { GatewayError, statusOf } from './errors.ts';
 import { quietListener } from './events.ts';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
-import { isPromiseLike } from './ports/call-options.ts';
 import type { ApiKey } from './ports/key-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
@@ -171,8 +170,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     const running = calls.begin(beginningCall(request, route.protocol, key, snapshot));
     try {
       request.onClose(running.leave);
-      const limited = limit(key, snapshot, guard);
-      if (isPromiseLike(limited)) await limited;
+      await limit(key, snapshot, guard);
       const budget = bodyBudget(bodyShares, key.id, contentLengthOf(request.headers));
       // Awaited in any case: who had gone before we listened is told of a turn later.
       const body = await receiveBody(request, route, snapshot, budget);
@@ -195,13 +193,11 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     { request, key, running, snapshot, guard }: Serving,
   ): Promise<GatewayResponse> {
     const startedAtMs = clock.now();
-    const read = readCallInTurns(body, route);
-    const call = isPromiseLike(read) ? await read : read;
-    const admitted = admit(call, key, snapshot, guard, records);
-    const model = isPromiseLike(admitted) ? await admitted : admitted;
+    const call = await readCallInTurns(body, route);
+    const model = await admit(call, key, snapshot, guard, records);
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
-    const claimed = repeats.turn({
+    const turn = await repeats.turn({
       request,
       call,
       key,
@@ -211,14 +207,12 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
       settings: snapshot,
       guard,
     });
-    const turn = isPromiseLike(claimed) ? await claimed : claimed;
     if ('repeat' in turn) {
       running.done();
       return turn.repeat;
     }
     const { claim } = turn;
-    const held = claim.before(() => reserve(key, hold.nanos, snapshot, guard));
-    const reservation = isPromiseLike(held) ? await held : held;
+    const reservation = await claim.before(() => reserve(key, hold.nanos, snapshot, guard));
     const { requestId } = context;
     const settlement = claim.endingWith(
       settlementOf({

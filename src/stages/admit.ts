@@ -2,7 +2,6 @@
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model, ProtocolName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { checkMembers } from './check-members.ts';
@@ -14,22 +13,16 @@ import type { PortGuard } from './port-guard.ts';
  *
  * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`
  */
-export function admit(
+export async function admit(
   call: Call,
   key: ApiKey,
   settings: Settings,
   guard: PortGuard,
   records: FoundRecords,
-): MaybePromise<Model> {
-  const model = guard.ask('catalog', 'find', records.isFoundModel, () =>
+): Promise<Model> {
+  const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>
     settings.catalog.find(call.modelId),
   );
-  return isPromiseLike(model)
-    ? model.then((found) => admitted(found, call, key))
-    : admitted(model, call, key);
-}
-
-function admitted(model: Model | undefined, call: Call, key: ApiKey): Model {
   if (!model?.protocols.includes(call.protocol)) {
     throw unknownModel(call.modelId, call.protocol);
   }

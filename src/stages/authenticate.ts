@@ -7,7 +7,6 @@ import type { CallerDialectName } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import { secretKind } from '../secret.ts';
 import type { FoundRecords } from './found-records.ts';
@@ -22,31 +21,25 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
  * @throws GatewayError `invalid_key`, alike for a key that is missing, malformed, unknown, expired
  *   or disabled; `store_unavailable` when the key store can't tell
  */
-export function authenticate(
+export async function authenticate(
   request: GatewayRequest,
   speaks: CallerDialectName,
   settings: Settings,
   guard: PortGuard,
   records: FoundRecords,
-): MaybePromise<ApiKey> {
+): Promise<ApiKey> {
   const secret = speaks === 'openai' ? bearerSecret(request) : nativeSecret(request, settings);
   if (secret === undefined || !maySendToStore(secret)) throw invalidKey(speaks, settings);
-  const key = guard.ask('keys', 'find', records.isFoundKey, (options) =>
+  const key = await guard.ask('keys', 'find', records.isFoundKey, (options) =>
     settings.keys.find(secret, options),
   );
-  return isPromiseLike(key)
-    ? key.then((found) => usable(found, speaks, settings))
-    : usable(key, speaks, settings);
+  if (!key || key.disabled || hasExpired(key, settings)) throw invalidKey(speaks, settings);
+  return key;
 }
 
 function maySendToStore(secret: string): boolean {
   const kind = secretKind(secret);
   return kind === 'ours' || (kind === 'foreign' && secretSyntax.test(secret));
-}
-
-function usable(key: ApiKey | undefined, speaks: CallerDialectName, settings: Settings): ApiKey {
-  if (!key || key.disabled || hasExpired(key, settings)) throw invalidKey(speaks, settings);
-  return key;
 }
 
 function hasExpired(key: ApiKey, { clock }: Settings): boolean {

@@ -3,7 +3,6 @@
  */
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import { isPromiseLike } from '../ports/call-options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
@@ -80,8 +79,7 @@ async function askInTurn(
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
     const lease = begin(call, model, way, context);
-    const covering = coverPrompt(exchange, call, model, context);
-    const uncovered = isPromiseLike(covering) ? await covering : covering;
+    const uncovered = await coverPrompt(exchange, call, model, context);
     if (uncovered !== undefined) {
       lease.end(nothing);
       unsaid ??= uncovered;

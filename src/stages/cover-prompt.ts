@@ -5,9 +5,7 @@
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { ExtendResult } from '../ports/quota-store.ts';
 import type { Exchange } from './exchange.ts';
 import { type Hold, heldNanos, promptTokens } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
@@ -25,12 +23,12 @@ export interface CoverContext {
 }
 
 /** Why the body can't be sent: the hold may not grow, or nothing bounds the cost. */
-export function coverPrompt(
+export async function coverPrompt(
   { prompt }: Exchange,
   call: Call,
   model: Model,
   context: CoverContext,
-): MaybePromise<GatewayError | undefined> {
+): Promise<GatewayError | undefined> {
   const { hold, settlement } = context;
   if (prompt === undefined || model.price.per === 'nothing') return undefined;
   try {
@@ -38,31 +36,26 @@ export function coverPrompt(
     if (inputTokens <= hold.heldInputTokens) return undefined;
     const needed = heldNanos(call, model, { inputTokens, unitNanos: hold.unitNanos });
     const add = needed - settlement.heldNanos();
-    return add <= 0n ? undefined : grow(add, context);
+    return add <= 0n ? undefined : await grow(add, context);
   } catch (error) {
     if (isGatewayError(error)) return error;
     throw error;
   }
 }
 
-function grow(
+async function grow(
   add: bigint,
   { settlement, settings, guard }: CoverContext,
-): MaybePromise<GatewayError | undefined> {
+): Promise<GatewayError | undefined> {
   const input = extendInput({ settlement }, add, settings.leaseMs);
-  const noted = ([result]: readonly ExtendResult[]): GatewayError | undefined => {
-    if (result?.status === 'held') settlement.grown(add);
-    if (result?.status === 'held') return undefined;
-    return result?.status === 'insufficient' ? refusalOf(result) : lapsed();
-  };
-  const answer = guard.ask('quota', 'extend', isExtendResults(1), (options) =>
+  const [result] = await guard.ask('quota', 'extend', isExtendResults(1), (options) =>
     settlement.quota.extend([input], options),
   );
-  if (!isPromiseLike(answer)) return noted(answer);
-  return answer.then(noted).catch((error: unknown) => {
-    if (isGatewayError(error)) return error;
-    throw error;
-  });
+  if (result?.status !== 'held') {
+    return result?.status === 'insufficient' ? refusalOf(result) : lapsed();
+  }
+  settlement.grown(add);
+  return undefined;
 }
 
 /** A hold that the store has lost guards nothing, and nothing was sent yet. */

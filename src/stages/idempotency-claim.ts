@@ -3,7 +3,6 @@
  * for the call hear of it.
  */
 import type { Settings } from '../options.ts';
-import type { MaybePromise } from '../ports/call-options.ts';
 import type { FinishInput } from '../ports/idempotency-store.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 import type { CollectedReply, ReplyCopy } from './idempotency-copy.ts';
@@ -21,7 +20,7 @@ export interface Claim {
    */
   readonly copy: ReplyCopy | undefined;
   /** A step before anything can run: where it fails, the name is free before anybody knows. */
-  before<T>(step: () => MaybePromise<T>): MaybePromise<T>;
+  before<T>(step: () => Promise<T>): Promise<T>;
   /** The settlement, which ends the claim too. */
   endingWith(settlement: Settlement): Settlement;
 }

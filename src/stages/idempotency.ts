@@ -9,7 +9,6 @@ import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { GatewayRequest, GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
@@ -45,7 +44,7 @@ export interface Idempotency {
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
    *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
    */
-  turn(input: TurnInput): MaybePromise<Turn>;
+  turn(input: TurnInput): Promise<Turn>;
 }
 
 type Asking = TurnInput & {
@@ -107,7 +106,7 @@ export function idempotency(emit: EventListener): Idempotency {
   };
 
   return {
-    turn: (input) => {
+    turn: async (input) => {
       const { request, call, key, settings } = input;
       const repeatable = repeatableOf(request, call, key, settings);
       return repeatable === undefined ? runs : inTurn(input, repeatable);

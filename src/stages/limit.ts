@@ -1,23 +1,17 @@
 /** Asks the rate limiter, where the host has one, whether this key may call just now. */
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import type { RateDecision } from '../ports/rate-limiter.ts';
 import { isRateDecision } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** @throws GatewayError `rate_limited` with the wait */
-export function limit(key: ApiKey, settings: Settings, guard: PortGuard): MaybePromise<void> {
+export async function limit(key: ApiKey, settings: Settings, guard: PortGuard): Promise<void> {
   const { rateLimiter } = settings;
   if (rateLimiter === undefined) return;
-  const decision = guard.ask('rate_limiter', 'consume', isRateDecision, () =>
+  const decision = await guard.ask('rate_limiter', 'consume', isRateDecision, () =>
     rateLimiter.consume(key.id, 1),
   );
-  return isPromiseLike(decision) ? decision.then(obey) : obey(decision);
-}
-
-function obey(decision: RateDecision): void {
   if (decision.granted) return;
   throw new GatewayError(
     'rate_limited',

@@ -7,7 +7,6 @@ import { type Pieces, pieces } from '../bytes/pieces.ts';
 import { type Head, type HeldBody, lookAtHead, readHead } from '../bytes/read-head.ts';
 import { joined, noBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import {
   beginsDocument,
@@ -38,28 +37,24 @@ export interface StreamedReply {
  *
  * @throws UpstreamError when the body breaks off before it could be judged
  */
-export function openReply(
+export async function openReply(
   response: OpenedResponse,
   exchange: Exchange,
   running: Pick<RunningCall, 'attempt'>,
-): MaybePromise<Opening> {
-  const giveUp = (error: unknown): never => {
+): Promise<Opening> {
+  try {
+    return await judged(response, exchange, running);
+  } catch (error) {
     response.body.abort();
     throw error;
-  };
-  try {
-    const opening = judged(response, exchange, running);
-    return isPromiseLike(opening) ? opening.then(undefined, giveUp) : opening;
-  } catch (error) {
-    return giveUp(error);
   }
 }
 
-function judged(
+async function judged(
   response: OpenedResponse,
   exchange: Exchange,
   running: Pick<RunningCall, 'attempt'>,
-): MaybePromise<Opening> {
+): Promise<Opening> {
   const { framing, takesDocumentAsStream, tap } = exchange;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
   const isEvents = type.startsWith('text/event-stream');
@@ -148,11 +143,11 @@ function judgeBeginning(
   return { kind: 'streamed', begun: begun.drain(), rest: body, tap };
 }
 
-function openDocument(
+async function openDocument(
   body: HeldBody,
   exchange: Exchange,
   running: StreamStart['running'],
-): MaybePromise<Opening> {
+): Promise<Opening> {
   const whole = body.takeWhole(exchange.heldBytes);
   return whole === undefined ? openArriving(body, exchange, { running }) : exchange.judge(whole);
 }

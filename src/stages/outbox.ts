@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import { type CallOptions, isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
+import type { CallOptions, MaybePromise } from '../ports/call-options.ts';
 import type { QuotaStore } from '../ports/quota-store.ts';
 import type { UsageRecord, UsageSink } from '../ports/usage-sink.ts';
 import {
@@ -33,12 +33,12 @@ export interface Outbox {
    * Delivers now, or as soon as the store can take it; says whether the store has taken it now.
    * Never rejects.
    */
-  deliver(delivery: Delivery): MaybePromise<boolean>;
+  deliver(delivery: Delivery): Promise<boolean>;
   /**
    * Hands a record to the sink. A sink that fails is reported, and asked no second time: it may
    * have written.
    */
-  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): MaybePromise<void>;
+  log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): Promise<void>;
   /** Tries again what is due. Called by the gateway's one timer; never rejects. */
   retry(): Promise<void>;
   /** Tries everything once more, at shutdown. Never rejects. */
@@ -104,18 +104,13 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
   };
 
   return {
-    deliver: (delivery) => {
-      const isTaken = delivered(delivery);
-      if (!isPromiseLike(isTaken)) return isTaken || keepFirst(delivery);
-      return isTaken.then((late) => late || keepFirst(delivery));
-    },
-    log: (record, sink, guard) => {
+    deliver: async (delivery) => (await delivered(delivery)) || keepFirst(delivery),
+    log: async (record, sink, guard) => {
       if (sink === undefined) return;
       try {
-        const written = guard.ask('usage', 'record', isAnything, () => sink.record(record));
-        return isPromiseLike(written) ? written.catch(reported) : undefined;
+        await guard.ask('usage', 'record', isAnything, () => sink.record(record));
       } catch {
-        return reported();
+        // Reported by the guard, which is all that is owed.
       }
     },
     retry: async () => {
@@ -138,22 +133,16 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
 }
 
 /** Whether the store has taken it; what it throws has been reported by the guard. */
-function delivered({ end, quota, guard }: Delivery): MaybePromise<boolean> {
+async function delivered({ end, quota, guard }: Delivery): Promise<boolean> {
   try {
-    const answer = guard.ask('quota', end.operation, answerCheck(end), (options) =>
+    await guard.ask('quota', end.operation, answerCheck(end), (options) =>
       send(quota, end, options),
     );
-    return isPromiseLike(answer) ? Promise.resolve(answer).then(yes, no) : true;
+    return true;
   } catch {
     return false;
   }
 }
-
-const yes = (): boolean => true;
-const no = (): boolean => false;
-
-/** By the guard, which is all that is owed. */
-function reported(): void {}
 
 function send(quota: QuotaStore, end: HoldEnd, options: CallOptions): MaybePromise<unknown> {
   switch (end.operation) {

@@ -20,7 +20,7 @@ import type { StoreBreakers } from './store-breaker.ts';
 /** Asks ports on behalf of one request, whose id its events carry. */
 export interface PortGuard {
   /**
-   * The port's answer; directly where the port answers directly.
+   * The port's answer. The port is asked at once, in this turn of the event loop.
    *
    * @throws GatewayError `store_unavailable` when the port throws, takes too long, answers what
    *   `isAnswer` does not allow, or is not asked because its circuit is open
@@ -30,7 +30,7 @@ export interface PortGuard {
     operation: string,
     isAnswer: AnswerCheck,
     question: (options: CallOptions) => MaybePromise<T>,
-  ): MaybePromise<T>;
+  ): Promise<T>;
 }
 
 /** One guard a request; none is named for what the gateway does by itself. */
@@ -50,7 +50,7 @@ export function portGuard(
     return unavailable(port, new StoreUnavailable(why, { outcome: 'not_done' }));
   };
   return {
-    ask: (port, operation, isAnswer, question) => {
+    ask: async (port, operation, isAnswer, question) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.of(port, operation);
       if (breaker?.admits() === false) throw notAsked(port, operation);
@@ -60,34 +60,19 @@ export function portGuard(
         return failure(port, operation, error);
       };
       try {
-        const answer = question({ timeoutMs });
-        // A memory store answers at once: no promise, no timer.
-        if (!isPromiseLike(answer)) {
-          const known = checked(answer, isAnswer);
-          breaker?.answered();
-          return known;
-        }
-        return within(Promise.resolve(answer), timeoutMs, clock)
-          .then((late) => checked(late, isAnswer))
-          .then(
-            (known) => {
-              breaker?.answered();
-              return known;
-            },
-            (error: unknown) => {
-              throw fail(error);
-            },
-          );
+        const asked = question({ timeoutMs });
+        // A memory store answers at once, and needs no timer.
+        const answer = isPromiseLike(asked)
+          ? await within(Promise.resolve(asked), timeoutMs, clock)
+          : asked;
+        if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
+        breaker?.answered();
+        return answer;
       } catch (error) {
         throw fail(error);
       }
     },
   };
-}
-
-function checked<T>(answer: T, isAnswer: AnswerCheck): T {
-  if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
-  return answer;
 }
 
 function unavailable(port: PortName, cause: unknown): GatewayError {

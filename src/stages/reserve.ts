@@ -2,7 +2,7 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise, StoreUnavailable } from '../ports/call-options.ts';
+import { StoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
@@ -24,17 +24,17 @@ export type Reserve = (
   nanos: Nanos,
   settings: Settings,
   guard: PortGuard,
-) => MaybePromise<Reservation>;
+) => Promise<Reservation>;
 
 /**
- * Makes the step that holds quota, directly where the store answers directly.
+ * Makes the step that holds quota.
  *
  * The step throws a GatewayError `insufficient_quota`, `rate_limited` for too many at once, or
  * `store_unavailable`.
  */
 export function reserver(): Reserve {
   const nameOf = periodNames();
-  return (key, nanos, settings, guard) => {
+  return async (key, nanos, settings, guard) => {
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
@@ -42,15 +42,15 @@ export function reserver(): Reserve {
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
     try {
-      const result = guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
+      const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
         settings.quota.reserve(inputOf(hold, subjects, settings), options),
       );
-      if (!isPromiseLike(result)) return granted(result, hold);
-      return result
-        .then((late) => granted(late, hold))
-        .catch((error: unknown) => failed(error, hold, settings, guard));
+      if (result.status === 'held') return hold;
+      throw refusalOf(result);
     } catch (error) {
-      return failed(error, hold, settings, guard);
+      // The hold may stand although no answer came.
+      if (mayHaveRun(error)) void releaseBlindly(hold, settings, guard);
+      throw error;
     }
   };
 }
@@ -70,21 +70,14 @@ function isCapped({ maxInFlight }: HeldSubject): boolean {
   return maxInFlight !== undefined;
 }
 
-function granted(result: ReserveResult, hold: Reservation): Reservation {
-  if (result.status === 'held') return hold;
-  throw refusalOf(result);
-}
-
-/** The hold may stand although no answer came. */
-function failed(error: unknown, hold: Reservation, settings: Settings, guard: PortGuard): never {
-  const isUnanswered = isGatewayError(error) && error.code === 'store_unavailable';
-  if (isUnanswered && !wasNotDone(error.cause)) void releaseBlindly(hold, settings, guard);
-  throw error;
-}
-
-/** Nothing to give back: a store that is gone need not be asked once more for each refusal. */
-function wasNotDone(cause: unknown): boolean {
-  return cause instanceof StoreUnavailable && cause.outcome === 'not_done';
+/**
+ * False where the store says that nothing was done: one that is gone need not be asked again for
+ * each refusal.
+ */
+function mayHaveRun(error: unknown): boolean {
+  if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
+  const { cause } = error;
+  return !(cause instanceof StoreUnavailable && cause.outcome === 'not_done');
 }
 
 /** A release that overtakes the reserve blocks it. */

@@ -8,7 +8,6 @@ import { imageTokens } from '../dialects/content-count.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike } from '../ports/call-options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
@@ -162,12 +161,11 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
     await outbox.deliver(delivery);
     return emit({ type: 'call_ended', record });
   }
-  // The money in this very run, where the store answers directly. The await is for the rest: a
-  // host's sink and listener must not come before the end of a reply.
+  // The store is asked at once; the record waits for it, for a host's sink and listener must not
+  // come before the end of a reply.
   const record = recordOnce(await outbox.deliver(delivery));
   if (!record.booked) delivery.landed = () => bookLate(ground, record);
-  const logged = outbox.log(record, settings.usage, guard);
-  if (isPromiseLike(logged)) await logged;
+  await outbox.log(record, settings.usage, guard);
   emit({ type: 'call_ended', record });
 }
 

@@ -8,7 +8,6 @@ import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import { isPromiseLike, type MaybePromise } from '../ports/call-options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
@@ -101,8 +100,7 @@ export async function tryChannel(asked: Try, context: UpstreamContext): Promise<
     const response = await send(asked, access, context);
     asked.lease.firstByte(context.settings.clock.monotonicMs());
     await context.endOfReplies();
-    const judged = opened(response, asked.exchange, context);
-    const opening = isPromiseLike(judged) ? await judged : judged;
+    const opening = await opened(response, asked.exchange, context);
     return noted(outcomeOf(opening, response.status, access, asked, context), asked, context);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
@@ -237,7 +235,7 @@ function opened(
   response: OpenedResponse,
   exchange: Exchange,
   { running, settings }: UpstreamContext,
-): MaybePromise<Opening> {
+): Promise<Opening> {
   const { status } = response;
   if (status >= 200 && status < 300) return openReply(response, exchange, running);
   return openRefusal(response, exchange, settings);
