@@ -1,6 +1,6 @@
 /**
- * How much a call may hold that is translated. A translation parses and writes all of it in one
- * go, and every other call of the process waits for it.
+ * How much a call may hold that is translated, and how much any call may hold in `extra_body`: that
+ * is read and written in one go, and every other call of the process waits for it.
  */
 import { GatewayError } from '../errors.ts';
 import type { Turn } from './request.ts';
@@ -19,6 +19,21 @@ export function tooComplex(what: string, param?: string): GatewayError {
     `The request is too complex for this model: it holds more than ${what}. Send less.`,
     param === undefined ? {} : { param },
   );
+}
+
+/** Servers merge one; each level is one more walk over everything in it. */
+const maxMergedLevels = 4;
+const maxMergedBytes = 1_048_576;
+
+/**
+ * Checks an object that a server may merge into the body, such as `extra_body`. `level` is how many
+ * of them are around this one; long plain strings, such as images, don't count in `bytes`.
+ *
+ * @throws GatewayError `too_complex`
+ */
+export function checkMerged(level: number, bytes: number): void {
+  if (level >= maxMergedLevels) throw tooComplex(`${maxMergedLevels} levels of \`extra_body\``);
+  if (bytes > maxMergedBytes) throw tooComplex(`${maxMergedBytes} bytes in \`extra_body\``);
 }
 
 /** @throws GatewayError `too_complex` */

@@ -15,7 +15,7 @@ import {
 import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json-text.ts';
 import { kindAt, membersOf } from '../bytes/members.ts';
 import type { MediaKind } from '../call.ts';
-import { tooComplex } from '../canonical/complexity.ts';
+import { checkMerged, tooComplex } from '../canonical/complexity.ts';
 import { type NameSays, readName } from './media-names.ts';
 import {
   addressKind,
@@ -102,13 +102,24 @@ function beginsTopName(name: string): boolean {
   return 'acdfimpvACDFIMPV'.includes(name.charAt(0)) && name !== 'messages' && name !== 'model';
 }
 
-/** Counts what the members of a body name, beside its messages. */
-export function addNamedAtTop(tally: PromptTally, members: readonly Member[], path = ''): void {
+/**
+ * Counts what the members of a body name, beside its messages; `level` is how many objects around
+ * them are merged into it.
+ *
+ * @throws GatewayError `too_complex`
+ */
+export function addNamedAtTop(
+  tally: PromptTally,
+  members: readonly Member[],
+  path = '',
+  level = 0,
+): void {
   const { text } = tally.body;
   for (const { name, nameSpan, value } of members) {
     if (name === 'extra_body' || name === 'extraBody' || name === 'google') {
       // Some servers merge these into the body.
-      addNamedAtTop(tally, membersOf(text, value), `${path}${name}.`);
+      checkMerged(level, value.end - value.start);
+      addNamedAtTop(tally, membersOf(text, value), `${path}${name}.`, level + 1);
     } else if (beginsTopName(name) && (topName.test(name) || cacheName.test(name))) {
       if (!cacheName.test(name)) {
         addNamed(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });

@@ -5,6 +5,7 @@
 import { lengthOf } from '../bytes/body.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
+import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 
@@ -20,8 +21,11 @@ export interface ReadMembers {
  * prompt and of parts of the answer are other settings.
  */
 export function isBoundName(name: string): boolean {
-  return boundName.test(name) && !otherBound.test(name);
+  return name.length <= longestName && boundName.test(name) && !otherBound.test(name);
 }
+
+/** No server has a longer name; the patterns cost half a second where a body is all names. */
+const longestName = 100;
 
 const boundName = /^(?:max|n_|num).*(?:tokens?|len|length|predict|output|sample)$/i;
 const otherBound = /input|prompt|context|model|seq|total|think|reason|image|prob|search/i;
@@ -32,18 +36,32 @@ const longestValue = 1_024;
 export function checkExtraBody(scanned: ScannedBody, read: ReadMembers): void {
   for (const name of ['extra_body', 'extraBody']) {
     const extra = findMember(scanned.members, name);
-    if (extra !== undefined) checkInside({ ...scanned, members: [extra] }, read, '');
+    if (extra !== undefined) {
+      checkInside({ ...scanned, members: [extra] }, read, { path: '', level: 0 });
+    }
   }
 }
 
-function checkInside({ body, members }: ScannedBody, read: ReadMembers, path: string): void {
+/** Where an object stands that may be merged, and how many of them are around it. */
+interface Merged {
+  readonly path: string;
+  readonly level: number;
+}
+
+function checkInside(
+  { body, members }: ScannedBody,
+  read: ReadMembers,
+  { path, level }: Merged,
+): void {
   for (const { name, value } of members) {
     const at = `${path}${name}`;
     const kind = kindAt(body.text, value);
     if (kind === 'null') continue;
     if (name === 'extra_body' || name === 'extraBody') {
       if (kind !== 'object') throw refused(`\`${at}\` must be an object.`, at);
-      checkInside({ body, members: membersOf(body.text, value) }, read, `${at}.`);
+      checkMerged(level, value.end - value.start);
+      const inner = { body, members: membersOf(body.text, value) };
+      checkInside(inner, read, { path: `${at}.`, level: level + 1 });
       continue;
     }
     const isRead = Object.hasOwn(read.members, name);

@@ -14,6 +14,7 @@ import { closeBrace, openBrace } from '../bytes/json-text.ts';
 import { kindAt, membersOf, valueAt } from '../bytes/members.ts';
 import type { ScannedBody } from '../bytes/scan-body.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
+import { checkMerged } from '../canonical/complexity.ts';
 import { eachElement, shortText } from '../dialects/prompt-size.ts';
 import { isJsonObject, items, type JsonValue, member } from '../json.ts';
 import { type GuardedRow, guardedRows } from './guarded-members.ts';
@@ -34,7 +35,11 @@ const toolTypes: readonly (readonly [beginning: string, row: GuardedRow])[] = gu
 /** A larger value is not neutral, and names too much to be allowed. */
 const longestValue = 4096;
 
-/** What a request has of the table; mostly nothing. `media` are those of its prompt. */
+/**
+ * What a request has of the table; mostly nothing. `media` are those of its prompt.
+ *
+ * @throws GatewayError `too_complex` where objects to merge stand too deep in one another
+ */
 export function guardedUses(
   { body, members }: ScannedBody,
   media: readonly MediaUse[],
@@ -48,6 +53,10 @@ export function guardedUses(
   const visitMembers = (inside: readonly Member[], place: Place, at: string): void => {
     for (const { name, value } of inside) {
       const known = place.members.get(name);
+      if (known === root) {
+        const level = at.match(/extra_?body/gi)?.length ?? 0;
+        checkMerged(level, value.end - value.start);
+      }
       if (known !== undefined) visit(value, known, `${at}${name}`);
       else if (place === toolPlace && name === 'type') visitToolType(inside, value, `${at}type`);
     }

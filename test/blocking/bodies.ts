@@ -35,6 +35,13 @@ const references = (count: number): string =>
       `"s${index}":{"allOf":[{"$ref":"#/$defs/s${index + 1}"},{"$ref":"#/$defs/s${index + 1}"}]}`,
   );
 
+const longNames = (beginning: string, count = 8_000): string =>
+  times(count, (index) => `"${beginning.padEnd(4_000, beginning)}${index}":0`);
+const nested = (levels: number, open: string, inner: string, close: string): string =>
+  `${open.repeat(levels)}${inner}${close.repeat(levels)}`;
+const part = (value: string): string =>
+  talk(`{"role":"user","content":[{"type":"thing","x":[${value}]}]}`);
+
 /** What is refused or bounded now, at the bound and far above it. */
 const translated: readonly (readonly [string, string])[] = [
   [
@@ -117,6 +124,50 @@ const relayed: readonly (readonly [string, string])[] = [
   ],
   ['490,000 parts of 60 bytes', chatWith(`"x":[${times(490_000, () => `"${'x'.repeat(60)}"`)}]`)],
   ['160,000 messages', talk(times(160_000, () => question))],
+  [
+    '8,000 names of maxlen… in extra_body',
+    chatWith(`"max_tokens":1,"extra_body":{${longNames('maxlen')}}`),
+  ],
+  ['8,000 names of maxlen… beside the messages', chatWith(`"max_tokens":1,${longNames('maxlen')}`)],
+  [
+    '490,000 values below 60 levels of extra_body',
+    chatWith(
+      nested(60, '{"extra_body":', `{"x":[${times(490_000, () => '0')}]}`, '}').slice(1, -1),
+    ),
+  ],
+  [
+    '32 MiB of white space below 60 levels of extra_body',
+    chatWith(
+      nested(60, '{"extra_body":', `{"x":[${' '.repeat(largest - 2_000)}]}`, '}').slice(1, -1),
+    ),
+  ],
+  [
+    '1 MiB of white space below 4 levels of extra_body',
+    chatWith(
+      nested(4, '{"extra_body":', `{"x":[${' '.repeat(mebibyte - 100)}]}`, '}').slice(1, -1),
+    ),
+  ],
+  [
+    '260 names of maxlen… in extra_body',
+    chatWith(`"max_tokens":1,"extra_body":{${longNames('maxlen', 260)}}`),
+  ],
+  [
+    '160,000 parts of an unknown type',
+    talk(`{"role":"user","content":[${times(160_000, () => '{"type":"thing","id":"a"}')}]}`),
+  ],
+  [
+    '490,000 values in one part of an unknown type',
+    talk(`{"role":"user","content":[{"type":"thing","x":[${times(490_000, () => '"a:b"')}]}]}`),
+  ],
+  ['8,000 lists of 55 levels in a part', part(times(8_000, () => nested(55, '[', '"a:b"', ']')))],
+  [
+    '4,000 objects of 50 levels in a part',
+    part(times(4_000, () => nested(50, '{"image":', '"a:b"', '}'))),
+  ],
+  [
+    'objects of 55 levels, 9,000 addresses at the bottom',
+    part(nested(55, '{"type":"image","x":', `[${times(9_000, () => '"a://b"')}]`, '}')),
+  ],
 ];
 
 /** The bodies that were found by hand. */

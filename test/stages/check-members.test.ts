@@ -303,6 +303,8 @@ describe('one setting under two names', () => {
     [chat({ max_tokens: 5, n: 1, extra_body: { max_tokens: 5, n: 1, top_k: 3, stream: false } })],
     [chat({ extra_body: { max_tokens: 50, google: {} } })],
     [chat({ max_tokens: 5, extra_body: null })],
+    // No server has a setting with a name of more than 100 characters.
+    [chat({ max_tokens: 5, [`max_${'len'.repeat(40)}`]: 9 })],
     [chat({ max_tokens: 5, max_completion_tokens: null, max_new_tokens: 5 })],
     [native(config({ maxOutputTokens: 5, max_output_tokens: 5 }))],
     [native({ generationConfig: null, generation_config: { maxOutputTokens: 5 } })],

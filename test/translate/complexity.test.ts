@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { member, parseJson } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
-import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
+import { type Asked, chat, images, native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
 
 async function outcome(dialect: DialectName, asked: Asked) {
@@ -112,5 +112,62 @@ describe('JSON inside strings', () => {
     const text = `Some numbers: ${zeros(600_000)}`;
 
     expect(await outcome('gemini', body('{}', text))).toMatchObject({ wasSent: true });
+  });
+});
+
+describe('objects that a server may merge', () => {
+  type Wrap = (inner: object, level: number) => object;
+  const wraps: readonly (readonly [string, Wrap])[] = [
+    ['extra_body', (inner) => ({ extra_body: inner })],
+    ['extraBody', (inner) => ({ extraBody: inner })],
+    ['both names in turn', (inner, level) => ({ [level % 2 ? 'extra_body' : 'extraBody']: inner })],
+  ];
+  const nested = (wrap: Wrap, levels: number): object =>
+    Array.from({ length: levels }).reduce<object>((inner, _, level) => wrap(inner, level), {
+      top_k: 1,
+    });
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const callsOf = (extra: object): readonly Asked[] => [
+    chat(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...extra })),
+    images(JSON.stringify({ model: 'm', prompt: 'a cat', ...extra })),
+    native('json', JSON.stringify({ contents, ...extra })),
+  ];
+
+  it.each(wraps)('may be 4 levels deep: %s', async (_name, wrap) => {
+    for (const asked of callsOf(nested(wrap, 4))) {
+      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    }
+    for (const asked of callsOf(nested(wrap, 5))) {
+      const refused = await outcome('openai', asked);
+      expect(refused).toMatchObject({ status: 400, wasSent: false });
+      expect(refused.message).toContain('4 levels of `extra_body`');
+    }
+  });
+
+  it('may hold 1 MiB, and images beside', async () => {
+    // Each element has ten bytes with its comma, and around them are seven.
+    const extra = (elements: number) => ({ extra_body: { x: Array(elements).fill('seven..') } });
+    for (const asked of callsOf({ extra_body: { image: 'A'.repeat(2_000_000) } })) {
+      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    }
+    for (const asked of callsOf(extra(104_856))) {
+      expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
+    }
+    for (const asked of callsOf(extra(104_857))) {
+      // An image call's whole body may hold no more.
+      if (asked.path === images().path) continue;
+      const refused = await outcome('openai', asked);
+      expect(refused).toMatchObject({ status: 400, wasSent: false });
+      expect(refused.message).toContain('1048576 bytes in `extra_body`');
+    }
+  });
+
+  it('may be 4 levels deep in lists of a native call', async () => {
+    const wrap: Wrap = (inner) => ({ extra_body: [inner] });
+    const call = (levels: number): Asked =>
+      native('json', JSON.stringify({ contents, ...nested(wrap, levels) }));
+
+    expect(await outcome('gemini', call(4))).toMatchObject({ wasSent: true });
+    expect(await outcome('gemini', call(5))).toMatchObject({ status: 400, wasSent: false });
   });
 });

@@ -1,0 +1,86 @@
+/**
+ * Sends each body through a gateway of its own and prints for how long it held up the event loop.
+ * A script: `blocking.check.ts` runs it as compiled code, for the test runner's own makes each name
+ * that is imported a call, and loops over bytes twenty times as slow.
+ */
+import { availableParallelism, cpus } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { chat, native, testGateway } from '../support/call-gateway.ts';
+import { playedUpstream } from '../support/played-upstream.ts';
+import { searchedBodies, type WorstBody, worstBodies } from './bodies.ts';
+
+/** What we aim for; nothing fails where it is missed, for that depends on the machine. */
+const goalMs = 100;
+/** Part of the names of the bodies to measure, `BODIES=extra_body npm run blocking`. */
+const chosen = process.env.BODIES ?? '';
+
+interface Measured {
+  readonly name: string;
+  readonly megabytes: string;
+  readonly status: number;
+  readonly longestMs: number;
+}
+
+/**
+ * The longest time between two turns of the event loop while the gateway answers: of the clock or
+ * of the processor, whichever is less, for on a busy machine a turn also waits for other processes.
+ */
+async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
+  const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
+  const gateway = testGateway({
+    upstream,
+    channel: { dialect, upstreamModel: 'm' },
+    model: { price: { per: 'token', inputPerMillionNanos: 0n, outputPerMillionNanos: 0n } },
+  });
+  const bytes = Buffer.from(body);
+  let longestMs = 0;
+  let last = performance.now();
+  let lastCpu = process.cpuUsage();
+  const look = (): void => {
+    const now = performance.now();
+    const { user, system } = process.cpuUsage(lastCpu);
+    longestMs = Math.max(longestMs, Math.min(now - last, (user + system) / 1_000));
+    lastCpu = process.cpuUsage();
+    last = now;
+  };
+  const turn = (): void => {
+    look();
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  const asked = protocol === 'chat' ? chat(bytes) : native('json', bytes);
+  const { status } = await gateway.call(asked);
+  look();
+  clearImmediate(next);
+  return { name, megabytes: (bytes.length / 1e6).toFixed(1), status, longestMs };
+}
+
+/** The better of two: code is compiled during the first, and memory collected in either. */
+async function betterOf(body: WorstBody): Promise<Measured> {
+  const first = await measured(body);
+  const second = await measured(body);
+  return first.longestMs < second.longestMs ? first : second;
+}
+
+function line({ name, megabytes, status, longestMs }: Measured): string {
+  const mark = longestMs > goalMs ? '!' : ' ';
+  const figures = `${longestMs.toFixed(0).padStart(6)} ms ${mark} ${status}`;
+  return `${figures} ${megabytes.padStart(5)} MB  ${name}\n`;
+}
+
+function say(text: string): void {
+  process.stdout.write(text);
+}
+
+const machine = `${cpus()[0]?.model ?? '?'}, ${availableParallelism()} cores, ${process.version}`;
+say(`\nLongest sections, goal ${goalMs} ms (${machine})\n`);
+const known = worstBodies.filter(({ name }) => name.includes(chosen));
+for (const body of known) say(line(await betterOf(body)));
+
+const found: Measured[] = [];
+for (const body of searchedBodies()) {
+  if (body.name.includes(chosen)) found.push(await measured(body));
+}
+const worst = found.toSorted((one, other) => other.longestMs - one.longestMs).slice(0, 15);
+say(`\nThe worst of ${found.length} that the search made\n${worst.map(line).join('')}\n`);
+say(`${known.length + found.length} bodies were measured\n`);
