@@ -3,20 +3,10 @@
  * warning nobody expected fails the file it came from, even where every test in it passed.
  */
 import { afterAll } from 'vitest';
-import { takeWarnings } from './process-warnings.ts';
-
-const unhandled: unknown[] = [];
-
-const note = (problem: unknown): void => {
-  unhandled.push(problem);
-};
-
-process.on('unhandledRejection', note).on('uncaughtException', note);
+import { takeUnhandled, takeWarnings } from './process-warnings.ts';
 
 afterAll(async () => {
-  const problems = [...(await takeWarnings()), ...unhandled];
-  // Some files share a process.
-  process.off('unhandledRejection', note).off('uncaughtException', note);
+  const problems = [...(await takeWarnings()), ...takeUnhandled()];
 
   if (problems.length > 0) {
     throw new AggregateError(

@@ -1,15 +1,29 @@
 /**
- * The process warnings raised while a test file runs. A test that expects one takes it;
- * `fail-on-unhandled.ts` fails the file for each one that is left.
+ * The process warnings, unhandled rejections and uncaught exceptions raised while a test file runs.
+ * A test that expects a warning takes it; `fail-on-unhandled.ts` fails the file for each one that
+ * is left. The listeners are added once a process, which several files share.
  */
 import { setImmediate } from 'node:timers/promises';
 
 const raised: Error[] = [];
+const unhandled: unknown[] = [];
 
-process.on('warning', (warning) => raised.push(warning));
+const note = (problem: unknown): void => {
+  unhandled.push(problem);
+};
+
+process
+  .on('warning', (warning) => raised.push(warning))
+  .on('unhandledRejection', note)
+  .on('uncaughtException', note);
 
 /** The warnings since the last call, oldest first. Waits a turn, for Node emits them late. */
 export async function takeWarnings(): Promise<readonly Error[]> {
   await setImmediate();
   return raised.splice(0);
+}
+
+/** Rejections that nobody handled and exceptions that nobody caught, since the last call. */
+export function takeUnhandled(): readonly unknown[] {
+  return unhandled.splice(0);
 }
