@@ -5,12 +5,11 @@ import { reporters } from './test/support/reporters.ts';
 const here = import.meta.dirname;
 /**
  * On other Node versions the form is thin: left out is what no version can change, which is
- * databases, types and style, the long searches through functions of bytes, and what is measured.
+ * databases, types, the long searches through functions of bytes, and what is measured.
  */
 const thick: readonly string[] = [
   'test/{stores,proof}/{redis,postgres}*',
   'test/stores/{redis,postgres}/**',
-  'test/house/**',
   'test/examples/readme.test.ts',
   'test/translate/laws/**',
   'test/translate/second-reading-requests-hostile.test.ts',

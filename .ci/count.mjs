@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder = '', steps] = process.argv.slice(2);
-const suites = ['package-v20.', 'services-v20.', 'kill-v20.'].concat(
+const suites = ['house-v20.', 'package-v20.', 'services-v20.', 'kill-v20.'].concat(
   ['20', '22', '24', '26'].map((version) => `tests-v${version}.`),
 );
 /** These need Redis or PostgreSQL: `npm test` skips them, and the suite `services` may not. */
