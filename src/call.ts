@@ -3,13 +3,62 @@ import type { Body } from './bytes/body.ts';
 import type { Member } from './bytes/json-scan.ts';
 import type { CostMember, ProtocolName, ReachMember } from './ports/catalog.ts';
 
-/** What a call asks an upstream to do. */
-export type Operation = 'chat' | 'images' | 'generate' | 'count_tokens';
-
 /**
  * How the reply is laid out: one document, server-sent events, or Google's array written piecemeal.
  */
 export type Framing = 'json' | 'sse' | 'json_array';
+
+/** The name of an operation: what a dialect's paths and codecs are found by. */
+export type OperationName = 'content' | 'images' | 'count_tokens';
+
+/** What a call asks an upstream to do, and what follows from it for every stage. */
+export interface Operation {
+  readonly name: OperationName;
+  /** Neither held nor charged. */
+  readonly isFree: boolean;
+  /**
+   * Bought with the request: it goes out once, on a connection of its own, and is finished and
+   * charged though its caller leaves.
+   */
+  readonly isBoughtOnce: boolean;
+  /** The reply is images, and its usage says how many. */
+  readonly makesImages: boolean;
+  /** The column of the charge policy. */
+  chargedAs(framing: Framing): 'whole' | 'streamed' | 'image';
+  /** Calls that keep their callers waiting alike for a first byte. */
+  waitsAs(framing: Framing): 'whole' | 'streamed' | 'image' | 'count';
+}
+
+const byFraming = (framing: Framing): 'whole' | 'streamed' =>
+  framing === 'json' ? 'whole' : 'streamed';
+
+/** Every operation by its name. */
+export const operations: Readonly<Record<OperationName, Operation>> = {
+  content: {
+    name: 'content',
+    isFree: false,
+    isBoughtOnce: false,
+    makesImages: false,
+    chargedAs: byFraming,
+    waitsAs: byFraming,
+  },
+  images: {
+    name: 'images',
+    isFree: false,
+    isBoughtOnce: true,
+    makesImages: true,
+    chargedAs: () => 'image',
+    waitsAs: () => 'image',
+  },
+  count_tokens: {
+    name: 'count_tokens',
+    isFree: true,
+    isBoughtOnce: false,
+    makesImages: false,
+    chargedAs: byFraming,
+    waitsAs: () => 'count',
+  },
+};
 
 /** What a part of a prompt is, where its bytes say little or nothing about its tokens. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';

@@ -3,7 +3,6 @@ import type { Body } from './bytes/body.ts';
 import { contentLengthOf } from './bytes/body-headers.ts';
 import { bodyBudget, fairShares } from './bytes/fair-shares.ts';
 import { ignoreErrors } from './bytes/read-body.ts';
-import type { CallerDialectName } from './dialects/dialect.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError, statusOf } from './errors.ts';
 import { quietListener } from './events.ts';
@@ -11,7 +10,10 @@ import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts'
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
 import type { ApiKey } from './ports/key-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
-import { findRoute, ownsPath, type Route } from './protocols/endpoints.ts';
+import { openaiCaller } from './protocols/callers/openai.ts';
+import type { Caller, CallRoute, Route } from './protocols/protocol.ts';
+import { routesOf } from './protocols/routes.ts';
+import { type ProtocolTable, protocols } from './protocols/table.ts';
 import { admit } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { beginningCall } from './stages/begin.ts';
@@ -37,7 +39,6 @@ import {
   answerContext,
   jsonReply,
   refusal,
-  varyOn,
 } from './stages/respond.ts';
 import { type RunningCall, runningCalls } from './stages/running.ts';
 import { settlementOf } from './stages/settle.ts';
@@ -84,8 +85,6 @@ export interface Gateway extends GatewayHandler {
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-type CallRoute = Extract<Route, { readonly kind: 'call' }>;
-
 /** A call under way, beside its bytes and its route. */
 interface Serving {
   readonly request: GatewayRequest;
@@ -108,14 +107,21 @@ const mostConnections = 65_535;
  * @throws ConfigurationError that names the option and the cure
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return gatewayOver(dialects, options);
+  return gatewayOver({ dialects, protocols }, options);
 }
 
-/** The same over another table: what a dialect of the future is tested with. */
-export function gatewayOver(table: DialectTable, options: GatewayOptions): Gateway {
+/** What a gateway serves, and by which upstreams. */
+export interface Tables {
+  readonly dialects: DialectTable;
+  readonly protocols: ProtocolTable;
+}
+
+/** The same over other tables: what a dialect or a protocol of the future is tested with. */
+export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   let current: GatewayOptions = options;
   let settings = settingsOf(current);
-  let vary = varyOn(settings);
+  const routes = routesOf(tables.protocols);
+  let vary = routes.keyHeaders(settings).join(', ');
   let closed: Promise<void> | undefined;
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
@@ -141,7 +147,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   const health = channelHealth(clock, () => settings.random(), emit);
   const retries = retryBudget();
   const departures = freeDepartures(clock);
-  const plans = modelPlans(table);
+  const plans = modelPlans(tables.dialects);
   const saidUnbounded = new Set<string>();
   void care.check();
 
@@ -159,7 +165,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
     await endOfRequests();
     if (isClosed()) throw closing();
     const guard = portGuard(context.requestId, snapshot, emit, breakers);
-    const key = await authenticate(request, route.speaks, snapshot, guard, records);
+    const key = await authenticate(request, route.caller, snapshot, guard, records);
     // It may have closed while the key was looked up; from here on it waits for the call.
     if (isClosed()) throw closing();
     if (route.kind === 'models') {
@@ -194,12 +200,13 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   ): Promise<GatewayResponse> {
     const startedAtMs = clock.now();
     const call = await readCallInTurns(body, route);
-    const model = await admit(call, key, snapshot, guard, records);
+    const model = await admit(call, route.protocol, key, snapshot, guard, records);
     const hold = holdFor(call, model);
     if (!hold.isBounded) sayUnbounded(model.id);
     const turn = await repeats.turn({
       request,
       call,
+      protocol: route.protocol,
       key,
       model,
       running,
@@ -229,12 +236,13 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         emit,
       }),
     );
-    const runsOn = call.operation === 'images' || claim.copy !== undefined;
+    const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
     const plan = plans.of(model, snapshot);
     running.keep(settlement, plan.totalMs);
     try {
       const means = {
         requestId,
+        protocol: route.protocol,
         key,
         settings: snapshot,
         upstream,
@@ -256,6 +264,7 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
         const { reply, disclosure, notes, lease } = outcome;
         return relay(reply, {
           call,
+          protocol: route.protocol,
           model,
           hold,
           settlement,
@@ -304,29 +313,34 @@ export function gatewayOver(table: DialectTable, options: GatewayOptions): Gatew
   }
 
   return {
-    owns: ownsPath,
+    owns: routes.owns,
     handle: async (request) => {
       const context = answerContext(request, settings, vary);
-      let speaks: CallerDialectName = 'openai';
-      let isImage = false;
+      let caller: Caller = openaiCaller;
+      let isBoughtOnce = false;
       try {
-        const route = findRoute(request, settings);
-        speaks = route.speaks;
-        isImage = route.kind === 'call' && route.protocol === 'images';
+        const route = routes.find(request, settings);
+        caller = route.caller;
+        isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
         return await answer(request, route, context);
       } catch (error) {
-        return refusal(context, readableError(error, context.requestId, emit), speaks, isImage);
+        return refusal(
+          context,
+          readableError(error, context.requestId, emit),
+          caller,
+          isBoughtOnce,
+        );
       }
     },
     refuse: (request, code, message) => {
-      const route = findRoute({ ...request, search: '' }, settings);
+      const route = routes.find({ ...request, search: '' }, settings);
       const context = answerContext(request, settings, vary);
-      return refusal(context, new GatewayError(code, message), route.speaks, false);
+      return refusal(context, new GatewayError(code, message), route.caller, false);
     },
     update: (change) => {
       const changed = { ...current, ...change };
       settings = { ...settingsOf(changed, settings), clock };
-      vary = varyOn(settings);
+      vary = routes.keyHeaders(settings).join(', ');
       current = changed;
       breakers.reset();
       if (change.catalog !== undefined) health.reloaded();

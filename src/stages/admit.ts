@@ -2,8 +2,9 @@
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
-import type { Model, ProtocolName } from '../ports/catalog.ts';
+import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import type { Caller, Protocol } from '../protocols/protocol.ts';
 import { checkMembers } from './check-members.ts';
 import type { FoundRecords } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -15,6 +16,7 @@ import type { PortGuard } from './port-guard.ts';
  */
 export async function admit(
   call: Call,
+  protocol: Protocol,
   key: ApiKey,
   settings: Settings,
   guard: PortGuard,
@@ -24,7 +26,7 @@ export async function admit(
     settings.catalog.find(call.modelId),
   );
   if (!model?.protocols.includes(call.protocol)) {
-    throw unknownModel(call.modelId, call.protocol);
+    throw unknownModel(call.modelId, protocol.caller);
   }
   if (!model.groups.includes(key.group)) {
     throw new GatewayError(
@@ -33,29 +35,30 @@ export async function admit(
       { param: 'model' },
     );
   }
-  checkCandidates(call, model);
+  checkCandidates(call, protocol, model);
   checkMembers(call, model);
   return model;
 }
 
-/** Images of one call, where the model does not say. */
-const mostImages = 10;
-
-function checkCandidates({ operation, protocol, demand }: Call, { maxCandidates }: Model): void {
-  const most = maxCandidates ?? (operation === 'images' ? mostImages : Number.POSITIVE_INFINITY);
-  if (demand.candidates <= most) return;
-  const param = protocol === 'native' ? 'generationConfig.candidateCount' : 'n';
-  throw new GatewayError('invalid_request', `\`${param}\` may be at most ${most} for this model.`, {
-    param,
-  });
+function checkCandidates(
+  { demand }: Call,
+  { candidates: { member: param, maximum } }: Protocol,
+  { maxCandidates = maximum }: Model,
+): void {
+  if (demand.candidates <= maxCandidates) return;
+  throw new GatewayError(
+    'invalid_request',
+    `\`${param}\` may be at most ${maxCandidates} for this model.`,
+    { param },
+  );
 }
 
 /** The same words for a call and for a look-up. */
-export function unknownModel(modelId: string, protocol: ProtocolName): GatewayError {
-  const list = protocol === 'native' ? 'GET /v1beta/models' : 'GET /v1/models';
+export function unknownModel(modelId: string, { models }: Caller): GatewayError {
   return new GatewayError(
     'model_not_found',
-    `There is no model ${named(modelId)} here. List the models with ${list} and copy a name.`,
+    `There is no model ${named(modelId)} here. ` +
+      `List the models with ${models.request} and copy a name.`,
     { param: 'model' },
   );
 }

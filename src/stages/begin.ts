@@ -3,8 +3,8 @@ import { contentLengthOf } from '../bytes/body-headers.ts';
 import { smallBodyBytes } from '../bytes/fair-shares.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { ProtocolName } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import { mayBeRepeat } from './idempotency-key.ts';
 import type { BeginningCall } from './running.ts';
 
@@ -15,7 +15,7 @@ import type { BeginningCall } from './running.ts';
  */
 export function beginningCall(
   request: GatewayRequest,
-  protocol: ProtocolName,
+  protocol: Protocol,
   key: ApiKey,
   settings: Settings,
 ): BeginningCall {

@@ -7,7 +7,6 @@ import type { Channel, Model } from '../ports/catalog.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
-import type { ReplyKind } from '../upstream/waiting-calls.ts';
 import { coverPrompt } from './cover-prompt.ts';
 import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
@@ -108,12 +107,13 @@ const nothing: Verdict = { kind: 'nothing' };
  * chose it at once both could be the one that tries it out.
  */
 function begin(
-  call: Call,
+  { operation, framing }: Call,
   { id: modelId }: Model,
   { channel, upstreamModel }: ChannelPlan,
   { health, running }: UpstreamContext,
 ): ChannelLease {
-  const lease = health.begin(channel, upstreamModel, { modelId, reply: replyKindOf(call) });
+  const reply = operation.waitsAs(framing);
+  const lease = health.begin(channel, upstreamModel, { modelId, reply });
   // Whatever becomes of the call, the channel is free when it is done.
   running.onDone(() => lease.end(nothing));
   return lease;
@@ -121,12 +121,6 @@ function begin(
 
 function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
   return framing === 'json' ? timeouts.firstByteMs : timeouts.firstByteStreamedMs;
-}
-
-function replyKindOf({ operation, framing }: Call): ReplyKind {
-  if (operation === 'images') return 'image';
-  if (operation === 'count_tokens') return 'count';
-  return framing === 'json' ? 'whole' : 'streamed';
 }
 
 /**
@@ -164,11 +158,11 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
 function choose(
   call: Call,
   { passed, hasTried }: { readonly passed: readonly string[]; readonly hasTried: boolean },
-  { key, health, plan, settings }: UpstreamContext,
+  { key, protocol, health, plan, settings }: UpstreamContext,
 ): Choice {
-  const pool = plan.pool(call.protocol, key.group);
+  const pool = plan.pool(protocol, key.group);
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const kind = { isImage: call.operation === 'images', hasTried };
+  const kind = { isBoughtOnce: call.operation.isBoughtOnce, hasTried };
   const availability = (channel: Channel): Availability =>
     health.availability(channel, plan.channel(channel).upstreamModel, kind);
   const { promptCacheKey } = call;

@@ -31,7 +31,7 @@ function isAllowed({ models }: GuardedUse, allowed: Permission): boolean {
 function isCovered({ row, tokens, isImagesOnly }: GuardedUse, call: Call, model: Model): boolean {
   const { per } = model.price;
   // Nothing of a count is charged, and its tools do not run.
-  if (per === 'nothing' || call.operation === 'count_tokens') return true;
+  if (per === 'nothing' || call.operation.isFree) return true;
   if (row === 'reasoning_budget') return tokens !== undefined && tokens <= outputBound(call, model);
   return row === 'output_modalities' && isImagesOnly === true && per === 'image';
 }

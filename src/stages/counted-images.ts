@@ -2,10 +2,14 @@
 import type { ImageCounter } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { Usage } from '../money.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, WholeReply } from './exchange.ts';
 
 /** The same exchange, whose usage has the images of the reply as its caller gets it. */
-export function withCountedImages(exchange: Exchange, begin: () => ImageCounter): Exchange {
+export function withCountedImages<T extends Exchange | WholeReply>(
+  exchange: T,
+  begin: () => ImageCounter,
+): T {
+  if ('kind' in exchange) return exchange;
   const { tap } = exchange;
   return {
     ...exchange,

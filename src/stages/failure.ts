@@ -58,9 +58,9 @@ export function refusedByUpstream(
     row.tells === true && !told.hideErrors && report.message !== undefined
       ? redact(report.message, told.secrets)
       : undefined;
-  const image = call.operation === 'images';
+  const { isBoughtOnce } = call.operation;
   // An image that may have run is no lack of accounts: the caller must look before it tries again.
-  const code = image && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
+  const code = isBoughtOnce && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
     error: new GatewayError(code, words ?? row.lasting ?? toldOf(code, row.ran, call, model), {
@@ -71,7 +71,7 @@ export function refusedByUpstream(
       ...(row.lasting === undefined ? {} : { shouldRetry: false }),
     }),
     ending: row.ran ? 'failed' : 'not_run',
-    retry: image && row.retry === 'once' ? 'never' : row.retry,
+    retry: isBoughtOnce && row.retry === 'once' ? 'never' : row.retry,
     verdict: verdictOf(row, report, reason),
     reason,
     status: report.status,
@@ -150,7 +150,7 @@ export function isOurCut(reason: string): boolean {
 function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call): Retry {
   if (isOurCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
-  if (timedOut || call.operation === 'images') return 'never';
+  if (timedOut || call.operation.isBoughtOnce) return 'never';
   // Half of a document was made. A stream that can still go elsewhere has said nothing yet.
   const isHalf = stage === 'body' && call.framing === 'json';
   return isHalf || tooLargeReasons.has(reason) ? 'never' : 'once';
@@ -185,7 +185,7 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
     ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
     countedTokens,
     usage,
-    retry: hasSaidNothing && call.operation !== 'images' ? 'once' : 'never',
+    retry: hasSaidNothing && !call.operation.isBoughtOnce ? 'once' : 'never',
     verdict: { kind: 'failed', reason, where: 'model' },
     reason,
     status,
@@ -203,7 +203,7 @@ function lostReply({ framing }: Call): Ending {
 
 /** An image that may have run is not to be bought again blindly (spec §7). */
 function toldOf(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
-  return ran && call.operation === 'images'
+  return ran && call.operation.isBoughtOnce
     ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
     : sentence(code, model);
 }

@@ -57,12 +57,12 @@ function adviceOf(
 /** Until the first channel that may serve such calls is back; undefined where no time is known. */
 function soonestReturnMs(
   { call, passed }: FailedCall,
-  { health, key, plan, settings }: UpstreamContext,
+  { health, key, protocol, plan, settings }: UpstreamContext,
 ): number | undefined {
-  const pool = plan.pool(call.protocol, key.group);
+  const pool = plan.pool(protocol, key.group);
   if (typeof pool === 'string') return undefined;
   const nowMs = settings.clock.monotonicMs();
-  const kind = { isImage: call.operation === 'images' };
+  const kind = { isBoughtOnce: call.operation.isBoughtOnce };
   const returnMs = (channel: Channel): number => {
     const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);
     const isUsable = standing.kind !== 'out' || standing.reason === 'busy';

@@ -39,7 +39,7 @@ export interface Hold {
  */
 export function holdFor(call: Call, model: Model): Hold {
   const { price } = model;
-  if (call.operation === 'count_tokens' || price.per === 'nothing') return nothing;
+  if (call.operation.isFree || price.per === 'nothing') return nothing;
   const inputTokens = promptTokens(call.demand.prompt, model);
   const heldInputTokens = promptTokens(withFraming(call.demand.prompt), model);
   const unitNanos = price.per === 'image' ? pricedUnit(call, model) : 0n;

@@ -8,9 +8,9 @@ import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { ProtocolName } from '../ports/catalog.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 
 /** A call that runs once under its name, whoever asks again. */
 export type Repeatable = Pick<
@@ -25,18 +25,18 @@ const keptByKeyMs = 24 * 60 * 60 * 1000;
 const keptForRetryMs = 5 * 60 * 1000;
 
 /**
- * Undefined for most calls. Streams and native calls have no key: the header means nothing there.
+ * Undefined for most calls: streams and some protocols ignore the header.
  *
  * @throws GatewayError `invalid_request` for a key that is malformed or sent twice
  */
 export function repeatableOf(
   request: GatewayRequest,
   call: Call,
+  { repeatableAs: operation }: Protocol,
   key: ApiKey,
   settings: Pick<Settings, 'dedupeSdkRetries'>,
 ): Repeatable | undefined {
-  if (call.protocol === 'native' || call.framing !== 'json') return undefined;
-  const operation = call.operation === 'images' ? 'images' : 'chat';
+  if (operation === undefined || call.framing !== 'json') return undefined;
   const owner = { keyId: key.id, operation } as const;
   const values = valuesOf(request, keyHeader);
   if (values.length > 0) {
@@ -61,10 +61,10 @@ export function repeatableOf(
  */
 export function mayBeRepeat(
   request: GatewayRequest,
-  protocol: ProtocolName,
+  { repeatableAs }: Protocol,
   { dedupeSdkRetries }: Pick<Settings, 'dedupeSdkRetries'>,
 ): boolean {
-  if (protocol === 'native') return false;
+  if (repeatableAs === undefined) return false;
   return request.headers[keyHeader] !== undefined || (dedupeSdkRetries && isRetry(request));
 }
 

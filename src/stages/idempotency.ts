@@ -12,6 +12,7 @@ import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
 import { replyCopy } from './idempotency-copy.ts';
 import { type Flight, openFlights } from './idempotency-flights.ts';
@@ -27,6 +28,7 @@ import type { RunningCall } from './running.ts';
 export interface TurnInput {
   readonly request: GatewayRequest;
   readonly call: Call;
+  readonly protocol: Protocol;
   readonly key: ApiKey;
   readonly model: Model;
   readonly running: RunningCall;
@@ -107,8 +109,8 @@ export function idempotency(emit: EventListener): Idempotency {
 
   return {
     turn: async (input) => {
-      const { request, call, key, settings } = input;
-      const repeatable = repeatableOf(request, call, key, settings);
+      const { request, call, protocol, key, settings } = input;
+      const repeatable = repeatableOf(request, call, protocol, key, settings);
       return repeatable === undefined ? runs : inTurn(input, repeatable);
     },
   };

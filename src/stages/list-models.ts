@@ -1,10 +1,9 @@
 /** Answers the model lists and single-model reads, filtered by the key's group and by protocol. */
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
-import type { Model, ProtocolName } from '../ports/catalog.ts';
+import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
-import type { Route } from '../protocols/endpoints.ts';
-import { geminiModel, geminiModelList, openaiModel, openaiModelList } from '../protocols/models.ts';
+import type { Route } from '../protocols/protocol.ts';
 import { unknownModel } from './admit.ts';
 import type { FoundRecords } from './found-records.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -22,23 +21,20 @@ export async function listModels(
   guard: PortGuard,
   records: FoundRecords,
 ): Promise<JsonObject> {
-  const protocols: readonly ProtocolName[] =
-    route.speaks === 'gemini' ? ['native'] : ['chat', 'images'];
-  const native = route.speaks === 'gemini';
+  const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
-    const model = await visibleModel(route.modelId, protocols, key, settings, guard, records);
-    return native ? geminiModel(model) : openaiModel(model);
+    return lists.one(await visibleModel(route.modelId, route, key, settings, guard, records));
   }
-  const lists = await Promise.all(
-    protocols.map((protocol) =>
+  const found = await Promise.all(
+    route.protocols.map((protocol) =>
       guard.ask('catalog', 'list', records.isModelList, () =>
         settings.catalog.list(key.group, protocol),
       ),
     ),
   );
-  const served = lists.flat().filter(takesCalls);
+  const served = found.flat().filter(takesCalls);
   const models = [...new Map(served.map((model) => [model.id, model])).values()];
-  return native ? geminiModelList(models, search) : openaiModelList(models);
+  return lists.list(models, search);
 }
 
 /** Where all channels have weight 0 an operator has taken the model out of service. */
@@ -48,7 +44,7 @@ function takesCalls({ channels }: Model): boolean {
 
 async function visibleModel(
   modelId: string,
-  protocols: readonly ProtocolName[],
+  { protocols, caller }: ModelsRoute,
   key: ApiKey,
   settings: Settings,
   guard: PortGuard,
@@ -61,7 +57,7 @@ async function visibleModel(
     !model?.groups.includes(key.group) ||
     !model.protocols.some((protocol) => protocols.includes(protocol))
   ) {
-    throw unknownModel(modelId, protocols[0] ?? 'chat');
+    throw unknownModel(modelId, caller);
   }
   return model;
 }

@@ -4,11 +4,12 @@
  */
 import type { Framing } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { type DialectTable, serves } from '../dialects/table.ts';
+import type { DialectTable } from '../dialects/table.ts';
 import type { NoChannelReason } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { Channel, Model, ProtocolName, Timeouts } from '../ports/catalog.ts';
+import type { Channel, Model, Timeouts } from '../ports/catalog.ts';
+import { isServed, type Protocol } from '../protocols/protocol.ts';
 import { type Pool, poolOf } from '../upstream/choose.ts';
 import type { Disclosure } from './failure.ts';
 
@@ -42,7 +43,7 @@ export interface ModelPlan {
   readonly totalMs: number;
   channel(channel: Channel): ChannelPlan;
   /** The channels that may serve a group by a protocol, or why none may. */
-  pool(protocol: ProtocolName, group: string): Pool | NoChannelReason;
+  pool(protocol: Protocol, group: string): Pool | NoChannelReason;
 }
 
 /** The plans of one gateway. */
@@ -90,10 +91,10 @@ function planOf(
   account: (channel: Channel) => Account,
 ): ModelPlan {
   const channels = new Map<Channel, ChannelPlan>();
-  const pools = new Map<ProtocolName, Map<string, Pool | NoChannelReason>>();
+  const pools = new Map<Protocol, Map<string, Pool | NoChannelReason>>();
 
-  const poolFor = (protocol: ProtocolName, group: string): Pool | NoChannelReason => {
-    const isAble = (channel: Channel): boolean => serves(dialects[channel.dialect], protocol);
+  const poolFor = (protocol: Protocol, group: string): Pool | NoChannelReason => {
+    const isAble = (channel: Channel): boolean => isServed(protocol, dialects[channel.dialect]);
     return poolOf(model.channels, { price: model.price, group, isAble });
   };
 

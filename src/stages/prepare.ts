@@ -1,17 +1,20 @@
 /**
- * Makes a call ready for a channel: relayed where the upstream speaks the caller's dialect,
+ * Makes a call ready for a channel: relayed where the upstream takes the caller's own dialect,
  * translated where it does not.
  */
 import { parsedExactly } from '../bytes/scan-body.ts';
-import type { Call } from '../call.ts';
+import type { Call, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
+import type { ContentRequest } from '../canonical/request.ts';
 import { capabilitiesOf } from '../dialects/capabilities.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import { callerDialects, spokenIn } from '../dialects/table.ts';
+import type { ImageRequest } from '../dialects/image-codec.ts';
+import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
+import { isRelayed, type Protocol } from '../protocols/protocol.ts';
 import { withCountedImages } from './counted-images.ts';
 import type { Exchange, WholeReply } from './exchange.ts';
 import { relayed } from './relayed.ts';
@@ -34,64 +37,102 @@ export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: st
 /** What preparing takes beside the call. */
 export interface PrepareContext {
   readonly requestId: string;
+  readonly protocol: Protocol;
   readonly settings: Pick<Settings, 'clock' | 'ids'>;
+}
+
+/** One call on its way to a channel of another dialect. */
+interface Crossing {
+  readonly call: Call;
+  readonly protocol: Protocol;
+  readonly dialect: Dialect;
+  readonly target: UpstreamTarget;
+  readonly head: ReplyHead;
+  readonly strict: boolean;
+  /** The request in the common form, read at the first demand. */
+  readonly content: () => ContentRequest;
+  readonly images: () => ImageRequest;
 }
 
 /** Prepares one call for any number of channels. */
 export function preparation(call: Call, model: Model, context: PrepareContext): Preparation {
-  const caller = callerDialects[spokenIn[call.protocol]];
-  const { ids, clock } = context.settings;
-  const request = once(() =>
-    caller.content.readRequest(bodyOf(call), { streamed: call.framing !== 'json' }),
+  const { protocol, settings, requestId } = context;
+  const content = once(() =>
+    codecOf(protocol.codecs.content).readRequest(bodyOf(call), {
+      streamed: call.framing !== 'json',
+    }),
   );
-  const { imageCounter } = caller;
-  // The reply of the images protocol says itself how many it has.
-  const isPricedByImage = model.price.per === 'image' && !isImage(call) && !isCount(call);
-  const counted = (exchange: Exchange): Exchange =>
-    isPricedByImage && imageCounter !== undefined
-      ? withCountedImages(exchange, () => imageCounter(call.framing))
-      : exchange;
-  const imageRequest = once(() => caller.readImageRequest?.(bodyOf(call)));
+  const images = once(() => codecOf(protocol.codecs.images)(bodyOf(call)));
+  const { imageCounter } = protocol;
+  const counted = (prepared: Prepared): Prepared =>
+    imageCounter === undefined || call.operation.isFree || model.price.per !== 'image'
+      ? prepared
+      : withCountedImages(prepared, () => imageCounter(call.framing));
 
   return (channel, dialect, upstreamModel) => {
-    if (dialect.name === caller.name) {
-      return counted(relayed(call, caller, dialect, channel, upstreamModel));
+    if (isRelayed(protocol, dialect)) {
+      return counted(relayed(call, protocol.relay, dialect, channel, upstreamModel));
     }
     const target: UpstreamTarget = {
       upstreamModel,
       capabilities: capabilitiesOf(dialect.capabilities, upstreamModel, channel.capabilities),
       maxOutputTokens: model.maxOutputTokens,
-      ids,
+      ids: settings.ids,
     };
     const head: ReplyHead = {
-      fallbackId: context.requestId,
-      createdSeconds: Math.floor(clock.now() / 1_000),
+      fallbackId: requestId,
+      createdSeconds: Math.floor(settings.clock.now() / 1_000),
       modelId: call.modelId,
       wantsUsage: call.wantsUsage,
       framing: call.framing,
     };
     const strict = model.strict === true;
-    const { images: codec } = dialect;
-    const image = codec !== undefined && isImage(call) ? imageRequest() : undefined;
-    if (codec !== undefined && image !== undefined) {
-      return translatedImage({ request: image, dialect, codec, target, head, strict });
-    }
-    const asked = request();
-    const hidesReasoning = asked.reasoning?.includeThoughts !== true;
-    const way: Translation = {
-      call,
-      request: asked,
-      caller,
-      dialect,
-      target,
-      head: { ...head, hidesReasoning },
-      strict,
-    };
-    if (call.operation !== 'count_tokens') return counted(translated(way));
-    return dialect.tokenCounter === undefined
-      ? estimatedCount(way)
-      : countedUpstream(way, dialect.tokenCounter);
+    const crossing = { call, protocol, dialect, target, head, strict, content, images };
+    return counted(translators[call.operation.name](crossing));
   };
+}
+
+/** How each operation is translated. */
+const translators: Readonly<Record<OperationName, (crossing: Crossing) => Prepared>> = {
+  content: (crossing) => translated(translationOf(crossing)),
+  images: ({ images, dialect, target, head, strict }) =>
+    translatedImage({
+      request: images(),
+      dialect,
+      codec: codecOf(dialect.images),
+      target,
+      head,
+      strict,
+    }),
+  count_tokens: (crossing) => {
+    const { tokenCounter } = crossing.dialect;
+    const translation = translationOf(crossing);
+    const write = codecOf(crossing.protocol.codecs.countTokens);
+    return tokenCounter === undefined
+      ? estimatedCount(translation, write)
+      : countedUpstream(translation, tokenCounter, write);
+  },
+};
+
+function translationOf(crossing: Crossing): Translation {
+  const { call, protocol, dialect, target, head, strict } = crossing;
+  const request = crossing.content();
+  const hidesReasoning = request.reasoning?.includeThoughts !== true;
+  return {
+    call,
+    request,
+    writer: codecOf(protocol.codecs.content),
+    dialect,
+    target,
+    head: { ...head, hidesReasoning },
+    strict,
+  };
+}
+
+/** A channel that can't serve a protocol is in none of its pools. */
+function codecOf<T>(codec: T | undefined): T {
+  if (codec !== undefined) return codec;
+  throw new GatewayError('not_implemented', 'This call can not be translated for this provider.');
 }
 
 /** What `make` gives or throws, made at the first call: a refused body is not parsed again. */
@@ -110,14 +151,6 @@ function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: 
   } catch (error) {
     return { error };
   }
-}
-
-function isImage({ operation }: Call): boolean {
-  return operation === 'images';
-}
-
-function isCount({ operation }: Call): boolean {
-  return operation === 'count_tokens';
 }
 
 /** @throws GatewayError `too_complex`; `invalid_request`, for what the scan leaves to the parser */

@@ -5,23 +5,12 @@
 import type { Body } from '../bytes/body.ts';
 import type { ByteBudget } from '../bytes/byte-budget.ts';
 import { readBody } from '../bytes/read-body.ts';
-import {
-  largeTextBytes,
-  type ScannedBody,
-  scanBody,
-  scanBodyInTurns,
-  type WholeScan,
-} from '../bytes/scan-body.ts';
+import { largeTextBytes, scanBody, scanBodyInTurns, type WholeScan } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
-import { readChat } from '../protocols/chat.ts';
-import type { Route } from '../protocols/endpoints.ts';
-import { readImages } from '../protocols/images.ts';
-import { readNative } from '../protocols/native.ts';
-
-type CallRoute = Extract<Route, { readonly kind: 'call' }>;
+import type { CallRoute } from '../protocols/protocol.ts';
 
 /**
  * The body, at once where it is here already; the caller gives its bytes back to the budget.
@@ -34,7 +23,7 @@ export function receiveBody(
   settings: Settings,
   budget: ByteBudget,
 ): Body | Promise<Body> {
-  const maxBytes = route.protocol === 'images' ? settings.maxImageBodyBytes : settings.maxBodyBytes;
+  const maxBytes = route.protocol.maxBodyBytes(settings);
   return readBody(request, { maxBytes, budget, clock: settings.clock });
 }
 
@@ -50,17 +39,6 @@ export function readCallInTurns(body: Body, route: CallRoute): Call | Promise<Ca
 }
 
 function checkedCall(scanned: WholeScan, route: CallRoute): Call {
-  const call = callOf(scanned, route);
+  const call = route.protocol.read(scanned, route);
   return scanned.values > maxTranslatedValues ? { ...call, isTooComplex: true } : call;
-}
-
-function callOf(scanned: ScannedBody, route: CallRoute): Call {
-  switch (route.protocol) {
-    case 'chat':
-      return readChat(scanned);
-    case 'images':
-      return readImages(scanned);
-    case 'native':
-      return readNative(scanned, { ...route, modelId: route.modelId ?? '' });
-  }
 }

@@ -6,11 +6,11 @@ import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.t
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { documentTokens } from '../dialects/content-count.ts';
-import { callerDialects, spokenIn } from '../dialects/table.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse, HeaderMap } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import {
   type CallFailure,
@@ -34,6 +34,7 @@ import { onQuiet, onStall } from './watch-attempt.ts';
 /** What the relay of a reply needs to know of its call. */
 export interface RelayContext {
   readonly call: Call;
+  readonly protocol: Protocol;
   readonly model: Model;
   readonly hold: Hold;
   readonly settlement: Settlement;
@@ -219,7 +220,7 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       if (attempt !== undefined) onQuiet(attempt, endQuiet);
     },
     keepAlive: (isFirst) => {
-      const text = callerDialects[spokenIn[call.protocol]].keepAlive(call.framing, isFirst);
+      const text = context.protocol.keepAlive(call.framing, isFirst);
       return text === undefined ? undefined : Buffer.from(text);
     },
     onStall: (giveUp) => {

@@ -1,12 +1,11 @@
 /** Writes answers: the headers every one of them carries, and refusals in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
-import type { CallerDialectName } from '../dialects/dialect.ts';
-import { callerDialects } from '../dialects/table.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
 import type { GatewayRequest, GatewayResponse, HeaderMap } from '../http.ts';
 import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
+import type { Caller } from '../protocols/protocol.ts';
 
 /** What every answer of one gateway to one request says. */
 export interface AnswerContext {
@@ -16,11 +15,6 @@ export interface AnswerContext {
 }
 
 const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
-
-/** Names the headers that carry keys. */
-export function varyOn({ nativeKeyHeaders }: Pick<Settings, 'nativeKeyHeaders'>): string {
-  return ['authorization', ...nativeKeyHeaders].join(', ');
-}
 
 /** A caller's own id is taken if it is one; it ends up in headers and records. */
 export function answerContext(
@@ -101,14 +95,17 @@ export function allowed(context: AnswerContext, allow: string): GatewayResponse 
   };
 }
 
-/** A refusal or failure, in the words of the dialect that was spoken to us. */
+/**
+ * A refusal or failure as this caller's clients read it. `isBoughtOnce`: a call that is sent again
+ * is bought again.
+ */
 export function refusal(
   context: AnswerContext,
   error: GatewayError,
-  speaks: CallerDialectName,
-  isImage: boolean,
+  caller: Caller,
+  isBoughtOnce: boolean,
 ): GatewayResponse {
-  const body = callerDialects[speaks].errors.body(error);
+  const body = caller.errors.body(error);
   const status = statusOf[error.code];
   return {
     status,
@@ -118,7 +115,7 @@ export function refusal(
       ...waitHeaders(error),
       ...repeatHeaders(error),
       ...(error.allow === undefined ? {} : { allow: error.allow }),
-      ...(mustNotRetry(error, status, isImage) ? { 'x-should-retry': 'false' } : {}),
+      ...(mustNotRetry(error, status, isBoughtOnce) ? { 'x-should-retry': 'false' } : {}),
       ...(endsConnection(error) ? { connection: 'close' } : {}),
     },
     body,
@@ -145,11 +142,11 @@ const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
  * What gives no other answer a moment later, and what costs again: an SDK that sends an image once
  * more by itself buys it once more, unless it surely was not made.
  */
-function mustNotRetry(error: GatewayError, status: number, isImage: boolean): boolean {
+function mustNotRetry(error: GatewayError, status: number, isBoughtOnce: boolean): boolean {
   const { code, retryAfterMs = 0, shouldRetry } = error;
   if (status === 401 || status === 403 || shouldRetry === false) return true;
   if (retryAfterMs > longestObeyedMs) return true;
-  return isImage && status >= 500 && shouldRetry !== true && !beforeUpstream.has(code);
+  return isBoughtOnce && status >= 500 && shouldRetry !== true && !beforeUpstream.has(code);
 }
 
 function repeatHeaders({ originalRequestId }: GatewayError): HeaderMap {

@@ -3,7 +3,7 @@
  * releases the hold, and writes the one line of the usage log.
  */
 import type { Call } from '../call.ts';
-import type { ChargeRule, Ending, ReplyKind } from '../charge-policy.ts';
+import type { ChargeRule, Ending } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/content-count.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
@@ -142,7 +142,8 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   course.isClosed = true;
   const { ground, renewed } = course;
   const { requestId, settings, emit } = ground;
-  const rule = settings.chargePolicy[callEnd.ending][replyKind(ground.call)];
+  const rule =
+    settings.chargePolicy[callEnd.ending][ground.call.operation.chargedAs(ground.call.framing)];
   const charge = chargeFor(course, rule, callEnd);
   reportAnomalies(charge, course);
   const durationMs = settings.clock.monotonicMs() - course.startedMs;
@@ -206,8 +207,7 @@ function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nan
 function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
   const { call } = course.ground;
   const { usage, countedTokens } = callEnd;
-  const free = call.operation === 'count_tokens';
-  if (free || rule === 'release' || rule === 'nothing' || rule === 'pend') {
+  if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
   }
   if (rule === 'prompt') {
@@ -241,7 +241,7 @@ function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
 function withCounted(usage: Usage, counted: number, ground: SettlementGround): Usage {
   const { call, model, hold } = ground;
   if (model.price.per !== 'token') return usage;
-  const contentTokens = call.operation === 'images' ? usage.images * imageTokens : counted;
+  const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
   const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
   // Without an answer nothing is missing: a blocked prompt costs nothing.
   if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
@@ -351,11 +351,6 @@ function withImagesMade(usage: Usage, { ending }: CallEnd, { demand }: Call): Us
   if (ending === 'complete' || usage.images > 0) return usage;
   const { inputTokens, cachedInputTokens, outputTokens } = usage;
   return { inputTokens, cachedInputTokens, outputTokens, images: demand.candidates };
-}
-
-function replyKind(call: Call): ReplyKind {
-  if (call.operation === 'images') return 'image';
-  return call.framing === 'json' ? 'whole' : 'streamed';
 }
 
 function outcomeOf(ending: Ending, rule: ChargeRule): CallOutcome {

@@ -4,8 +4,7 @@
  */
 import { estimateTokens } from '../canonical/estimate-tokens.ts';
 import type { TokenCounter } from '../dialects/codec.ts';
-import type { CallerDialect } from '../dialects/dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { upstreamPath } from '../dialects/dialect.ts';
 import {
   documentIn,
   type Exchange,
@@ -16,17 +15,24 @@ import {
 import { droppedNote, estimatedNote } from './notes.ts';
 import type { Translation } from './translated.ts';
 
+/** Writes the reply for the caller. */
+type WriteCount = (count: number) => string;
+
 /**
  * The exchange of a count that an upstream makes.
  *
  * @throws GatewayError `not_portable` as a translated call does
  */
-export function countedUpstream(translation: Translation, counter: TokenCounter): Exchange {
+export function countedUpstream(
+  translation: Translation,
+  counter: TokenCounter,
+  write: WriteCount,
+): Exchange {
   const { call, request, dialect, target, strict } = translation;
   const { text, dropped } = counter.body(request, target);
   return {
     upstream: dialect,
-    path: dialect.path(call, target.upstreamModel),
+    path: upstreamPath(dialect, call, target.upstreamModel),
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
@@ -34,34 +40,30 @@ export function countedUpstream(translation: Translation, counter: TokenCounter)
     heldBytes: heldRelayBytes,
     takesDocumentAsStream: false,
     tap: undefined,
-    judge: (bytes) => judge(bytes, translation, counter),
+    judge: (bytes) => judge(bytes, translation, counter, write),
     answerTo: () => undefined,
   };
 }
 
 function judge(
   bytes: Uint8Array,
-  { caller, dialect }: Translation,
+  { dialect }: Translation,
   { read }: TokenCounter,
+  write: WriteCount,
 ): Judgement {
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   const count = read(found.reply);
   if (count === undefined) return { kind: 'bad', reason: 'upstream_protocol_error' };
-  return { kind: 'whole', bytes: Buffer.from(textOf(caller, count)), usage: undefined };
+  return { kind: 'whole', bytes: Buffer.from(write(count)), usage: undefined };
 }
 
 /** The estimate, which no upstream is asked for. */
-export function estimatedCount({ caller, request }: Translation): WholeReply {
+export function estimatedCount({ request }: Translation, write: WriteCount): WholeReply {
   return {
     kind: 'whole',
-    bytes: Buffer.from(textOf(caller, estimateTokens(request))),
+    bytes: Buffer.from(write(estimateTokens(request))),
     usage: undefined,
     notes: estimatedNote('totalTokens'),
   };
-}
-
-function textOf({ tokenCountText }: CallerDialect, count: number): string {
-  if (tokenCountText !== undefined) return tokenCountText(count);
-  throw new GatewayError('not_implemented', 'This protocol does not count tokens.');
 }

@@ -3,8 +3,9 @@
  * other while it streams, and never held whole.
  */
 import { joined } from '../bytes/sse.ts';
+import { operations } from '../call.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { ImageClientCodec, ImageExchange, ImageRequest } from '../dialects/image-codec.ts';
 import {
   type Exchange,
@@ -36,7 +37,11 @@ export function translatedImage(translation: ImageTranslation): Exchange {
   const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
-    path: dialect.path({ operation: 'images', framing: 'json' }, target.upstreamModel),
+    path: upstreamPath(
+      dialect,
+      { operation: operations.images, framing: 'json' },
+      target.upstreamModel,
+    ),
     framing: 'json',
     body: [body],
     prompt: { textBytes: body.length, sealedBytes: 0, messages: 0, media: [] },

@@ -7,8 +7,13 @@ import { membersOf } from '../bytes/members.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
-import type { ContentExchange, ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
-import type { CallerDialect, Dialect } from '../dialects/dialect.ts';
+import type {
+  ContentExchange,
+  ContentServerCodec,
+  ReplyHead,
+  UpstreamTarget,
+} from '../dialects/codec.ts';
+import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import { isFilterCode } from '../dialects/failure-words.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { countedIn, translateTap } from '../dialects/translate-tap.ts';
@@ -27,7 +32,8 @@ import { droppedNote } from './notes.ts';
 export interface Translation {
   readonly call: Call;
   readonly request: ContentRequest;
-  readonly caller: CallerDialect;
+  /** Writes the reply for the caller. */
+  readonly writer: ContentServerCodec;
   readonly dialect: Dialect;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
@@ -41,7 +47,7 @@ export interface Translation {
  * @throws GatewayError `not_portable` that names what this upstream has no words for
  */
 export function translated(translation: Translation): Exchange {
-  const { call, request, caller, dialect, target, head, strict } = translation;
+  const { call, request, writer, dialect, target, head, strict } = translation;
   const exchange = dialect.content.begin(request, target);
   const notes = droppedNote(exchange.dropped, strict);
   // A piecemeal array is Google's own; every upstream streams events.
@@ -49,16 +55,16 @@ export function translated(translation: Translation): Exchange {
   const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
-    path: dialect.path({ operation: call.operation, framing }, target.upstreamModel),
+    path: upstreamPath(dialect, { operation: call.operation, framing }, target.upstreamModel),
     framing,
     body: [body],
-    prompt: call.operation === 'count_tokens' ? undefined : sizeOf(body, translation),
+    prompt: sizeOf(body, translation),
     notes,
     heldBytes: heldTranslationBytes,
     takesDocumentAsStream: framing === 'sse',
     tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
     judge: (bytes) => judge(bytes, exchange, translation),
-    answerTo: ({ code }) => (isFilterCode(code) ? blocked(caller, head) : undefined),
+    answerTo: ({ code }) => (isFilterCode(code) ? blocked(writer, head) : undefined),
   };
 }
 
@@ -72,11 +78,11 @@ function sizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
   return dialect.measure(wholeBody(body), membersOf(body, { start: 0, end: body.length }));
 }
 
-function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation): StreamTap {
+function tapOf(exchange: ContentExchange, { dialect, writer, head }: Translation): StreamTap {
   return translateTap({
     upstream: dialect,
     reader: exchange.readStream(),
-    writer: caller.content.writeStream(head),
+    writer: writer.writeStream(head),
     readReply: exchange.readReply,
   });
 }
@@ -84,7 +90,7 @@ function tapOf(exchange: ContentExchange, { dialect, caller, head }: Translation
 function judge(
   bytes: Uint8Array,
   exchange: ContentExchange,
-  { caller, dialect, head }: Translation,
+  { writer, dialect, head }: Translation,
 ): Judgement {
   const found = documentIn(bytes, dialect, parseExactly);
   if (found.kind !== 'document') return found;
@@ -92,7 +98,7 @@ function judge(
   const usage = usageIn(events);
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
-  const { text, dropped } = caller.content.writeReply(events, head);
+  const { text, dropped } = writer.writeReply(events, head);
   // What a reply has too much of can't be refused any more: it was made and billed.
   const notes = droppedNote(
     [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
@@ -115,13 +121,13 @@ function usageIn(events: readonly ContentEvent[]): Usage | undefined {
 }
 
 /** A prompt that the provider's filter refused is an answer, not a fault (TRANSLATION §6.14). */
-function blocked({ content }: CallerDialect, head: ReplyHead): WholeReply {
+function blocked(codec: ContentServerCodec, head: ReplyHead): WholeReply {
   const message = 'The prompt was blocked by the content filter of the model’s provider.';
   const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];
-  const writer = content.writeStream(head);
+  const writer = codec.writeStream(head);
   const text =
     head.framing === 'json'
-      ? content.writeReply(events, head).text
+      ? codec.writeReply(events, head).text
       : writer.write(events) + writer.end();
   return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
 }

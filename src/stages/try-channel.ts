@@ -11,6 +11,7 @@ import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import { askedCredential } from './credential.ts';
@@ -54,6 +55,7 @@ export type UpstreamOutcome = Answer | { readonly failure: CallFailure };
 /** What calling upstream takes beside the call. */
 export interface UpstreamContext {
   readonly requestId: string;
+  readonly protocol: Protocol;
   readonly key: ApiKey;
   readonly settings: Settings;
   readonly upstream: UpstreamClient;
@@ -147,7 +149,7 @@ function send(
     headers: { ...access.headers(exchange.framing) },
     body: exchange.body,
     connectTimeoutMs: connectMs,
-    freshConnection: call.operation === 'images',
+    freshConnection: call.operation.isBoughtOnce,
     onAbort,
   });
   return sendUpstream(upstream, requestFor, running);

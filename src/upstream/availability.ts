@@ -7,7 +7,8 @@ import { isLast, type Pause, pauseFor } from './standing.ts';
 
 /** What decides whether a call may be a probe. */
 export interface CallKind {
-  readonly isImage: boolean;
+  /** An image is bought with its request: it tries nothing out. */
+  readonly isBoughtOnce: boolean;
   /** It has failed elsewhere: its caller has waited enough to try nothing out. */
   readonly hasTried?: boolean;
 }

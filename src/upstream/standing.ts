@@ -301,14 +301,19 @@ export function pauseFor({ pause }: Standing, nowMs: number): Pause | undefined 
 export function isLast(
   { pause, demotion }: Standing,
   nowMs: number,
-  { isImage, hasTried = false }: { readonly isImage: boolean; readonly hasTried?: boolean },
+  {
+    isBoughtOnce,
+    hasTried = false,
+  }: { readonly isBoughtOnce: boolean; readonly hasTried?: boolean },
 ): boolean {
   if (pause !== undefined && pause.state === 'ejected') {
     const untilMs = pause.untilMs + (pause.isTimeout ? imageTrialMs : pause.spanMs);
-    return (isImage || hasTried) && nowMs < untilMs;
+    return (isBoughtOnce || hasTried) && nowMs < untilMs;
   }
   if (demotion === undefined) return false;
-  return demotion.isTried || nowMs < demotion.untilMs + (isImage || hasTried ? imageTrialMs : 0);
+  return (
+    demotion.isTried || nowMs < demotion.untilMs + (isBoughtOnce || hasTried ? imageTrialMs : 0)
+  );
 }
 
 /** Of two pauses the one that nothing may pass, and the later end of both. */

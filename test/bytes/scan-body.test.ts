@@ -7,10 +7,11 @@ import { findMember } from '../../src/bytes/members.ts';
 import { parsedPart, type ScannedBody, scanBody } from '../../src/bytes/scan-body.ts';
 import { bodyOf } from '../../src/bytes/shorten.ts';
 import { spliceMembers } from '../../src/bytes/splice.ts';
+import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
-import { readChat } from '../../src/protocols/chat.ts';
-import { readImages } from '../../src/protocols/images.ts';
-import { readNative } from '../../src/protocols/native.ts';
+import { readChat } from '../../src/protocols/chat/read.ts';
+import { readImages } from '../../src/protocols/images/read.ts';
+import { readNative } from '../../src/protocols/native/read.ts';
 import { seeded } from './json-arbitrary.ts';
 
 const long = 40_000;
@@ -200,7 +201,7 @@ describe('a body with long strings', () => {
   });
 
   it('counts what is left out of a native call, but for its pictures', () => {
-    const target = { modelId: 'm', operation: 'generate', framing: 'json' } as const;
+    const target = { modelId: 'm', operation: operations.content, framing: 'json' } as const;
     const data = 'A'.repeat(3 * long);
     const parts = [{ inlineData: { data } }, { text: data }, { own: data }, data];
     const bytes = Buffer.from(JSON.stringify({ contents: [{ parts }], tools: [data] }));

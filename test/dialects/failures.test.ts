@@ -1,10 +1,12 @@
 /** What an upstream says of a failure is read in every shape it was seen in, without trust. */
 import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../src/dialects/retry-after.ts';
-import { callerDialects, dialects } from '../../src/dialects/table.ts';
+import { dialects } from '../../src/dialects/table.ts';
 import type { FailureReport } from '../../src/dialects/tap.ts';
 import { type ErrorCode, GatewayError, statusOf } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
+import { geminiCaller } from '../../src/protocols/callers/gemini.ts';
+import { openaiCaller } from '../../src/protocols/callers/openai.ts';
 
 const { openai, gemini } = dialects;
 
@@ -146,12 +148,8 @@ describe('an error of ours', () => {
   it.each(codes)('%s is an error document in both dialects', (code, status) => {
     const error = new GatewayError(asCode(code), 'What is wrong.', { param: 'n' });
 
-    const openaiError = JSON.parse(
-      Buffer.from(callerDialects.openai.errors.body(error)).toString(),
-    ).error;
-    const geminiError = JSON.parse(
-      Buffer.from(callerDialects.gemini.errors.body(error)).toString(),
-    ).error;
+    const openaiError = JSON.parse(Buffer.from(openaiCaller.errors.body(error)).toString()).error;
+    const geminiError = JSON.parse(Buffer.from(geminiCaller.errors.body(error)).toString()).error;
 
     expect(openaiError).toEqual({
       message: 'What is wrong.',
@@ -170,7 +168,7 @@ describe('an error of ours', () => {
     const error = new GatewayError('rate_limited', 'Too many.', { retryAfterMs: 1_200 });
 
     expect(
-      JSON.parse(Buffer.from(callerDialects.gemini.errors.body(error)).toString()).error.details,
+      JSON.parse(Buffer.from(geminiCaller.errors.body(error)).toString()).error.details,
     ).toEqual([{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }]);
   });
 });

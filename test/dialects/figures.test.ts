@@ -7,8 +7,8 @@ import {
   openaiContentCount,
 } from '../../src/dialects/content-count.ts';
 import { lastValueOf } from '../../src/dialects/last-value.ts';
-import { callerDialects } from '../../src/dialects/table.ts';
 import type { JsonValue } from '../../src/json.ts';
+import { protocols } from '../../src/protocols/table.ts';
 
 const noCounts: readonly JsonValue[] = [-1, 1.5, -1e18, '5', true, [], {}, null];
 /** Above every bound: charged at the bound. */
@@ -16,7 +16,7 @@ const enormous: readonly JsonValue[] = [1e18, 1e300, Number.POSITIVE_INFINITY];
 
 describe('OpenAI’s figures', () => {
   const read = (usage: JsonValue, reasoningOutsideCompletion = false) =>
-    callerDialects.openai.readUsage({ usage }, { capabilities: { reasoningOutsideCompletion } });
+    protocols.chat.relay.readUsage({ usage }, { capabilities: { reasoningOutsideCompletion } });
 
   it.each<[string, JsonValue, readonly [number, number, number]]>([
     ['of chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 0, 5]],
@@ -54,7 +54,7 @@ describe('OpenAI’s figures', () => {
   it('of Groq stand elsewhere', () => {
     const reply = { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } };
 
-    expect(callerDialects.openai.readUsage(reply, {})).toMatchObject({
+    expect(protocols.chat.relay.readUsage(reply, {})).toMatchObject({
       inputTokens: 3,
       outputTokens: 5,
     });
@@ -65,8 +65,8 @@ describe('OpenAI’s figures', () => {
   )('are absent in %s, but images still count', (_, usage) => {
     const data = [{ b64_json: '' }, { b64_json: '' }];
 
-    expect(callerDialects.openai.readUsage({ usage: usage ?? null }, {})).toBe(undefined);
-    expect(callerDialects.openai.readUsage({ usage: usage ?? null, data }, {})).toMatchObject({
+    expect(protocols.chat.relay.readUsage({ usage: usage ?? null }, {})).toBe(undefined);
+    expect(protocols.chat.relay.readUsage({ usage: usage ?? null, data }, {})).toMatchObject({
       images: 2,
     });
   });
@@ -121,8 +121,8 @@ describe('Gemini’s figures', () => {
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
     const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
-    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toEqual(figures);
-    expect(callerDialects.gemini.readUsage([{ usageMetadata }, { candidates }], {})).toEqual(
+    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toEqual(figures);
+    expect(protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {})).toEqual(
       figures,
     );
   });
@@ -130,18 +130,18 @@ describe('Gemini’s figures', () => {
   it('say nothing where they only name the traffic, unless nothing was said', () => {
     const usageMetadata = { trafficType: 'ON_DEMAND' };
 
-    expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
-    expect(callerDialects.gemini.readUsage({ usageMetadata }, {})).toMatchObject({
+    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
+    expect(protocols.native.relay.readUsage({ usageMetadata }, {})).toMatchObject({
       inputTokens: 0,
     });
-    expect(callerDialects.gemini.readUsage({ candidates }, {})).toBe(undefined);
+    expect(protocols.native.relay.readUsage({ candidates }, {})).toBe(undefined);
   });
 
   it('are read each by itself: one that is no count takes no other with it', () => {
     for (const value of noCounts) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
-      expect(callerDialects.gemini.readUsage({ candidates, usageMetadata }, {})).toEqual({
+      expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toEqual({
         inputTokens: 3,
         cachedInputTokens: 0,
         outputTokens: 0,

@@ -3,9 +3,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerDialects } from '../../src/dialects/table.ts';
 import type { StreamTap } from '../../src/dialects/tap.ts';
 import type { JsonValue } from '../../src/json.ts';
+import { protocols } from '../../src/protocols/table.ts';
 import { brokenStream, sse } from '../relay/streams.ts';
 import { chat, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
@@ -33,7 +33,7 @@ const streamCall = { framing: 'sse', wantsUsage: true, demand: { candidates: 1 }
 
 function freshTap(): StreamTap {
   // The tap of a stream asks for no more of a call than this.
-  return Reflect.apply(callerDialects.openai.tap, undefined, [streamCall, {}]);
+  return Reflect.apply(protocols.chat.relay.tap, undefined, [streamCall, {}]);
 }
 
 function through(tap: StreamTap, chunks: readonly string[]): string {

@@ -4,7 +4,8 @@
  */
 import type { Gateway } from '../../src/gateway.ts';
 import type { GatewayHandler, GatewayRequest } from '../../src/http.ts';
-import { ownsPath } from '../../src/protocols/endpoints.ts';
+import { routesOf } from '../../src/protocols/routes.ts';
+import { protocols } from '../../src/protocols/table.ts';
 import { mounts, type RunningMount } from '../adapters/mounts.ts';
 import { blackhole } from './blackhole.ts';
 import { listenToPrints } from './canaries.ts';
@@ -36,7 +37,7 @@ export async function startHosts(): Promise<Hosts> {
     return gateway;
   };
   const handler: GatewayHandler = {
-    owns: ownsPath,
+    owns: routesOf(protocols).owns,
     handle: (request) => gatewayOf(request).handle(request),
     refuse: (request, code, message) => gatewayOf(request).refuse(request, code, message),
   };

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 import type { Model } from '../../src/ports/catalog.ts';
-import { findRoute } from '../../src/protocols/endpoints.ts';
+import { routesOf } from '../../src/protocols/routes.ts';
+import { protocols } from '../../src/protocols/table.ts';
 import { holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { model } from '../stages/scene-models.ts';
@@ -21,7 +22,7 @@ const question: JsonObject = { type: 'text', text: 'Sum it up.' };
 
 function tokensOf(path: string, body: JsonObject, of: Model = roomy): number {
   const asked = { method: 'POST', path, search: '', headers: {} };
-  const route = findRoute(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   return holdFor(readCall(wholeBody(Buffer.from(JSON.stringify(body))), route), of).inputTokens;
 }

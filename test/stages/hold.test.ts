@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body.ts';
 import { costOf, type Price } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
-import { findRoute } from '../../src/protocols/endpoints.ts';
+import { routesOf } from '../../src/protocols/routes.ts';
+import { protocols } from '../../src/protocols/table.ts';
 import { type Hold, holdFor } from '../../src/stages/hold.ts';
 import { readCall } from '../../src/stages/read-call.ts';
 import { type Asked, scene } from './scene.ts';
@@ -21,7 +22,7 @@ function holdOf(
   text: string = JSON.stringify(body),
 ): Hold {
   const asked = { method: 'POST', path, search, headers: {} };
-  const route = findRoute(asked, { nativeKeyHeaders: [], allowQueryKey: false });
+  const route = routesOf(protocols).find(asked, { nativeKeyHeaders: [], allowQueryKey: false });
   if (route.kind !== 'call') throw new Error(`${path} is no call`);
   const bytes = Buffer.from(text);
   return holdFor(readCall(wholeBody(bytes), route), of);

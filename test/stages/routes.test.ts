@@ -1,6 +1,10 @@
 /** Every kind of path, method and header, and what it asks for (WIRE §1). */
 import { describe, expect, it } from 'vitest';
-import { findRoute, ownsPath, type Route } from '../../src/protocols/endpoints.ts';
+import type { Route } from '../../src/protocols/protocol.ts';
+import { type RoutedRequest, routesOf } from '../../src/protocols/routes.ts';
+import { protocols } from '../../src/protocols/table.ts';
+
+const { find: findRoute, owns: ownsPath } = routesOf(protocols);
 
 const settings = {
   nativeKeyHeaders: ['x-vendor-api-key', 'x-goog-api-key'],
@@ -9,31 +13,36 @@ const settings = {
 const native = { 'x-goog-api-key': 'k' };
 const bearer = { authorization: 'Bearer k' };
 
-/** A route in a few words: `generate gemini sse m`, `404 openai`, `models openai`, … */
-function told(request: Parameters<typeof findRoute>[0]): string {
+/** A route in a few words: `native/content gemini sse m`, `404 openai`, `models openai`, … */
+function told(request: RoutedRequest): string {
   return words(findRoute(request, settings));
 }
 
 function words(route: Route): string {
   switch (route.kind) {
     case 'call':
-      return [route.operation, route.speaks, route.framing, route.modelId]
+      return [
+        `${route.protocol.name}/${route.operation.name}`,
+        route.caller.name,
+        route.framing,
+        route.modelId,
+      ]
         .filter(Boolean)
         .join(' ');
     case 'models':
-      return ['models', route.speaks, route.modelId].filter(Boolean).join(' ');
+      return ['models', route.caller.name, route.modelId].filter(Boolean).join(' ');
     case 'options':
-      return `options ${route.speaks} ${route.allow}`;
+      return `options ${route.caller.name} ${route.allow}`;
     case 'refused': {
       const { code, allow } = route.error;
-      return [code, route.speaks, allow].filter(Boolean).join(' ');
+      return [code, route.caller.name, allow].filter(Boolean).join(' ');
     }
   }
 }
 
-const chat = 'chat openai json';
-const images = 'images openai json';
-const generate = (model: string): string => `generate gemini json ${model}`;
+const chat = 'chat/content openai json';
+const images = 'images/images openai json';
+const generate = (model: string): string => `native/content gemini json ${model}`;
 const lost = (speaks: string): string => `route_not_found ${speaks}`;
 const notPost = (speaks: string): string => `method_not_allowed ${speaks} POST`;
 const notGet = (speaks: string): string => `method_not_allowed ${speaks} GET, HEAD`;
@@ -81,16 +90,16 @@ const rows: readonly (readonly [method: string, path: string, told: string])[] =
   ['GET', '/v1beta/tunedModels/t', 'models gemini tunedModels/t'],
   ['POST', '/v1beta/tunedModels/t', lost('gemini')],
   ['POST', '/v1beta/models/g:generateContent', generate('g')],
-  ['POST', '/v1beta/models/g:countTokens', 'count_tokens gemini json g'],
-  ['POST', '/v1beta/models/g:streamGenerateContent', 'generate gemini json_array g'],
-  ['POST', '/v1beta/models/g:streamGenerateContent?alt=sse', 'generate gemini sse g'],
-  ['POST', '/v1beta/models/g:streamGenerateContent?alt=json', 'generate gemini json_array g'],
-  ['POST', '/v1beta/models/g:streamGenerateContent?x=1&alt=sse', 'generate gemini sse g'],
-  ['POST', '/v1beta/models/g:streamGenerateContent?alt=SSE', 'generate gemini json_array g'],
+  ['POST', '/v1beta/models/g:countTokens', 'native/count_tokens gemini json g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent', 'native/content gemini json_array g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=sse', 'native/content gemini sse g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=json', 'native/content gemini json_array g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?x=1&alt=sse', 'native/content gemini sse g'],
+  ['POST', '/v1beta/models/g:streamGenerateContent?alt=SSE', 'native/content gemini json_array g'],
   ['POST', '/v1beta/models/g:generateContent?alt=sse', generate('g')],
   ['POST', '/v1/models/g:generateContent', generate('g')],
-  ['POST', '/v1/models/g:streamGenerateContent?alt=sse', 'generate gemini sse g'],
-  ['POST', '/v1/models/g:countTokens', 'count_tokens gemini json g'],
+  ['POST', '/v1/models/g:streamGenerateContent?alt=sse', 'native/content gemini sse g'],
+  ['POST', '/v1/models/g:countTokens', 'native/count_tokens gemini json g'],
   ['GET', '/v1beta/models/g:generateContent', notPost('gemini')],
   ['HEAD', '/v1beta/models/g:generateContent', notPost('gemini')],
   ['GET', '/v1/models/g:generateContent', notPost('gemini')],
@@ -116,7 +125,7 @@ const rows: readonly (readonly [method: string, path: string, told: string])[] =
   ['POST', '/v1beta/models/v/m%3Afree:generateContent', generate('v/m:free')],
   ['POST', '/v1beta/models/g%3AgenerateContent', generate('g')],
   ['POST', '/v1beta/models/g%3agenerateContent', generate('g')],
-  ['POST', '/v1/models/v/m:free:countTokens', 'count_tokens gemini json v/m:free'],
+  ['POST', '/v1/models/v/m:free:countTokens', 'native/count_tokens gemini json v/m:free'],
   ['POST', '/v1beta/models/caf%C3%A9:generateContent', generate('café')],
   ['POST', '/v1beta/models/a%20b:generateContent', generate('a b')],
   ['POST', '/v1beta/models/a%252Fb:generateContent', generate('a%2Fb')],

@@ -69,7 +69,7 @@ function ward() {
   return {
     health,
     clock,
-    isOpen: () => health.availability(a, 'm', { isImage: false }).kind === 'open',
+    isOpen: () => health.availability(a, 'm', { isBoughtOnce: false }).kind === 'open',
   };
 }
 

@@ -7,6 +7,7 @@ import type { GatewayResponse } from '../../src/http.ts';
 import type { Channel, DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { type ProtocolTable, protocols } from '../../src/protocols/table.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
@@ -18,6 +19,8 @@ export interface Asked {
   readonly path: string;
   readonly search?: string;
   readonly body: Uint8Array | string;
+  /** Besides those that every call has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Everything a caller could see of an answer. */
@@ -46,6 +49,8 @@ export interface TestSetup {
   readonly model?: Partial<Model>;
   /** The dialects there are, where a test brings its own. */
   readonly table?: DialectTable;
+  /** The protocols there are, where a test brings its own. */
+  readonly rows?: ProtocolTable;
 }
 
 /** The secret of the upstream account, which no caller may ever see. */
@@ -57,7 +62,7 @@ const callerSecret = 'caller-secret';
 
 /** Makes one; there is nothing to close, for neither a timer nor a socket is real. */
 export function testGateway(setup: TestSetup = {}): TestGateway {
-  const { upstream, channel, model, table = dialects } = setup;
+  const { upstream, channel, model, table = dialects, rows = protocols } = setup;
   const clock = fakeClock();
   const usage = memoryUsageSink();
   const pricePerMillion = 1_000_000n;
@@ -79,19 +84,22 @@ export function testGateway(setup: TestSetup = {}): TestGateway {
   // Of the dialect that is spoken to us, unless the test says otherwise: a relay.
   let relaying: DialectName = 'openai';
   const quota = [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] as const;
-  const gateway = gatewayOver(table, {
-    keys: memoryKeyStore({
-      pepper: 'test',
-      allowWeakKeys: true,
-      keys: [{ secret: callerSecret, key: { id: 'k1', group: 'staff', disabled: false, quota } }],
-    }),
-    quota: memoryQuotaStore({ clock }),
-    catalog: { find: anyModel, list: () => [] },
-    usage,
-    clock,
-    ids: countedIds(),
-    ...(upstream === undefined ? {} : { upstream }),
-  });
+  const gateway = gatewayOver(
+    { dialects: table, protocols: rows },
+    {
+      keys: memoryKeyStore({
+        pepper: 'test',
+        allowWeakKeys: true,
+        keys: [{ secret: callerSecret, key: { id: 'k1', group: 'staff', disabled: false, quota } }],
+      }),
+      quota: memoryQuotaStore({ clock }),
+      catalog: { find: anyModel, list: () => [] },
+      usage,
+      clock,
+      ids: countedIds(),
+      ...(upstream === undefined ? {} : { upstream }),
+    },
+  );
   return {
     gateway,
     get records() {
@@ -123,6 +131,7 @@ async function callGateway(gateway: Gateway, asked: Asked): Promise<Answer> {
     'x-goog-api-key': callerSecret,
     'content-type': 'application/json',
     'content-length': String(body.length),
+    ...asked.headers,
   };
   const response = await gateway.handle({
     method: 'POST',

@@ -21,7 +21,7 @@ const channel: Channel = {
   priority: 0,
   weight: 1,
 };
-const text = { isImage: false };
+const text = { isBoughtOnce: false };
 const asked = { modelId: 'm', reply: 'whole' } as const;
 
 /** Half way between the ends of every spread, so that lengths are those of the rules. */

@@ -9,9 +9,9 @@ import {
 } from '../../src/upstream/channel-health.ts';
 
 export const startMs: number = Date.UTC(2026, 0, 1);
-export const text = { isImage: false };
+export const text = { isBoughtOnce: false };
 export const asked = { modelId: 'm', reply: 'whole' } as const;
-export const image = { isImage: true };
+export const image = { isBoughtOnce: true };
 export const channel: Channel = {
   id: 'a',
   dialect: 'openai',
@@ -28,7 +28,7 @@ export interface Ward {
   /** One call through the channel, begun and ended. */
   call(verdict: Verdict, model?: string): void;
   /** `open`, or what stands in the way. */
-  out(model?: string, kind?: { readonly isImage: boolean }, of?: Channel): string;
+  out(model?: string, kind?: { readonly isBoughtOnce: boolean }, of?: Channel): string;
 }
 
 export function ward(random: () => number = () => 0.5): Ward {

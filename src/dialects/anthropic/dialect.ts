@@ -14,7 +14,11 @@ const version = '2023-06-01';
 export const anthropic: Dialect = {
   name: 'anthropic',
   capabilities: anthropicCapabilities,
-  path: ({ operation }) => (operation === 'count_tokens' ? '/messages/count_tokens' : '/messages'),
+  paths: {
+    content: () => '/messages',
+    images: undefined,
+    count_tokens: () => '/messages/count_tokens',
+  },
   credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
   readFailure: anthropicFailure,
   inBandFailure: anthropicInBandFailure,

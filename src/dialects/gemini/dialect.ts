@@ -1,5 +1,5 @@
 /** Google's native wire format as its upstreams speak it: `generateContent` and `countTokens`. */
-import type { Call } from '../../call.ts';
+import type { Framing } from '../../call.ts';
 import type { Dialect } from '../dialect.ts';
 import { geminiCapabilities } from './capabilities.ts';
 import { geminiClient } from './client/codec.ts';
@@ -12,7 +12,11 @@ import { resourceName } from './resource.ts';
 export const gemini: Dialect = {
   name: 'gemini',
   capabilities: geminiCapabilities,
-  path: (asked, upstreamModel) => `/${resourceOf(upstreamModel)}:${methodOf(asked)}`,
+  paths: {
+    content: (upstreamModel, framing) => `/${resourceOf(upstreamModel)}:${generateMethod(framing)}`,
+    images: (upstreamModel) => `/${resourceOf(upstreamModel)}:generateContent`,
+    count_tokens: (upstreamModel) => `/${resourceOf(upstreamModel)}:countTokens`,
+  },
   credential: (secret) => ({ 'x-goog-api-key': secret }),
   readFailure: geminiFailure,
   inBandFailure: geminiInBandFailure,
@@ -23,8 +27,7 @@ export const gemini: Dialect = {
   tokenCounter: undefined,
 };
 
-function methodOf({ operation, framing }: Pick<Call, 'operation' | 'framing'>): string {
-  if (operation === 'count_tokens') return 'countTokens';
+function generateMethod(framing: Framing): string {
   switch (framing) {
     case 'json':
       return 'generateContent';

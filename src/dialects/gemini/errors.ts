@@ -1,7 +1,6 @@
 /**
  * Errors in Google's words: `google.rpc.Status` as JSON, and what Gemini upstreams say (WIRE §6.2).
  */
-import type { Operation } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
 import {
@@ -106,8 +105,7 @@ const contentMembers = ['candidates', 'promptFeedback', 'usageMetadata'] as cons
 const replyMembers = [...contentMembers, 'totalTokens'] as const;
 
 /** Whether a whole document is a reply: Google leaves everything out that says nothing. */
-export function isGeminiReply(reply: JsonValue, operation: Operation): boolean {
-  if (operation === 'count_tokens') return typeof member(reply, 'totalTokens') === 'number';
+export function isGeminiReply(reply: JsonValue): boolean {
   const candidates = member(reply, 'candidates');
   if (!isJsonObject(reply) || (candidates !== undefined && !Array.isArray(candidates)))
     return false;

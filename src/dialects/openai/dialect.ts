@@ -11,7 +11,11 @@ import { measureOpenai } from './prompt-size.ts';
 export const openai: Dialect = {
   name: 'openai',
   capabilities: openaiCapabilities,
-  path: ({ operation }) => (operation === 'images' ? '/images/generations' : '/chat/completions'),
+  paths: {
+    content: () => '/chat/completions',
+    images: () => '/images/generations',
+    count_tokens: undefined,
+  },
   credential: (secret) => ({ authorization: `Bearer ${secret}` }),
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,

@@ -3,7 +3,6 @@
  */
 
 import type { SseEvent } from '../../bytes/sse.ts';
-import type { Operation } from '../../call.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
@@ -79,11 +78,6 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
   return isReply || bareMessage(document) === undefined
     ? undefined
     : failureIn(document, undefined);
-}
-
-/** Whether a whole document is a reply; of images each is looked at by itself. */
-export function isOpenaiReply(reply: JsonValue, operation: Operation): boolean {
-  return operation === 'images' || Array.isArray(member(reply, 'choices'));
 }
 
 /**

@@ -2,6 +2,7 @@
 import { chargeableUsage } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
+import type { Channel } from '../../ports/catalog.ts';
 import { withCached } from '../usage-figures.ts';
 import { openaiReplyUsage } from './reply-usage.ts';
 
@@ -16,6 +17,11 @@ export function openaiUsageObject(document: JsonValue): JsonValue | undefined {
     member(items(member(document, 'choices')).at(-1), 'usage'),
     member(member(document, 'error'), 'usage'),
   ].find(isJsonObject);
+}
+
+/** No row of the model table says it of a model: it is how a vendor counts. */
+export function reasoningOutside({ capabilities }: Pick<Channel, 'capabilities'>): boolean {
+  return capabilities?.reasoningOutsideCompletion === true;
 }
 
 /** The figures of a whole reply, or undefined where it has none. */

@@ -2,10 +2,12 @@
  * What a list of models must be before a gateway serves it; each refusal names the model and the
  * cure.
  */
-import { dialects, serves } from '../../dialects/table.ts';
+import { dialects } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
+import { isServed } from '../../protocols/protocol.ts';
+import { protocols } from '../../protocols/table.ts';
 import { cureOf, modelSchema } from './model-schema.ts';
 
 /**
@@ -52,7 +54,7 @@ function checkNames(model: Model, names: Set<string>): void {
 }
 
 function checkDialect(model: Model, { id, dialect }: Channel): void {
-  if (model.protocols.some((protocol) => serves(dialects[dialect], protocol))) return;
+  if (model.protocols.some((name) => isServed(protocols[name], dialects[dialect]))) return;
   refuse(
     model,
     `channel "${id}" of the dialect ${dialect} can't serve ${model.protocols.join(' or ')}, ` +

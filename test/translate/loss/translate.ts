@@ -1,7 +1,9 @@
 /** Translates documents with the codecs themselves, thousands a second. */
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
 import type { ContentExchange, ReplyHead, UpstreamTarget } from '../../../src/dialects/codec.ts';
-import { callerDialects, dialects } from '../../../src/dialects/table.ts';
+import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
+import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
+import { dialects } from '../../../src/dialects/table.ts';
 import { translateTap } from '../../../src/dialects/translate-tap.ts';
 import { vendorCapabilities } from '../../../src/dialects/vendors.ts';
 import { GatewayError } from '../../../src/errors.ts';
@@ -60,11 +62,11 @@ export function sentFor(route: Route, body: unknown): Outcome {
 function exchangeFor(route: Route, body: unknown, streamed = false): ContentExchange {
   const request = parseJson(JSON.stringify(body));
   if (!isJsonObject(request)) throw new Error('A request is an object.');
-  const asked = callerDialects[speakers[route.protocol]].content.readRequest(request, { streamed });
+  const asked = codecs[route.protocol].readRequest(request, { streamed });
   return dialects[route.dialect].content.begin(asked, targetOf(route));
 }
 
-const speakers = { chat: 'openai', native: 'gemini' } as const;
+const codecs = { chat: openaiServer, native: geminiServer };
 
 function targetOf({ dialect, model, own }: Route): UpstreamTarget {
   let made = 0;
@@ -81,7 +83,7 @@ function targetOf({ dialect, model, own }: Route): UpstreamTarget {
 
 /** What the caller gets for an upstream's whole reply; a failed call is refused by its reason. */
 export function answerFor(route: Route, reply: unknown): Outcome {
-  const { content } = callerDialects[speakers[route.protocol]];
+  const content = codecs[route.protocol];
   const exchange = exchangeFor(route, plainRequests[route.protocol]);
   const document = parseJson(JSON.stringify(reply)) ?? null;
   const read = exchange.readReply(document);
@@ -98,7 +100,7 @@ export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
   const tap = translateTap({
     upstream: dialects[route.dialect],
     reader: exchange.readStream(),
-    writer: callerDialects[speakers[route.protocol]].content.writeStream({
+    writer: codecs[route.protocol].writeStream({
       ...replyHead,
       framing: 'sse',
     }),

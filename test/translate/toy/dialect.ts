@@ -16,7 +16,7 @@ import { items, type JsonValue, member } from '../../../src/json.ts';
 export const toy: Dialect = {
   name: 'toy',
   capabilities: openaiCapabilities,
-  path: () => '/say',
+  paths: { content: () => '/say', images: undefined, count_tokens: undefined },
   credential: (secret) => ({ 'x-toy-key': secret }),
   readFailure: (status) => ({ ...noFault, status }),
   inBandFailure: (reply) => (member(reply, 'oops') === undefined ? undefined : noFault),

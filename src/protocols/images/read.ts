@@ -1,13 +1,13 @@
-/** Reads an image generation request (spec §2.2, WIRE §3). */
+/** Reads an image generation request. */
 import { z } from 'zod';
-import type { ScannedBody } from '../bytes/scan-body.ts';
-import type { Call } from '../call.ts';
-import { addNamedAtTop } from '../dialects/named-media.ts';
-import { promptTally, sizeOf } from '../dialects/prompt-size.ts';
-import { checkExtraBody } from './extra-body.ts';
-import { checkedFields, fieldOf } from './fields.ts';
-import { guardedUses } from './find-guarded.ts';
-import { modelField, positiveField } from './rules.ts';
+import type { ScannedBody } from '../../bytes/scan-body.ts';
+import { type Call, operations } from '../../call.ts';
+import { addNamedAtTop } from '../../dialects/named-media.ts';
+import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';
+import { checkExtraBody } from '../extra-body.ts';
+import { checkedFields, fieldOf } from '../fields.ts';
+import { guardedUses } from '../find-guarded.ts';
+import { modelField, positiveField } from '../rules.ts';
 
 interface ImageFields {
   readonly model: string;
@@ -52,7 +52,7 @@ export function readImages(scanned: ScannedBody): Call {
   const prompt = sizeOf(tally);
   return {
     protocol: 'images',
-    operation: 'images',
+    operation: operations.images,
     modelId: fields.model,
     framing: 'json',
     body: scanned.body,

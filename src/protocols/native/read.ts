@@ -1,24 +1,18 @@
 /**
- * Reads a native content-generation request (spec §2.3, WIRE §4.1). The path names model and
+ * Reads a native content-generation request. The path names model and
  * method.
  */
 import { z } from 'zod';
-import { findMember, membersOf } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
-import type { Call, Framing, Operation, PromptSize } from '../call.ts';
-import { measureNative } from '../dialects/gemini/prompt-size.ts';
-import { GatewayError } from '../errors.ts';
-import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
-import { guardedUses } from './find-guarded.ts';
-import { positiveField } from './rules.ts';
-import { refuseTwoSpellings } from './spellings.ts';
-
-/** What the path says of a native call. */
-export interface NativeTarget {
-  readonly modelId: string;
-  readonly operation: Operation;
-  readonly framing: Framing;
-}
+import { findMember, membersOf } from '../../bytes/members.ts';
+import type { ScannedBody } from '../../bytes/scan-body.ts';
+import { type Call, operations, type PromptSize } from '../../call.ts';
+import { measureNative } from '../../dialects/gemini/prompt-size.ts';
+import { GatewayError } from '../../errors.ts';
+import { arrayMember, checkedFields, fieldOf, insideField } from '../fields.ts';
+import { guardedUses } from '../find-guarded.ts';
+import type { CallTarget } from '../protocol.ts';
+import { positiveField } from '../rules.ts';
+import { refuseTwoSpellings } from '../spellings.ts';
 
 interface GenerationConfig {
   readonly maxOutputTokens?: number | null | undefined;
@@ -48,19 +42,20 @@ const nativeFields: z.ZodType<NativeFields> = z.object({
   generation_config: generationConfig.nullish(),
 });
 /** @throws GatewayError `invalid_request` that names the member */
-export function readNative(scanned: ScannedBody, target: NativeTarget): Call {
+export function readNative(scanned: ScannedBody, target: CallTarget): Call {
+  const { modelId = '' } = target;
   refuseMessages(scanned);
   const fields = checkedFields(nativeFields, fieldsOf(scanned));
-  refuseOtherModel(fields.model, target.modelId);
+  refuseOtherModel(fields.model, modelId);
   refuseTwoSpellings(scanned);
   const config = fields.generationConfig ?? fields.generation_config ?? {};
   const maxOutputTokens = config.maxOutputTokens ?? config.max_output_tokens;
   const candidates = config.candidateCount ?? config.candidate_count;
-  const prompt = promptSize(scanned, target);
+  const prompt = promptSize(scanned, target.operation === operations.count_tokens, modelId);
   return {
     protocol: 'native',
     operation: target.operation,
-    modelId: target.modelId,
+    modelId,
     framing: target.framing,
     body: scanned.body,
     members: scanned.members,
@@ -123,9 +118,9 @@ function refuseMessages({ members }: ScannedBody): void {
   );
 }
 
-function promptSize(scanned: ScannedBody, { operation, modelId }: NativeTarget): PromptSize {
-  const wrapped =
-    operation === 'count_tokens' && findMember(scanned.members, 'generateContentRequest');
+/** What is counted may be wrapped, with a name of the model of its own. */
+function promptSize(scanned: ScannedBody, isCount: boolean, modelId: string): PromptSize {
+  const wrapped = isCount && findMember(scanned.members, 'generateContentRequest');
   if (wrapped) {
     const members = membersOf(scanned.body.text, wrapped.value);
     const model = fieldOf({ ...scanned, members }, 'model');

@@ -1,27 +1,23 @@
-/** Google's native wire format as its SDKs speak it to us: relayed to Gemini upstreams. */
-
+/** What a relayed native call changes: the model's name, and signatures that Google never made. */
 import { bytesOf } from '../../bytes/body.ts';
 import { findMember } from '../../bytes/members.ts';
 import type { MemberEdit } from '../../bytes/splice.ts';
-import type { Call } from '../../call.ts';
+import { type Call, operations } from '../../call.ts';
 import { envelopeBeginning } from '../../canonical/opaque.ts';
 import { quoted } from '../../canonical/raw-json.ts';
-import type { CallerDialect } from '../dialect.ts';
-import { documentTap } from '../document-tap.ts';
-import { editInside } from '../edit-inside.ts';
-import { geminiArrayTap } from './array-tap.ts';
-import { geminiImageCounter } from './count-images.ts';
-import { geminiErrorText, geminiInBandFailure, isGeminiReply } from './errors.ts';
-import { placeholderSignature } from './placeholder-signature.ts';
-import { resourceName } from './resource.ts';
-import { geminiServer, geminiTokenCountText } from './server/codec.ts';
-import { geminiStreamTap } from './stream-tap.ts';
-import { geminiFigures, geminiUsage } from './usage.ts';
+import { documentTap } from '../../dialects/document-tap.ts';
+import { editInside } from '../../dialects/edit-inside.ts';
+import { geminiArrayTap } from '../../dialects/gemini/array-tap.ts';
+import { geminiInBandFailure, isGeminiReply } from '../../dialects/gemini/errors.ts';
+import { placeholderSignature } from '../../dialects/gemini/placeholder-signature.ts';
+import { resourceName } from '../../dialects/gemini/resource.ts';
+import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
+import { geminiFigures, geminiUsage } from '../../dialects/gemini/usage.ts';
+import { member } from '../../json.ts';
+import type { RelayRules } from '../protocol.ts';
 
-/** The row of `table.ts`. */
-export const geminiCaller: CallerDialect = {
-  name: 'gemini',
-  errors: { body: (error) => Buffer.from(geminiErrorText(error)) },
+/** Native calls to Gemini upstreams. */
+export const nativeRelay: RelayRules = {
   edits: (call, upstreamModel) => [
     ...(call.modelId === upstreamModel ? [] : modelEdits(call, resourceName(upstreamModel))),
     ...withoutForeignSignatures(call),
@@ -36,14 +32,14 @@ export const geminiCaller: CallerDialect = {
       isImages: false,
     });
   },
-  isReply: isGeminiReply,
-  // A comment ends the stream of Google's older clients; all of them read over leading line ends.
-  keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),
+  faultIn: (reply, { operation }) => {
+    const isCount = operation === operations.count_tokens;
+    const isReply = isCount
+      ? typeof member(reply, 'totalTokens') === 'number'
+      : isGeminiReply(reply);
+    return isReply ? undefined : 'upstream_protocol_error';
+  },
   readUsage: geminiUsage,
-  content: geminiServer,
-  readImageRequest: undefined,
-  imageCounter: geminiImageCounter,
-  tokenCountText: geminiTokenCountText,
 };
 
 /** The path decides; a body that names the model must name the same one upstream. */

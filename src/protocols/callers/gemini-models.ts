@@ -1,29 +1,11 @@
-/**
- * Writes the model lists in both prefixes' shapes (WIRE §5). Every listed name works verbatim in a
- * path or body.
- */
-import { GatewayError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
-import type { Model } from '../ports/catalog.ts';
+/** Writes Google's lists of models. Every listed name works verbatim in a path. */
+import { GatewayError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+import type { Model } from '../../ports/catalog.ts';
 
 /** Google's page sizes. */
 const defaultPageSize = 50;
 const largestPageSize = 1_000;
-
-/** `GET /v1/models` */
-export function openaiModelList(models: readonly Model[]): JsonObject {
-  return { object: 'list', data: models.map(openaiModel) };
-}
-
-/** `GET /v1/models/{id}` */
-export function openaiModel(model: Model): JsonObject {
-  return {
-    id: model.id,
-    object: 'model',
-    created: model.createdAtSeconds ?? 0,
-    owned_by: model.vendor,
-  };
-}
 
 /**
  * `GET /v1beta/models`, in Google's pages. The token of a page is the name it follows on, so that a

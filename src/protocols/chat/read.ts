@@ -1,19 +1,19 @@
 /**
- * Reads a chat completion request (spec §2.1, WIRE §2.1): what must be right, and what prices the
+ * Reads a chat completion request : what must be right, and what prices the
  * call.
  */
 import { z } from 'zod';
-import { lengthOf } from '../bytes/body.ts';
-import { findMember, kindAt } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
-import type { Call } from '../call.ts';
-import { measureChat } from '../dialects/openai/prompt-size.ts';
-import { GatewayError } from '../errors.ts';
-import { checkExtraBody, isBoundName } from './extra-body.ts';
-import { arrayMember, checkedFields, fieldOf, insideField } from './fields.ts';
-import { guardedUses } from './find-guarded.ts';
-import { modelField, positiveField } from './rules.ts';
-import { refuseDifferent } from './spellings.ts';
+import { lengthOf } from '../../bytes/body.ts';
+import { findMember, kindAt } from '../../bytes/members.ts';
+import type { ScannedBody } from '../../bytes/scan-body.ts';
+import { type Call, operations } from '../../call.ts';
+import { measureChat } from '../../dialects/openai/prompt-size.ts';
+import { GatewayError } from '../../errors.ts';
+import { checkExtraBody, isBoundName } from '../extra-body.ts';
+import { arrayMember, checkedFields, fieldOf, insideField } from '../fields.ts';
+import { guardedUses } from '../find-guarded.ts';
+import { modelField, positiveField } from '../rules.ts';
+import { refuseDifferent } from '../spellings.ts';
 
 interface ChatFields {
   readonly model: string;
@@ -63,7 +63,7 @@ export function readChat(scanned: ScannedBody): Call {
   const prediction = findMember(scanned.members, 'prediction')?.value;
   return {
     protocol: 'chat',
-    operation: 'chat',
+    operation: operations.content,
     modelId: fields.model,
     framing: fields.stream === true ? 'sse' : 'json',
     body: scanned.body,

@@ -1,0 +1,43 @@
+/** OpenAI's clients: a bearer key, OpenAI's errors and list of models. */
+import { openaiErrorText } from '../../dialects/openai/errors.ts';
+import type { GatewayRequest } from '../../http.ts';
+import type { JsonObject } from '../../json.ts';
+import type { Model } from '../../ports/catalog.ts';
+import type { Caller } from '../protocol.ts';
+import { headerOnce } from './key-header.ts';
+
+/** Those who call `/v1/chat/completions` and `/v1/images/generations`. */
+export const openaiCaller: Caller = {
+  name: 'openai',
+  errors: { body: (error) => Buffer.from(openaiErrorText(error)) },
+  keyHeaders: () => ['authorization'],
+  secretOf: bearerSecret,
+  keyExample: () => 'Authorization: Bearer <key>',
+  models: {
+    request: 'GET /v1/models',
+    list: (models) => ({ object: 'list', data: models.map(listed) }),
+    one: listed,
+  },
+};
+
+const bearer = 'Bearer ';
+
+function bearerSecret(request: GatewayRequest): string | undefined {
+  const value = headerOnce(request, 'authorization');
+  if (value === undefined || !isBearer(value)) return undefined;
+  return value.includes(' ', bearer.length) ? undefined : value.slice(bearer.length);
+}
+
+function isBearer(value: string): boolean {
+  if (value.startsWith(bearer)) return true;
+  return value.slice(0, bearer.length).toLowerCase() === bearer.toLowerCase();
+}
+
+function listed(model: Model): JsonObject {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.createdAtSeconds ?? 0,
+    owned_by: model.vendor,
+  };
+}

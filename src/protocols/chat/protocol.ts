@@ -1,0 +1,27 @@
+/** `POST /v1/chat/completions`: OpenAI's chat completions. */
+import { operations } from '../../call.ts';
+import { openaiImageCounter } from '../../dialects/openai/count-images.ts';
+import { openaiServer } from '../../dialects/openai/server/codec.ts';
+import { openaiCaller } from '../callers/openai.ts';
+import type { Protocol } from '../protocol.ts';
+import { readChat } from './read.ts';
+import { chatRelay } from './relay.ts';
+
+/** The row of `table.ts`. */
+export const chat: Protocol = {
+  name: 'chat',
+  caller: openaiCaller,
+  dialect: 'openai',
+  operation: operations.content,
+  paths: ['/v1/chat/completions'],
+  methods: {},
+  maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
+  repeatableAs: 'chat',
+  candidates: { member: 'n', maximum: Number.POSITIVE_INFINITY },
+  read: readChat,
+  relay: chatRelay,
+  codecs: { content: openaiServer, images: undefined, countTokens: undefined },
+  imageCounter: openaiImageCounter,
+  // Every client of OpenAI's reads over comments.
+  keepAlive: (framing) => (framing === 'sse' ? ': keep-alive\n\n' : undefined),
+};

@@ -1,0 +1,64 @@
+/** What a relayed chat changes: the model's name, and what its upstream needs to state usage. */
+import { findMember } from '../../bytes/members.ts';
+import type { MemberEdit } from '../../bytes/splice.ts';
+import type { Call } from '../../call.ts';
+import { documentTap } from '../../dialects/document-tap.ts';
+import { editInside } from '../../dialects/edit-inside.ts';
+import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { openaiStreamTap } from '../../dialects/openai/stream-tap.ts';
+import { openaiFigures, openaiUsage, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { member } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import { modelEdit } from '../model-edit.ts';
+import type { RelayRules } from '../protocol.ts';
+
+/** Chats to upstreams of OpenAI's dialect. */
+export const chatRelay: RelayRules = {
+  edits: (call, upstreamModel, channel) => [
+    ...modelEdit(call, upstreamModel),
+    ...boundEdits(call, channel),
+    ...usageEdit(call, channel),
+  ],
+  tap: (call, channel) =>
+    call.framing === 'sse'
+      ? openaiStreamTap({
+          stripUsage: !call.wantsUsage,
+          candidates: call.demand.candidates,
+          reasoningOutside: reasoningOutside(channel),
+        })
+      : documentTap({
+          usageMember: 'usage',
+          readUsage: (usage, images) => openaiFigures(usage, images, reasoningOutside(channel)),
+          inBandFailure: openaiInBandFailure,
+          isImages: false,
+        }),
+  faultIn: (reply) =>
+    Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',
+  readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
+};
+
+/**
+ * A server that knows only the other name of the answer's bound would ignore it, and answer at a
+ * length that nobody held for (DeepSeek: earendil-works/pi#8018).
+ */
+function boundEdits(
+  { members, demand: { maxOutputTokens } }: Call,
+  { capabilities }: Channel,
+): readonly MemberEdit[] {
+  const name = capabilities?.maxTokensField;
+  if (name === undefined || maxOutputTokens === undefined) return [];
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  if (findMember(members, other) === undefined) return [];
+  return [
+    { name: other, value: undefined },
+    { name, value: String(maxOutputTokens) },
+  ];
+}
+
+/** Billing never depends on whether the caller asked for usage. */
+function usageEdit(call: Call, channel: Channel): readonly MemberEdit[] {
+  if (call.framing !== 'sse' || call.wantsUsage) return [];
+  if (channel.capabilities?.includeUsage === false) return [];
+  const inside = editInside(call, 'stream_options', { name: 'include_usage', value: 'true' });
+  return [inside ?? { name: 'stream_options', value: '{"include_usage":true}' }];
+}

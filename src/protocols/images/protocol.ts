@@ -1,0 +1,26 @@
+/** `POST /v1/images/generations`: OpenAI's image generation. */
+import { operations } from '../../call.ts';
+import { readImageRequest } from '../../dialects/openai/image-request.ts';
+import { openaiCaller } from '../callers/openai.ts';
+import type { Protocol } from '../protocol.ts';
+import { readImages } from './read.ts';
+import { imagesRelay } from './relay.ts';
+
+/** The row of `table.ts`. */
+export const images: Protocol = {
+  name: 'images',
+  caller: openaiCaller,
+  dialect: 'openai',
+  operation: operations.images,
+  paths: ['/v1/images/generations'],
+  methods: {},
+  maxBodyBytes: ({ maxImageBodyBytes }) => maxImageBodyBytes,
+  repeatableAs: 'images',
+  candidates: { member: 'n', maximum: 10 },
+  read: readImages,
+  relay: imagesRelay,
+  codecs: { content: undefined, images: readImageRequest, countTokens: undefined },
+  // The reply says itself how many it has.
+  imageCounter: undefined,
+  keepAlive: () => undefined,
+};

@@ -1,0 +1,44 @@
+/** What a relayed image call changes, and what its reply must be: images in Base64 only. */
+import type { MemberEdit } from '../../bytes/splice.ts';
+import type { Call } from '../../call.ts';
+import { documentTap } from '../../dialects/document-tap.ts';
+import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
+import { openaiFigures, openaiUsage, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { items, type JsonValue, member } from '../../json.ts';
+import type { Channel } from '../../ports/catalog.ts';
+import { modelEdit } from '../model-edit.ts';
+import type { RelayRules } from '../protocol.ts';
+
+/** Image calls to upstreams of OpenAI's dialect. */
+export const imagesRelay: RelayRules = {
+  edits: (call, upstreamModel, channel) => [
+    ...modelEdit(call, upstreamModel),
+    ...formatEdits(call, channel),
+  ],
+  tap: (_call, channel) =>
+    documentTap({
+      usageMember: 'usage',
+      readUsage: (usage, images) => openaiFigures(usage, images, reasoningOutside(channel)),
+      inBandFailure: openaiInBandFailure,
+      isImages: true,
+    }),
+  faultIn,
+  readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
+};
+
+/** Every image must be Base64: a URL is never fetched and never passed on. */
+function faultIn(reply: JsonValue): string | undefined {
+  const images = items(member(reply, 'data'));
+  if (images.length === 0) return 'upstream_empty';
+  const isBase64 = images.every((image) => typeof member(image, 'b64_json') === 'string');
+  return isBase64 ? undefined : 'upstream_image_not_base64';
+}
+
+/** Base64 always: requested where a server must be told, left out where it refuses the member. */
+function formatEdits({ members }: Call, { capabilities }: Channel): readonly MemberEdit[] {
+  if (capabilities?.imageBase64 === 'response_format') {
+    return [{ name: 'response_format', value: '"b64_json"' }];
+  }
+  const isRequested = members.some(({ name }) => name === 'response_format');
+  return isRequested ? [{ name: 'response_format', value: undefined }] : [];
+}

@@ -1,0 +1,39 @@
+/** `POST /v1beta/models/{model}:generateContent` and its siblings: the native (Gemini) protocol. */
+import { operations } from '../../call.ts';
+import { geminiImageCounter } from '../../dialects/gemini/count-images.ts';
+import { geminiServer, geminiTokenCountText } from '../../dialects/gemini/server/codec.ts';
+import { geminiCaller } from '../callers/gemini.ts';
+import type { Protocol } from '../protocol.ts';
+import { readNative } from './read.ts';
+import { nativeRelay } from './relay.ts';
+
+/** The row of `table.ts`. */
+export const native: Protocol = {
+  name: 'native',
+  caller: geminiCaller,
+  dialect: 'gemini',
+  operation: operations.content,
+  paths: [],
+  methods: {
+    generateContent: { operation: operations.content, framing: () => 'json' },
+    streamGenerateContent: {
+      operation: operations.content,
+      framing: (search) =>
+        new URLSearchParams(search).get('alt') === 'sse' ? 'sse' : 'json_array',
+    },
+    countTokens: { operation: operations.count_tokens, framing: () => 'json' },
+  },
+  maxBodyBytes: ({ maxBodyBytes }) => maxBodyBytes,
+  // Google's clients have no such header, and the streams of others have no use for it.
+  repeatableAs: undefined,
+  candidates: {
+    member: 'generationConfig.candidateCount',
+    maximum: Number.POSITIVE_INFINITY,
+  },
+  read: readNative,
+  relay: nativeRelay,
+  codecs: { content: geminiServer, images: undefined, countTokens: geminiTokenCountText },
+  imageCounter: geminiImageCounter,
+  // A comment ends the stream of Google's older clients; all of them read over leading line ends.
+  keepAlive: (framing, isFirst) => (isFirst && framing !== 'json' ? '\r\n' : undefined),
+};

@@ -1,0 +1,108 @@
+/**
+ * An API that nobody calls, as small as one can be: it proves that a further one is a folder and a
+ * row. `POST /toy/ask` with the key in `x-toy-key` takes `{"model":"m","ask":["hi"],"most":9}`; the
+ * reply is `{"says":"…","spent":[in,out]}`, the reply of the toy dialect, which it is relayed to.
+ * An error is `{"oops":"…"}`.
+ */
+import { operations } from '../../../src/call.ts';
+import type { ContentEvent } from '../../../src/canonical/reply.ts';
+import { documentTap } from '../../../src/dialects/document-tap.ts';
+import { openaiServer } from '../../../src/dialects/openai/server/codec.ts';
+import { promptTally, sizeOf } from '../../../src/dialects/prompt-size.ts';
+import { items, type JsonValue, member } from '../../../src/json.ts';
+import type { Usage } from '../../../src/money.ts';
+import type { ProtocolName } from '../../../src/ports/catalog.ts';
+import { headerOnce } from '../../../src/protocols/callers/key-header.ts';
+import { arrayMember, fieldOf } from '../../../src/protocols/fields.ts';
+import type { Caller, Protocol } from '../../../src/protocols/protocol.ts';
+
+/** A real protocol adds its name to `ProtocolName`, which the toy must not: so it comes as text. */
+export const toyName: ProtocolName = JSON.parse('"toy"');
+
+const toyCaller: Caller = {
+  name: 'toy',
+  errors: { body: ({ message }) => Buffer.from(JSON.stringify({ oops: message })) },
+  keyHeaders: () => ['x-toy-key'],
+  secretOf: (request) => headerOnce(request, 'x-toy-key'),
+  keyExample: () => 'x-toy-key: <key>',
+  models: {
+    request: 'GET /toy/models',
+    list: (models) => ({ models: models.map(({ id }) => id) }),
+    one: ({ id }) => ({ id }),
+  },
+};
+
+/** The row that the test puts into the table. */
+export const toyProtocol: Protocol = {
+  name: toyName,
+  caller: toyCaller,
+  dialect: 'toy',
+  operation: operations.content,
+  paths: ['/toy/ask'],
+  methods: {},
+  maxBodyBytes: () => 1_024,
+  repeatableAs: undefined,
+  candidates: { member: 'times', maximum: 1 },
+  read: (scanned) => {
+    arrayMember(scanned, 'ask', 'Send what is asked.');
+    return {
+      protocol: toyName,
+      operation: operations.content,
+      modelId: String(fieldOf(scanned, 'model')),
+      framing: 'json',
+      body: scanned.body,
+      members: scanned.members,
+      promptCacheKey: undefined,
+      wantsUsage: true,
+      demand: {
+        prompt: sizeOf(promptTally(scanned.body)),
+        predictedBytes: 0,
+        maxOutputTokens: Number(fieldOf(scanned, 'most') ?? 100),
+        candidates: Number(fieldOf(scanned, 'times') ?? 1),
+        size: undefined,
+        quality: undefined,
+        guarded: [],
+      },
+    };
+  },
+  relay: {
+    edits: (_call, upstreamModel) => [{ name: 'model', value: JSON.stringify(upstreamModel) }],
+    tap: () =>
+      documentTap({
+        usageMember: 'spent',
+        readUsage: usageOf,
+        inBandFailure: () => undefined,
+        isImages: false,
+      }),
+    faultIn: (reply) =>
+      typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
+    readUsage: (reply) => usageOf(member(reply, 'spent')),
+  },
+  codecs: {
+    content: {
+      readRequest: (body, asked) =>
+        openaiServer.readRequest(
+          { messages: items(body.ask ?? null).map((content) => ({ role: 'user', content })) },
+          asked,
+        ),
+      writeReply: (events) => ({ text: JSON.stringify(written(events)), dropped: [] }),
+      writeStream: () => ({ write: () => '', end: () => '', breakOff: () => [] }),
+    },
+    images: undefined,
+    countTokens: undefined,
+  },
+  imageCounter: undefined,
+  keepAlive: () => undefined,
+};
+
+function usageOf(spent: JsonValue | undefined): Usage | undefined {
+  const [inputTokens, outputTokens] = items(spent ?? null).map(Number);
+  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  return { inputTokens, cachedInputTokens: 0, outputTokens, images: 0 };
+}
+
+function written(events: readonly ContentEvent[]): JsonValue {
+  const says = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+  const usage = events.find((event) => event.type === 'usage')?.usage;
+  return { says, spent: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0] };
+}
