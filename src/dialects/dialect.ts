@@ -10,6 +10,7 @@ import type { CapabilityTable } from './capabilities.ts';
 import type { ContentClientCodec, TokenCounter } from './codec.ts';
 import type { ImageClientCodec } from './image-codec.ts';
 import type { MeasureBody } from './prompt-size.ts';
+import type { StreamFormat } from './stream-format.ts';
 import type { FailureReport } from './tap.ts';
 
 /** Writes a refusal or a failure as the callers of a dialect expect it. */
@@ -20,6 +21,23 @@ export interface ErrorWriter {
 /** Path and query below the channel's base URL. */
 export type UpstreamPath = (upstreamModel: string, framing: Framing) => string;
 
+/** A request as it goes out, for a signature over it. */
+export interface SignedRequest {
+  readonly method: string;
+  /** `https://host:port` */
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: HeaderMap;
+  readonly body: readonly Uint8Array[];
+  /** The account's secret, in whatever form the channel's credential has it. */
+  readonly secret: string;
+  readonly nowMs: number;
+}
+
+/** The headers that sign a request; made for every try. */
+export type SignRequest = (request: SignedRequest) => HeaderMap;
+
 /** A provider's wire format, as its upstreams speak it. */
 export interface Dialect {
   readonly name: string;
@@ -29,6 +47,10 @@ export interface Dialect {
   readonly paths: Readonly<Record<OperationName, UpstreamPath | undefined>>;
   /** The header that carries the account's secret, with what must always go beside it. */
   credential(secret: string): HeaderMap;
+  /** Headers that depend on the request, signatures; undefined where there are none. */
+  readonly sign: SignRequest | undefined;
+  /** How streamed replies are framed, where a call is translated. */
+  readonly streams: StreamFormat;
   /** What a refusal says. */
   readFailure(status: number, body: Uint8Array): FailureReport;
   /** An error inside a 2xx reply, or undefined where there is none. */

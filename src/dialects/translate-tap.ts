@@ -3,7 +3,7 @@
  * send in place of well-framed events ends as an error, never in silence (TRANSLATION §7.1).
  */
 
-import { eventCutter, eventsIn, noBytes, type SseEvent } from '../bytes/sse.ts';
+import { noBytes } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
@@ -13,6 +13,7 @@ import type { Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import { charsPerAudioToken, contentTokens, imageTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
+import type { Frame } from './stream-format.ts';
 import {
   billedReply,
   brokenReply,
@@ -24,7 +25,7 @@ import {
 
 /** The two ends of a translated stream. */
 export interface TranslateTapOptions {
-  readonly upstream: Pick<Dialect, 'readFailure' | 'inBandFailure'>;
+  readonly upstream: Pick<Dialect, 'readFailure' | 'inBandFailure' | 'streams'>;
   readonly reader: ContentStreamReader;
   readonly writer: ContentStreamWriter;
   /** Reads a whole reply that came in place of a stream. */
@@ -37,7 +38,7 @@ const maxSilentBytes = 2 * maxEventBytes;
 /** A fresh one for each reply. */
 export function translateTap(options: TranslateTapOptions): StreamTap {
   const { upstream, reader, writer } = options;
-  const cutter = eventCutter(maxEventBytes);
+  const frames = upstream.streams.reader();
   let failure: FailureReport | undefined;
   let usage: Usage | undefined;
   /** The last figures came with the reply's finish, or behind it. */
@@ -90,7 +91,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     return failure === undefined && events.length > 0 ? writer.write(events) : '';
   };
 
-  const take = ({ name, data, loose }: SseEvent): string => {
+  const take = ({ name, data, loose }: Frame): string => {
     if (loose !== '') unframed += `${loose}\n`;
     if (unframed.length > maxEventBytes) failure = brokenReply('upstream_bad_stream');
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
@@ -110,11 +111,10 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     return text;
   };
 
-  const takeAll = (block: Uint8Array): string => {
+  const takeAll = (all: readonly Frame[]): string => {
     let text = '';
-    if (block.length === 0) return text;
-    for (const event of eventsIn(block)) {
-      text += take(event);
+    for (const frame of all) {
+      text += take(frame);
       if (done || failure !== undefined) break;
     }
     return text;
@@ -146,7 +146,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const write = (chunk: Uint8Array): string => {
     if (done) return '';
     const before = contentBytes + mediaTokens + held();
-    const text = takeAll(cutter.push(chunk));
+    const text = takeAll(frames.read(chunk));
     const says = contentBytes + mediaTokens + held() > before;
     if (says) spoken += 1;
     bounds.add(chunk.length, says);
@@ -158,7 +158,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const end = (): string => {
     if (ended || failure !== undefined) return '';
     ended = true;
-    let text = takeAll(done ? noBytes : cutter.rest()) + takeUnframed();
+    let text = takeAll(done ? [] : frames.rest()) + takeUnframed();
     isAtEnd = true;
     if (failure === undefined && complete() && !replyCame) text += tell(reader.end());
     return failure === undefined && complete() ? text + writer.end() : text;

@@ -15,6 +15,8 @@ import type { Usage } from '../money.ts';
 export interface Exchange {
   /** Whose refusals may come back. */
   readonly upstream: Pick<Dialect, 'readFailure'>;
+  /** How the content type of a streamed reply begins. */
+  readonly streamType: string;
   /** Path and query below the channel's base URL. */
   readonly path: string;
   /** How the upstream was asked to lay out its reply. */

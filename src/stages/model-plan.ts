@@ -32,6 +32,7 @@ export interface ChannelPlan {
 
 /** An account's secret as it is sent, and what of it no caller may read. */
 export interface Access {
+  readonly secret: string;
   /** All headers of a request, from an allow-list, by how its reply is to be framed. */
   headers(framing: Framing): HeaderMap;
   readonly disclosure: Disclosure;
@@ -165,8 +166,9 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
     ...dialect?.credential(secret),
   });
   const ofDocuments = withAccept('application/json');
-  const ofEvents = withAccept('text/event-stream');
+  const ofEvents = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
   return {
+    secret,
     headers: (framing) => (framing === 'sse' ? ofEvents : ofDocuments),
     disclosure: {
       hideErrors: channel.hideErrors === true,

@@ -55,9 +55,9 @@ async function judged(
   exchange: Exchange,
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
-  const { framing, takesDocumentAsStream, tap } = exchange;
+  const { framing, takesDocumentAsStream, tap, streamType } = exchange;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
-  const isEvents = type.startsWith('text/event-stream');
+  const isEvents = type.startsWith(streamType);
   if (isEvents ? framing === 'sse' : takesDocumentAsStream) {
     if (tap !== undefined) return openStream(response.body, tap(), { running });
   } else if (!isEvents && framing !== 'sse') return openDocument(response.body, exchange, running);

@@ -21,6 +21,7 @@ export function relayed(
   const body = spliceMembers(call.body, call.members, rules.edits(call, upstreamModel, channel));
   return {
     upstream: dialect,
+    streamType: dialect.streams.contentType,
     path: upstreamPath(dialect, call, upstreamModel),
     framing: call.framing,
     body,

@@ -32,6 +32,7 @@ export function countedUpstream(
   const { text, dropped } = counter.body(request, target);
   return {
     upstream: dialect,
+    streamType: dialect.streams.contentType,
     path: upstreamPath(dialect, call, target.upstreamModel),
     framing: 'json',
     body: [Buffer.from(text)],

@@ -37,6 +37,7 @@ export function translatedImage(translation: ImageTranslation): Exchange {
   const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
+    streamType: dialect.streams.contentType,
     path: upstreamPath(
       dialect,
       { operation: operations.images, framing: 'json' },

@@ -55,6 +55,7 @@ export function translated(translation: Translation): Exchange {
   const body = Buffer.from(exchange.body);
   return {
     upstream: dialect,
+    streamType: dialect.streams.contentType,
     path: upstreamPath(dialect, { operation: call.operation, framing }, target.upstreamModel),
     framing,
     body: [body],

@@ -136,18 +136,28 @@ function ofSilence(
 function send(
   { call, way, exchange, firstByteMs }: Try,
   access: Access,
-  { upstream, running, departures }: UpstreamContext,
+  { upstream, running, departures, settings }: UpstreamContext,
 ): Promise<OpenedResponse> {
   const lastHeard = departures.lastHeard(way.channel.id, way.upstreamModel);
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = way.timeouts;
   running.send({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastHeard);
+  const { origin, basePath, dialect } = way;
+  const path = basePath + exchange.path;
+  const { body } = exchange;
+  // A copy, for a host's client may write into them.
+  const headers = { ...access.headers(exchange.framing) };
+  if (dialect?.sign !== undefined) {
+    const { secret } = access;
+    const nowMs = settings.clock.now();
+    const asSent = { method: 'POST', origin, path, headers, body, secret, nowMs };
+    Object.assign(headers, dialect.sign(asSent));
+  }
   const requestFor = (onAbort: UpstreamRequest['onAbort']): UpstreamRequest => ({
     method: 'POST',
-    origin: way.origin,
-    path: way.basePath + exchange.path,
-    // A host's client may write into them.
-    headers: { ...access.headers(exchange.framing) },
-    body: exchange.body,
+    origin,
+    path,
+    headers,
+    body,
     connectTimeoutMs: connectMs,
     freshConnection: call.operation.isBoughtOnce,
     onAbort,

@@ -9,6 +9,7 @@ import { playedBody } from '../support/played-upstream.ts';
 /** A call whose every reply is too large for its tap. */
 const exchange: Exchange = {
   upstream: { readFailure: () => ({ ...noWords, status: 502 }) },
+  streamType: 'text/event-stream',
   path: '/',
   framing: 'json',
   body: [],

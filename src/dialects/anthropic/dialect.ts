@@ -1,5 +1,6 @@
 /** Anthropic's wire format as its upstreams speak it: the Messages API. */
 import type { Dialect } from '../dialect.ts';
+import { serverSentEvents } from '../stream-format.ts';
 import { anthropicCapabilities } from './capabilities.ts';
 import { anthropicClient, anthropicTokenCounter } from './client/codec.ts';
 import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
@@ -20,6 +21,8 @@ export const anthropic: Dialect = {
     count_tokens: () => '/messages/count_tokens',
   },
   credential: (secret) => ({ 'x-api-key': secret, 'anthropic-version': version }),
+  sign: undefined,
+  streams: serverSentEvents,
   readFailure: anthropicFailure,
   inBandFailure: anthropicInBandFailure,
   content: anthropicClient,

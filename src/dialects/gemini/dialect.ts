@@ -1,6 +1,7 @@
 /** Google's native wire format as its upstreams speak it: `generateContent` and `countTokens`. */
 import type { Framing } from '../../call.ts';
 import type { Dialect } from '../dialect.ts';
+import { serverSentEvents } from '../stream-format.ts';
 import { geminiCapabilities } from './capabilities.ts';
 import { geminiClient } from './client/codec.ts';
 import { geminiFailure, geminiInBandFailure } from './errors.ts';
@@ -18,6 +19,8 @@ export const gemini: Dialect = {
     count_tokens: (upstreamModel) => `/${resourceOf(upstreamModel)}:countTokens`,
   },
   credential: (secret) => ({ 'x-goog-api-key': secret }),
+  sign: undefined,
+  streams: serverSentEvents,
   readFailure: geminiFailure,
   inBandFailure: geminiInBandFailure,
   content: geminiClient,

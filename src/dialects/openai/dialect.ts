@@ -2,6 +2,7 @@
  * OpenAI's wire format as its upstreams speak it: OpenAI's own, and the many compatible servers.
  */
 import type { Dialect } from '../dialect.ts';
+import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
 import { openaiClient } from './client/codec.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
@@ -17,6 +18,8 @@ export const openai: Dialect = {
     count_tokens: undefined,
   },
   credential: (secret) => ({ authorization: `Bearer ${secret}` }),
+  sign: undefined,
+  streams: serverSentEvents,
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,
   content: openaiClient,

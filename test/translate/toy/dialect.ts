@@ -9,6 +9,7 @@ import type { ContentStreamReader } from '../../../src/dialects/codec.ts';
 import type { Dialect } from '../../../src/dialects/dialect.ts';
 import { openaiCapabilities } from '../../../src/dialects/openai/capabilities.ts';
 import { promptTally, sizeOf } from '../../../src/dialects/prompt-size.ts';
+import { serverSentEvents } from '../../../src/dialects/stream-format.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 
@@ -18,6 +19,8 @@ export const toy: Dialect = {
   capabilities: openaiCapabilities,
   paths: { content: () => '/say', images: undefined, count_tokens: undefined },
   credential: (secret) => ({ 'x-toy-key': secret }),
+  sign: undefined,
+  streams: serverSentEvents,
   readFailure: (status) => ({ ...noFault, status }),
   inBandFailure: (reply) => (member(reply, 'oops') === undefined ? undefined : noFault),
   content: {

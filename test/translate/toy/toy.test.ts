@@ -1,5 +1,7 @@
 /** A fourth dialect is a folder and a row: the toy is served to both protocols, streamed or not. */
 import { describe, expect, it } from 'vitest';
+import type { Dialect } from '../../../src/dialects/dialect.ts';
+import type { StreamFormat } from '../../../src/dialects/stream-format.ts';
 import { dialects } from '../../../src/dialects/table.ts';
 import type { Channel } from '../../../src/ports/catalog.ts';
 import { chat, native, testGateway, wholeChat } from '../../support/call-gateway.ts';
@@ -16,16 +18,17 @@ const streamed: Played = {
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
 
 /** A gateway whose one channel speaks toy, and what it sent there. */
-function toyGateway(played: Played) {
+function toyGateway(played: Played, dialect: Dialect = toy) {
   const upstream = playedUpstream(played);
   const gateway = testGateway({
     upstream,
     channel: toyChannel,
-    table: { ...dialects, toy },
+    table: { ...dialects, toy: dialect },
   });
   return {
     call: gateway.call,
     records: () => gateway.records,
+    request: () => upstream.requests[0],
     sent: () => JSON.parse(Buffer.concat(upstream.requests[0]?.body ?? []).toString()),
   };
 }
@@ -95,4 +98,43 @@ describe('a toy dialect', () => {
     expect(status).toBe(502);
     expect(JSON.parse(text).error.status).toBe('UNAVAILABLE');
   });
+
+  it('may sign each request over its bytes, and frame its streams in its own way', async () => {
+    const signed = { ...toy, streams: lines, sign: sumOf };
+    const chunks = ['{"says":"Hel', 'lo "}\n{"says":"you.","spent":[3,4]}\n'];
+    const headers = { 'content-type': 'application/x-lines' };
+    const gateway = toyGateway({ headers, chunks }, signed);
+
+    const { status, text } = await gateway.call(chat());
+
+    const { path, body, headers: sent } = gateway.request() ?? {};
+    expect(sent).toMatchObject({
+      accept: 'application/x-lines',
+      'x-sum': `POST ${path} ${Buffer.concat([...(body ?? [])]).length} account-secret-4711`,
+    });
+    expect(status).toBe(200);
+    expect(text).toContain('"content":"Hello "');
+    expect(text).toContain('data: [DONE]');
+  });
 });
+
+/** A signature that anyone can check: what was signed, in words. */
+const sumOf: Dialect['sign'] = ({ method, path, body, secret }) => ({
+  'x-sum': `${method} ${path} ${Buffer.concat([...body]).length} ${secret}`,
+});
+
+/** A document in each line. */
+const lines: StreamFormat = {
+  contentType: 'application/x-lines',
+  reader: () => {
+    let rest = '';
+    return {
+      read: (chunk) => {
+        const all = (rest + Buffer.from(chunk).toString()).split('\n');
+        rest = all.pop() ?? '';
+        return all.map((data) => ({ name: undefined, data, loose: '' }));
+      },
+      rest: () => [],
+    };
+  },
+};
