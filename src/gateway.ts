@@ -1,47 +1,28 @@
-/** The gateway: the stages of a request in their order, on one screen. */
-import type { Body } from './bytes/body.ts';
-import { contentLengthOf } from './bytes/body-headers.ts';
-import { bodyBudget, fairShares } from './bytes/fair-shares.ts';
-import { ignoreErrors } from './bytes/read-body.ts';
+/** The gateway: what its calls share, and how a host changes and ends it. */
+import { fairShares } from './bytes/fair-shares.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
-import { GatewayError, statusOf } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import { quietListener } from './events.ts';
-import type { GatewayHandler, GatewayRequest, GatewayResponse } from './http.ts';
+import type { GatewayHandler } from './http.ts';
 import { type GatewayOptions, type Settings, settingsOf } from './options.ts';
-import type { ApiKey } from './ports/key-store.ts';
 import type { UsageRecord } from './ports/usage-sink.ts';
 import { openaiCaller } from './protocols/callers/openai.ts';
-import type { Caller, CallRoute, Route } from './protocols/protocol.ts';
+import type { Caller } from './protocols/protocol.ts';
 import { routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
-import { admit } from './stages/admit.ts';
-import { authenticate } from './stages/authenticate.ts';
-import { beginningCall } from './stages/begin.ts';
-import { callUpstream } from './stages/call-upstream.ts';
 import { foundRecords } from './stages/found-records.ts';
 import { freeDepartures } from './stages/free-departures.ts';
-import { holdFor } from './stages/hold.ts';
 import { idempotency } from './stages/idempotency.ts';
-import { limit } from './stages/limit.ts';
-import { listModels } from './stages/list-models.ts';
 import { loopTurn } from './stages/loop-turn.ts';
 import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
-import { type PortGuard, portGuard } from './stages/port-guard.ts';
-import { readCallInTurns, receiveBody } from './stages/read-call.ts';
-import { closing, readableError, reportBug } from './stages/refuse.ts';
-import { relay } from './stages/relay.ts';
+import { portGuard } from './stages/port-guard.ts';
+import { readableError, reportBug } from './stages/refuse.ts';
 import { reserver } from './stages/reserve.ts';
 import { type Resolution, type ResolveResult, resolveUnknown } from './stages/resolve-unknown.ts';
-import {
-  type AnswerContext,
-  allowed,
-  answerContext,
-  jsonReply,
-  refusal,
-} from './stages/respond.ts';
-import { type RunningCall, runningCalls } from './stages/running.ts';
-import { settlementOf } from './stages/settle.ts';
+import { answerContext, refusal } from './stages/respond.ts';
+import { runningCalls } from './stages/running.ts';
+import { serving } from './stages/serve.ts';
 import { shutDown } from './stages/shut-down.ts';
 import { storeBreakers } from './stages/store-breaker.ts';
 import { storeCare } from './stages/store-care.ts';
@@ -85,15 +66,6 @@ export interface Gateway extends GatewayHandler {
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
-/** A call under way, beside its bytes and its route. */
-interface Serving {
-  readonly request: GatewayRequest;
-  readonly key: ApiKey;
-  readonly running: RunningCall;
-  readonly snapshot: Settings;
-  readonly guard: PortGuard;
-}
-
 const tickMs = 1_000;
 /**
  * `maxConcurrentCalls` is the bound, and may be raised while the gateway runs: the pool has room
@@ -126,183 +98,43 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const { clock } = settings;
   const emit = quietListener(() => settings.onEvent);
   const ownGuard = portGuard(undefined, liveTimeout(), emit);
-  const upstream = options.upstream ?? undiciClient({ connections: mostConnections });
+  const client = options.upstream ?? undiciClient({ connections: mostConnections });
   const { maxBufferedBytes } = settings;
-  const bodyShares = fairShares(() => maxBufferedBytes);
+  const health = channelHealth(clock, () => settings.random(), emit);
+  const calls = runningCalls(() => settings, ownGuard, emit);
   const unsettled = outbox(clock, emit);
   const breakers = storeBreakers(clock);
-  const records = foundRecords();
-  const reserve = reserver();
-  // Apart, for requests and replies go through different code.
-  const endOfRequests = loopTurn();
-  const endOfReplies = loopTurn();
-  const calls = runningCalls(() => settings, ownGuard, emit);
-  const repeats = idempotency(emit);
   const care = storeCare(() => settings, ownGuard, emit);
+  const serve = serving({
+    upstreams: {
+      client,
+      health,
+      retries: retryBudget(),
+      departures: freeDepartures(clock),
+      endOfReplies: loopTurn(),
+      emit,
+    },
+    calls,
+    repeats: idempotency(emit),
+    reserve: reserver(),
+    outbox: unsettled,
+    plans: modelPlans(tables.dialects),
+    records: foundRecords(),
+    bodies: fairShares(() => maxBufferedBytes),
+    // Apart from that of replies, which go through different code.
+    endOfRequests: loopTurn(),
+    emit,
+    isClosed: () => closed !== undefined,
+    reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
+  });
   const stopTimer = clock.every(tickMs, () => {
     health.tick();
     const ticks = Promise.all([calls.tick(), unsettled.retry(), care.tick()]);
     ticks.catch((error: unknown) => reportBug(error, undefined, emit));
   });
-  const health = channelHealth(clock, () => settings.random(), emit);
-  const retries = retryBudget();
-  const departures = freeDepartures(clock);
-  const plans = modelPlans(tables.dialects);
-  const saidUnbounded = new Set<string>();
   void care.check();
 
-  /** One request, by its stages. Throws a GatewayError for every refusal and failure. */
-  async function answer(
-    request: GatewayRequest,
-    route: Route,
-    context: AnswerContext,
-  ): Promise<GatewayResponse> {
-    const snapshot = settings;
-    ignoreErrors(request.body);
-    if (route.kind === 'refused') throw route.error;
-    if (route.kind === 'options') return allowed(context, route.allow);
-    // A body that came with its head is whole then.
-    await endOfRequests();
-    if (isClosed()) throw closing();
-    const guard = portGuard(context.requestId, snapshot, emit, breakers);
-    const key = await authenticate(request, route.caller, snapshot, guard, records);
-    // It may have closed while the key was looked up; from here on it waits for the call.
-    if (isClosed()) throw closing();
-    if (route.kind === 'models') {
-      const listed = await listModels(route, request.search, key, snapshot, guard, records);
-      return jsonReply(context, listed);
-    }
-
-    const running = calls.begin(beginningCall(request, route.protocol, key, snapshot));
-    try {
-      request.onClose(running.leave);
-      await limit(key, snapshot, guard);
-      const budget = bodyBudget(bodyShares, key.id, contentLengthOf(request.headers));
-      // Awaited in any case: who had gone before we listened is told of a turn later.
-      const body = await receiveBody(request, route, snapshot, budget);
-      // As long as the call runs its body stays in memory: for another channel, and in the client.
-      running.onDone(() => budget.give(body.byteLength));
-      return await serve(body, route, context, { request, key, running, snapshot, guard });
-    } catch (error) {
-      running.done();
-      throw error;
-    }
-  }
-
-  /**
-   * From the bytes of a call to its reply. Once quota is held, a settlement owns it on every path.
-   */
-  async function serve(
-    body: Body,
-    route: CallRoute,
-    context: AnswerContext,
-    { request, key, running, snapshot, guard }: Serving,
-  ): Promise<GatewayResponse> {
-    const startedAtMs = clock.now();
-    const call = await readCallInTurns(body, route);
-    const model = await admit(call, route.protocol, key, snapshot, guard, records);
-    const hold = holdFor(call, model);
-    if (!hold.isBounded) sayUnbounded(model.id);
-    const turn = await repeats.turn({
-      request,
-      call,
-      protocol: route.protocol,
-      key,
-      model,
-      running,
-      answer: context,
-      settings: snapshot,
-      guard,
-    });
-    if ('repeat' in turn) {
-      running.done();
-      return turn.repeat;
-    }
-    const { claim } = turn;
-    const reservation = await claim.before(() => reserve(key, hold.nanos, snapshot, guard));
-    const { requestId } = context;
-    const settlement = claim.endingWith(
-      settlementOf({
-        requestId,
-        call,
-        key,
-        model,
-        hold,
-        reservation,
-        startedAtMs,
-        settings: snapshot,
-        guard,
-        outbox: unsettled,
-        emit,
-      }),
-    );
-    const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
-    const plan = plans.of(model, snapshot);
-    running.keep(settlement, plan.totalMs);
-    try {
-      const means = {
-        requestId,
-        protocol: route.protocol,
-        key,
-        settings: snapshot,
-        upstream,
-        health,
-        retries,
-        running,
-        settlement,
-        hold,
-        guard,
-        emit,
-        plan,
-        runsOn,
-        endOfReplies,
-        departures,
-      };
-      const outcome = await callUpstream(call, model, means);
-      if ('reply' in outcome) {
-        running.detach();
-        const { reply, disclosure, notes, lease } = outcome;
-        return relay(reply, {
-          call,
-          protocol: route.protocol,
-          model,
-          hold,
-          settlement,
-          running,
-          answer: context,
-          disclosure,
-          notes,
-          lease,
-          runsOn,
-          copy: claim.copy,
-          keyId: key.id,
-          departures,
-        });
-      }
-      const { error, ending, reason, countedTokens, usage } = outcome.failure;
-      // The record stands before the answer goes out: it is where a caller is told to look.
-      // 499 is what logs have for a caller that went away.
-      const status = reason === 'caller_left' ? 499 : statusOf[error.code];
-      await settlement.close({ ending, status, reason, countedTokens, usage });
-      throw error;
-    } catch (error) {
-      const ending = running.hasSent ? 'failed' : 'not_run';
-      await settlement.close({ ending, status: 500, reason: 'internal_error' });
-      throw error;
-    }
-  }
-
-  function isClosed(): boolean {
-    return closed !== undefined;
-  }
-
-  function sayUnbounded(modelId: string): void {
-    if (saidUnbounded.has(modelId) || saidUnbounded.size >= 10_000) return;
-    saidUnbounded.add(modelId);
-    emit({ type: 'no_stated_maximum', modelId });
-  }
-
-  /** The patience of the moment, for what outlives one call. */
+  /** The deadline of the moment, for what outlives one call. */
   function liveTimeout(): Pick<Settings, 'clock' | 'storeTimeoutMs'> {
     return {
       clock,
@@ -322,7 +154,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
         const route = routes.find(request, settings);
         caller = route.caller;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
-        return await answer(request, route, context);
+        const guard = portGuard(context.requestId, settings, emit, breakers);
+        return await serve({ request, answer: context, settings, guard }, route);
       } catch (error) {
         return refusal(
           context,
@@ -351,9 +184,22 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       resolveUnknown(record, resolution, settings, portGuard(record?.requestId, settings, emit)),
     close: ({ drainMs } = {}) => {
       const { usage } = settings;
-      const ground = { calls, outbox: unsettled, usage, upstream, emit, clock, stopTimer };
+      const ground = { calls, outbox: unsettled, usage, upstream: client, emit, clock, stopTimer };
       closed ??= shutDown(drainMs, ground);
       return closed;
     },
+  };
+}
+
+/** A catalog that makes up ids must not fill the memory. */
+const mostReported = 10_000;
+
+/** Reports each name once. */
+function onceForEach(report: (name: string) => void): (name: string) => void {
+  const reported = new Set<string>();
+  return (name) => {
+    if (reported.has(name) || reported.size >= mostReported) return;
+    reported.add(name);
+    report(name);
   };
 }

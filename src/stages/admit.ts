@@ -1,13 +1,11 @@
 /** Finds the model a call names and checks that the key's group may use it. */
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { ApiKey } from '../ports/key-store.ts';
 import type { Caller, Protocol } from '../protocols/protocol.ts';
+import type { Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
 import type { FoundRecords } from './found-records.ts';
-import type { PortGuard } from './port-guard.ts';
 
 /**
  * The model, resolved from its id or an alias, byte for byte.
@@ -15,11 +13,7 @@ import type { PortGuard } from './port-guard.ts';
  * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`
  */
 export async function admit(
-  call: Call,
-  protocol: Protocol,
-  key: ApiKey,
-  settings: Settings,
-  guard: PortGuard,
+  { call, key, route: { protocol }, received: { settings, guard } }: Read,
   records: FoundRecords,
 ): Promise<Model> {
   const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>

@@ -4,13 +4,12 @@
  */
 
 import { GatewayError } from '../errors.ts';
-import type { GatewayRequest } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { secretKind } from '../secret.ts';
+import type { Received } from './call-record.ts';
 import type { FoundRecords } from './found-records.ts';
-import type { PortGuard } from './port-guard.ts';
 
 /** What a secret may hold at all: printable ASCII without what separates values in a header. */
 const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
@@ -22,10 +21,8 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
  *   or disabled; `store_unavailable` when the key store can't tell
  */
 export async function authenticate(
-  request: GatewayRequest,
+  { request, settings, guard }: Received,
   caller: Caller,
-  settings: Settings,
-  guard: PortGuard,
   records: FoundRecords,
 ): Promise<ApiKey> {
   const secret = caller.secretOf(request, settings);

@@ -1,10 +1,8 @@
 /** What is known of a call before its body is read, by which the gateway decides to read it. */
 import { contentLengthOf } from '../bytes/body-headers.ts';
 import { smallBodyBytes } from '../bytes/fair-shares.ts';
-import type { GatewayRequest } from '../http.ts';
-import type { Settings } from '../options.ts';
-import type { ApiKey } from '../ports/key-store.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import type { Authenticated } from './call-record.ts';
 import { mayBeRepeat } from './idempotency-key.ts';
 import type { BeginningCall } from './running.ts';
 
@@ -14,10 +12,8 @@ import type { BeginningCall } from './running.ts';
  * for a call that may repeat another: it may be answered without running.
  */
 export function beginningCall(
-  request: GatewayRequest,
+  { key, received: { request, settings } }: Authenticated,
   protocol: Protocol,
-  key: ApiKey,
-  settings: Settings,
 ): BeginningCall {
   return {
     keyId: key.id,

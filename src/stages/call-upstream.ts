@@ -3,22 +3,18 @@
  */
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
+import type { Channel } from '../ports/catalog.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
+import type { Admitted, Held } from './call-record.ts';
 import { coverPrompt } from './cover-prompt.ts';
 import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
 import { type Preparation, type Prepared, preparation } from './prepare.ts';
-import {
-  type Answer,
-  tryChannel,
-  type UpstreamContext,
-  type UpstreamOutcome,
-} from './try-channel.ts';
+import { type Answer, tryChannel, type UpstreamOutcome, type Upstreams } from './try-channel.ts';
 
 const mostTries = 3;
 /**
@@ -27,43 +23,42 @@ const mostTries = 3;
 const leastShareLeft = 1 / 3;
 
 /** Never rejects for what an upstream does. */
-export function callUpstream(
-  call: Call,
-  model: Model,
-  context: UpstreamContext,
-): Promise<UpstreamOutcome> {
-  if (context.running.hasLeft) return Promise.resolve({ failure: callerLeft('not_run') });
+export async function callUpstream(held: Held, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  const { running, model } = held.admitted;
+  if (running.hasLeft) return { failure: callerLeft('not_run') };
   // An image is bought once it is sent, and a call with a key may be asked for again: from here on
   // the caller may go, the call runs on.
-  if (context.runsOn) context.running.detach();
-  const budget = context.retries.begin(model.id);
-  context.running.onDone(budget.end);
-  return askInTurn(call, model, budget, context);
+  if (held.runsOn) running.detach();
+  const budget = upstreams.retries.begin(model.id);
+  running.onDone(budget.end);
+  return askInTurn(held, budget, upstreams);
 }
 
 async function askInTurn(
-  call: Call,
-  model: Model,
+  held: Held,
   budget: BudgetedCall,
-  context: UpstreamContext,
+  upstreams: Upstreams,
 ): Promise<UpstreamOutcome> {
-  const { clock } = context.settings;
-  const prepare = preparation(call, model, context);
+  const { admitted } = held;
+  const { call, plan, received } = admitted;
+  const { clock } = received.settings;
+  const prepare = preparation(admitted);
   const startedMs = clock.monotonicMs();
   const passed: string[] = [];
   const failures: CallFailure[] = [];
   let unsaid: GatewayError | undefined;
-  while (mayTry(failures, context)) {
-    const choice = choose(call, { passed, hasTried: failures.length > 0 }, context);
+  while (mayTry(failures, held)) {
+    const choice = choose(admitted, { passed, hasTried: failures.length > 0 }, upstreams);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
       // A channel that has the words may only be out just now.
       const unsayable = choice.reason === 'protocol' ? unsaid : undefined;
-      return { failure: unsayable ? refusedHere(unsayable) : noChannel(model, choice, context) };
+      if (unsayable !== undefined) return { failure: refusedHere(unsayable) };
+      return { failure: noChannel(admitted, choice, upstreams.emit) };
     }
     const { channel } = choice;
     passed.push(channel.id);
-    const way = context.plan.channel(channel);
+    const way = plan.channel(channel);
     const exchange = sayable(prepare, way);
     if (exchange === undefined) continue;
     if (isGatewayError(exchange)) {
@@ -77,8 +72,8 @@ async function askInTurn(
     // Only a second run adds load to what is left of the channels, so only that needs the budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
-    const lease = begin(call, model, way, context);
-    const uncovered = await coverPrompt(exchange, call, model, context);
+    const lease = begin(admitted, way, upstreams);
+    const uncovered = await coverPrompt(exchange, held);
     if (uncovered !== undefined) {
       lease.end(nothing);
       unsaid ??= uncovered;
@@ -87,17 +82,18 @@ async function askInTurn(
     const { trialMs = leftMs } = lease;
     // With nobody else to ask it may as well wait.
     const isTrial =
-      trialMs < leftMs && choose(call, { passed, hasTried: true }, context).kind === 'channel';
+      trialMs < leftMs &&
+      choose(admitted, { passed, hasTried: true }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
-    const asked = { call, model, way, exchange, firstByteMs, lease, attempt };
-    const outcome = afterTrial(await tryChannel(asked, context), isTrial);
+    const asked = { held, way, exchange, firstByteMs, lease, attempt };
+    const outcome = afterTrial(await tryChannel(asked, upstreams), isTrial);
     if (!('failure' in outcome)) {
       budget.answered();
       return failures.length === 0 ? outcome : withPast(outcome, failures);
     }
     failures.push(outcome.failure);
   }
-  return { failure: failureOf(failures, passed, call, context) };
+  return { failure: failureOf(failures, passed, held, upstreams) };
 }
 
 const nothing: Verdict = { kind: 'nothing' };
@@ -107,11 +103,11 @@ const nothing: Verdict = { kind: 'nothing' };
  * chose it at once both could be the one that tries it out.
  */
 function begin(
-  { operation, framing }: Call,
-  { id: modelId }: Model,
+  { call, model: { id: modelId }, running }: Admitted,
   { channel, upstreamModel }: ChannelPlan,
-  { health, running }: UpstreamContext,
+  { health }: Upstreams,
 ): ChannelLease {
+  const { operation, framing } = call;
   const reply = operation.waitsAs(framing);
   const lease = health.begin(channel, upstreamModel, { modelId, reply });
   // Whatever becomes of the call, the channel is free when it is done.
@@ -143,10 +139,10 @@ function withPast(answer: Answer, failures: readonly CallFailure[]): Answer {
 }
 
 /** Whether a channel may be tried, after those that failed (FAULTS §4.2). */
-function mayTry(failures: readonly CallFailure[], context: UpstreamContext): boolean {
+function mayTry(failures: readonly CallFailure[], held: Held): boolean {
   const last = failures.at(-1);
   if (last === undefined) return true;
-  if (failures.length >= mostTries || hasNobodyToAnswer(context)) return false;
+  if (failures.length >= mostTries || hasNobodyToAnswer(held)) return false;
   return last.retry === 'elsewhere' || (last.retry === 'once' && mayHaveRun(failures) === 1);
 }
 
@@ -156,11 +152,11 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
 
 /** The channel to try next, by what is known at this moment. */
 function choose(
-  call: Call,
+  { call, key, plan, route, received: { settings } }: Admitted,
   { passed, hasTried }: { readonly passed: readonly string[]; readonly hasTried: boolean },
-  { key, protocol, health, plan, settings }: UpstreamContext,
+  { health }: Upstreams,
 ): Choice {
-  const pool = plan.pool(protocol, key.group);
+  const pool = plan.pool(route.protocol, key.group);
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
   const kind = { isBoughtOnce: call.operation.isBoughtOnce, hasTried };
   const availability = (channel: Channel): Availability =>
@@ -204,19 +200,21 @@ function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): Upst
 function failureOf(
   failures: readonly CallFailure[],
   passed: readonly string[],
-  call: Call,
-  context: UpstreamContext,
+  held: Held,
+  { health, departures }: Upstreams,
 ): CallFailure {
+  const { admitted } = held;
   const told = toldOf(failures);
   // An earlier try may have run although the one that is told surely did not.
   const isUnknown = told.ending === 'not_run' && mayHaveRun(failures) > 0;
   const ending = isUnknown ? 'failed' : told.ending;
-  if (!hasNobodyToAnswer(context)) return finalFailure(told, { call, ending, passed }, context);
+  if (!hasNobodyToAnswer(held)) return finalFailure(told, { admitted, ending, passed }, health);
   if (ending === 'not_run') return callerLeft(ending);
   // It had failed by itself before anybody left it.
   if (told.reason !== 'caller_left') return callerLeft('failed');
   // An account that keeps its callers waiting is not paid for.
-  if (context.departures.isFree(context.key.id, context.running)) return callerLeft('failed');
+  const { key, running, call } = admitted;
+  if (departures.isFree(key.id, running)) return callerLeft('failed');
   const begun = told.hasAnswered === true && call.framing !== 'json';
   return callerLeft(begun ? 'left' : 'left_early');
 }
@@ -237,8 +235,8 @@ function waitOf({ error }: CallFailure): number {
   return error.retryAfterMs ?? 0;
 }
 
-function hasNobodyToAnswer({ running, runsOn }: UpstreamContext): boolean {
-  return running.hasLeft && !runsOn;
+function hasNobodyToAnswer({ admitted, runsOn }: Held): boolean {
+  return admitted.running.hasLeft && !runsOn;
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */

@@ -2,41 +2,28 @@
  * Adds to a hold what the body for one channel costs beyond the caller's, before it is sent: a
  * translation may be longer than what it translates.
  */
-import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import type { Settings } from '../options.ts';
-import type { Model } from '../ports/catalog.ts';
+import type { Held } from './call-record.ts';
 import type { Exchange } from './exchange.ts';
-import { type Hold, heldNanos, promptTokens } from './hold.ts';
+import { heldNanos, promptTokens } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
 import { extendInput } from './renew-leases.ts';
 import { refusalOf } from './reserve.ts';
-import type { Settlement } from './settle.ts';
-
-/** What covering a prompt takes beside the call. */
-export interface CoverContext {
-  readonly hold: Hold;
-  readonly settlement: Settlement;
-  readonly settings: Pick<Settings, 'leaseMs'>;
-  readonly guard: PortGuard;
-}
 
 /** Why the body can't be sent: the hold may not grow, or nothing bounds the cost. */
 export async function coverPrompt(
   { prompt }: Exchange,
-  call: Call,
-  model: Model,
-  context: CoverContext,
+  held: Held,
 ): Promise<GatewayError | undefined> {
-  const { hold, settlement } = context;
+  const { settlement, admitted } = held;
+  const { call, model, hold } = admitted;
   if (prompt === undefined || model.price.per === 'nothing') return undefined;
   try {
     const inputTokens = promptTokens(prompt, model);
     if (inputTokens <= hold.heldInputTokens) return undefined;
     const needed = heldNanos(call, model, { inputTokens, unitNanos: hold.unitNanos });
     const add = needed - settlement.heldNanos();
-    return add <= 0n ? undefined : await grow(add, context);
+    return add <= 0n ? undefined : await grow(add, held);
   } catch (error) {
     if (isGatewayError(error)) return error;
     throw error;
@@ -45,8 +32,9 @@ export async function coverPrompt(
 
 async function grow(
   add: bigint,
-  { settlement, settings, guard }: CoverContext,
+  { settlement, admitted: { received } }: Held,
 ): Promise<GatewayError | undefined> {
+  const { settings, guard } = received;
   const input = extendInput({ settlement }, add, settings.leaseMs);
   const [result] = await guard.ask('quota', 'extend', isExtendResults(1), (options) =>
     settlement.quota.extend([input], options),

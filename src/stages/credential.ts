@@ -1,10 +1,9 @@
 /** Asks for the secret of an upstream account. */
 import { isUpstreamError, UpstreamError } from '../errors.ts';
-import type { Settings } from '../options.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { within } from '../ports/within.ts';
 import { transportError } from '../upstream/transport-error.ts';
-import type { RunningCall } from './running.ts';
+import type { Begun } from './call-record.ts';
 
 /**
  * The account's secret. A function of the host may fail or hang like any store.
@@ -14,7 +13,7 @@ import type { RunningCall } from './running.ts';
 export async function askedCredential(
   credential: Exclude<Channel['credential'], string>,
   timeoutMs: number,
-  { running, settings }: { readonly running: RunningCall; readonly settings: Settings },
+  { running, received: { settings } }: Begun,
 ): Promise<string> {
   try {
     const secret: unknown = await new Promise((resolve, reject) => {

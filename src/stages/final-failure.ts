@@ -2,18 +2,18 @@
  * What the caller is told when all tries have failed: of which failure, when to come back, and
  * whether its SDK may by itself.
  */
-import type { Call } from '../call.ts';
 import { type GatewayError, type GatewayErrorDetails, withDetails } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
+import type { ChannelHealth } from '../upstream/channel-health.ts';
+import type { Admitted } from './call-record.ts';
 import type { CallFailure } from './failure.ts';
-import type { UpstreamContext } from './try-channel.ts';
 
 /** SDKs take a shorter wait for none. */
 const leastWaitMs = 1_000;
 
 /** A call that failed, with all its tries. */
 export interface FailedCall {
-  readonly call: Call;
+  readonly admitted: Admitted;
   readonly ending: CallFailure['ending'];
   /** The ids of the channels that it was sent to, or could not be sent to. */
   readonly passed: readonly string[];
@@ -23,10 +23,10 @@ export interface FailedCall {
 export function finalFailure(
   failure: CallFailure,
   failed: FailedCall,
-  context: UpstreamContext,
+  health: ChannelHealth,
 ): CallFailure {
   const { ending } = failed;
-  const details = { ...waitOf(failure.error, failed, context), ...adviceOf(failure.error, ending) };
+  const details = { ...waitOf(failure.error, failed, health), ...adviceOf(failure.error, ending) };
   const error =
     Object.keys(details).length === 0 ? failure.error : withDetails(failure.error, details);
   return { ...failure, ending, error };
@@ -39,10 +39,10 @@ export function finalFailure(
 function waitOf(
   { code }: GatewayError,
   failed: FailedCall,
-  context: UpstreamContext,
+  health: ChannelHealth,
 ): GatewayErrorDetails {
   if (code !== 'upstream_rate_limited' && code !== 'no_channel') return {};
-  const waitMs = soonestReturnMs(failed, context);
+  const waitMs = soonestReturnMs(failed, health);
   return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, leastWaitMs) };
 }
 
@@ -56,12 +56,13 @@ function adviceOf(
 
 /** Until the first channel that may serve such calls is back; undefined where no time is known. */
 function soonestReturnMs(
-  { call, passed }: FailedCall,
-  { health, key, protocol, plan, settings }: UpstreamContext,
+  { admitted, passed }: FailedCall,
+  health: ChannelHealth,
 ): number | undefined {
-  const pool = plan.pool(protocol, key.group);
+  const { call, key, plan, route, received } = admitted;
+  const pool = plan.pool(route.protocol, key.group);
   if (typeof pool === 'string') return undefined;
-  const nowMs = settings.clock.monotonicMs();
+  const nowMs = received.settings.clock.monotonicMs();
   const kind = { isBoughtOnce: call.operation.isBoughtOnce };
   const returnMs = (channel: Channel): number => {
     const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);

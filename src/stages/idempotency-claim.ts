@@ -2,9 +2,9 @@
  * The claim of a call that may be asked again: it ends as its settlement does, and those who wait
  * for the call hear of it.
  */
-import type { Settings } from '../options.ts';
 import type { FinishInput } from '../ports/idempotency-store.ts';
 import type { StoredResult } from '../ports/result-store.ts';
+import type { Received } from './call-record.ts';
 import type { CollectedReply, ReplyCopy } from './idempotency-copy.ts';
 import type { Flight } from './idempotency-flights.ts';
 import type { Repeatable } from './idempotency-key.ts';
@@ -36,9 +36,7 @@ export const noClaim: Claim = {
 export interface ClaimGround {
   readonly repeatable: Repeatable;
   readonly claimId: string;
-  readonly requestId: string;
-  readonly settings: Settings;
-  readonly guard: PortGuard;
+  readonly received: Received;
   /** Bodies may take their time to a host's object storage: nobody waits for them. */
   readonly resultGuard: PortGuard;
   readonly flight: Flight;
@@ -47,7 +45,8 @@ export interface ClaimGround {
 
 /** A claim that stands. It ends once; what its stores then fail at is reported by their guard. */
 export function claimOf(ground: ClaimGround): Claim {
-  const { flight, copy, requestId } = ground;
+  const { flight, copy } = ground;
+  const { requestId } = ground.received.answer;
   let hasEnded = false;
 
   const abandon = async (): Promise<void> => {
@@ -103,9 +102,8 @@ export function claimOf(ground: ClaimGround): Claim {
 export async function abandonClaim({
   repeatable: { name },
   claimId,
-  settings,
-  guard,
-}: Pick<ClaimGround, 'repeatable' | 'claimId' | 'settings' | 'guard'>): Promise<void> {
+  received: { settings, guard },
+}: Pick<ClaimGround, 'repeatable' | 'claimId' | 'received'>): Promise<void> {
   try {
     await guard.ask('idempotency', 'abandon', isAbandonResult, (options) =>
       settings.idempotency.abandon({ name, claimId }, options),
@@ -116,7 +114,7 @@ export async function abandonClaim({
 }
 
 async function finish(
-  { repeatable, claimId, settings, guard }: ClaimGround,
+  { repeatable, claimId, received: { settings, guard } }: ClaimGround,
   state: FinishInput['state'],
   httpStatus: number,
 ): Promise<void> {
@@ -132,7 +130,7 @@ async function finish(
 
 async function keepResult(
   result: StoredResult,
-  { repeatable, claimId, settings, resultGuard }: ClaimGround,
+  { repeatable, claimId, received: { settings }, resultGuard }: ClaimGround,
 ): Promise<void> {
   try {
     await resultGuard.ask('results', 'put', isAnything, (options) =>

@@ -11,6 +11,7 @@ import type { Settings } from '../options.ts';
 import type { ClaimInput } from '../ports/idempotency-store.ts';
 import type { ApiKey } from '../ports/key-store.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import type { Read } from './call-record.ts';
 
 /** A call that runs once under its name, whoever asks again. */
 export type Repeatable = Pick<
@@ -29,13 +30,13 @@ const keptForRetryMs = 5 * 60 * 1000;
  *
  * @throws GatewayError `invalid_request` for a key that is malformed or sent twice
  */
-export function repeatableOf(
-  request: GatewayRequest,
-  call: Call,
-  { repeatableAs: operation }: Protocol,
-  key: ApiKey,
-  settings: Pick<Settings, 'dedupeSdkRetries'>,
-): Repeatable | undefined {
+export function repeatableOf({
+  call,
+  key,
+  route,
+  received: { request, settings },
+}: Read): Repeatable | undefined {
+  const { repeatableAs: operation } = route.protocol;
   if (operation === undefined || call.framing !== 'json') return undefined;
   const owner = { keyId: key.id, operation } as const;
   const values = valuesOf(request, keyHeader);

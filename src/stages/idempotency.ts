@@ -3,16 +3,14 @@
  * came of it. Nothing here holds quota.
  */
 import { byteBudget } from '../bytes/byte-budget.ts';
-import type { Call } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
-import type { GatewayRequest, GatewayResponse } from '../http.ts';
+import type { GatewayResponse } from '../http.ts';
 import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
 import type { ClaimRecord } from '../ports/idempotency-store.ts';
-import type { ApiKey } from '../ports/key-store.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Admitted } from './call-record.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
 import { replyCopy } from './idempotency-copy.ts';
 import { type Flight, openFlights } from './idempotency-flights.ts';
@@ -21,21 +19,7 @@ import { type FinalOutcome, repeated } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
 import { type PortGuard, portGuard } from './port-guard.ts';
 import { closing } from './refuse.ts';
-import type { AnswerContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
-
-/** A call that asks for its turn. */
-export interface TurnInput {
-  readonly request: GatewayRequest;
-  readonly call: Call;
-  readonly protocol: Protocol;
-  readonly key: ApiKey;
-  readonly model: Model;
-  readonly running: RunningCall;
-  readonly answer: AnswerContext;
-  readonly settings: Settings;
-  readonly guard: PortGuard;
-}
 
 /** The call runs, under a claim where it is repeatable; or it has run, and this is its answer. */
 export type Turn = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
@@ -46,13 +30,16 @@ export interface Idempotency {
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
    *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
    */
-  turn(input: TurnInput): Promise<Turn>;
+  turn(admitted: Admitted): Promise<Turn>;
 }
 
-type Asking = TurnInput & {
+/** A repeatable call that asks for its turn. */
+interface Asking {
+  readonly admitted: Admitted;
   readonly repeatable: Repeatable;
+  /** Bodies may take their time to a host's object storage. */
   readonly resultGuard: PortGuard;
-};
+}
 
 /** Copies of replies that are being made, all together; what finds no room is not kept. */
 const copiedBytes = 64 * 1024 * 1024;
@@ -72,14 +59,15 @@ export function idempotency(emit: EventListener): Idempotency {
 
   /** Runs for itself and for all who wait for it. */
   const lead = async (asking: Asking, flight: Flight): Promise<Turn> => {
-    const { answer, settings } = asking;
+    const { answer, settings } = asking.admitted.received;
     try {
       const claimId = settings.ids();
       const outcome = await claimed(asking, claimId);
       if (outcome === undefined) {
         const copy = replyCopy(budget);
-        const { requestId } = answer;
-        return { claim: claimOf({ ...asking, claimId, requestId, flight, copy }) };
+        const { repeatable, resultGuard } = asking;
+        const { received } = asking.admitted;
+        return { claim: claimOf({ received, repeatable, resultGuard, claimId, flight, copy }) };
       }
       flight.leave();
       flight.land(outcome);
@@ -92,15 +80,16 @@ export function idempotency(emit: EventListener): Idempotency {
     }
   };
 
-  const inTurn = async (input: TurnInput, repeatable: Repeatable): Promise<Turn> => {
-    const { settings, answer, running } = input;
+  const inTurn = async (admitted: Admitted, repeatable: Repeatable): Promise<Turn> => {
+    const { received, running } = admitted;
+    const { settings, answer } = received;
     const patience = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
     const resultGuard = portGuard(answer.requestId, patience, emit);
     const id = `${repeatable.name}.${repeatable.fingerprint}`;
     for (;;) {
       const flight = repeatable.ifTaken === 'answer' ? flights.find(id) : undefined;
       if (flight === undefined) {
-        return lead({ ...input, repeatable, resultGuard }, flights.open(id));
+        return lead({ admitted, repeatable, resultGuard }, flights.open(id));
       }
       const outcome = await unlessAborted(flight.outcome, running);
       if (outcome.kind !== 'free') return { repeat: repeated(outcome, answer) };
@@ -108,17 +97,18 @@ export function idempotency(emit: EventListener): Idempotency {
   };
 
   return {
-    turn: async (input) => {
-      const { request, call, protocol, key, settings } = input;
-      const repeatable = repeatableOf(request, call, protocol, key, settings);
-      return repeatable === undefined ? runs : inTurn(input, repeatable);
+    turn: async (admitted) => {
+      const repeatable = repeatableOf(admitted);
+      return repeatable === undefined ? runs : inTurn(admitted, repeatable);
     },
   };
 }
 
 /** Undefined where the name is ours now; else what came of the call that has it. */
 async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | undefined> {
-  const { settings, model, running, repeatable } = asking;
+  const { admitted, repeatable } = asking;
+  const { model, running, received } = admitted;
+  const { settings } = received;
   const { clock } = settings;
   const untilMs = clock.monotonicMs() + { ...settings.timeouts, ...model.timeouts }.firstByteMs;
   for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, longestLookMs)) {
@@ -134,7 +124,9 @@ async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | 
 
 /** The record of whoever has the name, or undefined where it is ours now. */
 async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | undefined> {
-  const { repeatable, answer, settings, guard, model } = asking;
+  const { repeatable, admitted } = asking;
+  const { received, model } = admitted;
+  const { answer, settings, guard } = received;
   const { requestId } = answer;
   const input = { ...repeatable, claimId, requestId, leaseMs: leaseMs(model, settings) };
   try {
@@ -144,7 +136,7 @@ async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | u
     return result.status === 'taken' ? result.record : undefined;
   } catch (error) {
     // It may stand although no answer came.
-    void abandonClaim({ ...asking, claimId });
+    void abandonClaim({ repeatable, claimId, received });
     throw error;
   }
 }
@@ -160,7 +152,8 @@ function leaseMs(model: Model, { timeouts }: Settings): number {
 async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutcome> {
   const { requestId, status, claimId } = record;
   if (record.state !== 'done') return { kind: 'unknown', requestId, status };
-  const { repeatable, settings, resultGuard } = asking;
+  const { repeatable, resultGuard, admitted } = asking;
+  const { settings } = admitted.received;
   const result = await resultGuard.ask('results', 'get', isFoundResult, (options) =>
     settings.results.get(resultName(repeatable, claimId), options),
   );

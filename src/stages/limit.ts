@@ -1,12 +1,11 @@
 /** Asks the rate limiter, where the host has one, whether this key may call just now. */
 import { GatewayError } from '../errors.ts';
-import type { Settings } from '../options.ts';
-import type { ApiKey } from '../ports/key-store.ts';
+import type { Authenticated } from './call-record.ts';
 import { isRateDecision } from './port-answers.ts';
-import type { PortGuard } from './port-guard.ts';
 
 /** @throws GatewayError `rate_limited` with the wait */
-export async function limit(key: ApiKey, settings: Settings, guard: PortGuard): Promise<void> {
+export async function limit({ key, received }: Authenticated): Promise<void> {
+  const { settings, guard } = received;
   const { rateLimiter } = settings;
   if (rateLimiter === undefined) return;
   const decision = await guard.ask('rate_limiter', 'consume', isRateDecision, () =>

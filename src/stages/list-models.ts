@@ -1,12 +1,10 @@
 /** Answers the model lists and single-model reads, filtered by the key's group and by protocol. */
 import type { JsonObject } from '../json.ts';
-import type { Settings } from '../options.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { ApiKey } from '../ports/key-store.ts';
 import type { Route } from '../protocols/protocol.ts';
 import { unknownModel } from './admit.ts';
+import type { Authenticated } from './call-record.ts';
 import type { FoundRecords } from './found-records.ts';
-import type { PortGuard } from './port-guard.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
@@ -15,15 +13,14 @@ type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
  */
 export async function listModels(
   route: ModelsRoute,
-  search: string,
-  key: ApiKey,
-  settings: Settings,
-  guard: PortGuard,
+  caller: Authenticated,
   records: FoundRecords,
 ): Promise<JsonObject> {
+  const { received, key } = caller;
+  const { settings, guard, request } = received;
   const { models: lists } = route.caller;
   if (route.modelId !== undefined) {
-    return lists.one(await visibleModel(route.modelId, route, key, settings, guard, records));
+    return lists.one(await visibleModel(route.modelId, route, caller, records));
   }
   const found = await Promise.all(
     route.protocols.map((protocol) =>
@@ -34,7 +31,7 @@ export async function listModels(
   );
   const served = found.flat().filter(takesCalls);
   const models = [...new Map(served.map((model) => [model.id, model])).values()];
-  return lists.list(models, search);
+  return lists.list(models, request.search);
 }
 
 /** Where all channels have weight 0 an operator has taken the model out of service. */
@@ -45,9 +42,7 @@ function takesCalls({ channels }: Model): boolean {
 async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
-  key: ApiKey,
-  settings: Settings,
-  guard: PortGuard,
+  { key, received: { settings, guard } }: Authenticated,
   records: FoundRecords,
 ): Promise<Model> {
   const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>

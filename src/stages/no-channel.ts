@@ -4,10 +4,10 @@
  * usage record.
  */
 import { GatewayError } from '../errors.ts';
-import type { Model } from '../ports/catalog.ts';
+import type { EventListener } from '../events.ts';
 import type { Choice } from '../upstream/choose.ts';
+import type { Admitted } from './call-record.ts';
 import { type CallFailure, sentence } from './failure.ts';
-import type { UpstreamContext } from './try-channel.ts';
 
 /** Nothing says when a channel will be there: long enough not to be hammered. */
 const unknownWaitMs = 10_000;
@@ -16,10 +16,12 @@ const busyWaitMs = 1_000;
 
 /** Tells the host, and gives the failure. */
 export function noChannel(
-  model: Model,
+  { model, received }: Admitted,
   { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,
-  { requestId, emit, settings }: UpstreamContext,
+  emit: EventListener,
 ): CallFailure {
+  const { settings, answer } = received;
+  const { requestId } = answer;
   const waitMs = untilMs === undefined ? unknownWaitMs : untilMs - settings.clock.monotonicMs();
   const retryAfterMs = reason === 'busy' ? busyWaitMs : Math.max(busyWaitMs, waitMs);
   emit({ type: 'no_channel', requestId, modelId: model.id, reason, retryAfterMs });

@@ -12,9 +12,9 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { ImageRequest } from '../dialects/image-codec.ts';
 import { GatewayError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import type { Settings } from '../options.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
+import type { Channel } from '../ports/catalog.ts';
 import { isRelayed, type Protocol } from '../protocols/protocol.ts';
+import type { Admitted } from './call-record.ts';
 import { withCountedImages } from './counted-images.ts';
 import type { Exchange, WholeReply } from './exchange.ts';
 import { relayed } from './relayed.ts';
@@ -34,13 +34,6 @@ export type Prepared = Exchange | WholeReply;
  */
 export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: string) => Prepared;
 
-/** What preparing takes beside the call. */
-export interface PrepareContext {
-  readonly requestId: string;
-  readonly protocol: Protocol;
-  readonly settings: Pick<Settings, 'clock' | 'ids'>;
-}
-
 /** One call on its way to a channel of another dialect. */
 interface Crossing {
   readonly call: Call;
@@ -55,8 +48,9 @@ interface Crossing {
 }
 
 /** Prepares one call for any number of channels. */
-export function preparation(call: Call, model: Model, context: PrepareContext): Preparation {
-  const { protocol, settings, requestId } = context;
+export function preparation({ call, model, route, received }: Admitted): Preparation {
+  const { protocol } = route;
+  const { settings, answer } = received;
   const content = once(() =>
     codecOf(protocol.codecs.content).readRequest(bodyOf(call), {
       streamed: call.framing !== 'json',
@@ -80,7 +74,7 @@ export function preparation(call: Call, model: Model, context: PrepareContext): 
       ids: settings.ids,
     };
     const head: ReplyHead = {
-      fallbackId: requestId,
+      fallbackId: answer.requestId,
       createdSeconds: Math.floor(settings.clock.now() / 1_000),
       modelId: call.modelId,
       wantsUsage: call.wantsUsage,

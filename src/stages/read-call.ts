@@ -3,28 +3,30 @@
  * here.
  */
 import type { Body } from '../bytes/body.ts';
-import type { ByteBudget } from '../bytes/byte-budget.ts';
+import { contentLengthOf } from '../bytes/body-headers.ts';
+import { bodyBudget, type FairShares } from '../bytes/fair-shares.ts';
 import { readBody } from '../bytes/read-body.ts';
 import { largeTextBytes, scanBody, scanBodyInTurns, type WholeScan } from '../bytes/scan-body.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
-import type { GatewayRequest } from '../http.ts';
-import type { Settings } from '../options.ts';
 import type { CallRoute } from '../protocols/protocol.ts';
+import type { Begun } from './call-record.ts';
 
 /**
- * The body, at once where it is here already; the caller gives its bytes back to the budget.
+ * The body. Its bytes count against the key's share until the call is done: they stay in memory for
+ * another channel, and in the upstream client.
  *
  * @throws GatewayError `body_too_large`, `unsupported_media_type`, `invalid_request`, `overloaded`
  */
-export function receiveBody(
-  request: GatewayRequest,
-  route: CallRoute,
-  settings: Settings,
-  budget: ByteBudget,
-): Body | Promise<Body> {
+export async function receiveBody(
+  { received: { request, settings }, key, route, running }: Begun,
+  shares: FairShares,
+): Promise<Body> {
   const maxBytes = route.protocol.maxBodyBytes(settings);
-  return readBody(request, { maxBytes, budget, clock: settings.clock });
+  const budget = bodyBudget(shares, key.id, contentLengthOf(request.headers));
+  const body = await readBody(request, { maxBytes, budget, clock: settings.clock });
+  running.onDone(() => budget.give(body.byteLength));
+  return body;
 }
 
 /** @throws GatewayError `invalid_request` that says what is wrong and where */

@@ -3,64 +3,42 @@
  * at its end.
  */
 import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.ts';
-import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
-import type { GatewayResponse, HeaderMap } from '../http.ts';
+import type { GatewayResponse } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { Protocol } from '../protocols/protocol.ts';
 import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
+import type { Held } from './call-record.ts';
 import {
   type CallFailure,
-  type Disclosure,
   failedTransport,
   isOurCut,
   refusedByUpstream,
   sentence,
 } from './failure.ts';
-import type { FreeDepartures } from './free-departures.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
-import type { Hold } from './hold.ts';
-import type { ReplyCopy } from './idempotency-copy.ts';
 import type { StreamedReply } from './open-reply.ts';
-import { type AnswerContext, replyHeaders, wholeReply } from './respond.ts';
-import type { RunningCall } from './running.ts';
-import type { CallEnd, Settlement } from './settle.ts';
-import type { OpenedReply } from './try-channel.ts';
+import { replyHeaders, wholeReply } from './respond.ts';
+import type { CallEnd } from './settle.ts';
+import type { Answer, Upstreams } from './try-channel.ts';
 import { onQuiet, onStall } from './watch-attempt.ts';
 
-/** What the relay of a reply needs to know of its call. */
-export interface RelayContext {
-  readonly call: Call;
-  readonly protocol: Protocol;
-  readonly model: Model;
-  readonly hold: Hold;
-  readonly settlement: Settlement;
-  readonly running: RunningCall;
-  readonly answer: AnswerContext;
-  readonly disclosure: Disclosure;
-  /** Headers that tell the caller about a translated call. */
-  readonly notes: HeaderMap;
-  /** The channel, until the reply is over. */
-  readonly lease: ChannelLease | undefined;
-  /** The call runs to its end, whether or not its caller is there. */
-  readonly runsOn: boolean;
-  readonly keyId: string;
-  readonly departures: FreeDepartures;
-  /** Takes a copy of the reply, for those who ask for it again. */
-  readonly copy: ReplyCopy | undefined;
-}
-
 /** The answer. The settlement closes when the reply does, and the call is done. */
-export function relay(reply: OpenedReply, context: RelayContext): GatewayResponse {
-  const { settlement, answer, call, copy } = context;
+export function relay(
+  outcome: Answer,
+  held: Held,
+  departures: Upstreams['departures'],
+): GatewayResponse {
+  const { reply, notes } = outcome;
+  const { settlement, copy, admitted } = held;
+  const { call, hold, running, received } = admitted;
   settlement.answered();
-  copy?.begin({ 'content-type': 'application/json', ...context.notes });
+  copy?.begin({ 'content-type': 'application/json', ...notes });
   if (reply.kind === 'whole') {
     copy?.add(reply.bytes);
-    finish(context, served, {
+    finish(held, outcome.lease, served, {
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
@@ -69,19 +47,19 @@ export function relay(reply: OpenedReply, context: RelayContext): GatewayRespons
         ? undefined
         : (reply.countedTokens ?? documentTokens(reply.bytes)),
     });
-    return wholeReply(answer, reply.bytes, call.framing, context.notes);
+    return wholeReply(received.answer, reply.bytes, call.framing, notes);
   }
   const { begun, rest, tap } = reply;
   copy?.add(begun);
   // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
   const growing =
-    context.hold.isBounded || call.framing === 'json'
+    hold.isBounded || call.framing === 'json'
       ? undefined
-      : growingStream(rest, { settlement, running: context.running, tap });
-  const pipe = relayPipe(reply, context);
+      : growingStream(rest, { settlement, running, tap });
+  const pipe = relayPipe(reply, outcome, held, departures);
   return {
     status: 200,
-    headers: { ...replyHeaders(answer, call.framing), ...context.notes },
+    headers: { ...replyHeaders(received.answer, call.framing), ...notes },
     body:
       growing === undefined
         ? pushedReply(rest, pipe, begun)
@@ -106,7 +84,8 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
  * down.
  */
 function finish(
-  { settlement, running, lease }: RelayContext,
+  { settlement, admitted: { running } }: Held,
+  lease: ChannelLease | undefined,
   verdict: Verdict,
   end: CallEnd,
 ): void {
@@ -138,13 +117,19 @@ function brokenBy(reason: string, tap: StreamTap): Ending {
   return isOurCut(reason) ? 'cut' : 'broken';
 }
 
-function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
-  const { call, model, copy } = context;
+function relayPipe(
+  { tap }: StreamedReply,
+  { lease, disclosure }: Answer,
+  held: Held,
+  departures: Upstreams['departures'],
+): ReplyPipe {
+  const { copy, admitted } = held;
+  const { call, model, key, running, route } = admitted;
   /** The caller has gone, and the stream is read for its usage. */
   let leftFor: string | undefined;
 
   const settled = (verdict: Verdict, ending: Ending, reason?: string): void =>
-    finish(context, verdict, {
+    finish(held, lease, verdict, {
       ending,
       status: reason !== undefined && reason === leftFor ? 499 : 200,
       reason,
@@ -154,7 +139,7 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
 
   /** What the reply has come to for a caller that is not there any more. */
   const settledLeft = (verdict: Verdict): void => {
-    const isFree = !tap.hasBegun() && context.departures.isFree(context.keyId, context.running);
+    const isFree = !tap.hasBegun() && departures.isFree(key.id, running);
     settled(verdict, isFree ? 'failed' : 'left', leftFor);
   };
 
@@ -182,9 +167,7 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
 
   const inBandFailure = (): CallFailure | undefined => {
     const report = tap.failure();
-    return report === undefined
-      ? undefined
-      : refusedByUpstream(report, call, model, context.disclosure);
+    return report === undefined ? undefined : refusedByUpstream(report, call, model, disclosure);
   };
 
   /** The reply is over, by its own word or by the connection's. */
@@ -216,21 +199,21 @@ function relayPipe({ tap }: StreamedReply, context: RelayContext): ReplyPipe {
       return failed(failedTransport(cause, call, model));
     },
     onQuiet: (endQuiet) => {
-      const { attempt } = context.running;
+      const { attempt } = running;
       if (attempt !== undefined) onQuiet(attempt, endQuiet);
     },
     keepAlive: (isFirst) => {
-      const text = context.protocol.keepAlive(call.framing, isFirst);
+      const text = route.protocol.keepAlive(call.framing, isFirst);
       return text === undefined ? undefined : Buffer.from(text);
     },
     onStall: (giveUp) => {
-      const { attempt } = context.running;
+      const { attempt } = running;
       if (attempt !== undefined) onStall(attempt, giveUp);
     },
     left: (reason) => {
       // An image that was bought is finished and charged, and a reply that may be asked for again
       // is kept; nothing else is worth reading for nobody.
-      if (context.runsOn) return 'drain';
+      if (held.runsOn) return 'drain';
       leftFor = reason;
       if (call.framing !== 'json') return 'read_on';
       settledLeft(nothing);

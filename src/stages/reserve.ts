@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
+import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import { tooManyInFlight } from './refuse.ts';
@@ -19,12 +20,7 @@ export interface Reservation {
 }
 
 /** Holds quota for a key's calls. */
-export type Reserve = (
-  key: ApiKey,
-  nanos: Nanos,
-  settings: Settings,
-  guard: PortGuard,
-) => Promise<Reservation>;
+export type Reserve = (admitted: Admitted) => Promise<Reservation>;
 
 /**
  * Makes the step that holds quota.
@@ -34,7 +30,7 @@ export type Reserve = (
  */
 export function reserver(): Reserve {
   const nameOf = periodNames();
-  return async (key, nanos, settings, guard) => {
+  return async ({ key, hold: { nanos }, received: { settings, guard } }) => {
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();

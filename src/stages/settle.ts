@@ -7,15 +7,13 @@ import type { ChargeRule, Ending } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/content-count.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import { costOf, type Nanos, type Usage } from '../money.ts';
-import type { Settings } from '../options.ts';
-import type { Channel, Model } from '../ports/catalog.ts';
-import type { ApiKey } from '../ports/key-store.ts';
+import type { Channel } from '../ports/catalog.ts';
 import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
+import type { Admitted } from './call-record.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';
-import { type Hold, predictedTokens } from './hold.ts';
+import { predictedTokens } from './hold.ts';
 import type { Delivery, Outbox } from './outbox.ts';
-import type { PortGuard } from './port-guard.ts';
 import type { Reservation } from './reserve.ts';
 
 /** What is known when a call is over. */
@@ -58,15 +56,8 @@ export interface Settlement {
 
 /** Everything about a call that its end needs. */
 export interface SettlementGround {
-  readonly requestId: string;
-  readonly call: Call;
-  readonly key: ApiKey;
-  readonly model: Model;
-  readonly hold: Hold;
+  readonly admitted: Admitted;
   readonly reservation: Reservation;
-  readonly startedAtMs: number;
-  readonly settings: Settings;
-  readonly guard: PortGuard;
   readonly outbox: Outbox;
   readonly emit: EventListener;
 }
@@ -98,7 +89,8 @@ interface Course {
 
 /** The settlement of a hold that stands. */
 export function settlementOf(ground: SettlementGround): Settlement {
-  const { reservation, settings, requestId } = ground;
+  const { reservation, admitted } = ground;
+  const { settings, answer } = admitted.received;
   const course: Course = {
     ground,
     startedMs: settings.clock.monotonicMs(),
@@ -110,7 +102,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
     renewed: undefined,
   };
   return {
-    requestId,
+    requestId: answer.requestId,
     reservation,
     quota: settings.quota,
     isOpen: () => !course.isClosed,
@@ -141,16 +133,17 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   if (course.isClosed) return;
   course.isClosed = true;
   const { ground, renewed } = course;
-  const { requestId, settings, emit } = ground;
-  const rule =
-    settings.chargePolicy[callEnd.ending][ground.call.operation.chargedAs(ground.call.framing)];
+  const { outbox, emit, admitted } = ground;
+  const { call, received } = admitted;
+  const { settings, guard, answer } = received;
+  const { requestId } = answer;
+  const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs(call.framing)];
   const charge = chargeFor(course, rule, callEnd);
   reportAnomalies(charge, course);
   const durationMs = settings.clock.monotonicMs() - course.startedMs;
   const recordOnce = (booked: boolean): UsageRecord =>
     recordOf(course, { callEnd, rule, charge, durationMs, booked });
   const end = holdEnd(ground.reservation, rule, charge);
-  const { guard, outbox } = ground;
   const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
   if (rule === 'pend') {
     const record = recordOnce(false);
@@ -172,47 +165,50 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
 
 /** The store has taken a charge that it could not take at first: the log says so, too. */
 async function bookLate(
-  { settings, guard, outbox, emit }: SettlementGround,
+  { outbox, emit, admitted: { received } }: SettlementGround,
   unbooked: UsageRecord,
 ): Promise<void> {
+  const { settings, guard } = received;
   const record = { ...unbooked, booked: true, revision: unbooked.revision + 1 };
   await outbox.log(record, settings.usage, guard);
   emit({ type: 'call_booked', record });
 }
 
 function reportAnomalies({ anomaly, aboveHold }: Charge, { ground, heldNanos }: Course): void {
-  const { requestId, emit } = ground;
+  const { emit, admitted } = ground;
+  const { requestId } = admitted.received.answer;
   if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
   if (aboveHold === undefined) return;
   const figures = { heldNanos, usageNanos: aboveHold };
   emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...figures });
 }
 
-function costFor(usage: Usage, { model, hold }: SettlementGround): Nanos {
+function costFor(usage: Usage, { admitted: { model, hold } }: SettlementGround): Nanos {
   return costOf(usage, model.price, hold.unitNanos);
 }
 
 /** From what was forwarded: never more than the hold, which covers the whole call. */
 function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nanos {
+  const { call, model, hold } = ground.admitted;
   const usage = {
-    inputTokens: estimatedPrompt(ground.call, ground.model, ground.hold),
+    inputTokens: estimatedPrompt(call, model, hold),
     cachedInputTokens: 0,
     outputTokens: countedTokens,
-    images: ground.call.demand.candidates,
+    images: call.demand.candidates,
   };
   const nanos = costFor(usage, ground);
   return nanos < heldNanos ? nanos : heldNanos;
 }
 
 function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
-  const { call } = course.ground;
+  const { call, model } = course.ground.admitted;
   const { usage, countedTokens } = callEnd;
   if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
   }
   if (rule === 'prompt') {
     // An image has no prompt that would be priced.
-    const nanos = course.ground.model.price.per === 'token' ? countedNanos(course, 0) : 0n;
+    const nanos = model.price.per === 'token' ? countedNanos(course, 0) : 0n;
     return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined };
   }
   if (usage === undefined) {
@@ -239,7 +235,7 @@ function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
  * the output is counted, the prompt estimated. The same object where nothing is missing.
  */
 function withCounted(usage: Usage, counted: number, ground: SettlementGround): Usage {
-  const { call, model, hold } = ground;
+  const { call, model, hold } = ground.admitted;
   if (model.price.per !== 'token') return usage;
   const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
   const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
@@ -266,7 +262,7 @@ function filledCharge(course: Course, rule: ChargeRule, stated: Usage, filled: U
 }
 
 /** What the model can use at most, where an upstream reports more. */
-function possibleUsage(usage: Usage, { call, model }: SettlementGround): Usage {
+function possibleUsage(usage: Usage, { admitted: { call, model } }: SettlementGround): Usage {
   const mostInput = model.contextTokens ?? mostContextTokens;
   const mostOutput =
     call.demand.candidates * (model.maxOutputTokens ?? mostInput) + predictedTokens(call, model);
@@ -308,11 +304,12 @@ interface Outcome {
 function recordOf(course: Course, outcome: Outcome): UsageRecord {
   const { callEnd: end, rule, charge, durationMs, booked } = outcome;
   const { ground, channel, heldNanos } = course;
-  const { call, key, model, reservation } = ground;
+  const { admitted, reservation } = ground;
+  const { call, key, model, startedAtMs, received } = admitted;
   return {
     booked,
     revision: 1,
-    requestId: ground.requestId,
+    requestId: received.answer.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
     lines: reservation.lines.map(({ subject, period, amount }) => ({
@@ -329,7 +326,7 @@ function recordOf(course: Course, outcome: Outcome): UsageRecord {
     channelId: channel?.id,
     upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? model.id),
     attempts: course.attempts,
-    startedAtMs: ground.startedAtMs,
+    startedAtMs,
     durationMs,
     firstByteMs: course.firstByteMs,
     status: end.status,

@@ -8,12 +8,10 @@ import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { HeaderMap } from '../http.ts';
 import type { Settings } from '../options.ts';
-import type { Model } from '../ports/catalog.ts';
-import type { ApiKey } from '../ports/key-store.ts';
 import type { UpstreamClient, UpstreamRequest } from '../ports/upstream-client.ts';
-import type { Protocol } from '../protocols/protocol.ts';
 import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
+import type { Begun, Held } from './call-record.ts';
 import { askedCredential } from './credential.ts';
 import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
 import {
@@ -25,14 +23,10 @@ import {
   refusedHere,
 } from './failure.ts';
 import type { FreeDepartures } from './free-departures.ts';
-import type { Hold } from './hold.ts';
 import type { LoopTurn } from './loop-turn.ts';
-import type { Access, ChannelPlan, ModelPlan } from './model-plan.ts';
+import type { Access, ChannelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
-import type { PortGuard } from './port-guard.ts';
-import type { RunningCall } from './running.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
-import type { Settlement } from './settle.ts';
 
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | StreamedReply;
@@ -52,31 +46,19 @@ export interface Answer {
 /** Either a reply, or why there is none. */
 export type UpstreamOutcome = Answer | { readonly failure: CallFailure };
 
-/** What calling upstream takes beside the call. */
-export interface UpstreamContext {
-  readonly requestId: string;
-  readonly protocol: Protocol;
-  readonly key: ApiKey;
-  readonly settings: Settings;
-  readonly upstream: UpstreamClient;
+/** The upstream side of a gateway: what all its calls share. */
+export interface Upstreams {
+  readonly client: UpstreamClient;
   readonly health: ChannelHealth;
   readonly retries: RetryBudget;
-  readonly running: RunningCall;
-  readonly settlement: Settlement;
-  readonly hold: Hold;
-  readonly guard: PortGuard;
-  readonly emit: EventListener;
-  readonly plan: ModelPlan;
-  /** The call runs to its end, whether or not its caller is there. */
-  readonly runsOn: boolean;
-  readonly endOfReplies: LoopTurn;
   readonly departures: FreeDepartures;
+  readonly endOfReplies: LoopTurn;
+  readonly emit: EventListener;
 }
 
 /** A call on its way to one channel. */
 export interface Try {
-  readonly call: Call;
-  readonly model: Model;
+  readonly held: Held;
   readonly way: ChannelPlan;
   readonly exchange: Exchange;
   /** What is left of the wait for a first byte. */
@@ -90,24 +72,26 @@ export interface Try {
 const errorBodyBytes = 64 * 1024;
 
 /** Never rejects for what an upstream does. */
-export async function tryChannel(asked: Try, context: UpstreamContext): Promise<UpstreamOutcome> {
+export async function tryChannel(asked: Try, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  const { admitted } = asked.held;
+  const { call, model, received } = admitted;
   try {
     const { channel, timeouts } = asked.way;
     const { credential } = channel;
     const isText = typeof credential === 'string';
     const secret = isText
       ? credential
-      : await askedCredential(credential, timeouts.connectMs, context);
+      : await askedCredential(credential, timeouts.connectMs, admitted);
     const access = asked.way.access(secret);
-    const response = await send(asked, access, context);
-    asked.lease.firstByte(context.settings.clock.monotonicMs());
-    await context.endOfReplies();
-    const opening = await opened(response, asked.exchange, context);
-    return noted(outcomeOf(opening, response.status, access, asked, context), asked, context);
+    const response = await send(asked, access, upstreams);
+    asked.lease.firstByte(received.settings.clock.monotonicMs());
+    await upstreams.endOfReplies();
+    const opening = await opened(response, asked.exchange, admitted);
+    return noted(outcomeOf(opening, response.status, access, asked, upstreams), asked, upstreams);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    const failure = failedTransport(error, asked.call, asked.model);
-    return noted({ failure: ofSilence(failure, error, asked, context) }, asked, context);
+    const failure = failedTransport(error, call, model);
+    return noted({ failure: ofSilence(failure, error, asked) }, asked, upstreams);
   }
 }
 
@@ -121,10 +105,10 @@ const longSilenceMs = 20_000;
 function ofSilence(
   failure: CallFailure,
   { stage, reason }: UpstreamError,
-  { lease }: Try,
-  { settings, key }: UpstreamContext,
+  { lease, held: { admitted } }: Try,
 ): CallFailure {
-  const waitedMs = settings.clock.monotonicMs() - lease.startedMs;
+  const { key, received } = admitted;
+  const waitedMs = received.settings.clock.monotonicMs() - lease.startedMs;
   if (stage !== 'sent' || waitedMs < longSilenceMs) return failure;
   if (reason === 'caller_left') {
     return { ...failure, verdict: { kind: 'left_waiting', reason, keyId: key.id } };
@@ -134,10 +118,11 @@ function ofSilence(
 }
 
 function send(
-  { call, way, exchange, firstByteMs }: Try,
+  { held: { admitted }, way, exchange, firstByteMs }: Try,
   access: Access,
-  { upstream, running, departures, settings }: UpstreamContext,
+  { client, departures }: Upstreams,
 ): Promise<OpenedResponse> {
+  const { call, running, received } = admitted;
   const lastHeard = departures.lastHeard(way.channel.id, way.upstreamModel);
   const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = way.timeouts;
   running.send({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastHeard);
@@ -148,7 +133,7 @@ function send(
   const headers = { ...access.headers(exchange.framing) };
   if (dialect?.sign !== undefined) {
     const { secret } = access;
-    const nowMs = settings.clock.now();
+    const nowMs = received.settings.clock.now();
     const asSent = { method: 'POST', origin, path, headers, body, secret, nowMs };
     Object.assign(headers, dialect.sign(asSent));
   }
@@ -162,7 +147,7 @@ function send(
     freshConnection: call.operation.isBoughtOnce,
     onAbort,
   });
-  return sendUpstream(upstream, requestFor, running);
+  return sendUpstream(client, requestFor, running);
 }
 
 function outcomeOf(
@@ -170,11 +155,12 @@ function outcomeOf(
   status: number,
   { disclosure }: Access,
   asked: Try,
-  context: UpstreamContext,
+  upstreams: Upstreams,
 ): UpstreamOutcome {
-  const { call, model, exchange } = asked;
+  const { exchange, held } = asked;
+  const { call, model } = held.admitted;
   const { notes } = exchange;
-  const told = telling(asked, context);
+  const told = telling(asked, upstreams);
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
@@ -193,7 +179,7 @@ function outcomeOf(
 }
 
 /** A reply that breaks off later is a failed try too. */
-function telling(asked: Try, context: UpstreamContext): ChannelLease {
+function telling(asked: Try, upstreams: Upstreams): ChannelLease {
   const { lease } = asked;
   return {
     startedMs: lease.startedMs,
@@ -202,30 +188,32 @@ function telling(asked: Try, context: UpstreamContext): ChannelLease {
     answered: lease.answered,
     end: (verdict) => {
       lease.end(verdict);
-      if ('reason' in verdict) tellFailure({ status: 200, reason: verdict.reason }, asked, context);
+      if ('reason' in verdict)
+        tellFailure({ status: 200, reason: verdict.reason }, asked, upstreams);
     },
   };
 }
 
 /** What came of it, written down for the record and the channel's health. */
-function noted(seen: UpstreamOutcome, asked: Try, context: UpstreamContext): UpstreamOutcome {
-  const { lease } = asked;
-  const outcome = fairly(seen, asked.call);
+function noted(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): UpstreamOutcome {
+  const { lease, held } = asked;
+  const { call, received } = held.admitted;
+  const outcome = fairly(seen, call);
   const { channel } = asked.way;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
-  context.settlement.tried(channel, {
+  held.settlement.tried(channel, {
     channelId: channel.id,
     status: 'failure' in outcome ? outcome.failure.status : outcome.status,
     reason: failure?.reason,
     mayHaveRun: endingOf(outcome) !== 'not_run',
-    durationMs: context.settings.clock.monotonicMs() - lease.startedMs,
+    durationMs: received.settings.clock.monotonicMs() - lease.startedMs,
   });
   if (failure === undefined) {
     lease.answered();
     return outcome;
   }
   lease.end(failure.verdict);
-  if (failure.reason !== 'caller_left') tellFailure(failure, asked, context);
+  if (failure.reason !== 'caller_left') tellFailure(failure, asked, upstreams);
   return outcome;
 }
 
@@ -246,7 +234,7 @@ function endingOf(outcome: UpstreamOutcome): Ending | undefined {
 function opened(
   response: OpenedResponse,
   exchange: Exchange,
-  { running, settings }: UpstreamContext,
+  { running, received: { settings } }: Begun,
 ): Promise<Opening> {
   const { status } = response;
   if (status >= 200 && status < 300) return openReply(response, exchange, running);
@@ -284,12 +272,13 @@ async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
 
 function tellFailure(
   { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
-  { model, way, attempt: number }: Try,
-  { emit, requestId }: UpstreamContext,
+  { held: { admitted }, way, attempt: number }: Try,
+  { emit }: Upstreams,
 ): void {
+  const { model, received } = admitted;
   emit({
     type: 'upstream_failed',
-    requestId,
+    requestId: received.answer.requestId,
     attempt: number,
     modelId: model.id,
     channelId: way.channel.id,

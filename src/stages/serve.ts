@@ -1,0 +1,140 @@
+/**
+ * The stages of a request in their order, on one screen. Each takes the call's record as far as it
+ * has grown, and throws a GatewayError for every refusal and failure.
+ */
+import type { Body } from '../bytes/body.ts';
+import type { FairShares } from '../bytes/fair-shares.ts';
+import { ignoreErrors } from '../bytes/read-body.ts';
+import { statusOf } from '../errors.ts';
+import type { EventListener } from '../events.ts';
+import type { GatewayResponse } from '../http.ts';
+import type { CallRoute, Route } from '../protocols/protocol.ts';
+import { admit } from './admit.ts';
+import { authenticate } from './authenticate.ts';
+import { beginningCall } from './begin.ts';
+import type { Authenticated, Begun, Held, Received } from './call-record.ts';
+import { callUpstream } from './call-upstream.ts';
+import type { FoundRecords } from './found-records.ts';
+import { holdFor } from './hold.ts';
+import type { Idempotency } from './idempotency.ts';
+import { limit } from './limit.ts';
+import { listModels } from './list-models.ts';
+import type { LoopTurn } from './loop-turn.ts';
+import type { ModelPlans } from './model-plan.ts';
+import type { Outbox } from './outbox.ts';
+import { readCallInTurns, receiveBody } from './read-call.ts';
+import { closing } from './refuse.ts';
+import { relay } from './relay.ts';
+import type { Reserve } from './reserve.ts';
+import { allowed, jsonReply } from './respond.ts';
+import type { RunningCalls } from './running.ts';
+import { settlementOf } from './settle.ts';
+import type { Upstreams } from './try-channel.ts';
+
+/** What all calls of a gateway share. */
+export interface Shared {
+  readonly upstreams: Upstreams;
+  readonly calls: RunningCalls;
+  readonly repeats: Idempotency;
+  readonly reserve: Reserve;
+  readonly outbox: Outbox;
+  readonly plans: ModelPlans;
+  readonly records: FoundRecords;
+  /** The share that the bodies of each key may have of the memory. */
+  readonly bodies: FairShares;
+  readonly endOfRequests: LoopTurn;
+  readonly emit: EventListener;
+  isClosed(): boolean;
+  /** Nothing bounds the answers of this model. */
+  reportUnbounded(modelId: string): void;
+}
+
+/** The answer to one request. */
+export type Serve = (received: Received, route: Route) => Promise<GatewayResponse>;
+
+/** The stages over what the calls of one gateway share. */
+export function serving(shared: Shared): Serve {
+  return (received, route) => answer(received, route, shared);
+}
+
+async function answer(received: Received, route: Route, shared: Shared): Promise<GatewayResponse> {
+  const { endOfRequests, isClosed, records } = shared;
+  ignoreErrors(received.request.body);
+  if (route.kind === 'refused') throw route.error;
+  if (route.kind === 'options') return allowed(received.answer, route.allow);
+  // A body that came with its head is whole then.
+  await endOfRequests();
+  if (isClosed()) throw closing();
+  const key = await authenticate(received, route.caller, records);
+  // It may have closed while the key was looked up; from here on it waits for the call.
+  if (isClosed()) throw closing();
+  const authenticated = { received, key };
+  if (route.kind === 'call') return await begin(authenticated, route, shared);
+  return jsonReply(received.answer, await listModels(route, authenticated, records));
+}
+
+async function begin(
+  authenticated: Authenticated,
+  route: CallRoute,
+  shared: Shared,
+): Promise<GatewayResponse> {
+  const { received, key } = authenticated;
+  const running = shared.calls.begin(beginningCall(authenticated, route.protocol));
+  try {
+    received.request.onClose(running.leave);
+    await limit(authenticated);
+    const begun = { received, key, route, running };
+    return await serve(begun, await receiveBody(begun, shared.bodies), shared);
+  } catch (error) {
+    running.done();
+    throw error;
+  }
+}
+
+/** From the bytes of a call to its reply. */
+async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
+  const { received, key, route, running } = begun;
+  const { records, plans, repeats, reserve, outbox, emit } = shared;
+  const startedAtMs = received.settings.clock.now();
+  const call = await readCallInTurns(body, route);
+  const read = { received, key, route, running, startedAtMs, call };
+  const model = await admit(read, records);
+  const hold = holdFor(call, model);
+  if (!hold.isBounded) shared.reportUnbounded(model.id);
+  const plan = plans.of(model, received.settings);
+  const admitted = { received, key, route, running, startedAtMs, call, model, plan, hold };
+  const turn = await repeats.turn(admitted);
+  if ('repeat' in turn) {
+    running.done();
+    return turn.repeat;
+  }
+  const { claim } = turn;
+  const reservation = await claim.before(() => reserve(admitted));
+  const settlement = claim.endingWith(settlementOf({ admitted, reservation, outbox, emit }));
+  running.keep(settlement, plan.totalMs);
+  const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
+  return await answered({ admitted, settlement, runsOn, copy: claim.copy }, shared.upstreams);
+}
+
+/** The settlement owns the hold here, and ends it on every path. */
+async function answered(held: Held, upstreams: Upstreams): Promise<GatewayResponse> {
+  const { settlement, admitted } = held;
+  const { running } = admitted;
+  try {
+    const outcome = await callUpstream(held, upstreams);
+    if ('reply' in outcome) {
+      running.detach();
+      return relay(outcome, held, upstreams.departures);
+    }
+    const { error, ending, reason, countedTokens, usage } = outcome.failure;
+    // The record stands before the answer goes out: it is where a caller is told to look.
+    // 499 is what logs have for a caller that went away.
+    const status = reason === 'caller_left' ? 499 : statusOf[error.code];
+    await settlement.close({ ending, status, reason, countedTokens, usage });
+    throw error;
+  } catch (error) {
+    const ending = running.hasSent ? 'failed' : 'not_run';
+    await settlement.close({ ending, status: 500, reason: 'internal_error' });
+    throw error;
+  }
+}
