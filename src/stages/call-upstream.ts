@@ -25,10 +25,10 @@ const leastShareLeft = 1 / 3;
 /** Never rejects for what an upstream does. */
 export async function callUpstream(held: Held, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { running, model } = held.admitted;
-  if (running.hasLeft) return { failure: callerLeft('not_run') };
+  if (running.caller.hasLeft) return { failure: callerLeft('not_run') };
   // An image is bought once it is sent, and a call with a key may be asked for again: from here on
   // the caller may go, the call runs on.
-  if (held.runsOn) running.detach();
+  if (held.runsOn) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
   running.onDone(budget.end);
   return askInTurn(held, budget, upstreams);
@@ -236,7 +236,7 @@ function waitOf({ error }: CallFailure): number {
 }
 
 function hasNobodyToAnswer({ admitted, runsOn }: Held): boolean {
-  return admitted.running.hasLeft && !runsOn;
+  return admitted.running.caller.hasLeft && !runsOn;
 }
 
 /** Nobody reads this answer; it exists so that every path has one. */

@@ -17,7 +17,7 @@ export async function askedCredential(
 ): Promise<string> {
   try {
     const secret: unknown = await new Promise((resolve, reject) => {
-      running.onAbort(reject);
+      running.caller.onAbort(reject);
       within(credential(), timeoutMs, settings.clock).then(resolve, reject);
     });
     if (typeof secret === 'string') return secret;

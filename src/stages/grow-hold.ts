@@ -5,7 +5,7 @@
 
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
-import type { RunningCall } from './running.ts';
+import type { HoldKeeper } from './keep-holds.ts';
 import type { Settlement } from './settle.ts';
 
 /** A stream whose hold grows. */
@@ -18,7 +18,7 @@ export interface GrowingStream {
 /** What is asked for more, and by what. */
 export interface GrowthInput {
   readonly settlement: Settlement;
-  readonly running: RunningCall;
+  readonly keeper: HoldKeeper;
   readonly tap: Pick<StreamTap, 'usage' | 'countedTokens'>;
 }
 
@@ -28,7 +28,7 @@ const growAtPercent = 60n;
 /** The same body, which also waits for the hold. */
 export function growingStream(
   rest: UpstreamBody,
-  { settlement, running, tap }: GrowthInput,
+  { settlement, keeper, tap }: GrowthInput,
 ): GrowingStream {
   /** The caller has not taken yet what was written. */
   let isFull = false;
@@ -66,7 +66,7 @@ export function growingStream(
 
   const ask = async (): Promise<void> => {
     isAsking = true;
-    const answer = await running.grow();
+    const answer = await keeper.grow();
     isAsking = false;
     isDenied = answer === 'denied';
     // Without a hold there is nothing to wait for: the call goes on, and is charged at its end.
@@ -74,7 +74,7 @@ export function growingStream(
     else if (answer === 'granted') check();
   };
 
-  running.observe({
+  keeper.observe({
     nanos: () => settlement.observedNanos(tap.usage(), tap.countedTokens()),
     isWaiting: () => isStarved && !isAsking,
     retry: check,

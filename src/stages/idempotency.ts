@@ -161,9 +161,9 @@ async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutc
 }
 
 /** Waits as long as there is somebody to wait for it. */
-function unlessAborted<T>(promise: Promise<T>, running: RunningCall): Promise<T> {
+function unlessAborted<T>(promise: Promise<T>, { caller }: RunningCall): Promise<T> {
   return new Promise((resolve, reject) => {
-    running.onAbort((reason) => reject(abortedBy(reason)));
+    caller.onAbort((reason) => reject(abortedBy(reason)));
     promise.then(resolve, reject);
   });
 }

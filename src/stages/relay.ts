@@ -55,7 +55,7 @@ export function relay(
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
-      : growingStream(rest, { settlement, running, tap });
+      : growingStream(rest, { settlement, keeper: running.hold, tap });
   const pipe = relayPipe(reply, outcome, held, departures);
   return {
     status: 200,

@@ -39,7 +39,7 @@ export function sendUpstream(
       reject(error);
     };
 
-    running.onAbort((reason) => {
+    running.caller.onAbort((reason) => {
       aborted = reason;
       // The client's own word comes first: it knows whether anything had gone out.
       setImmediate(() => {

@@ -81,7 +81,7 @@ async function begin(
   const { received, key } = authenticated;
   const running = shared.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(running.leave);
+    received.request.onClose(running.caller.leave);
     await limit(authenticated);
     const begun = { received, key, route, running };
     return await serve(begun, await receiveBody(begun, shared.bodies), shared);
@@ -111,7 +111,7 @@ async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayR
   const { claim } = turn;
   const reservation = await claim.before(() => reserve(admitted));
   const settlement = claim.endingWith(settlementOf({ admitted, reservation, outbox, emit }));
-  running.keep(settlement, plan.totalMs);
+  running.hold.keep(settlement, plan.totalMs);
   const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
   return await answered({ admitted, settlement, runsOn, copy: claim.copy }, shared.upstreams);
 }
@@ -123,7 +123,7 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
   try {
     const outcome = await callUpstream(held, upstreams);
     if ('reply' in outcome) {
-      running.detach();
+      running.caller.detach();
       return relay(outcome, held, upstreams.departures);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
@@ -133,7 +133,7 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
     await settlement.close({ ending, status, reason, countedTokens, usage });
     throw error;
   } catch (error) {
-    const ending = running.hasSent ? 'failed' : 'not_run';
+    const ending = running.tries > 0 ? 'failed' : 'not_run';
     await settlement.close({ ending, status: 500, reason: 'internal_error' });
     throw error;
   }
