@@ -55,6 +55,14 @@ export interface Usage {
   readonly images: number;
 }
 
+/** The usage of a prompt that its provider blocked, and of which it states nothing. */
+export const noUsage: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  images: 0,
+};
+
 const million = 1_000_000n;
 
 /**

@@ -136,6 +136,38 @@ export interface ReplyUsage {
   readonly reasoningTokens: number | undefined;
   readonly audioInputTokens: number | undefined;
   readonly audioOutputTokens: number | undefined;
+  readonly gap?: UsageGap;
+}
+
+/**
+ * What the last usage object leaves open. `output`: how long the answer is, but for its reasoning.
+ * `split`: it states nothing but the sum, which stands in `inputTokens`.
+ */
+export type UsageGap = 'output' | 'split' | undefined;
+
+/**
+ * The figures as a charge reads them, where the sum alone was stated: what was counted of the answer
+ * is its output, and the rest its prompt, which every call has.
+ */
+export function dividedUsage(usage: ReplyUsage, counted: number): Usage {
+  const figures = chargeableUsage(usage);
+  if (usage.gap !== 'split') return figures;
+  const leastInput = Math.max(1, figures.cachedInputTokens);
+  const answer = Math.max(0, Math.min(counted, figures.inputTokens - leastInput));
+  return {
+    ...figures,
+    inputTokens: figures.inputTokens - answer,
+    outputTokens: figures.outputTokens + answer,
+  };
+}
+
+/** The same of a whole reply: where reasoning alone was stated, the answer counts beside it. */
+export function wholeUsage(usage: ReplyUsage, counted: () => number): Usage {
+  if (usage.gap === 'split') return dividedUsage(usage, counted());
+  const figures = chargeableUsage(usage);
+  // Without any figure of the output the settlement counts it, and says so in the record.
+  if (usage.gap === undefined || figures.outputTokens === 0) return figures;
+  return { ...figures, outputTokens: figures.outputTokens + counted() };
 }
 
 /** The figures as a charge reads them. */

@@ -1,20 +1,26 @@
 /**
  * The usage that a stream has stated so far, and what was counted since. Figures that came before
- * the reply's finish say nothing of what was made behind them.
+ * the reply's finish say nothing of what was made behind them, nor does a finish that states no
+ * output.
  */
+import { dividedUsage, type ReplyUsage, type UsageGap } from '../canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
-import { mergedFigures } from './usage-figures.ts';
+import { mergedFigures, withCached } from './usage-figures.ts';
 
 /** How a dialect's usage objects are read. */
 export interface UsageReader {
   /** The members that are kept. */
   readonly names: readonly string[];
-  /** Undefined where the object says nothing, or something absurd. */
-  read(usage: JsonObject): Usage | undefined;
+  /** One more object, with what it implies of those that are known. */
+  stated(known: JsonObject | undefined, usage: JsonValue | undefined): JsonValue | undefined;
+  /** What one object leaves open. */
+  gap(usage: JsonValue | undefined): UsageGap;
+  /** Undefined where the objects together say nothing, or something absurd. */
+  read(usage: JsonObject): ReplyUsage | undefined;
 }
 
-/** The usage of one stream. */
+/** The usage objects of one stream. */
 export interface KnownUsage {
   /** One more usage object; `counted` is the content so far, in tokens. */
   add(usage: JsonValue | undefined, counted: number, hasFinished: boolean): void;
@@ -23,25 +29,71 @@ export interface KnownUsage {
 }
 
 /** None yet. */
-export function knownUsage({ names, read }: UsageReader): KnownUsage {
+export function knownUsage(reader: UsageReader): KnownUsage {
+  const merge = usageMerger(reader);
+  const floor = usageFloor();
+  return {
+    add: (stated, counted, hasFinished) => {
+      const figures = merge(stated);
+      if (figures !== undefined) floor.note(figures, counted, hasFinished);
+    },
+    soFar: floor.soFar,
+  };
+}
+
+/**
+ * Takes in one usage object after the other, and gives all of them together; undefined for one that
+ * adds nothing, such as zeros behind figures, or something absurd.
+ */
+export function usageMerger(
+  reader: UsageReader,
+): (usage: JsonValue | undefined) => ReplyUsage | undefined {
   let merged: JsonObject | undefined;
+  return (usage) => {
+    const stated = reader.stated(merged, usage);
+    const after = mergedFigures(merged, stated, reader.names);
+    if (after === undefined || after === merged) return undefined;
+    merged = after;
+    const figures = reader.read(after);
+    return figures === undefined ? undefined : withGap(figures, reader.gap(stated));
+  };
+}
+
+/** Figures of several objects: what came before the last does not say how long the answer is now. */
+export function withGap(figures: ReplyUsage, last: UsageGap): ReplyUsage {
+  if (last === undefined || figures.gap !== undefined) return figures;
+  return { ...figures, gap: 'output' };
+}
+
+/** The usage of a stream, of which figures say less and less as it goes on. */
+export interface UsageFloor {
+  /** All that was stated so far; `counted` is the content up to there, in tokens. */
+  note(usage: ReplyUsage, counted: number, hasFinished: boolean): void;
+  /** The last figures, or a floor of what was used; undefined where none came. */
+  soFar(counted: number): Usage | undefined;
+}
+
+/** Nothing is stated yet. */
+export function usageFloor(): UsageFloor {
   let usage: Usage | undefined;
   /** What had been counted when the figure of the output last grew. */
   let countedThen = 0;
+  let hasEnded = false;
   let isFinal = false;
   return {
-    add: (stated, counted, hasFinished) => {
-      const after = mergedFigures(merged, stated, names);
-      const figures = after === undefined || after === merged ? undefined : read(after);
-      if (figures === undefined) return;
-      merged = after;
-      if (figures.outputTokens > (usage?.outputTokens ?? 0)) countedThen = counted;
+    note: (stated, counted, hasFinished) => {
+      const figures = withCached(dividedUsage(stated, counted));
+      const hasOutput = stated.gap !== 'output';
+      if (hasOutput && figures.outputTokens > (usage?.outputTokens ?? 0)) countedThen = counted;
       usage = figures;
-      isFinal ||= hasFinished;
+      hasEnded ||= hasFinished;
+      isFinal ||= hasFinished && hasOutput;
     },
-    soFar: (counted) =>
-      usage === undefined || isFinal
-        ? usage
-        : { ...usage, outputTokens: usage.outputTokens + counted - countedThen },
+    soFar: (counted) => {
+      if (usage === undefined || isFinal) return usage;
+      // The settlement counts an output of which nothing was stated, and says so in the record.
+      if (hasEnded && usage.outputTokens === 0) return usage;
+      return { ...usage, outputTokens: usage.outputTokens + counted - countedThen };
+    },
   };
 }

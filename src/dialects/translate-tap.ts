@@ -5,14 +5,15 @@
 
 import { noBytes } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
-import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
+import { type ContentEvent, chargeableUsage, type ReplyUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
 import { parseExactly } from '../exact-numbers.ts';
 import { items, type JsonValue } from '../json.ts';
-import type { Usage } from '../money.ts';
+import { noUsage, type Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import { charsPerAudioToken, contentTokens, imageTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
+import { usageFloor } from './known-usage.ts';
 import type { Frame } from './stream-format.ts';
 import {
   billedReply,
@@ -40,13 +41,11 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const { upstream, reader, writer } = options;
   const frames = upstream.streams.reader();
   let failure: FailureReport | undefined;
-  let usage: Usage | undefined;
-  /** The last figures came with the reply's finish, or behind it. */
-  let isUsageFinal = false;
+  const floor = usageFloor();
+  let lastUsage: Usage | undefined;
+  let isBlocked = false;
   let contentBytes = 0;
   let mediaTokens = 0;
-  /** What had been counted when the figure of the output last grew. */
-  let tokensInUsage = 0;
   let begun = false;
   const bounds = byteBounds();
   /** What has come since something last went on: readers and writers may hold all of it. */
@@ -69,19 +68,19 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
    * Upstreams repeat their figures: equal ones with the finish are the last all the same, but for
    * those that a reader repeats by itself at its end.
    */
-  const noteUsage = (figures: Usage): void => {
-    if (isAtEnd && usage !== undefined && isSameUsage(usage, figures)) return;
-    if (figures.outputTokens > (usage?.outputTokens ?? 0)) tokensInUsage = counted();
-    usage = figures;
-    isUsageFinal ||= reader.complete();
+  const noteUsage = (stated: ReplyUsage): void => {
+    const figures = chargeableUsage(stated);
+    if (isAtEnd && lastUsage !== undefined && isSameUsage(lastUsage, figures)) return;
+    lastUsage = figures;
+    floor.note(stated, counted(), reader.complete());
   };
 
   const tell = (events: readonly ContentEvent[]): string => {
     for (const event of events) {
-      if (event.type === 'usage') noteUsage(chargeableUsage(event.usage));
+      if (event.type === 'usage') noteUsage(event.usage);
       else if (event.type === 'unusable') failure = billedReply(event.reason);
       // Nothing was made: figures that nobody gave are zeros (TRANSLATION §6.14).
-      else if (event.type === 'blocked') usage ??= noTokens;
+      else if (event.type === 'blocked') isBlocked = true;
       else {
         contentBytes += bytesOf(event);
         if (event.type === 'media') mediaTokens += mediaTokensOf(event);
@@ -137,12 +136,6 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
 
   const complete = (): boolean => replyCame || reader.complete();
 
-  /** Figures that came before the end, as Anthropic's do, say nothing of what was made since. */
-  const usageSoFar = (): Usage | undefined =>
-    usage === undefined || isUsageFinal || usage === noTokens
-      ? usage
-      : { ...usage, outputTokens: usage.outputTokens + counted() - tokensInUsage };
-
   const write = (chunk: Uint8Array): string => {
     if (done) return '';
     const before = contentBytes + mediaTokens + held();
@@ -171,7 +164,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     finished: () => done,
     complete,
     failure: () => failure,
-    usage: usageSoFar,
+    usage: () => floor.soFar(counted()) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted,
     progress: () => spoken,
     breakOff: (error) => writer.breakOff(error).map((piece) => Buffer.from(piece)),
@@ -256,8 +249,6 @@ function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>
 }
 
 type MediaEvent = Extract<ContentEvent, { readonly type: 'media' }>;
-
-const noTokens: Usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, images: 0 };
 
 function encoded(text: string): Uint8Array {
   return text === '' ? noBytes : Buffer.from(text);

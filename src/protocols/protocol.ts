@@ -114,8 +114,17 @@ export interface RelayRules {
   tap(call: Call, channel: Pick<Channel, 'capabilities'>): StreamTap;
   /** Why a whole document is no reply to this call; undefined where it is one. */
   faultIn(reply: JsonValue, call: Pick<Call, 'operation'>): string | undefined;
-  /** The usage in a whole reply, or undefined where it is absent or absurd. */
-  readUsage(reply: JsonValue, channel: Pick<Channel, 'capabilities'>): Usage | undefined;
+  /**
+   * The usage in a whole reply, or undefined where it is absent or absurd; `counted` is its content
+   * in tokens, for what the usage leaves open.
+   */
+  readUsage(
+    reply: JsonValue,
+    channel: Pick<Channel, 'capabilities'>,
+    counted: () => number,
+  ): Usage | undefined;
+  /** What a whole reply has beside its text: media, and calls where those are no text. */
+  partTokens(reply: JsonValue): number;
 }
 
 /** A call's route: its protocol, and what its path says. */

@@ -4,6 +4,7 @@
  */
 import { spliceMembers } from '../bytes/splice.ts';
 import type { Call, PromptSize } from '../call.ts';
+import { documentTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules } from '../protocols/protocol.ts';
@@ -58,5 +59,9 @@ function judge(bytes: Uint8Array, call: Call, { rules, dialect, channel }: Relay
   // What is no reply of its kind is no answer, whatever it says: it could say anything.
   const reason = rules.faultIn(found.reply, call);
   if (reason !== undefined) return { kind: 'bad', reason };
-  return { kind: 'whole', bytes, usage: rules.readUsage(found.reply, channel) };
+  const counted = (): number => documentTokens(bytes) + rules.partTokens(found.reply);
+  const usage = rules.readUsage(found.reply, channel, counted);
+  return usage?.outputTokens
+    ? { kind: 'whole', bytes, usage }
+    : { kind: 'whole', bytes, usage, countedTokens: counted() };
 }

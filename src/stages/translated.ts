@@ -5,7 +5,7 @@
 import { wholeBody } from '../bytes/body.ts';
 import { membersOf } from '../bytes/members.ts';
 import type { Call, PromptSize } from '../call.ts';
-import { type ContentEvent, chargeableUsage } from '../canonical/reply.ts';
+import { type ContentEvent, wholeUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type {
   ContentExchange,
@@ -18,7 +18,7 @@ import { isFilterCode } from '../dialects/failure-words.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { countedIn, translateTap } from '../dialects/translate-tap.ts';
 import { parseExactly } from '../exact-numbers.ts';
-import type { Usage } from '../money.ts';
+import { noUsage, type Usage } from '../money.ts';
 import {
   documentIn,
   type Exchange,
@@ -116,9 +116,9 @@ function judge(
 
 function usageIn(events: readonly ContentEvent[]): Usage | undefined {
   const last = events.findLast((event) => event.type === 'usage');
-  if (last !== undefined) return chargeableUsage(last.usage);
+  if (last !== undefined) return wholeUsage(last.usage, () => countedIn(events));
   // Figures that nobody gave for a blocked prompt are zeros (TRANSLATION §6.14).
-  return events.some(({ type }) => type === 'blocked') ? nothing : undefined;
+  return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
 }
 
 /** A prompt that the provider's filter refused is an answer, not a fault (TRANSLATION §6.14). */
@@ -132,6 +132,3 @@ function blocked(codec: ContentServerCodec, head: ReplyHead): WholeReply {
       : writer.write(events) + writer.end();
   return { kind: 'whole', bytes: Buffer.from(text), usage: undefined, ending: 'not_run' };
 }
-
-/** A blocked prompt has cost nothing unless its provider says so. */
-const nothing: Usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, images: 0 };

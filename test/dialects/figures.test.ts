@@ -11,12 +11,17 @@ import type { JsonValue } from '../../src/json.ts';
 import { protocols } from '../../src/protocols/table.ts';
 
 const noCounts: readonly JsonValue[] = [-1, 1.5, -1e18, '5', true, [], {}, null];
+const none = (): number => 0;
 /** Above every bound: charged at the bound. */
 const enormous: readonly JsonValue[] = [1e18, 1e300, Number.POSITIVE_INFINITY];
 
 describe('OpenAI’s figures', () => {
   const read = (usage: JsonValue, reasoningOutsideCompletion = false) =>
-    protocols.chat.relay.readUsage({ usage }, { capabilities: { reasoningOutsideCompletion } });
+    protocols.chat.relay.readUsage(
+      { usage },
+      { capabilities: { reasoningOutsideCompletion } },
+      none,
+    );
 
   it.each<[string, JsonValue, readonly [number, number, number]]>([
     ['of chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 0, 5]],
@@ -54,7 +59,7 @@ describe('OpenAI’s figures', () => {
   it('of Groq stand elsewhere', () => {
     const reply = { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } };
 
-    expect(protocols.chat.relay.readUsage(reply, {})).toMatchObject({
+    expect(protocols.chat.relay.readUsage(reply, {}, none)).toMatchObject({
       inputTokens: 3,
       outputTokens: 5,
     });
@@ -65,8 +70,8 @@ describe('OpenAI’s figures', () => {
   )('are absent in %s, but images still count', (_, usage) => {
     const data = [{ b64_json: '' }, { b64_json: '' }];
 
-    expect(protocols.chat.relay.readUsage({ usage: usage ?? null }, {})).toBe(undefined);
-    expect(protocols.chat.relay.readUsage({ usage: usage ?? null, data }, {})).toMatchObject({
+    expect(protocols.chat.relay.readUsage({ usage: usage ?? null }, {}, none)).toBe(undefined);
+    expect(protocols.chat.relay.readUsage({ usage: usage ?? null, data }, {}, none)).toMatchObject({
       images: 2,
     });
   });
@@ -121,8 +126,10 @@ describe('Gemini’s figures', () => {
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
     const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
-    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toEqual(figures);
-    expect(protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {})).toEqual(
+    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toEqual(
+      figures,
+    );
+    expect(protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {}, none)).toEqual(
       figures,
     );
   });
@@ -130,18 +137,20 @@ describe('Gemini’s figures', () => {
   it('say nothing where they only name the traffic, unless nothing was said', () => {
     const usageMetadata = { trafficType: 'ON_DEMAND' };
 
-    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toBe(undefined);
-    expect(protocols.native.relay.readUsage({ usageMetadata }, {})).toMatchObject({
+    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toBe(
+      undefined,
+    );
+    expect(protocols.native.relay.readUsage({ usageMetadata }, {}, none)).toMatchObject({
       inputTokens: 0,
     });
-    expect(protocols.native.relay.readUsage({ candidates }, {})).toBe(undefined);
+    expect(protocols.native.relay.readUsage({ candidates }, {}, none)).toBe(undefined);
   });
 
   it('are read each by itself: one that is no count takes no other with it', () => {
     for (const value of noCounts) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
-      expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {})).toEqual({
+      expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toEqual({
         inputTokens: 3,
         cachedInputTokens: 0,
         outputTokens: 0,

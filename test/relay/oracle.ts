@@ -57,7 +57,10 @@ export function usageOf(door: Door, text: string): Usage | undefined {
   const figures = documents.map((document) => record(document?.[named])).filter(isPresent);
   const last = figures.at(-1);
   if (door === 'images') return undefined;
-  if (last === undefined) return undefined;
+  // A blocked prompt has no candidates, and costs nothing where no usage is stated.
+  const answers = documents.map((document) => JSON.stringify(document?.candidates ?? []));
+  const hasAnswer = door !== 'native' || answers.some((candidates) => candidates !== '[]');
+  if (last === undefined) return hasAnswer ? undefined : nativeUsage({});
   return door === 'native' ? nativeUsage(last) : chatUsage(last);
 }
 

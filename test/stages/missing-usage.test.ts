@@ -119,16 +119,22 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
   });
 });
 
-const blocked = ['chat', 'chatStream', 'native'] as const;
+const blocked = ['chat', 'chatStream', 'native', 'nativeStream'] as const;
 
-it.each(blocked)('a blocked prompt with empty usage costs nothing: %s', async (kind) => {
+it.each(blocked)('a blocked prompt without figures costs nothing: %s', async (kind) => {
   const channels = [channel({ dialect: 'gemini' })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
-  const reply = { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: {} };
-  const body = kind.endsWith('Stream') ? events(reply) : JSON.stringify(reply);
-  const set = scene({ models, plays: [(up) => up.answer(200, body, headersOf(kind))] });
+  for (const usage of [
+    { usageMetadata: {} },
+    { usageMetadata: { trafficType: 'ON_DEMAND' } },
+    {},
+  ]) {
+    const reply = { promptFeedback: { blockReason: 'SAFETY' }, ...usage };
+    const body = kind.endsWith('Stream') ? events(reply) : JSON.stringify(reply);
+    const set = scene({ models, plays: [(up) => up.answer(200, body, headersOf(kind))] });
 
-  await set.call(ask[kind]);
+    await set.call(ask[kind]);
 
-  expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
+    expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
+  }
 });

@@ -1,10 +1,16 @@
 /** The figures of Anthropic replies: whole, and of the events of a stream (TRANSLATION §6.15). */
-import { chargeableUsage, type ReplyUsage } from '../../canonical/reply.ts';
+import { chargeableUsage, type ReplyUsage, type UsageGap } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
+import type { UsageReader } from '../known-usage.ts';
 import { countIn, figure, hasCount, withCached } from '../usage-figures.ts';
 
 const names: readonly string[] = ['input_tokens', 'output_tokens'];
+
+/** What one `usage` object leaves open. */
+function anthropicGap(stated: JsonValue | undefined): UsageGap {
+  return hasCount(stated, ['output_tokens']) ? undefined : 'output';
+}
 
 /** The figures of a whole reply or of one event; undefined where none is a count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
@@ -27,19 +33,21 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
     [usage, ...compactions].reduce<number>((total, one) => total + figure(one, name), 0);
   const cached = sum('cache_read_input_tokens');
   const written = sum('cache_creation_input_tokens');
+  const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
   return {
     inputTokens: sum('input_tokens') + cached + written,
-    outputTokens: sum('output_tokens'),
+    outputTokens: Math.max(sum('output_tokens'), reasoning ?? 0),
     cachedInputTokens: isStated(usage, 'cache_read_input_tokens') ? cached : undefined,
     cacheWriteTokens: isStated(usage, 'cache_creation_input_tokens') ? written : undefined,
-    reasoningTokens: countIn(member(usage, 'output_tokens_details'), 'thinking_tokens'),
+    reasoningTokens: reasoning,
     audioInputTokens: undefined,
     audioOutputTokens: undefined,
+    gap: anthropicGap(usage),
   };
 }
 
 /** The members of a `usage` object that are read. */
-export const anthropicFigureNames: readonly string[] = [
+const figureNames: readonly string[] = [
   'input_tokens',
   'output_tokens',
   'cache_read_input_tokens',
@@ -51,3 +59,11 @@ export const anthropicFigureNames: readonly string[] = [
 function isStated(usage: JsonValue | undefined, name: string): boolean {
   return countIn(usage, name) !== undefined;
 }
+
+/** How the usage objects of a stream are read. */
+export const anthropicUsageReader: UsageReader = {
+  names: figureNames,
+  stated: (_known, usage) => usage,
+  gap: anthropicGap,
+  read: anthropicReplyUsage,
+};

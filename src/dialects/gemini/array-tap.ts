@@ -6,6 +6,7 @@ import { elementCutter } from '../../bytes/json-elements.ts';
 import { closeBracket } from '../../bytes/json-text.ts';
 import { joined, noBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { noUsage } from '../../money.ts';
 import { geminiContentCount } from '../content-count.ts';
 import { knownUsage } from '../known-usage.ts';
 import {
@@ -16,21 +17,22 @@ import {
   type StreamTap,
 } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent, partTokens, saysSomething } from './event.ts';
-import { geminiFigureNames } from './reply-usage.ts';
-import { geminiFigures } from './usage.ts';
+import { isBlockedPrompt, isReplyEvent, partTokens, saysSomething } from './event.ts';
+import { geminiUsageReader } from './reply-usage.ts';
 
 /** A fresh one for each reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
   const counted = geminiContentCount();
   const bounds = byteBounds();
-  const known = knownUsage({ names: geminiFigureNames, read: geminiFigures });
+  const known = knownUsage(geminiUsageReader);
   let failure: FailureReport | undefined;
   let bytes = 0;
   let begun = false;
   let spoken = 0;
   let hasFinished = false;
+  /** The prompt was blocked, and no candidate came. */
+  let isBlocked = false;
   /** The last bracket has gone on, not only come in. */
   let closed = false;
 
@@ -48,6 +50,7 @@ export function geminiArrayTap(): StreamTap {
     if (says) spoken += 1;
     bounds.add(piece.length, says);
     hasFinished ||= endsIn(element);
+    isBlocked ||= counted.tokens() === 0 && isBlockedPrompt(element);
     known.add(member(element, 'usageMetadata'), counted.tokens(), hasFinished);
     return true;
   };
@@ -76,7 +79,8 @@ export function geminiArrayTap(): StreamTap {
     finished: () => false,
     complete: () => closed,
     failure: () => failure,
-    usage: () => known.soFar(counted.tokens()),
+    // A blocked prompt of which no usage was stated costs nothing.
+    usage: () => known.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
     // An array has no comments: its space stays behind until an element comes.
     progress: () => spoken,

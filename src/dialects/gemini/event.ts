@@ -29,14 +29,23 @@ export function saysSomething(document: JsonValue): boolean {
   );
 }
 
+/** Whether it says that the prompt was blocked, and has no answer. */
+export function isBlockedPrompt(event: JsonValue): boolean {
+  return (
+    isWord(member(member(event, 'promptFeedback'), 'blockReason')) &&
+    items(member(event, 'candidates')).length === 0
+  );
+}
+
 function isWord(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** What the calls and the media of an event count, which a search for text does not find. */
-export function partTokens(document: JsonValue): number {
+/** What the calls and the media of a reply count, which a search for text does not find. */
+export function partTokens(reply: JsonValue): number {
   let tokens = 0;
-  for (const candidate of items(member(document, 'candidates'))) {
+  const events = Array.isArray(reply) ? items(reply) : [reply];
+  for (const candidate of events.flatMap((event) => items(member(event, 'candidates')))) {
     for (const part of items(member(member(candidate, 'content'), 'parts'))) {
       const args = member(member(part, 'functionCall'), 'args');
       if (args !== undefined) tokens += contentTokens(Buffer.byteLength(jsonText(args)));

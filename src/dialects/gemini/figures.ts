@@ -2,11 +2,11 @@
  * Finds the usage of a native stream: nearly every event repeats it, so it is parsed only when
  * somebody asks, and where its members change.
  */
+import { dividedUsage, type UsageGap } from '../../canonical/reply.ts';
 import { type JsonObject, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { mergedFigures } from '../usage-figures.ts';
-import { geminiFigureNames } from './reply-usage.ts';
-import { geminiFigures } from './usage.ts';
+import { geminiFigureNames, geminiGap, geminiReplyUsage, geminiStated } from './reply-usage.ts';
 
 /**
  * A part of each name that a charge depends on. A search goes from one first letter to the next, so
@@ -26,6 +26,8 @@ export interface StreamFigures {
 }
 
 const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
+/** A member that states no count: `null`, a fraction, a string. */
+const oddCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
 /** None yet. */
 export function streamFigures(): StreamFigures {
@@ -33,13 +35,20 @@ export function streamFigures(): StreamFigures {
   /** The last object, its members, and what had been counted with it. */
   let last: string | undefined;
   let lastMembers = 0;
+  let countedAtLast = 0;
+  /** What the last object leaves open that was merged, and what had been counted at the figures. */
+  let gap: UsageGap;
   let countedThen = 0;
 
-  /** What is absurd replaces nothing. */
   const mergeLast = (): void => {
-    const parsed = last === undefined ? undefined : parseJson(last.slice(0, objectEnd(last)));
-    const after = mergedFigures(merged, parsed, geminiFigureNames);
-    if (merged === undefined || geminiFigures(after) !== undefined) merged = after;
+    if (last === undefined) return;
+    const parsed = parseJson(last.slice(0, objectEnd(last)));
+    const stated = geminiStated(merged, parsed);
+    const after = mergedFigures(merged, stated, geminiFigureNames);
+    gap = geminiGap(stated);
+    if (gap !== 'output') countedThen = countedAtLast;
+    // What is absurd replaces nothing.
+    if (merged === undefined || geminiReplyUsage(after) !== undefined) merged = after;
   };
 
   return {
@@ -51,13 +60,16 @@ export function streamFigures(): StreamFigures {
       }
       last = usage;
       lastMembers = members;
-      countedThen = counted;
+      countedAtLast = counted;
       return true;
     },
     soFar: (counted, isWhole) => {
       mergeLast();
-      const usage = geminiFigures(merged);
-      if (usage === undefined || isWhole) return usage;
+      const figures = geminiReplyUsage(merged);
+      if (figures === undefined) return undefined;
+      const usage = dividedUsage(figures, countedThen);
+      // The settlement counts an output of which nothing was stated, and says so in the record.
+      if (isWhole && (gap !== 'output' || usage.outputTokens === 0)) return usage;
       const since = usage.outputTokens === 0 ? counted : counted - countedThen;
       return { ...usage, outputTokens: usage.outputTokens + since };
     },
@@ -66,7 +78,7 @@ export function streamFigures(): StreamFigures {
 
 /** Whether the figures at the end of these events have all members that those before have. */
 export function areLastFiguresFull(events: string, last: string): boolean {
-  if (!countAboveZero.test(last)) return false;
+  if (!countAboveZero.test(last) || oddCount.test(last)) return false;
   for (const name of countNames) {
     if (!last.includes(name) && events.includes(name)) return false;
   }
@@ -75,6 +87,7 @@ export function areLastFiguresFull(events: string, last: string): boolean {
 
 /** The members that a charge depends on, a bit for each. */
 function membersIn(usage: string): number {
+  if (oddCount.test(usage)) return -1;
   let members = 0;
   for (const name of countNames) members = (members << 1) | (usage.includes(name) ? 1 : 0);
   return members;

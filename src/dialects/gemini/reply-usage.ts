@@ -2,9 +2,10 @@
  * The figures of a Gemini reply in the common form; on a stream each event may hold only some of
  * them.
  */
-import type { ReplyUsage } from '../../canonical/reply.ts';
-import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { countIn, figure, hasCount, withCached } from '../usage-figures.ts';
+import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
+import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { UsageReader } from '../known-usage.ts';
+import { countIn, figure, hasCount, maxCount, withCached } from '../usage-figures.ts';
 
 /** A reply that gives none of these says nothing of what it used. */
 const countNames: readonly string[] = [
@@ -23,6 +24,41 @@ export const geminiFigureNames: readonly string[] = [
   'candidatesTokensDetails',
 ];
 
+const inputNames: readonly string[] = ['promptTokenCount', 'toolUsePromptTokenCount'];
+const outputNames: readonly string[] = ['candidatesTokenCount'];
+
+/**
+ * One more `usageMetadata` object with the candidates' count that it implies: a total without it,
+ * where the prompt is known. Google's total is the sum of all others, and zeros go unsaid.
+ */
+export function geminiStated(
+  known: JsonObject | undefined,
+  stated: JsonValue | undefined,
+): JsonValue | undefined {
+  if (!isJsonObject(stated) || hasCount(stated, outputNames)) return stated;
+  const total = totalOf(stated);
+  const holder = hasCount(stated, inputNames) ? stated : known;
+  const output = total - inputOf(holder) - figure(stated, 'thoughtsTokenCount');
+  if (total === 0 || output < 0 || !hasCount(holder, inputNames)) return stated;
+  return { ...stated, candidatesTokenCount: output };
+}
+
+/** What one `usageMetadata` object leaves open. */
+export function geminiGap(stated: JsonValue | undefined): UsageGap {
+  if (hasCount(stated, outputNames)) return undefined;
+  return hasCount(stated, inputNames) || totalOf(stated) === 0 ? 'output' : 'split';
+}
+
+function inputOf(usage: JsonValue | undefined): number {
+  return figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount');
+}
+
+/** A sum that nobody can have used says nothing of its parts. */
+function totalOf(usage: JsonValue | undefined): number {
+  const total = figure(usage, 'totalTokenCount');
+  return total < maxCount ? total : 0;
+}
+
 /**
  * A `usageMetadata` object; undefined where it says nothing (Vertex sends one with nothing but
  * `trafficType` until the last event) and where no figure is a count.
@@ -38,9 +74,10 @@ export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | u
 
 /** Thoughts are output; what tools fed in is input. */
 function readFigures(usage: JsonValue | undefined): ReplyUsage {
-  const input = figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount');
+  const gap = geminiGap(usage);
   const candidates = figure(usage, 'candidatesTokenCount');
   const thoughts = figure(usage, 'thoughtsTokenCount');
+  const input = gap === 'split' ? Math.max(0, totalOf(usage) - thoughts) : inputOf(usage);
   // Google counts thoughts beside the candidates; where the total is reached without them they are
   // inside (seen through proxies).
   const areInside =
@@ -59,6 +96,7 @@ function readFigures(usage: JsonValue | undefined): ReplyUsage {
     reasoningTokens: countIn(usage, 'thoughtsTokenCount'),
     audioInputTokens: audioIn(usage, 'promptTokensDetails'),
     audioOutputTokens: audioIn(usage, 'candidatesTokensDetails'),
+    gap,
   };
 }
 
@@ -67,3 +105,11 @@ function audioIn(usage: JsonValue | undefined, name: string): number | undefined
   const audio = details.find((detail) => member(detail, 'modality') === 'AUDIO');
   return countIn(audio, 'tokenCount');
 }
+
+/** How the usage objects of a stream are read. */
+export const geminiUsageReader: UsageReader = {
+  names: geminiFigureNames,
+  stated: geminiStated,
+  gap: geminiGap,
+  read: geminiReplyUsage,
+};

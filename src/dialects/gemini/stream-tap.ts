@@ -7,6 +7,7 @@ import { asBuffer } from '../../bytes/decode.ts';
 import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { noUsage } from '../../money.ts';
 import { type CandidateEnds, candidateEnds } from '../candidate-ends.ts';
 import { geminiContentCount } from '../content-count.ts';
 import { lastValueOf } from '../last-value.ts';
@@ -48,6 +49,8 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const figures = streamFigures();
   const ends = candidates > 1 ? candidateEnds() : undefined;
   let failure: FailureReport | undefined;
+  /** The prompt was blocked, and no content came before. */
+  let isBlocked = false;
   /** One candidate's end is the reply's; of several each is noted. */
   const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
@@ -70,6 +73,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const text = bytes.toString('latin1');
     let says = counted.add(text);
     isOver ||= lastMark.test(text);
+    isBlocked ||= isOver && !begun && !says && blockMark.test(text);
     if (ends !== undefined) noteEnds(bytes, ends);
     if (!says || hasOtherParts(text)) {
       const parsed = document ?? documentsIn(bytes)[0] ?? null;
@@ -172,7 +176,8 @@ export function geminiStreamTap(candidates: number): StreamTap {
     finished: () => false,
     complete: isComplete,
     failure: () => failure,
-    usage: () => figures.soFar(counted.tokens(), isWhole),
+    // A blocked prompt of which no usage was stated costs nothing.
+    usage: () => figures.soFar(counted.tokens(), isWhole) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
     progress: () => spoken,
     breakOff: (error) => {

@@ -1,26 +1,27 @@
 /** The figures of Gemini replies as a charge reads them. */
-import { chargeableUsage } from '../../canonical/reply.ts';
-import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import type { Usage } from '../../money.ts';
-import { mergedFigures } from '../usage-figures.ts';
-import { geminiBlockedUsage, geminiFigureNames, geminiReplyUsage } from './reply-usage.ts';
+import { chargeableUsage, type ReplyUsage, wholeUsage } from '../../canonical/reply.ts';
+import { items, type JsonValue, member } from '../../json.ts';
+import { noUsage, type Usage } from '../../money.ts';
+import { usageMerger } from '../known-usage.ts';
+import { geminiReplyUsage, geminiUsageReader } from './reply-usage.ts';
 
-/** The figures of a reply, or of the events of one together. */
-export function geminiUsage(reply: JsonValue): Usage | undefined {
+/**
+ * The figures of a reply, or of the events of one together; `counted` is its content in tokens,
+ * asked for only where the figures leave it open.
+ */
+export function geminiUsage(reply: JsonValue, counted: () => number): Usage | undefined {
   const replies = Array.isArray(reply) ? items(reply) : [reply];
-  let usage: JsonObject | undefined;
-  for (const one of replies) {
-    usage = mergedFigures(usage, member(one, 'usageMetadata'), geminiFigureNames);
-  }
+  const merge = usageMerger(geminiUsageReader);
+  let usage: ReplyUsage | undefined;
+  for (const one of replies) usage = merge(member(one, 'usageMetadata')) ?? usage;
+  if (usage !== undefined) return wholeUsage(usage, counted);
+  // Without candidates the prompt was blocked, which costs nothing unless stated.
   const saidNothing = replies.every((one) => items(member(one, 'candidates')).length === 0);
-  return saidNothing ? chargeable(geminiBlockedUsage(usage)) : geminiFigures(usage);
+  return saidNothing ? noUsage : undefined;
 }
 
 /** A `usageMetadata` object by itself. */
 export function geminiFigures(usage: JsonValue | undefined): Usage | undefined {
-  return chargeable(geminiReplyUsage(usage));
-}
-
-function chargeable(usage: ReturnType<typeof geminiReplyUsage>): Usage | undefined {
-  return usage === undefined ? undefined : chargeableUsage(usage);
+  const figures = geminiReplyUsage(usage);
+  return figures === undefined ? undefined : chargeableUsage(figures);
 }

@@ -1,6 +1,7 @@
 /** The figures of an OpenAI-shaped reply, whichever way its vendor counts reasoning. */
-import type { ReplyUsage } from '../../canonical/reply.ts';
-import { type JsonValue, member } from '../../json.ts';
+import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
+import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { UsageReader } from '../known-usage.ts';
 import { countIn, figure, hasCount, maxCount } from '../usage-figures.ts';
 
 /** A reply that gives none of these says nothing of what it used. */
@@ -13,11 +14,35 @@ const countNames: readonly string[] = [
 ];
 
 /** The members of a `usage` object that are read. */
-export const openaiFigureNames: readonly string[] = [
+const figureNames: readonly string[] = [
   ...countNames,
   'prompt_tokens_details',
   'completion_tokens_details',
 ];
+
+const inputNames: readonly string[] = ['prompt_tokens', 'input_tokens'];
+const outputNames: readonly string[] = ['completion_tokens', 'output_tokens'];
+
+/**
+ * One more `usage` object with the completion that it implies: a total without a completion, where
+ * the prompt is known.
+ */
+function openaiStated(
+  known: JsonObject | undefined,
+  stated: JsonValue | undefined,
+): JsonValue | undefined {
+  if (!isJsonObject(stated) || hasCount(stated, outputNames)) return stated;
+  const holder = hasCount(stated, inputNames) ? stated : known;
+  const output = totalOf(stated) - largest(holder, inputNames);
+  if (output < 0 || totalOf(stated) === 0 || !hasCount(holder, inputNames)) return stated;
+  return { ...stated, completion_tokens: output };
+}
+
+/** What one `usage` object leaves open. */
+function openaiGap(stated: JsonValue | undefined): UsageGap {
+  if (hasCount(stated, outputNames)) return undefined;
+  return hasCount(stated, inputNames) || totalOf(stated) === 0 ? 'output' : 'split';
+}
 
 /**
  * What a `usage` object says, or undefined where no figure of it is a count.
@@ -31,8 +56,8 @@ export function openaiReplyUsage(
   const ofInput = member(usage, 'prompt_tokens_details');
   const ofOutput = member(usage, 'completion_tokens_details');
   const cached = countIn(ofInput, 'cached_tokens');
-  const input = Math.max(inputOf(usage), cached ?? 0);
   const stated = countIn(ofOutput, 'reasoning_tokens');
+  const input = Math.max(inputOf(usage, stated), cached ?? 0);
   const { output, reasoning } = outputOf(usage, stated, reasoningOutside);
   return {
     // Some vendors count cached tokens apart from the prompt's.
@@ -43,14 +68,15 @@ export function openaiReplyUsage(
     reasoningTokens: atMost(output, reasoning),
     audioInputTokens: atMost(input, countIn(ofInput, 'audio_tokens')),
     audioOutputTokens: atMost(output, countIn(ofOutput, 'audio_tokens')),
+    gap: openaiGap(usage),
   };
 }
 
 /** Some vendors give both the names of chat and those of the other APIs. */
-function inputOf(usage: JsonValue | undefined): number {
-  const input = Math.max(figure(usage, 'prompt_tokens'), figure(usage, 'input_tokens'));
-  if (hasCount(usage, ['prompt_tokens', 'input_tokens'])) return input;
-  return Math.max(0, totalOf(usage) - completionOf(usage));
+function inputOf(usage: JsonValue | undefined, reasoning = 0): number {
+  if (hasCount(usage, inputNames)) return largest(usage, inputNames);
+  const output = hasCount(usage, outputNames) ? completionOf(usage) : reasoning;
+  return Math.max(0, totalOf(usage) - output);
 }
 
 /** A sum that nobody can have used says nothing of its parts. */
@@ -70,10 +96,9 @@ function outputOf(
   reasoningOutside: boolean,
 ): { readonly output: number; readonly reasoning: number | undefined } {
   const completion = completionOf(usage);
-  const beyond = totalOf(usage) - inputOf(usage) - completion;
+  const beyond = totalOf(usage) - inputOf(usage, reasoning) - completion;
+  if (!hasCount(usage, outputNames)) return { output: Math.max(beyond, reasoning ?? 0), reasoning };
   if (beyond <= 0) return { output: completion, reasoning };
-  if (!hasCount(usage, ['completion_tokens', 'output_tokens']))
-    return { output: beyond, reasoning };
   if (!reasoningOutside) return { output: completion, reasoning };
   if (reasoning === beyond) return { output: completion + reasoning, reasoning };
   if (reasoning === undefined || reasoning === 0) {
@@ -83,10 +108,25 @@ function outputOf(
 }
 
 function completionOf(usage: JsonValue | undefined): number {
-  return Math.max(figure(usage, 'completion_tokens'), figure(usage, 'output_tokens'));
+  return largest(usage, outputNames);
+}
+
+/** Some vendors give the names of both APIs. */
+function largest(usage: JsonValue | undefined, names: readonly string[]): number {
+  return Math.max(...names.map((name) => figure(usage, name)));
 }
 
 /** A vendor had eleven reasoning tokens in ten. */
 function atMost(whole: number, part: number | undefined): number | undefined {
   return part === undefined ? undefined : Math.min(whole, part);
+}
+
+/** How the usage objects of a stream are read. */
+export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
+  return {
+    names: figureNames,
+    stated: openaiStated,
+    gap: openaiGap,
+    read: (usage) => openaiReplyUsage(usage, reasoningOutside),
+  };
 }

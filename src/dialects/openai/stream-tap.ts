@@ -35,8 +35,8 @@ import { hasFinished, mediaTokens, saysSomething } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { eventTemplate } from './event-template.ts';
 import { plainEnd } from './plain-events.ts';
-import { openaiFigureNames } from './reply-usage.ts';
-import { openaiFigures, openaiUsageObject } from './usage.ts';
+import { openaiUsageReader } from './reply-usage.ts';
+import { openaiUsageObject } from './usage.ts';
 
 /**
  * What only a few events hold and is worth looking into: an error in any of its forms and figures,
@@ -69,10 +69,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const counted = openaiContentCount();
   const bounds = byteBounds();
   const ends = candidates > 1 ? candidateEnds() : undefined;
-  const figures = knownUsage({
-    names: openaiFigureNames,
-    read: (usage) => openaiFigures(usage, 0, reasoningOutside),
-  });
+  const figures = knownUsage(openaiUsageReader(reasoningOutside));
   const template = eventTemplate();
   let failure: FailureReport | undefined;
   let done = false;

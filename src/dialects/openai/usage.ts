@@ -1,5 +1,5 @@
 /** The figures of OpenAI-shaped replies: chat's and the image API's. */
-import { chargeableUsage } from '../../canonical/reply.ts';
+import { chargeableUsage, wholeUsage } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
@@ -24,10 +24,20 @@ export function reasoningOutside({ capabilities }: Pick<Channel, 'capabilities'>
   return capabilities?.reasoningOutsideCompletion === true;
 }
 
-/** The figures of a whole reply, or undefined where it has none. */
-export function openaiUsage(reply: JsonValue, reasoningOutside: boolean): Usage | undefined {
+/**
+ * The figures of a whole reply, or undefined where it has none; `counted` is its content in tokens,
+ * asked for only where the figures leave it open.
+ */
+export function openaiUsage(
+  reply: JsonValue,
+  reasoningOutside: boolean,
+  counted: () => number,
+): Usage | undefined {
   const images = items(member(reply, 'data')).length;
-  return openaiFigures(openaiUsageObject(reply), images, reasoningOutside);
+  const usage = openaiUsageObject(reply);
+  const figures = openaiReplyUsage(usage, reasoningOutside);
+  if (figures === undefined) return openaiFigures(usage, images, reasoningOutside);
+  return withCached({ ...wholeUsage(figures, counted), images });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { MemberEdit } from '../../bytes/splice.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
+import { mediaTokens } from '../../dialects/openai/chunk.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiStreamTap } from '../../dialects/openai/stream-tap.ts';
 import { openaiFigures, openaiUsage, reasoningOutside } from '../../dialects/openai/usage.ts';
@@ -34,7 +35,8 @@ export const chatRelay: RelayRules = {
         }),
   faultIn: (reply) =>
     Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',
-  readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
+  readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
+  partTokens: mediaTokens,
 };
 
 /**

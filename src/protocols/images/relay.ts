@@ -23,7 +23,9 @@ export const imagesRelay: RelayRules = {
       isImages: true,
     }),
   faultIn,
-  readUsage: (reply, channel) => openaiUsage(reply, reasoningOutside(channel)),
+  readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),
+  // A settlement counts images by their number.
+  partTokens: () => 0,
 };
 
 /** Every image must be Base64: a URL is never fetched and never passed on. */

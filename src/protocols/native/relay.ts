@@ -9,6 +9,7 @@ import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
 import { geminiArrayTap } from '../../dialects/gemini/array-tap.ts';
 import { geminiInBandFailure, isGeminiReply } from '../../dialects/gemini/errors.ts';
+import { partTokens } from '../../dialects/gemini/event.ts';
 import { placeholderSignature } from '../../dialects/gemini/placeholder-signature.ts';
 import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
@@ -39,7 +40,8 @@ export const nativeRelay: RelayRules = {
       : isGeminiReply(reply);
     return isReply ? undefined : 'upstream_protocol_error';
   },
-  readUsage: geminiUsage,
+  readUsage: (reply, _channel, counted) => geminiUsage(reply, counted),
+  partTokens,
 };
 
 /** The path decides; a body that names the model must name the same one upstream. */

@@ -77,6 +77,7 @@ export const toyProtocol: Protocol = {
     faultIn: (reply) =>
       typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
     readUsage: (reply) => usageOf(member(reply, 'spent')),
+    partTokens: () => 0,
   },
   codecs: {
     content: {

@@ -30,7 +30,7 @@ export function startEvent(message: JsonValue | undefined): ContentEvent {
 }
 
 /** The figures as an event, or none where they are absent or absurd. */
-export function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
+function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
   const figures = anthropicReplyUsage(usage);
   return figures === undefined ? [] : [{ type: 'usage', usage: figures }];
 }

@@ -1,28 +1,25 @@
 /** Reads a streamed answer of Anthropic's Messages API, event by event (TRANSLATION §7.3). */
 import type { ContentEvent } from '../../../canonical/reply.ts';
-import { type JsonObject, type JsonValue, member } from '../../../json.ts';
+import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { mergedFigures } from '../../usage-figures.ts';
-import { anthropicFigureNames } from '../reply-usage.ts';
+import { usageMerger } from '../../known-usage.ts';
+import { anthropicUsageReader } from '../reply-usage.ts';
 import { blockReader, nothing, type Reading } from './blocks.ts';
 import { finishEvent, readStop, type Stop } from './finish.ts';
-import { startEvent, usageEvents } from './read-reply.ts';
+import { startEvent } from './read-reply.ts';
 
 /** A fresh one for each reply. Events of a kind it does not know say nothing. */
 export function readStream(reading: Reading): ContentStreamReader {
   const blocks = blockReader(reading);
-  let usage: JsonObject | undefined;
+  const merge = usageMerger(anthropicUsageReader);
   let stop: Stop = { reason: undefined, explanation: undefined };
   let started = false;
   let startedId: JsonValue | undefined;
   let stopped = false;
 
   const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
-    const merged = mergedFigures(usage, more, anthropicFigureNames);
-    // Zeros behind figures are none: they don't make those before them the last.
-    if (merged === usage) return nothing;
-    usage = merged;
-    return usageEvents(usage);
+    const figures = merge(more);
+    return figures === undefined ? nothing : [{ type: 'usage', usage: figures }];
   };
 
   /**

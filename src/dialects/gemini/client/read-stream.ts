@@ -3,11 +3,18 @@
  * every event, and sends calls before the event that finishes (TRANSLATION §7.2).
  */
 import { madeUpCallId } from '../../../canonical/call-ids.ts';
-import type { ContentEvent } from '../../../canonical/reply.ts';
+import type { ContentEvent, UsageGap } from '../../../canonical/reply.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
+import { withGap } from '../../known-usage.ts';
 import { mergedFigures } from '../../usage-figures.ts';
-import { geminiBlockedUsage, geminiFigureNames, geminiReplyUsage } from '../reply-usage.ts';
+import {
+  geminiBlockedUsage,
+  geminiFigureNames,
+  geminiGap,
+  geminiReplyUsage,
+  geminiStated,
+} from '../reply-usage.ts';
 import type { CallSurroundings } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
@@ -26,6 +33,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   let hasStarted = false;
   let blockReason: string | undefined;
   let usage: JsonObject | undefined;
+  let gap: UsageGap;
 
   const say = (event: ContentEvent): void => {
     events.push(event);
@@ -68,17 +76,19 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   };
 
   const readUsage = (document: JsonValue): void => {
-    const merged = mergedFigures(usage, member(document, 'usageMetadata'), geminiFigureNames);
+    const stated = geminiStated(usage, member(document, 'usageMetadata'));
+    const merged = mergedFigures(usage, stated, geminiFigureNames);
     // Zeros behind figures are none: they don't make those before them the last.
     if (merged === usage) return;
     usage = merged;
+    gap = geminiGap(stated);
     sayUsage();
   };
 
   const sayUsage = (): void => {
     const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
     const figures = read(usage);
-    if (figures !== undefined) say({ type: 'usage', usage: figures });
+    if (figures !== undefined) say({ type: 'usage', usage: withGap(figures, gap) });
   };
 
   return {

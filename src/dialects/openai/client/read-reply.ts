@@ -1,9 +1,9 @@
 /** Reads an OpenAI-shaped reply, streamed or whole, as events (TRANSLATION §5.3, §7.4). */
-import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
-import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
+import type { ContentEvent } from '../../../canonical/reply.ts';
+import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { mergedFigures } from '../../usage-figures.ts';
-import { openaiFigureNames, openaiReplyUsage } from '../reply-usage.ts';
+import { usageMerger } from '../../known-usage.ts';
+import { openaiUsageReader } from '../reply-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
 import type { Ending } from './finish-reason.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
@@ -31,22 +31,12 @@ function documentReader(context: ReadContext): DocumentReader {
   const choices = new Map<number, ChoiceReader>();
   let hasBegun = false;
   let isDone = false;
-  let known: JsonObject | undefined;
+  /** Of a stream several events may have figures, each some of them. */
+  const merge = usageMerger(openaiUsageReader(context.reasoningOutside));
   const choiceAt = (index: number): ChoiceReader => {
     const reader = choices.get(index) ?? choiceReader(index, context);
     choices.set(index, reader);
     return reader;
-  };
-  /** Of a stream several events may have figures, each some of them. */
-  const usageIn = (document: JsonValue): ReplyUsage | undefined => {
-    const stated = openaiUsageObject(document);
-    if (stated === undefined) return undefined;
-    const merged = mergedFigures(known, stated, openaiFigureNames);
-    // Zeros behind figures are none: they don't make those before them the last.
-    if (merged === known) return undefined;
-    const usage = openaiReplyUsage(merged, context.reasoningOutside);
-    if (usage !== undefined) known = merged;
-    return usage;
   };
 
   return {
@@ -58,7 +48,7 @@ function documentReader(context: ReadContext): DocumentReader {
         if (index >= maxChoices) return;
         for (const event of readNode(choiceAt(index), node)) events.push(event);
       });
-      const usage = usageIn(document);
+      const usage = merge(openaiUsageObject(document));
       if (usage !== undefined) events.push({ type: 'usage', usage });
       hasBegun ||= events.length > 0;
       return events;
