@@ -1,4 +1,4 @@
-/** Row F67 of the fault matrix: ports that answer anything at all, some thousands of times. */
+/** Row F67 of the fault matrix: ports that answer anything at all, hundreds of times each. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
@@ -11,7 +11,8 @@ import { countedRows } from './ports-summary.ts';
 countedRows('F67');
 
 const seed = 67;
-const numRuns = 600;
+/** The seed stays, so the shorter run is the beginning of the longer. */
+const numRuns = process.env.TEST_FORM === 'full' ? 600 : 200;
 
 /** What JavaScript can hold, objects without a prototype and big integers among it. */
 const anything: fc.Arbitrary<unknown> = fc.anything({

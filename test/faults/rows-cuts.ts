@@ -11,6 +11,7 @@ import {
   allMounts,
   type ExpectedOfKinds,
   type FaultRow,
+  isFull,
   isThin,
   type Kind,
   kinds,
@@ -24,8 +25,10 @@ interface Cut {
   readonly script: (kind: Kind, sent: string, whole: string) => Script;
   /** What the transport says of it; undefined where it takes the reply for whole. */
   readonly reason: string | undefined;
-  /** One of so many offsets. */
+  /** With `TEST_FORM=full`, one of so many offsets. */
   readonly step: number;
+  /** Otherwise one of so many, from `from` on: the three that cut most take turns at each byte. */
+  readonly turn?: { readonly every: number; readonly from: number };
 }
 
 const announced = (kind: Kind, whole: string): string =>
@@ -44,6 +47,7 @@ const cuts: readonly Cut[] = [
     script: (kind, sent, whole) => [reads, says(`${announced(kind, whole)}${sent}`), resets],
     reason: 'reset',
     step: 1,
+    turn: { every: 3, from: 0 },
   },
   {
     id: 'F35',
@@ -76,6 +80,7 @@ const cuts: readonly Cut[] = [
     ],
     reason: undefined,
     step: 1,
+    turn: { every: 3, from: 1 },
   },
   {
     id: 'F38',
@@ -83,6 +88,7 @@ const cuts: readonly Cut[] = [
     script: (kind, sent) => [reads, says(answer(200, sent, { 'content-type': typeOf(kind) }))],
     reason: undefined,
     step: 3,
+    turn: { every: 3, from: 2 },
   },
 ];
 
@@ -91,13 +97,19 @@ const otherMountsStep = 97;
 
 /** The rows: one for each offset of each kind's reply. */
 export const rowsCuts: readonly FaultRow[] = cuts.flatMap((cut) =>
-  kinds.flatMap((kind) => offsetsOf(kind, cut.step).map((offset) => rowAt(cut, kind, offset))),
+  kinds.flatMap((kind) => offsetsOf(kind, cut).map((offset) => rowAt(cut, kind, offset))),
 );
 
-function offsetsOf(kind: Kind, step: number): readonly number[] {
-  return Array.from({ length: replies[kind].length }, (_, at) => at).filter(
-    (offset) => offset % (isThin ? 10 * step : step) === 0,
+function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
+  const { every, from } = turn === undefined || isFull ? { every: step, from: 0 } : turn;
+  return Array.from({ length: replies[kind].length }, (_, at) => at).filter((offset) =>
+    isThin ? offset % (10 * step) === 0 : offset % every === from || isSpreadAt(offset, step),
   );
+}
+
+/** Offsets that are cut at on every mount, alone and beside a healthy channel. */
+function isSpreadAt(offset: number, step: number): boolean {
+  return offset % otherMountsStep === 0 && offset % step === 0;
 }
 
 function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
