@@ -17,8 +17,20 @@ const thick: readonly string[] = [
   'test/proof/**',
   'test/faults/callers-crowds.test.ts',
 ];
-const isThin = process.env.TEST_FORM === 'thin';
-const leftOut = isThin ? thick : [];
+/** What takes longest, left out of `npm run test:quick`. */
+const slow: readonly string[] = [
+  'test/faults/{upstreams,ports-fuzz,callers,callers-crowds,callers-hosts,processes}.test.ts',
+  'test/{adapters/matrix,adapters/fuzz,adapters/early-refusals}.test.ts',
+  'test/{holds/hold-bounds,stages/beginning,relay/truncated,relay/foreign-words}.test.ts',
+  'test/translate/{laws,loss}/**',
+  'test/translate/second-reading-requests-hostile.test.ts',
+  'test/{proof,examples}/**',
+  'test/stores/sqlite/{contracts,processes}.test.ts',
+  'test/contract/idempotency-stores.test.ts',
+  'test/{dialects/redact,translate/schema,translate/numbers}.test.ts',
+];
+const form = process.env.TEST_FORM;
+const leftOut = form === 'thin' ? thick : form === 'quick' ? slow : [];
 /** What measures a process needs the machine for itself: these files run last, one by one. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 const measured = {
@@ -58,7 +70,7 @@ const config: ViteUserConfig = defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      ...(isThin ? [] : [measured]),
+      ...(form === 'thin' || form === 'quick' ? [] : [measured]),
     ],
     setupFiles: ['test/support/fail-on-unhandled.ts'],
     passWithNoTests: false,

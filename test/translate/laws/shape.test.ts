@@ -42,7 +42,8 @@ describe('a translated stream is well-formed', () => {
 });
 
 describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
-  const seeds = Array.from({ length: 60 }, (_, seed) => seed);
+  const length = process.env.TEST_FORM === 'full' ? 60 : 20;
+  const seeds = Array.from({ length }, (_, seed) => seed);
 
   it('arrives to the character, in its order, whole and streamed', async () => {
     for (const seed of seeds) {

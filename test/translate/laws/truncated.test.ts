@@ -39,8 +39,7 @@ describe('a recorded stream without its end', () => {
     const boundaries = Array.from({ length: end === -1 ? events.length : end + 1 }, (_, at) => at);
 
     for (const at of boundaries) {
-      const endings = at < 20 ? (['end', 'reset'] as const) : (['end'] as const);
-      for (const ending of endings) {
+      for (const ending of endingsAt(at)) {
         const kept = events.slice(0, at);
         const chunks = [...kept.slice(0, 1), kept.slice(1).join('')].filter(Boolean);
         const played = { ...eventStream(...chunks), ending };
@@ -50,6 +49,13 @@ describe('a recorded stream without its end', () => {
     }
   });
 });
+
+/** Both by turns among the first 20 boundaries, then the end alone; `TEST_FORM=full` plays both there. */
+function endingsAt(at: number): readonly ('end' | 'reset')[] {
+  if (at >= 20) return ['end'];
+  if (process.env.TEST_FORM === 'full') return ['end', 'reset'];
+  return at % 2 === 0 ? ['end'] : ['reset'];
+}
 
 describe('a recorded whole reply, streamed without its end', () => {
   it.each(rows(wholes))('to %s: %s', async (protocol, _name, { dialect, text }) => {
