@@ -125,10 +125,12 @@ describe('a JSON array that breaks off', () => {
   });
 });
 
-function placesIn(response: Buffer): readonly number[] {
+function placesIn(response: Uint8Array): readonly number[] {
+  const lineEnd = '\n'.charCodeAt(0);
   const every = Array.from({ length: response.length - 1 }, (_, at) => at + 1);
   return every.filter(
-    (end) => isFull || end % 3 === 0 || response.subarray(end - 2, end + 2).includes('\n'),
+    (end) =>
+      isFull || end % 3 === 0 || response.subarray(Math.max(0, end - 2), end + 2).includes(lineEnd),
   );
 }
 
