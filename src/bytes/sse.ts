@@ -145,9 +145,11 @@ function eventEnd(block: Uint8Array, start: number): number {
   if (isLineEnd(block[start])) return blankEnd(block, start);
   let lineStart = start;
   for (let index = start; index < block.length; index += 1) {
-    if (!isLineEnd(block[index])) continue;
+    const byte = block[index];
+    // Once for each byte of a stream: no call.
+    if (byte !== lineFeed && byte !== carriageReturn) continue;
     const isBlank = index === lineStart;
-    if (block[index] === carriageReturn && block[index + 1] === lineFeed) index += 1;
+    if (byte === carriageReturn && block[index + 1] === lineFeed) index += 1;
     lineStart = index + 1;
     if (isBlank) return lineStart;
   }
