@@ -23,6 +23,7 @@ import {
   maxEventBytes,
   type StreamTap,
 } from './tap.ts';
+import { unframedText } from './unframed-text.ts';
 
 /** The two ends of a translated stream. */
 export interface TranslateTapOptions {
@@ -51,7 +52,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   /** What has come since something last went on: readers and writers may hold all of it. */
   let silentBytes = 0;
   /** Text that was never framed; only its end says what it is. */
-  let unframed = '';
+  const unframed = unframedText();
   let done = false;
   let ended = false;
   /** Nothing more comes from the upstream. */
@@ -91,8 +92,8 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   };
 
   const take = ({ name, data, loose }: Frame): string => {
-    if (loose !== '') unframed += `${loose}\n`;
-    if (unframed.length > maxEventBytes) failure = brokenReply('upstream_bad_stream');
+    if (loose !== '') unframed.add(`${loose}\n`);
+    if (unframed.byteLength() > maxEventBytes) failure = brokenReply('upstream_bad_stream');
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
     if (data.trim() === '[DONE]') {
       done = true;
@@ -121,17 +122,19 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
 
   /** A whole document, an array of them, or an error that never was an event. */
   const takeUnframed = (): string => {
-    if (unframed.trim() === '' || done || failure !== undefined) return '';
-    const document = parseExactly(unframed);
+    if (done || failure !== undefined) return '';
+    const text = unframed.take();
+    if (text.trim() === '') return '';
+    const document = parseExactly(text);
     const elements = Array.isArray(document) ? items(document) : [document];
-    let text = '';
+    let told = '';
     for (const element of elements) {
-      failure = failureIn(upstream, undefined, unframed, element);
+      failure = failureIn(upstream, undefined, text, element);
       if (failure !== undefined || element === undefined) break;
       replyCame = !Array.isArray(document);
-      text += tell(replyCame ? options.readReply(element) : reader.read(element));
+      told += tell(replyCame ? options.readReply(element) : reader.read(element));
     }
-    return text;
+    return told;
   };
 
   const complete = (): boolean => replyCame || reader.complete();

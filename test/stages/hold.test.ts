@@ -123,6 +123,11 @@ describe('the prompt part', () => {
     ['text by its name', { file_data: pdf, filename: 'a.txt' }],
     ['text by its format', { file_data: pdf, format: 'text/plain' }],
     ['no Base64', { file_data: `data:application/pdf,${base64}` }],
+    [
+      'Base64 by its name alone',
+      { file_data: `data:application/pdf;base64,${'Read it! '.repeat(10_000)}` },
+    ],
+    ['escaped Base64', { file_data: `data:application/pdf;base64,${'"'.repeat(10_000)}` }],
   ])('counts every byte of a file that is %s', (_what, file) => {
     const asked = sized([{ type: 'file', file }]);
 

@@ -230,6 +230,20 @@ it.each([
   }
 });
 
+it('F29 an empty 200 labelled as a stream costs nothing', async () => {
+  const labelled = { 'content-type': 'text/event-stream' };
+  for (const kind of ['chat', 'chatStream', 'native', 'nativeStream'] as const) {
+    const { call, nextRecord, state } = scene({ plays: [(up) => up.answer(200, '', labelled)] });
+
+    const answer = await call(ask[kind]);
+    const record = await nextRecord();
+
+    expect([kind, answer.status]).toEqual([kind, 502]);
+    expect(record).toMatchObject({ outcome: 'unknown', chargeNanos: 0n, usage: undefined });
+    expect(await state()).toMatchObject({ held: 0n, used: 0n });
+  }
+});
+
 it('what an image pends for is kept for 15 minutes, then goes back', async () => {
   const { call, nextRecord, state, clock } = scene({ plays: [refusal(500)] });
   await call(ask.image);

@@ -18,6 +18,7 @@ import {
   maxEventBytes,
   type StreamTap,
 } from '../tap.ts';
+import { unframedText } from '../unframed-text.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
 import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './event.ts';
 import { areLastFiguresFull, streamFigures } from './figures.ts';
@@ -57,7 +58,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
   let begun = false;
   let spoken = 0;
   /** Text that was never framed; only the end says what it is. */
-  let unframed = '';
+  const unframed = unframedText();
   /** The figures came with the finish, or behind it. */
   let isWhole = false;
 
@@ -98,7 +99,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
         noteUsage(document);
         break;
       }
-      if (event.data === undefined && document === undefined) unframed += `${event.loose}\n`;
+      if (event.data === undefined && document === undefined) unframed.add(`${event.loose}\n`);
       const framed = frame(event, text, document);
       if (framed === undefined) bounds.add(event.raw.length, false);
       else {
@@ -157,15 +158,16 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const [event] = eventsIn(rest);
     const isWholeEvent = event !== undefined && parseJson(event.data ?? event.loose) !== undefined;
     if (isWholeEvent) return pass(rest);
-    if (event?.data === undefined) unframed += event?.loose ?? '';
+    if (event?.data === undefined) unframed.add(event?.loose ?? '');
     judgeUnframed();
     return noBytes;
   };
 
   /** A document that came in place of events, over several lines. */
   const judgeUnframed = (): void => {
-    if (begun || failure !== undefined || unframed.trim() === '') return;
-    const document = parseJson(unframed) ?? null;
+    const text = unframed.take();
+    if (begun || failure !== undefined || text.trim() === '') return;
+    const document = parseJson(text) ?? null;
     failure = geminiInBandFailure(document) ?? brokenReply('upstream_bad_stream');
   };
 

@@ -31,6 +31,7 @@ import {
   maxEventBytes,
   type StreamTap,
 } from '../tap.ts';
+import { unframedText } from '../unframed-text.ts';
 import { hasFinished, mediaTokens, saysSomething } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { eventTemplate } from './event-template.ts';
@@ -78,7 +79,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   /** Grows with every block that says something. */
   let spoken = 0;
   /** Text that was never framed; only the end says what it is. */
-  let unframed = '';
+  const unframed = unframedText();
 
   const begin = (): void => {
     begun = true;
@@ -109,7 +110,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     }
     done = isDone(event);
     if (done) return framed(event);
-    if (event.loose !== '') unframed += `${event.loose}\n`;
+    if (event.loose !== '') unframed.add(`${event.loose}\n`);
     if (event.data === undefined || !isJsonObject(document)) return undefined;
     return take(event, document);
   };
@@ -206,8 +207,9 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 
   /** A document that came in place of events, over several lines. */
   const judgeUnframed = (): void => {
-    if (failure !== undefined || begun || unframed.trim() === '') return;
-    const event = { name: undefined, loose: unframed };
+    const loose = unframed.take();
+    if (failure !== undefined || begun || loose.trim() === '') return;
+    const event = { name: undefined, loose };
     failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
   };
 
