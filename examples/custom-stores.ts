@@ -1,6 +1,6 @@
 /** A host's own stores: keys out of its user database, its own usage log, its rate limiter. */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { digestSecret, type KeyStore, type RateLimiter, type UsageSink } from 'tollgate';
+import { digestSecret, type KeyStore, money, type RateLimiter, type UsageSink } from 'tollgate';
 
 /** A row of the host's own table; it keeps the digest of a secret, never the secret. */
 export interface UserRow {
@@ -28,7 +28,7 @@ export function databaseKeyStore(database: Database, pepper: string): KeyStore {
         disabled: user.suspended,
         quota: [
           { id: user.userId, period: 'month', limitNanos: user.monthlyNanos },
-          { id: `plan-${user.plan}`, period: 'day', limitNanos: 50_000_000_000n },
+          { id: `plan-${user.plan}`, period: 'day', limitNanos: money('50') },
         ],
       };
     },

@@ -6,7 +6,9 @@ import {
   issueKey,
   memoryKeyStore,
   memoryQuotaStore,
+  money,
   staticCatalog,
+  tokenPrice,
 } from 'tollgate';
 
 /** Where the example's upstreams are: the real ones, or a fake in a test. */
@@ -20,14 +22,10 @@ export function exampleGateway(upstreams: Upstreams): {
   readonly gateway: Gateway;
   readonly issued: IssuedKey;
 } {
-  const issued = issueKey({ group: 'staff', limitNanos: 5_000_000_000n, period: 'month' });
+  const issued = issueKey({ group: 'staff', limitNanos: money('5'), period: 'month' });
   const text = {
     groups: ['staff'],
-    price: {
-      per: 'token',
-      inputPerMillionNanos: 150_000_000n,
-      outputPerMillionNanos: 600_000_000n,
-    },
+    price: tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' }),
     maxOutputTokens: 16_384,
   } as const;
   const gateway = createGateway({

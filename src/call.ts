@@ -1,7 +1,8 @@
 /** A call: a request read and found well-formed, with what later stages need to know of it. */
 import type { Body } from './bytes/body.ts';
 import type { Member } from './bytes/json-scan.ts';
-import type { CostMember, ProtocolName, ReachMember } from './ports/catalog.ts';
+import type { CostMember } from './money.ts';
+import type { ProtocolName, ReachMember } from './ports/catalog.ts';
 
 /**
  * How the reply is laid out: one document, server-sent events, or Google's array written piecemeal.
@@ -92,10 +93,10 @@ export interface GuardedUse {
   readonly at: string;
   /** The models that it names; empty where it names none. */
   readonly models: readonly string[];
-  /** `reasoning_budget` only: how many tokens are asked for. */
-  readonly tokens?: number;
-  /** `output_modalities` only: nothing but text and images is asked for. */
-  readonly isImagesOnly?: boolean;
+  /** The number it asks for, of tokens, answers or images; undefined where it is no number. */
+  readonly amount?: number;
+  /** `output_modalities` only: what it requests beside text, in lower case. */
+  readonly modalities?: readonly string[];
 }
 
 /** How much of the upstream a call can use up, by what the caller sent. The hold rests on it. */

@@ -37,13 +37,18 @@ export type {
 } from './http.ts';
 export { type IssuedKey, type IssueKeyOptions, issueKey } from './issue-key.ts';
 export {
-  costOf,
+  type CostMember,
   type FreePrice,
   type ImagePrice,
+  type MemberPrice,
+  type MemberPrices,
   maxNanos,
   type Nanos,
   type Price,
+  type PriceTier,
   type TokenPrice,
+  type TokenRates,
+  type ToolCalls,
   type Usage,
 } from './money.ts';
 export type { GatewayOptions } from './options.ts';
@@ -58,7 +63,6 @@ export type {
   Capabilities,
   Catalog,
   Channel,
-  CostMember,
   DialectName,
   MediaPartTokens,
   Model,
@@ -110,6 +114,18 @@ export type {
   UsageRecord,
   UsageSink,
 } from './ports/usage-sink.ts';
+export { formatMoney, money } from './prices/amount.ts';
+export { imagePrice, priceFromJson, priceToJson, tokenPrice } from './prices/codec.ts';
+export { costOf, type PricedRequest } from './prices/cost.ts';
+export type {
+  ImagePriceRow,
+  MemberPriceInput,
+  MembersInput,
+  PriceJson,
+  RatesInput,
+  TierInput,
+  TokenPriceInput,
+} from './prices/price-json.ts';
 export { digestSecret } from './secret.ts';
 export type { Resolution, ResolveResult } from './stages/resolve-unknown.ts';
 export {

@@ -1,6 +1,6 @@
 /**
  * Money is whole nanos in a `bigint`, never a float: `Nanos`, the prices a model may have, and what
- * a usage costs at a price.
+ * a reply consumed in the terms a price is in.
  */
 
 /**
@@ -12,47 +12,158 @@ export type Nanos = bigint;
 /** The largest amount any store holds: 2^53 − 1. */
 export const maxNanos: Nanos = 9_007_199_254_740_991n;
 
-/** What one million tokens cost, by kind. */
+/** What a million tokens of each kind cost, in nanos. */
+export interface TokenRates {
+  readonly input: Nanos;
+  /** Left out where the model makes no tokens: as `input`. */
+  readonly output?: Nanos;
+  /** Prompt tokens read from the provider's cache; as `input` where left out. */
+  readonly cachedInput?: Nanos;
+  /** Prompt tokens written to the provider's cache for 5 minutes; as `input` where left out. */
+  readonly cacheWrite5m?: Nanos;
+  /** The same for an hour; as `cacheWrite5m` where left out. */
+  readonly cacheWrite1h?: Nanos;
+  /** Reasoning tokens; as `output` where left out. */
+  readonly reasoning?: Nanos;
+  /** Audio tokens of the prompt; as `input` where left out. */
+  readonly audioInput?: Nanos;
+  /** Audio tokens of the reply; as `output` where left out. */
+  readonly audioOutput?: Nanos;
+  /** Image tokens of the prompt; as `input` where left out. */
+  readonly imageInput?: Nanos;
+  /** Image tokens of the reply; as `output` where left out. */
+  readonly imageOutput?: Nanos;
+  /** Video tokens of the prompt; as `input` where left out. */
+  readonly videoInput?: Nanos;
+}
+
+/** Other rates for long prompts. */
+export interface PriceTier {
+  /** Counts for calls whose whole prompt, cached tokens included, has more tokens than this. */
+  readonly aboveInputTokens: number;
+  /** For all tokens of such a call, of the reply too; nothing is taken from the base rates. */
+  readonly rates: TokenRates;
+}
+
+/** A price by the token. */
 export interface TokenPrice {
   readonly per: 'token';
-  readonly inputPerMillionNanos: Nanos;
-  readonly outputPerMillionNanos: Nanos;
-  /** Prompt tokens read from the upstream's cache; as input where left out. */
-  readonly cachedInputPerMillionNanos?: Nanos;
+  readonly rates: TokenRates;
+  /** The tier with the highest threshold that the prompt exceeds replaces `rates`. */
+  readonly tiers?: readonly PriceTier[];
+  readonly members?: MemberPrices;
 }
 
 /** What one image costs, by size and quality. */
 export interface ImagePrice {
   readonly per: 'image';
   /**
-   * A row without `size` or `quality` fits every value of it; of the rows that fit the dearest
-   * counts.
+   * A row without `size` or `quality` fits every value of it; of the rows that fit the most
+   * expensive counts.
    */
   readonly rows: readonly {
     readonly size?: string;
     readonly quality?: string;
     readonly nanos: Nanos;
   }[];
+  readonly members?: MemberPrices;
 }
 
-/** A model that costs its callers nothing, said aloud: a model without a price is not served. */
+/** A model that costs its callers nothing, stated explicitly: one without a price is not served. */
 export interface FreePrice {
-  readonly per: 'nothing';
+  readonly per: 'free';
 }
 
-/** What a model costs its callers. */
+/** What a model costs its callers, or what a channel costs its operator. */
 export type Price = TokenPrice | ImagePrice | FreePrice;
 
-/** What a reply consumed, in the terms a price is in. */
+/**
+ * Members of a request that make a call cost more than the model's price says. They are refused on
+ * models with a price unless {@link MemberPrices} lists them, and taken by free ones.
+ */
+export type CostMember = (typeof costMembers)[number];
+
+/** All of them. */
+export const costMembers: readonly [
+  'service_tier',
+  'speed',
+  'inference_geo',
+  'best_of',
+  'web_search',
+  'web_fetch',
+  'maps',
+  'code_execution',
+  'image_generation',
+  'num_images',
+  'image_size',
+  'output_modalities',
+  'reasoning_budget',
+] = [
+  'service_tier',
+  'speed',
+  'inference_geo',
+  'best_of',
+  'web_search',
+  'web_fetch',
+  'maps',
+  'code_execution',
+  'image_generation',
+  'num_images',
+  'image_size',
+  'output_modalities',
+  'reasoning_budget',
+];
+
+/** The members of a request that callers of a priced model may use, and what each of them costs. */
+export type MemberPrices = { readonly [Row in CostMember]?: MemberPrice };
+
+/** What a call costs that uses such a member. */
+export interface MemberPrice {
+  /** Multiplies the cost of the call's tokens or images: `'6'`, `'1.1'`. 1 where left out. */
+  readonly multiplier?: string;
+  /** Fee for each call of the tool, a web search for example; none where left out. */
+  readonly perCallNanos?: Nanos;
+  /** How many calls of the tool the hold covers; 10 where left out. */
+  readonly holdCalls?: number;
+  /**
+   * How many input tokens the tool's results may add to a call, all together. Where left out,
+   * `contextTokens` for each of `holdCalls` if the member is a tool, else 0.
+   */
+  readonly holdInputTokens?: number;
+}
+
+/**
+ * What a reply consumed, in the terms a price is in. A count that is undefined was not reported; it
+ * costs what the broader count costs.
+ */
 export interface Usage {
-  /** Prompt tokens, the cached ones among them. */
+  /** Prompt tokens of every kind. */
   readonly inputTokens: number;
   /** The part of `inputTokens` that the upstream read from its cache. */
   readonly cachedInputTokens: number;
-  /** Completion tokens, reasoning among them. */
+  /** Completion tokens of every kind, reasoning among them. */
   readonly outputTokens: number;
   /** Images made; 0 for text. */
   readonly images: number;
+  /** The part of `inputTokens` that the upstream wrote to its cache, for 5 minutes. */
+  readonly cacheWrite5mTokens?: number | undefined;
+  /** The same, for an hour. */
+  readonly cacheWrite1hTokens?: number | undefined;
+  /** Parts of `outputTokens`. */
+  readonly reasoningTokens?: number | undefined;
+  readonly audioOutputTokens?: number | undefined;
+  readonly imageOutputTokens?: number | undefined;
+  /** Parts of `inputTokens`; cached ones are among them. */
+  readonly audioInputTokens?: number | undefined;
+  readonly imageInputTokens?: number | undefined;
+  readonly videoInputTokens?: number | undefined;
+  /**
+   * Prompt tokens of the largest pass, where the upstream ran the model several times for one
+   * reply: the tier of the price is chosen by them.
+   */
+  readonly largestPassInputTokens?: number | undefined;
+  /** Calls of the provider's tools that may have a fee. */
+  readonly toolCalls?: ToolCalls | undefined;
 }
 
 /** The usage of a prompt that its provider blocked, and of which it states nothing. */
@@ -63,66 +174,5 @@ export const noUsage: Usage = {
   images: 0,
 };
 
-const million = 1_000_000n;
-
-/**
- * What a usage costs, rounded up once, never above {@link maxNanos}.
- *
- * `unitNanos` is what one image costs where the price is by image, from {@link imageNanos}.
- */
-export function costOf(usage: Usage, price: Price, unitNanos: Nanos = 0n): Nanos {
-  switch (price.per) {
-    case 'nothing':
-      return 0n;
-    case 'image':
-      return atMost(BigInt(usage.images) * unitNanos);
-    case 'token': {
-      const cached = price.cachedInputPerMillionNanos ?? price.inputPerMillionNanos;
-      const fresh = usage.inputTokens - usage.cachedInputTokens;
-      const millionths =
-        BigInt(fresh) * price.inputPerMillionNanos +
-        BigInt(usage.cachedInputTokens) * cached +
-        BigInt(usage.outputTokens) * price.outputPerMillionNanos;
-      return atMost((millionths + million - 1n) / million);
-    }
-  }
-}
-
-/**
- * What one image of this size and quality costs, or undefined where no row fits: a price is never
- * guessed. A value left out or `auto` fits every row, and the dearest of them counts.
- */
-export function imageNanos(
-  price: ImagePrice,
-  size: string | undefined,
-  quality: string | undefined,
-): Nanos | undefined {
-  // Servers are lenient with case and white space: ` 4K` must not pass for an unlisted size.
-  const plain = (text: string | undefined): string | undefined => text?.trim().toLowerCase();
-  const fits = (asked: string | undefined, row: string | undefined): boolean => {
-    const value = plain(asked);
-    return row === undefined || value === undefined || value === 'auto' || value === plain(row);
-  };
-  return price.rows
-    .filter((row) => fits(size, row.size) && fits(quality, row.quality))
-    .reduce<Nanos | undefined>(
-      (dearest, row) => (dearest === undefined || row.nanos > dearest ? row.nanos : dearest),
-      undefined,
-    );
-}
-
-/** The dearest unit of a price, which a channel's `maxPriceNanos` is held against. */
-export function dearestUnit(price: Price): Nanos {
-  switch (price.per) {
-    case 'nothing':
-      return 0n;
-    case 'image':
-      return imageNanos(price, undefined, undefined) ?? 0n;
-    case 'token':
-      return price.outputPerMillionNanos;
-  }
-}
-
-function atMost(nanos: Nanos): Nanos {
-  return nanos > maxNanos ? maxNanos : nanos;
-}
+/** How often each tool was called; a kind that is left out was not called. */
+export type ToolCalls = { readonly [Row in CostMember]?: number };

@@ -40,7 +40,7 @@ export function catalogOf({
   channels = 1,
 }) {
   const baseUrl = `http://127.0.0.1:${upstreamPort}${prefix}/v1`;
-  const price = { per: 'token', inputPerMillionNanos: 100n, outputPerMillionNanos: 200n };
+  const price = { per: 'token', rates: { input: 100n, output: 200n } };
   const shared = {
     vendor: 'Bench',
     groups: ['bench'],

@@ -1,5 +1,5 @@
 /** The demo's keys: one for text, and one for images with a quota of its own. */
-import { type IssuedKey, issueKey } from 'tollgate';
+import { type IssuedKey, issueKey, money } from 'tollgate';
 
 export interface DemoKeys {
   readonly text: IssuedKey;
@@ -12,23 +12,20 @@ export interface DemoSecrets {
   readonly image: string;
 }
 
-/** One currency unit is 1,000,000,000 nanos. */
-const unit = 1_000_000_000n;
-
 /** Issues both, with secrets nobody has had before. */
 export function demoKeys(): DemoKeys {
   return {
     text: issueKey({
       group: 'text',
-      limitNanos: 5n * unit,
+      limitNanos: money('5'),
       period: 'month',
       maxInFlight: 20,
     }),
     image: issueKey({
       group: 'image',
-      limitNanos: 2n * unit,
+      limitNanos: money('2'),
       // Every key of the group draws on this too, so that image cost is isolated.
-      quota: [{ id: 'group-image', period: 'day', limitNanos: 10n * unit }],
+      quota: [{ id: 'group-image', period: 'day', limitNanos: money('10') }],
     }),
   };
 }

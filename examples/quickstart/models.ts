@@ -1,5 +1,5 @@
 /** The demo's catalog: which models there are, what they cost, and which upstream serves them. */
-import type { Channel, Model, ProtocolName, TokenPrice } from 'tollgate';
+import { type Channel, imagePrice, type Model, type ProtocolName, tokenPrice } from 'tollgate';
 import type { FakeUpstream } from 'tollgate/testing';
 
 export interface DemoModels {
@@ -16,11 +16,7 @@ export interface DemoModels {
   readonly either: readonly string[];
 }
 
-const price: TokenPrice = {
-  per: 'token',
-  inputPerMillionNanos: 150_000_000n,
-  outputPerMillionNanos: 600_000_000n,
-};
+const price = tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' });
 /** Names that make the embedded upstream fail, for trying what a caller then sees. */
 const faults: readonly string[] = ['demo-503', 'demo-429', 'demo-slow', 'demo-cut', 'demo-safety'];
 
@@ -60,14 +56,11 @@ export function demoModels(
         vendor: 'OpenAI',
         protocols: ['images'],
         groups: ['image'],
-        price: {
-          per: 'image',
-          rows: [
-            { quality: 'low', nanos: 11_000_000n },
-            { quality: 'medium', nanos: 42_000_000n },
-            { quality: 'high', nanos: 167_000_000n },
-          ],
-        },
+        price: imagePrice([
+          { quality: 'low', price: '0.011' },
+          { quality: 'medium', price: '0.042' },
+          { quality: 'high', price: '0.167' },
+        ]),
         channels: [openai],
       },
       ...offered.map(

@@ -3,7 +3,7 @@
  * order in which the model produced it.
  */
 import type { JsonNumber, JsonObject } from '../json.ts';
-import type { Usage } from '../money.ts';
+import type { ToolCalls, Usage } from '../money.ts';
 import type { Opaque } from './opaque.ts';
 
 /**
@@ -132,11 +132,19 @@ export interface ReplyUsage {
   /** The reasoning ones among them. */
   readonly outputTokens: number;
   readonly cachedInputTokens: number | undefined;
+  /** For five minutes and for an hour together. */
   readonly cacheWriteTokens: number | undefined;
   readonly reasoningTokens: number | undefined;
   readonly audioInputTokens: number | undefined;
   readonly audioOutputTokens: number | undefined;
   readonly gap?: UsageGap;
+  /** The part of `cacheWriteTokens` that is kept for an hour. */
+  readonly cacheWrite1hTokens?: number | undefined;
+  readonly imageInputTokens?: number | undefined;
+  readonly imageOutputTokens?: number | undefined;
+  readonly videoInputTokens?: number | undefined;
+  readonly largestPassInputTokens?: number | undefined;
+  readonly toolCalls?: ToolCalls | undefined;
 }
 
 /**
@@ -172,10 +180,21 @@ export function wholeUsage(usage: ReplyUsage, counted: () => number): Usage {
 
 /** The figures as a charge reads them. */
 export function chargeableUsage(usage: ReplyUsage): Usage {
+  const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour } = usage;
   return {
     inputTokens: usage.inputTokens,
     cachedInputTokens: usage.cachedInputTokens ?? 0,
     outputTokens: usage.outputTokens,
     images: 0,
+    cacheWrite5mTokens: written === undefined ? undefined : written - (forAnHour ?? 0),
+    cacheWrite1hTokens: forAnHour,
+    reasoningTokens: usage.reasoningTokens,
+    audioInputTokens: usage.audioInputTokens,
+    audioOutputTokens: usage.audioOutputTokens,
+    imageInputTokens: usage.imageInputTokens,
+    imageOutputTokens: usage.imageOutputTokens,
+    videoInputTokens: usage.videoInputTokens,
+    largestPassInputTokens: usage.largestPassInputTokens,
+    toolCalls: usage.toolCalls,
   };
 }

@@ -132,25 +132,6 @@ export interface ThinkingBudget {
 }
 
 /**
- * Members of a request that make a call cost more than the model's price says. They are refused on
- * models with a price, and taken by free ones.
- */
-export type CostMember =
-  | 'service_tier'
-  | 'speed'
-  | 'inference_geo'
-  | 'best_of'
-  | 'web_search'
-  | 'web_fetch'
-  | 'maps'
-  | 'code_execution'
-  | 'image_generation'
-  | 'num_images'
-  | 'image_size'
-  | 'output_modalities'
-  | 'reasoning_budget';
-
-/**
  * Members of a request that reach beyond the call: they name another model, property of the
  * upstream account, or a server of the caller's choice. They are refused on every model unless its
  * record allows them ({@link Model.allow}).
@@ -214,9 +195,14 @@ export interface Channel {
   readonly weight: number;
   /**
    * The channel serves only models that cost the caller at most this, in nanos: per million output
-   * tokens, or the dearest image.
+   * tokens, or the most expensive image.
    */
   readonly maxPriceNanos?: Nanos;
+  /**
+   * What the account's provider charges the operator. With it each usage record says what the call
+   * cost; it changes nothing for callers.
+   */
+  readonly cost?: Price;
   /** The channel serves only keys of these groups; of all that the model has where left out. */
   readonly groups?: readonly string[];
   /** Calls at once through this account, in this process; beyond, other channels are asked. */

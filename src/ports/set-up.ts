@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
+import type { Nanos } from '../money.ts';
 import { isName, isNanos } from './quota-input.ts';
 
 /** Where a value stands below the root: `['channels', 0, 'weight']`. */
@@ -65,7 +66,7 @@ function written(root: string, path: Path): string {
 }
 
 /** A count, a size. */
-export const positive: z.ZodType = z
+export const positive: z.ZodType<number> = z
   .int('must be a positive integer')
   .positive('must be a positive integer');
 
@@ -94,7 +95,10 @@ export const aName: z.ZodType = z.custom(
 );
 
 /** An amount of money. */
-export const nanos: z.ZodType = z.custom(isNanos, 'must be a bigint of nanos, 0n to 2^53 − 1');
+export const nanos: z.ZodType<Nanos> = z.custom<Nanos>(
+  isNanos,
+  'must be a bigint of nanos, 0n to 2^53 − 1',
+);
 
 /** An object that can do all of these. */
 export function methods(...names: readonly string[]): z.ZodType {
@@ -111,7 +115,7 @@ export function methods(...names: readonly string[]): z.ZodType {
 export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 
 /** Text of at least one character, none of them a control character. */
-export function text(message: string): z.ZodType {
+export function text(message: string): z.ZodType<string> {
   return z.string(message).regex(/^\P{Cc}+$/u, message);
 }
 

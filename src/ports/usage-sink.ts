@@ -79,6 +79,11 @@ export interface UsageRecord {
   readonly basis: ChargeBasis;
   readonly heldNanos: Nanos;
   readonly chargeNanos: Nanos;
+  /**
+   * What the call cost the operator, by the `cost` of the channel that served it and the same
+   * usage; undefined where the channel states none, or where nobody knows what ran.
+   */
+  readonly costNanos: Nanos | undefined;
   /** The price at the time of the call. */
   readonly price: Price;
 }

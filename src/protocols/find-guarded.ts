@@ -107,8 +107,8 @@ export function guardedUses(
       row: row.row,
       at,
       models: namesIn(value),
-      ...(row.isTokens && typeof value === 'number' ? { tokens: value } : {}),
-      ...(row.isList && hasImagesOnly(value) ? { isImagesOnly: true } : {}),
+      ...(typeof value === 'number' ? { amount: value } : {}),
+      ...(row.isList ? { modalities: modalitiesIn(value) } : {}),
     });
   };
 
@@ -164,11 +164,16 @@ function isNeutral(value: JsonValue, { neutral = [], isList, isSwitch }: Guarded
 
 function isIn(neutral: readonly JsonValue[], value: JsonValue): boolean {
   if (typeof value !== 'string') return neutral.includes(value);
-  const plain = value
+  const plain = plainWord(value);
+  return neutral.some((one) => typeof one === 'string' && one.toLowerCase() === plain);
+}
+
+/** Google writes `MODALITY_TEXT` too. */
+function plainWord(text: string): string {
+  return text
     .trim()
     .toLowerCase()
     .replace(/^modality_/, '');
-  return neutral.some((one) => typeof one === 'string' && one.toLowerCase() === plain);
 }
 
 /** Every model that a value names: as text, in a list, or as the `model` of an object. */
@@ -179,8 +184,13 @@ function namesIn(value: JsonValue | undefined): readonly string[] {
   return typeof model === 'string' ? [model] : [];
 }
 
-function hasImagesOnly(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && items(value).every((one) => isIn(['text', 'image'], one));
+/** Chat's `audio` is an object of settings; what is no list of words is not known. */
+function modalitiesIn(value: JsonValue | undefined): readonly string[] {
+  if (isJsonObject(value)) return 'voice' in value || 'format' in value ? ['audio'] : ['unknown'];
+  if (!Array.isArray(value)) return ['unknown'];
+  return items(value)
+    .map((one) => (typeof one === 'string' ? plainWord(one) : 'unknown'))
+    .filter((one) => one !== 'text');
 }
 
 /** The table by places: a body is walked once, and only where a row may match. */

@@ -7,7 +7,8 @@
  * `web_search_20250305` too, and `openrouter:web_search`. What stands at the top may stand in
  * `extra_body` too, which some servers merge into the body.
  */
-import type { CostMember, ReachMember } from '../ports/catalog.ts';
+import type { CostMember } from '../money.ts';
+import type { ReachMember } from '../ports/catalog.ts';
 
 /** One row of the table. */
 export type GuardedRow = GuardedPlaces &

@@ -3,9 +3,11 @@
  */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
+import type { FreePrice, Price } from '../money.ts';
 import type { Model, ReachMember } from '../ports/catalog.ts';
 import { type GuardedRow, guardedRows } from '../protocols/guarded-members.ts';
 import { outputBound } from './hold.ts';
+import { isBounded } from './member-costs.ts';
 
 const rows: ReadonlyMap<string, GuardedRow> = new Map(guardedRows.map((row) => [row.row, row]));
 
@@ -14,9 +16,11 @@ export function checkMembers(call: Call, model: Model): void {
   for (const use of call.demand.guarded) {
     const row = rows.get(use.row);
     if (row === undefined) continue;
-    const isFine =
-      row.class === 'reach' ? isAllowed(use, model.allow?.[row.row]) : isCovered(use, call, model);
-    if (!isFine) throw refused(row, use, model);
+    if (row.class === 'reach') {
+      if (!isAllowed(use, model.allow?.[row.row])) throw refused(row, use, model);
+    } else if (!isCovered(use, call, model) && !isBounded(row.row, use, model)) {
+      throw refused(row, use, model);
+    }
   }
 }
 
@@ -27,13 +31,21 @@ function isAllowed({ models }: GuardedUse, allowed: Permission): boolean {
   return models.length > 0 && models.every((model) => allowed.models.includes(model));
 }
 
-/** Whether the model's price covers what the member costs. */
-function isCovered({ row, tokens, isImagesOnly }: GuardedUse, call: Call, model: Model): boolean {
-  const { per } = model.price;
+/** Whether what the member costs lies within the model's price without a row of its own. */
+function isCovered({ row, amount, modalities }: GuardedUse, call: Call, model: Model): boolean {
+  const { price } = model;
   // Nothing of a count is charged, and its tools do not run.
-  if (per === 'nothing' || call.operation.isFree) return true;
-  if (row === 'reasoning_budget') return tokens !== undefined && tokens <= outputBound(call, model);
-  return row === 'output_modalities' && isImagesOnly === true && per === 'image';
+  if (price.per === 'free' || call.operation.isFree) return true;
+  if (row === 'reasoning_budget') return amount !== undefined && amount <= outputBound(call, model);
+  if (row !== 'output_modalities' || modalities === undefined) return false;
+  return modalities.every((modality) => hasRate(modality, price));
+}
+
+/** Whether a price says what output of this kind costs. */
+function hasRate(modality: string, price: Exclude<Price, FreePrice>): boolean {
+  if (price.per === 'image') return modality === 'image';
+  if (modality === 'image') return price.rates.imageOutput !== undefined;
+  return modality === 'audio' && price.rates.audioOutput !== undefined;
 }
 
 function refused(row: GuardedRow, { at, models }: GuardedUse, model: Model): GatewayError {

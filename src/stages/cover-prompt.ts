@@ -3,9 +3,10 @@
  * translation may be longer than what it translates.
  */
 import { GatewayError, isGatewayError } from '../errors.ts';
+import { boundOfCost } from '../prices/cost.ts';
 import type { Held } from './call-record.ts';
 import type { Exchange } from './exchange.ts';
-import { heldNanos, promptTokens } from './hold.ts';
+import { promptBound, usageBound } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
 import { extendInput } from './renew-leases.ts';
 import { refusalOf } from './reserve.ts';
@@ -17,11 +18,11 @@ export async function coverPrompt(
 ): Promise<GatewayError | undefined> {
   const { settlement, admitted } = held;
   const { call, model, hold } = admitted;
-  if (prompt === undefined || model.price.per === 'nothing') return undefined;
+  if (prompt === undefined || model.price.per === 'free') return undefined;
   try {
-    const inputTokens = promptTokens(prompt, model);
-    if (inputTokens <= hold.heldInputTokens) return undefined;
-    const needed = heldNanos(call, model, { inputTokens, unitNanos: hold.unitNanos });
+    const tokens = promptBound(prompt, model);
+    if (tokens.text <= hold.prompt.text && tokens.media <= hold.prompt.media) return undefined;
+    const needed = boundOfCost(usageBound(call, model, tokens), model.price, hold.request);
     const add = needed - settlement.heldNanos();
     return add <= 0n ? undefined : await grow(add, held);
   } catch (error) {

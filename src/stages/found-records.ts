@@ -4,7 +4,8 @@
  * with a thousand channels costs its calls no more than one with a single channel.
  */
 import { isNanos } from '../ports/quota-input.ts';
-import { type AnswerCheck, field, isMissing, isText } from './port-answers.ts';
+import { modelSchema } from '../stores/memory/model-schema.ts';
+import { type AnswerCheck, isMissing, isText } from './port-answers.ts';
 
 /** The checks of one gateway, which remember the models that were found good. */
 export interface FoundRecords {
@@ -63,74 +64,10 @@ function isSubject(value: unknown): boolean {
   );
 }
 
-const modelCounts = ['maxOutputTokens', 'contextTokens', 'tokensPerByte', 'maxCandidates'];
-
+/** By the schema of catalogs in code; a host's records may have members of their own besides. */
 function isModel(value: unknown): boolean {
-  return (
-    isText(field(value, 'id')) &&
-    isText(field(value, 'vendor')) &&
-    isListOf(isText, field(value, 'protocols')) &&
-    isListOf(isText, field(value, 'groups')) &&
-    modelCounts.every((name) => isLeftOutOr(isNumber, field(value, name))) &&
-    isLeftOutOr(isCounts, field(value, 'mediaPartTokens')) &&
-    isLeftOutOr(isPermissions, field(value, 'allow')) &&
-    isTimeouts(field(value, 'timeouts')) &&
-    isPrice(field(value, 'price')) &&
-    isListOf(isChannel, field(value, 'channels'))
-  );
-}
-
-function isChannel(value: unknown): boolean {
-  const credential = field(value, 'credential');
-  return (
-    isText(field(value, 'id')) &&
-    isText(field(value, 'dialect')) &&
-    isText(field(value, 'baseUrl')) &&
-    (isText(credential) || typeof credential === 'function') &&
-    isNumber(field(value, 'priority')) &&
-    isNumber(field(value, 'weight')) &&
-    isLeftOutOr(isText, field(value, 'upstreamModel')) &&
-    isLeftOutOr(isNanos, field(value, 'maxPriceNanos')) &&
-    isLeftOutOr(isNumber, field(value, 'maxConcurrentCalls')) &&
-    isLeftOutOr((groups) => isListOf(isText, groups), field(value, 'groups')) &&
-    isLeftOutOr((headers) => isRecordOf(isString, headers), field(value, 'headers')) &&
-    isLeftOutOr(isRecord, field(value, 'capabilities')) &&
-    isTimeouts(field(value, 'timeouts'))
-  );
-}
-
-/** A model without a price is not served: nothing is free by mistake. */
-function isPrice(price: unknown): boolean {
-  switch (field(price, 'per')) {
-    case 'nothing':
-      return true;
-    case 'token':
-      return (
-        isNanos(field(price, 'inputPerMillionNanos')) &&
-        isNanos(field(price, 'outputPerMillionNanos')) &&
-        isLeftOutOr(isNanos, field(price, 'cachedInputPerMillionNanos'))
-      );
-    case 'image':
-      return isListOf((row) => isNanos(field(row, 'nanos')), field(price, 'rows'));
-    default:
-      return false;
-  }
-}
-
-function isCounts(value: unknown): boolean {
-  return isRecordOf((count) => isLeftOutOr(isNumber, count), value);
-}
-
-/** What is allowed must be said: anything else than true or a list of models allows nothing. */
-function isPermissions(value: unknown): boolean {
-  return isRecordOf(
-    (one) => isLeftOutOr((said) => said === true || isListOf(isText, field(said, 'models')), one),
-    value,
-  );
-}
-
-function isTimeouts(value: unknown): boolean {
-  return isLeftOutOr((waits) => isRecordOf(isNumber, waits), value);
+  const { error } = modelSchema.safeParse(value);
+  return error?.issues.every(({ code }) => code === 'unrecognized_keys') ?? true;
 }
 
 function isLeftOutOr(isOne: AnswerCheck, value: unknown): boolean {
@@ -141,17 +78,9 @@ function isListOf(isOne: AnswerCheck, value: unknown): boolean {
   return Array.isArray(value) && value.every(isOne);
 }
 
-function isRecordOf(isOne: AnswerCheck, value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every((item) => isOne(item));
-}
-
 /** Anything with members; inherited ones count, for a host's records may be instances. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === 'string';
 }
 
 function isNumber(value: unknown): boolean {

@@ -1,8 +1,12 @@
 /** How much a call holds: an upper bound on what it can cost with the bytes that will be sent. */
 import type { Call, MediaUse, PromptSize } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { costOf, imageNanos, type Nanos } from '../money.ts';
+import type { ImagePrice, Nanos } from '../money.ts';
 import type { MediaPartTokens, Model } from '../ports/catalog.ts';
+import { boundOfCost, type PricedRequest, type UsageBound } from '../prices/cost.ts';
+import { imageNanos } from '../prices/images.ts';
+import { hasHourRate } from '../prices/tokens.ts';
+import { memberBounds } from './member-costs.ts';
 
 /** Where neither the caller nor the model bounds the output. */
 const unstatedOutputTokens = 16_384;
@@ -19,14 +23,22 @@ export const framingBytes: number = 128;
 /** The same for each message of it. */
 const framingBytesOfMessage = 32;
 
-/** What a call may cost at most, and what one image of it costs. */
+/** What a prompt counts at most: text has other rates than what may be audio or images. */
+export interface PromptTokens {
+  readonly text: number;
+  readonly media: number;
+}
+
+/** What a call may cost at most, and what its cost depends on beside what it consumes. */
 export interface Hold {
   readonly nanos: Nanos;
   /** What the prompt is estimated at, where no upstream counts it. */
   readonly inputTokens: number;
   /** What of the prompt the hold covers: the estimate and room for what we write around it. */
-  readonly heldInputTokens: number;
-  readonly unitNanos: Nanos;
+  readonly prompt: PromptTokens;
+  /** The usage that the hold covers. */
+  readonly bound: UsageBound;
+  readonly request: PricedRequest;
   /** False where nobody says how long the answer may get: its stream may outgrow the hold. */
   readonly isBounded: boolean;
 }
@@ -39,15 +51,17 @@ export interface Hold {
  */
 export function holdFor(call: Call, model: Model): Hold {
   const { price } = model;
-  if (call.operation.isFree || price.per === 'nothing') return nothing;
-  const inputTokens = promptTokens(call.demand.prompt, model);
-  const heldInputTokens = promptTokens(withFraming(call.demand.prompt), model);
-  const unitNanos = price.per === 'image' ? pricedUnit(call, model) : 0n;
+  if (call.operation.isFree || price.per === 'free') return nothing;
+  if (price.per === 'image') checkImagePrice(call, price);
+  const prompt = promptBound(withFraming(call.demand.prompt), model);
+  const request = pricedRequest(call, model);
+  const bound = usageBound(call, model, prompt);
   return {
-    nanos: heldNanos(call, model, { unitNanos, inputTokens: heldInputTokens }),
-    inputTokens,
-    heldInputTokens,
-    unitNanos,
+    nanos: boundOfCost(bound, price, request),
+    inputTokens: promptTokens(call.demand.prompt, model),
+    prompt,
+    bound,
+    request,
     isBounded: price.per !== 'token' || statedMaximum(call, model) !== undefined,
   };
 }
@@ -56,25 +70,38 @@ export function holdFor(call: Call, model: Model): Hold {
 const nothing: Hold = {
   nanos: 0n,
   inputTokens: 0,
-  heldInputTokens: 0,
-  unitNanos: 0n,
+  prompt: { text: 0, media: 0 },
+  bound: { textTokens: 0, mediaTokens: 0, outputTokens: 0, images: 0, mayCacheForAnHour: false },
+  request: {},
   isBounded: true,
 };
 
-/** What a call holds for a prompt of so many tokens. */
-export function heldNanos(
-  call: Call,
-  model: Model,
-  { inputTokens, unitNanos }: Pick<Hold, 'inputTokens' | 'unitNanos'>,
-): Nanos {
+function pricedRequest(call: Call, model: Model): PricedRequest {
+  const { size, quality } = call.demand;
+  return { size, quality, members: memberBounds(call, model).members };
+}
+
+/** What a call consumes at most with a prompt of so many tokens. */
+export function usageBound(call: Call, model: Model, { text, media }: PromptTokens): UsageBound {
   const { candidates } = call.demand;
-  const bound = {
-    inputTokens,
-    cachedInputTokens: 0,
-    outputTokens: candidates * outputBound(call, model) + predictedTokens(call, model),
-    images: candidates,
+  const { inputTokens, outputTokens, answers } = memberBounds(call, model);
+  const made = candidates * answers;
+  return {
+    textTokens: text + inputTokens,
+    mediaTokens: media,
+    outputTokens: made * (outputBound(call, model) + outputTokens) + predictedTokens(call, model),
+    images: made,
+    mayCacheForAnHour: mayCacheForAnHour(call, model),
   };
-  return costOf(bound, model.price, unitNanos);
+}
+
+/**
+ * Whether a request may ask for a cache entry that lives for an hour: `"ttl": "1h"`, at any place
+ * and in any spelling that JSON has for it.
+ */
+function mayCacheForAnHour({ body }: Call, { price }: Model): boolean {
+  if (price.per !== 'token' || !hasHourRate(price)) return false;
+  return body.text.includes('1h') || body.text.includes('\\u00');
 }
 
 /**
@@ -83,10 +110,18 @@ export function heldNanos(
  * @throws GatewayError `invalid_request` for media that nothing bounds, on a model priced by token
  */
 export function promptTokens(size: PromptSize, model: Model): number {
+  const { text, media } = promptBound(size, model);
+  return text + media;
+}
+
+/** The same by kind. A prompt that is cut at the context keeps its media, which cost more. */
+export function promptBound(size: PromptSize, model: Model): PromptTokens {
   const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
-  let tokens = Math.ceil(size.textBytes * tokensPerByte + size.sealedBytes / bytesPerSealedToken);
-  for (const media of size.media) tokens += mediaTokens(media, model);
-  return Math.min(tokens, contextTokens);
+  const tokens = Math.ceil(size.textBytes * tokensPerByte + size.sealedBytes / bytesPerSealedToken);
+  let media = 0;
+  for (const use of size.media) media += mediaTokens(use, model);
+  media = Math.min(media, contextTokens);
+  return { text: Math.min(tokens, contextTokens - media), media };
 }
 
 /** How long one answer may get, in tokens, as far as anybody says. */
@@ -137,12 +172,10 @@ function statedMaximum({ demand }: Call, { maxOutputTokens }: Model): number | u
   return Math.min(demand.maxOutputTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER);
 }
 
-function pricedUnit({ demand }: Call, { price }: Model): Nanos {
-  const unit = price.per === 'image' ? imageNanos(price, demand.size, demand.quality) : undefined;
-  if (unit !== undefined) return unit;
+function checkImagePrice({ demand }: Call, price: ImagePrice): void {
+  if (imageNanos(price, demand.size, demand.quality) !== undefined) return;
   // Where the size alone has a price, the quality is what does not go with it.
-  const sizeFits = price.per === 'image' && imageNanos(price, demand.size, undefined) !== undefined;
-  const param = sizeFits ? 'quality' : 'size';
+  const param = imageNanos(price, demand.size, undefined) === undefined ? 'size' : 'quality';
   throw new GatewayError(
     'invalid_request',
     `This model has no price for this size and quality. Change \`${param}\`, or leave both out.`,

@@ -7,6 +7,7 @@ import { maxNanos, type Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { Line, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
+import { priceSchema } from '../prices/schema.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
@@ -88,7 +89,8 @@ function isOpen(record: UsageRecord | undefined): boolean {
     record?.outcome === 'unknown' &&
     Number.isSafeInteger(record.revision) &&
     Array.isArray(record.lines) &&
-    [record, ...record.lines].every(({ heldNanos }) => typeof heldNanos === 'bigint')
+    [record, ...record.lines].every(({ heldNanos }) => typeof heldNanos === 'bigint') &&
+    priceSchema.safeParse(record.price).success
   );
 }
 

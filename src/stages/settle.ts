@@ -2,29 +2,30 @@
  * Ends a call exactly once, whichever way it went: works out the charge by the policy, settles or
  * releases the hold, and writes the one line of the usage log.
  */
-import type { Call } from '../call.ts';
 import type { ChargeRule, Ending } from '../charge-policy.ts';
-import { imageTokens } from '../dialects/content-count.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import { costOf, type Nanos, type Usage } from '../money.ts';
+import type { Nanos, Usage } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { ChargeBasis, QuotaStore } from '../ports/quota-store.ts';
+import type { QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Admitted } from './call-record.ts';
-import { estimatedPrompt } from './estimated-prompt.ts';
-import { predictedTokens } from './hold.ts';
+import {
+  type Charge,
+  chargeFor,
+  costFor,
+  costNanosOf,
+  mostNanos,
+  type ReplyEnd,
+  withCounted,
+} from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { Reservation } from './reserve.ts';
 
 /** What is known when a call is over. */
-export interface CallEnd {
-  readonly ending: Ending;
+export interface CallEnd extends ReplyEnd {
   /** What the caller was answered with; 499 where it had gone. */
   readonly status: number;
   readonly reason?: string | undefined;
-  readonly usage?: Usage | undefined;
-  /** What was forwarded, in tokens; left out where nothing was. */
-  readonly countedTokens?: number | undefined;
 }
 
 /** The owner of a hold. */
@@ -41,7 +42,7 @@ export interface Settlement {
   answered(): void;
   /** The hold as it stands, with what it grew by. */
   heldNanos(): Nanos;
-  /** What the reply so far would cost. */
+  /** What the reply so far may cost: without figures, at the most expensive rates of its price. */
   observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
   /** A hold that grew while its stream ran. */
   grown(nanos: Nanos): void;
@@ -62,22 +63,13 @@ export interface SettlementGround {
   readonly emit: EventListener;
 }
 
-interface Charge {
-  readonly nanos: Nanos;
-  readonly basis: ChargeBasis;
-  readonly anomaly: 'missing' | 'above_maximum' | undefined;
-  /** What the usage costs, where that is more than was held. */
-  readonly aboveHold: Nanos | undefined;
-}
-
-/** No model's context is larger: more input than this is a mistake of the upstream. */
-const mostContextTokens = 2_000_000;
 /** One long lease for the host to find out what became of an image. */
 const pendMs = 900_000;
 
 /** What a call has come to so far. */
 interface Course {
   readonly ground: SettlementGround;
+  readonly admitted: Admitted;
   readonly startedMs: number;
   attempts: readonly Attempt[];
   channel: Channel | undefined;
@@ -93,6 +85,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
   const { settings, answer } = admitted.received;
   const course: Course = {
     ground,
+    admitted,
     startedMs: settings.clock.monotonicMs(),
     attempts: [],
     channel: undefined,
@@ -116,8 +109,8 @@ export function settlementOf(ground: SettlementGround): Settlement {
     heldNanos: () => course.heldNanos,
     observedNanos: (usage, countedTokens) =>
       usage === undefined
-        ? countedNanos(course, countedTokens)
-        : costFor(withCounted(usage, countedTokens, ground), ground),
+        ? mostNanos(course, countedTokens)
+        : costFor(withCounted(usage, countedTokens, course), course),
     grown: (nanos) => {
       course.heldNanos += nanos;
     },
@@ -183,99 +176,6 @@ function reportAnomalies({ anomaly, aboveHold }: Charge, { ground, heldNanos }: 
   emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...figures });
 }
 
-function costFor(usage: Usage, { admitted: { model, hold } }: SettlementGround): Nanos {
-  return costOf(usage, model.price, hold.unitNanos);
-}
-
-/** From what was forwarded: never more than the hold, which covers the whole call. */
-function countedNanos({ ground, heldNanos }: Course, countedTokens: number): Nanos {
-  const { call, model, hold } = ground.admitted;
-  const usage = {
-    inputTokens: estimatedPrompt(call, model, hold),
-    cachedInputTokens: 0,
-    outputTokens: countedTokens,
-    images: call.demand.candidates,
-  };
-  const nanos = costFor(usage, ground);
-  return nanos < heldNanos ? nanos : heldNanos;
-}
-
-function chargeFor(course: Course, rule: ChargeRule, callEnd: CallEnd): Charge {
-  const { call, model } = course.ground.admitted;
-  const { usage, countedTokens } = callEnd;
-  if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
-    return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined };
-  }
-  if (rule === 'prompt') {
-    // An image has no prompt that would be priced.
-    const nanos = model.price.per === 'token' ? countedNanos(course, 0) : 0n;
-    return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined };
-  }
-  if (usage === undefined) {
-    return {
-      nanos: countedNanos(course, countedTokens ?? 0),
-      basis: countedTokens === undefined ? 'estimate' : 'counted',
-      anomaly: rule === 'usage' ? 'missing' : undefined,
-      aboveHold: undefined,
-    };
-  }
-  const possible = possibleUsage(usage, course.ground);
-  const filled = withCounted(possible, countedTokens ?? 0, course.ground);
-  if (filled !== possible) return filledCharge(course, rule, possible, filled);
-  const anomaly = possible === usage ? undefined : 'above_maximum';
-  const nanos = costFor(withImagesMade(possible, callEnd, call), course.ground);
-  const { heldNanos, channel } = course;
-  if (nanos <= heldNanos) return { nanos, basis: 'usage', anomaly, aboveHold: undefined };
-  const charged = channel?.usageTrust === 'held' ? heldNanos : nanos;
-  return { nanos: charged, basis: 'usage', anomaly, aboveHold: nanos };
-}
-
-/**
- * Usage with what its upstream left out of it, or stated as 0 beside an answer that has content:
- * the output is counted, the prompt estimated. The same object where nothing is missing.
- */
-function withCounted(usage: Usage, counted: number, ground: SettlementGround): Usage {
-  const { call, model, hold } = ground.admitted;
-  if (model.price.per !== 'token') return usage;
-  const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
-  const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
-  // Without an answer nothing is missing: a blocked prompt costs nothing.
-  if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
-  const inputTokens = usage.inputTokens || estimatedPrompt(call, model, hold);
-  const isWhole = inputTokens === usage.inputTokens && outputTokens === usage.outputTokens;
-  return isWhole ? usage : { ...usage, inputTokens, outputTokens };
-}
-
-/** What is counted or estimated in place of missing usage is charged up to the hold at most. */
-function filledCharge(course: Course, rule: ChargeRule, stated: Usage, filled: Usage): Charge {
-  const { ground, heldNanos, channel } = course;
-  const statedNanos = costFor(stated, ground);
-  const isAbove = statedNanos > heldNanos;
-  const most = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
-  const nanos = costFor(filled, ground);
-  return {
-    nanos: nanos < most ? nanos : most,
-    basis: filled.outputTokens === stated.outputTokens ? 'estimate' : 'counted',
-    anomaly: rule === 'usage' ? 'missing' : undefined,
-    aboveHold: isAbove ? statedNanos : undefined,
-  };
-}
-
-/** What the model can use at most, where an upstream reports more. */
-function possibleUsage(usage: Usage, { admitted: { call, model } }: SettlementGround): Usage {
-  const mostInput = model.contextTokens ?? mostContextTokens;
-  const mostOutput =
-    call.demand.candidates * (model.maxOutputTokens ?? mostInput) + predictedTokens(call, model);
-  if (usage.inputTokens <= mostInput && usage.outputTokens <= mostOutput) return usage;
-  const inputTokens = Math.min(usage.inputTokens, mostInput);
-  return {
-    ...usage,
-    inputTokens,
-    cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
-    outputTokens: Math.min(usage.outputTokens, mostOutput),
-  };
-}
-
 function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
   const { id, partition } = reservation;
   if (rule === 'pend') {
@@ -336,18 +236,9 @@ function recordOf(course: Course, outcome: Outcome): UsageRecord {
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
+    costNanos: costNanosOf(course, rule, charge),
     price: model.price,
   };
-}
-
-/**
- * A whole reply costs the images that came in it, none and more than were requested included. One
- * that ended before its first image counts those requested: they may have been made.
- */
-function withImagesMade(usage: Usage, { ending }: CallEnd, { demand }: Call): Usage {
-  if (ending === 'complete' || usage.images > 0) return usage;
-  const { inputTokens, cachedInputTokens, outputTokens } = usage;
-  return { inputTokens, cachedInputTokens, outputTokens, images: demand.candidates };
 }
 
 function outcomeOf(ending: Ending, rule: ChargeRule): CallOutcome {

@@ -4,8 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import type { NoChannelReason } from '../events.ts';
-import { dearestUnit, type Price } from '../money.ts';
+import type { Price } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
+import { mostExpensiveUnit } from '../prices/tokens.ts';
 
 /** Whether a call may go through a channel just now. */
 export type Availability =
@@ -106,7 +107,7 @@ export function poolOf(
   if (able.length === 0) return 'protocol';
   const allowed = able.filter(({ groups }) => groups?.includes(group) ?? true);
   if (allowed.length === 0) return 'group_restriction';
-  const unit = dearestUnit(price);
+  const unit = mostExpensiveUnit(price);
   const cheap = allowed.filter(
     ({ maxPriceNanos }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
   );

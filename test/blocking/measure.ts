@@ -30,7 +30,7 @@ async function measured({ name, dialect, protocol, body }: WorstBody): Promise<M
   const gateway = testGateway({
     upstream,
     channel: { dialect, upstreamModel: 'm' },
-    model: { price: { per: 'token', inputPerMillionNanos: 0n, outputPerMillionNanos: 0n } },
+    model: { price: { per: 'token', rates: { input: 0n, output: 0n } } },
   });
   const bytes = Buffer.from(body);
   let longestMs = 0;

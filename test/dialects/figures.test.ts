@@ -126,12 +126,12 @@ describe('Gemini’s figures', () => {
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
     const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
-    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toEqual(
+    expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toMatchObject(
       figures,
     );
-    expect(protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {}, none)).toEqual(
-      figures,
-    );
+    expect(
+      protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {}, none),
+    ).toMatchObject(figures);
   });
 
   it('say nothing where they only name the traffic, unless nothing was said', () => {

@@ -39,14 +39,14 @@ it('examples/file-catalog serves its models, and takes changes that are good', a
   await gateway.close();
   catalog.close();
 
-  expect(before?.price).toMatchObject({ outputPerMillionNanos: 600_000_000n });
+  expect(before?.price).toMatchObject({ rates: { output: 600_000_000n } });
   expect(before?.channels.map(({ credential }) => credential)).toEqual([
     'sk-first',
     'sk-openai/second',
   ]);
   expect(lines).toEqual([
-    'jsonFileCatalog: models.json: Model "gpt-4o-mini": models[0].price.per ' +
-      "must be 'token', 'image' or 'nothing'. The old models go on.",
+    'jsonFileCatalog: models.json: models[0].price.per ' +
+      "must be 'token', 'image' or 'free'. The old models go on.",
     '1 models from models.json.',
   ]);
   expect(after?.id).toBe('gpt-5-mini');

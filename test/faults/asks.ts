@@ -79,7 +79,7 @@ export function typeOf(kind: Kind): string {
 export function priceOf(kind: Kind): Model['price'] {
   return kind === 'image'
     ? { per: 'image', rows: [{ size: '1024x1024', nanos: usageNanos.image }] }
-    : { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 2_000_000n };
+    : { per: 'token', rates: { input: 1_000_000n, output: 2_000_000n } };
 }
 
 /** What a whole reply costs by its own figures: 10 and 5 tokens, or one image. */

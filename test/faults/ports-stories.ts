@@ -138,8 +138,7 @@ export const storyRows: readonly StoryRow[] = [
           ...model,
           price: {
             per: 'token' as const,
-            inputPerMillionNanos: 1_000_000_000_000n,
-            outputPerMillionNanos: 1_000_000_000_000n,
+            rates: { input: 1_000_000_000_000n, output: 1_000_000_000_000n },
           },
         }));
         gateway.update({ catalog: staticCatalog(models) });

@@ -44,7 +44,7 @@ const gateway = createGateway({
       vendor: 'Acme',
       protocols: ['chat', 'native', 'images'],
       groups: ['staff'],
-      price: { per: 'token', inputPerMillionNanos: 1_000n, outputPerMillionNanos: 1_000n },
+      price: { per: 'token', rates: { input: 1_000n, output: 1_000n } },
       maxOutputTokens: 100,
       channels: [
         {

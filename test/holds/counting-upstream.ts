@@ -16,6 +16,11 @@ export interface Counting {
   readonly maxOutputTokens: number;
   /** The names by which it knows the bound of an answer; the largest counts. */
   readonly boundNames: readonly string[];
+  /**
+   * Reports text as written to its cache, media as audio and the answer as audio or images: the
+   * kinds of tokens that cost most.
+   */
+  readonly isMostExpensive?: true;
 }
 
 /** Kinds of media that an upstream tells apart. */
@@ -24,6 +29,9 @@ export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';
 /** What a body counts as. */
 interface Usage {
   readonly input: number;
+  /** The part of `input` that no text is. */
+  readonly media: number;
+  readonly isMostExpensive: boolean;
   readonly output: number;
   readonly images: number;
 }
@@ -68,6 +76,8 @@ function usageOf(body: JsonObject, bytes: number, counting: Counting): Usage {
   const bound = largest(boundNames) || counting.maxOutputTokens;
   const candidates = largest(candidateNames) || 1;
   return {
+    media: Math.floor(ofMedia),
+    isMostExpensive: counting.isMostExpensive === true,
     input: Math.floor((bytes - payload - sealed) * tokensPerByte + sealed / 5 + ofMedia),
     output:
       candidates * Math.min(bound, counting.maxOutputTokens) + Math.floor(rejected * tokensPerByte),
@@ -186,26 +196,45 @@ function images({ input, output, images: made }: Usage): object {
   return { created: 1, data, usage: { input_tokens: input, output_tokens: output } };
 }
 
-function openaiReply({ input, output }: Usage, isStreamed: boolean): readonly object[] {
+function openaiReply(reported: Usage, isStreamed: boolean): readonly object[] {
+  const { input, output, media, isMostExpensive } = reported;
   const said = { role: 'assistant', content: 'Hi!' };
   const choice = { index: 0, finish_reason: 'stop', [isStreamed ? 'delta' : 'message']: said };
-  const usage = { prompt_tokens: input, completion_tokens: output };
+  const kinds = {
+    prompt_tokens_details: { cache_write_tokens: input - media, audio_tokens: media },
+    completion_tokens_details: { image_tokens: output },
+  };
+  const usage = {
+    ...{ prompt_tokens: input, completion_tokens: output },
+    ...(isMostExpensive ? kinds : {}),
+  };
   return isStreamed
     ? [{ choices: [choice] }, { choices: [], usage }]
     : [{ choices: [choice], usage }];
 }
 
-function geminiReply({ input, output, images: made }: Usage): object {
+function geminiReply(reported: Usage): object {
+  const { input, output, images: made, media, isMostExpensive } = reported;
+  const kinds = {
+    promptTokensDetails: [{ modality: 'AUDIO', tokenCount: media }],
+    candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: output }],
+  };
   const image = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
   const parts = [{ text: 'Hi!' }, ...Array.from({ length: made }, () => image)];
   return {
     candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: input, candidatesTokenCount: output },
+    usageMetadata: {
+      ...{ promptTokenCount: input, candidatesTokenCount: output },
+      ...(isMostExpensive ? kinds : {}),
+    },
   };
 }
 
-function anthropicReply({ input, output }: Usage, isStreamed: boolean): readonly object[] {
-  const usage = { input_tokens: input, output_tokens: output };
+function anthropicReply(reported: Usage, isStreamed: boolean): readonly object[] {
+  const { input, output, isMostExpensive } = reported;
+  const usage = isMostExpensive
+    ? { input_tokens: 0, cache_creation_input_tokens: input, output_tokens: output }
+    : { input_tokens: input, output_tokens: output };
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', usage };
   const block = { type: 'text', text: 'Hi!' };
   if (!isStreamed) return [{ ...message, content: [block], stop_reason: 'end_turn' }];

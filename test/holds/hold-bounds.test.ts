@@ -6,8 +6,10 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
+import type { TokenPrice } from '../../src/money.ts';
 import type { DialectName, Model } from '../../src/ports/catalog.ts';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
+import { tokenPrice } from '../../src/prices/codec.ts';
 import { requestOf, scene } from '../stages/scene.ts';
 import { channel } from '../stages/scene-models.ts';
 import { type Counting, countingUpstream } from './counting-upstream.ts';
@@ -40,6 +42,23 @@ const counting: Counting = {
   ],
 };
 
+const plainPrice: TokenPrice = {
+  per: 'token',
+  rates: { input: 1_000_000n, output: 9_000_000n },
+};
+/** Every kind of token has a rate of its own, and long prompts another of each. */
+const everyRate = tokenPrice({
+  ...{ input: '1', cachedInput: '0.1', cacheWrite5m: '1.25', cacheWrite1h: '2' },
+  ...{ audioInput: '7', imageInput: '3', videoInput: '2' },
+  ...{ output: '9', reasoning: '4', audioOutput: '20', imageOutput: '30' },
+  tiers: [
+    {
+      ...{ aboveInputTokens: 20_000, input: '2', cacheWrite5m: '2.5', audioInput: '14' },
+      ...{ output: '18', imageOutput: '60' },
+    },
+  ],
+});
+
 /** A model of this protocol behind an upstream that counts so. */
 interface Setup extends Counting {
   readonly protocol: ProtocolRow['name'];
@@ -60,7 +79,7 @@ function sender({ protocol, dialect, maxTokensField, ...counts }: Setup): Send {
     vendor: 'Acme',
     protocols: [protocol],
     groups: ['staff'],
-    price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 9_000_000n },
+    price: counts.isMostExpensive ? everyRate : plainPrice,
     channels: [channel({ dialect, ...capabilities })],
     maxOutputTokens: counts.maxOutputTokens,
     tokensPerByte: counts.tokensPerByte,
@@ -140,6 +159,17 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
     const send = sender({ ...counting, tokensPerByte: 1, protocol: row.name, dialect });
 
     const { accepted, violations } = await plantEverywhere(row, send, 6);
+
+    expect(violations).toEqual([]);
+    expect(accepted).toBeGreaterThan(0);
+  });
+
+  it.each(
+    row.dialects,
+  )('over %s, whatever kinds of tokens they turn out to be', async (dialect) => {
+    const setup = { ...counting, isMostExpensive: true, protocol: row.name, dialect } as const;
+
+    const { accepted, violations } = await plantEverywhere(row, sender(setup), 3);
 
     expect(violations).toEqual([]);
     expect(accepted).toBeGreaterThan(0);

@@ -16,7 +16,7 @@ const floors: readonly (readonly string[])[] = [
   ],
   ['src/exact-numbers.ts'],
   ['src/ports/'],
-  ['src/bytes/', 'src/canonical/'],
+  ['src/bytes/', 'src/canonical/', 'src/prices/'],
   ['src/call.ts', 'src/events.ts', 'src/issue-key.ts'],
   ['src/dialects/'],
   ['src/protocols/'],

@@ -40,7 +40,7 @@ const model = {
   vendor: 'Acme',
   protocols: ['chat'],
   groups: ['staff'],
-  price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 2_000_000n },
+  price: { per: 'token', rates: { input: 1_000_000n, output: 2_000_000n } },
   maxOutputTokens: 100,
   channels: [
     {

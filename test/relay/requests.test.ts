@@ -197,7 +197,7 @@ interface Sent {
 async function sentFor(asked: Asked, channel: Partial<Channel>): Promise<Sent> {
   const upstream = playedUpstream({ status: 500 });
   // Free: some of the recorded requests have members that no price covers.
-  await testGateway({ upstream, channel, model: { price: { per: 'nothing' } } }).call(asked);
+  await testGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(asked);
   const [request] = upstream.requests;
   if (request === undefined) throw new Error('Nothing was sent.');
   const { path, body, headers } = request;

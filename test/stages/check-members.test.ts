@@ -9,7 +9,7 @@ import { type Asked, scene, untouched } from './scene.ts';
 import { channel, chat, contents, image, model, whole } from './scene-models.ts';
 
 const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
-const free = { price: { per: 'nothing' } } as const;
+const free = { price: { per: 'free' } } as const;
 
 /** A call, the path of the member that is refused, and what is left of the body without it. */
 type Case = readonly [at: string, asked: Asked];

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body.ts';
-import { costOf, type Price } from '../../src/money.ts';
+import type { Price, TokenRates } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
+import { costOf } from '../../src/prices/cost.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
 import { type Hold, holdFor } from '../../src/stages/hold.ts';
@@ -87,9 +88,9 @@ describe('the prompt part', () => {
   });
 
   it('holds a little more, for what a relay or a translation writes around messages', () => {
-    const { inputTokens, heldInputTokens } = holdOn(chat());
+    const { inputTokens, prompt } = holdOn(chat());
 
-    expect(heldInputTokens - inputTokens).toBe(Math.ceil((128 + 32) * 0.4));
+    expect(prompt.text - inputTokens).toBe(Math.ceil((128 + 32) * 0.4));
   });
 
   it('takes a part of an unknown type by all of its bytes', () => {
@@ -165,7 +166,7 @@ describe('the prompt part', () => {
     expect(() => tokens([part])).toThrow(
       expect.objectContaining({ code: 'invalid_request', param: 'messages[0].content[0]' }),
     );
-    expect(tokens([part], { price: { per: 'nothing' } })).toBe(0);
+    expect(tokens([part], { price: { per: 'free' } })).toBe(0);
   });
 
   it.each([
@@ -215,8 +216,7 @@ describe('the prompt part', () => {
 
 const freeInput = {
   per: 'token',
-  inputPerMillionNanos: 0n,
-  outputPerMillionNanos: 2_000_000n,
+  rates: { input: 0n, output: 2_000_000n },
 } as const;
 
 describe('an image', () => {
@@ -261,20 +261,30 @@ describe('an image', () => {
 it('a free model holds nothing, nor does counting tokens', () => {
   const count = { ...ask.native, path: '/v1beta/models/native:countTokens' };
 
-  expect(hold(chat(), { price: { per: 'nothing' } }).nanos).toBe(0n);
+  expect(hold(chat(), { price: { per: 'free' } }).nanos).toBe(0n);
   expect(hold(count).nanos).toBe(0n);
 });
 
+/** Room for every prompt of the property. */
+const roomy = { contextTokens: 1_000_000 };
+
 it('T44 whatever a caller may ask, no usage within its bounds costs more than it holds', () => {
   const nanos = fc.bigInt(0n, 10_000_000_000n);
-  const price: fc.Arbitrary<Price> = fc
-    .record({ inputPerMillionNanos: nanos, outputPerMillionNanos: nanos, discount: nanos })
-    .map(({ discount, ...rest }) => ({
-      per: 'token',
-      ...rest,
-      cachedInputPerMillionNanos:
-        discount < rest.inputPerMillionNanos ? discount : rest.inputPerMillionNanos,
-    }));
+  const rates: fc.Arbitrary<TokenRates> = fc.record(
+    {
+      ...{ input: nanos, output: nanos, cachedInput: nanos },
+      ...{ cacheWrite5m: nanos, cacheWrite1h: nanos, reasoning: nanos },
+      ...{ audioInput: nanos, audioOutput: nanos, imageInput: nanos, imageOutput: nanos },
+      videoInput: nanos,
+    },
+    { requiredKeys: ['input'] },
+  );
+  const tier = fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 400 }), rates });
+  const price: fc.Arbitrary<Price> = fc.record({
+    per: fc.constant('token'),
+    rates,
+    tiers: fc.array(tier, { maxLength: 3 }),
+  });
   const count = fc.integer({ min: 1, max: 2_000_000 });
   const share = fc.double({ min: 0, max: 1, noNaN: true });
 
@@ -285,17 +295,26 @@ it('T44 whatever a caller may ask, no usage within its bounds costs more than it
       fc.integer({ min: 1, max: 128 }),
       count,
       fc.string({ maxLength: 500 }),
-      fc.tuple(share, share, share),
-      (ofPrice, maxTokens, n, modelMaximum, content, [input, cached, output]) => {
-        const messages = [{ role: 'user', content }];
-        const of = model({ price: ofPrice, maxOutputTokens: modelMaximum });
+      fc.array(share, { minLength: 12, maxLength: 12 }),
+      (ofPrice, maxTokens, n, modelMaximum, content, shares) => {
+        const cache = { type: 'text', text: '', cache_control: { type: 'ephemeral', ttl: '1h' } };
+        const messages = [{ role: 'user', content: [{ type: 'text', text: content }, cache] }];
+        const of = { ...model({ price: ofPrice, maxOutputTokens: modelMaximum }), ...roomy };
         const held = holdOf(chat({ messages, n, max_tokens: maxTokens }), of);
 
-        const inputTokens = Math.floor(held.inputTokens * input);
+        const part = (of: number, index: number): number => Math.floor(of * (shares[index] ?? 0));
+        const inputTokens = part(held.inputTokens, 0);
+        const outputTokens = part(n * Math.min(maxTokens, modelMaximum), 1);
         const usage = {
           inputTokens,
-          cachedInputTokens: Math.floor(inputTokens * cached),
-          outputTokens: Math.floor(n * Math.min(maxTokens, modelMaximum) * output),
+          cachedInputTokens: part(inputTokens, 2),
+          cacheWrite5mTokens: part(inputTokens, 3),
+          cacheWrite1hTokens: part(inputTokens, 4),
+          outputTokens,
+          reasoningTokens: part(outputTokens, 5),
+          audioOutputTokens: part(outputTokens, 6),
+          imageOutputTokens: part(outputTokens, 7),
+          largestPassInputTokens: part(inputTokens, 8),
           images: 0,
         };
         expect(costOf(usage, ofPrice)).toBeLessThanOrEqual(held.nanos);

@@ -6,8 +6,7 @@ import type { Asked } from './scene.ts';
 /** 1 nano a prompt token, 2 a completion token. */
 const tokenPrice = {
   per: 'token',
-  inputPerMillionNanos: 1_000_000n,
-  outputPerMillionNanos: 2_000_000n,
+  rates: { input: 1_000_000n, output: 2_000_000n },
 } as const;
 
 /** A channel of the scene; `openai-a` of the openai dialect where nothing else is said. */

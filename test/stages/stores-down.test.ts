@@ -98,7 +98,7 @@ describe('F67 a port that answers what its contract does not allow fails closed'
           protocols: ['chat'],
           groups: ['staff'],
           channels: [],
-          price: { per: 'token', inputPerMillionNanos: 0.5, outputPerMillionNanos: 1 },
+          price: { per: 'token', rates: { input: 0.5, output: 1 } },
         }),
       },
       503,

@@ -47,7 +47,7 @@ describe('a key with a subject of its own and its group’s', () => {
 
   it('in debt uses free models all the same, and no other', async () => {
     const { call, quota } = scene({
-      models: [model(), model({ id: 'free', price: { per: 'nothing' } })],
+      models: [model(), model({ id: 'free', price: { per: 'free' } })],
       plays: [whole('chat')],
     });
     const lines = [{ subject: 'caller', period: '', amount: ampleNanos * 2n }];

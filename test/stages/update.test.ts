@@ -11,8 +11,7 @@ it('F73 a call in flight ends on the snapshot it began with: its price, its stor
   const dear = model({
     price: {
       per: 'token',
-      inputPerMillionNanos: 1_000_000_000n,
-      outputPerMillionNanos: 1_000_000_000n,
+      rates: { input: 1_000_000_000n, output: 1_000_000_000n },
     },
   });
   const other = memoryQuotaStore({ clock });

@@ -84,7 +84,7 @@ export const modelJson = {
   vendor: 'OpenAI',
   protocols: ['chat'],
   groups: ['staff'],
-  price: { per: 'token', inputPerMillionNanos: 1, outputPerMillionNanos: '2500000000' },
+  price: { per: 'token', input: '0.000000001', output: '2.5' },
   channels: [],
 } as const;
 

@@ -217,18 +217,18 @@ describe('a catalog in use', () => {
         {
           ...modelJson,
           id: 'chat',
-          price: { per: 'token', inputPerMillionNanos: price, outputPerMillionNanos: price },
+          price: { per: 'token', input: price, output: price },
           channels: [{ ...channelJson, upstreamModel }],
         },
       ],
     });
-    await write(served('1000000', 'first'));
+    await write(served('0.001', 'first'));
     const catalog = await open();
     const { start, upstream, nextRecord } = scene({ options: { catalog } });
     const calling = start(ask.chat);
     const up = await upstream.next();
 
-    await replace(served('2000000', 'second'));
+    await replace(served('0.002', 'second'));
     await news();
     up.answer(200, {
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
+import { priceToJson } from '../../src/prices/codec.ts';
 import { catalogContract } from '../../src/testing/contracts/catalog.ts';
 import { mad } from '../stages/failing.ts';
 import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
@@ -10,7 +11,8 @@ import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-sc
 describe('jsonFileCatalog', () => {
   const contract = catalogContract(async (models) => {
     const { write, open } = await fileScene();
-    await write(`{"models":${JSON.stringify(models, (_name, value) => plain(value))}}`);
+    const priced = models.map((model) => ({ ...model, price: priceToJson(model.price) }));
+    await write(`{"models":${JSON.stringify(priced, (_name, value) => plain(value))}}`);
     const catalog = await open();
     return { catalog, cleanup: catalog.close };
   });
@@ -24,7 +26,7 @@ describe('jsonFileCatalog', () => {
       { ...channelJson, credential: { env: 'OPENAI_KEY_OF_TEST' }, maxPriceNanos: 7 },
       { ...named, maxPriceNanos: '9007199254740991', headers: { costNanos: 'text' } },
     ];
-    const rows = [{ size: '1024x1024', nanos: '40000000' }, { nanos: 50000000 }];
+    const rows = [{ size: '1024x1024', price: '0.04' }, { price: '0.05' }];
     const drawing = { ...modelJson, id: 'draw', protocols: ['images'] };
     await write({
       models: [
@@ -39,8 +41,7 @@ describe('jsonFileCatalog', () => {
       ...modelJson,
       price: {
         per: 'token',
-        inputPerMillionNanos: 1n,
-        outputPerMillionNanos: 2_500_000_000n,
+        rates: { input: 1n, output: 2_500_000_000n },
       },
       channels: [
         { ...channelJson, credential: 'sk-env', maxPriceNanos: 7n },
@@ -140,27 +141,38 @@ describe('a file is refused at start', () => {
     ],
     ['the id or alias "gpt-5" is taken', modelJson, 'share one namespace'],
     ...[
-      '-1',
-      '1.5',
-      '1e3',
-      '',
-      ' 1',
-      '9007199254740992',
-      1.5,
-      -1,
-      2 ** 53,
-      null,
-      true,
-      {},
-      [1],
+      ...['-1', '1e3', '', ' 1', '.5', '1.', '0.0000000001', '9007199.254740992', '12345678'],
+      ...[0.15, 1, null, true, {}, [1]],
     ].map(
-      (nanos) =>
+      (price) =>
         [
-          'models[1].price.rows[0].nanos must be',
-          { ...modelJson, id: 'b', price: { per: 'image', rows: [{ nanos }] } },
+          'models[1].price.rows[0].price must be',
+          { ...modelJson, id: 'b', price: { per: 'image', rows: [{ price }] } },
+          'a decimal string of at most 9 decimals, such as "0.15", from 0 to 9007199.254740991.',
+        ] as const,
+    ),
+    ...['-1', '1.5', '1e3', '', ' 1', '9007199254740992', 1.5, -1, 2 ** 53, null, {}].map(
+      (maxPriceNanos) =>
+        [
+          'models[1].channels[0].maxPriceNanos must be',
+          { ...modelJson, id: 'b', channels: [{ ...channelJson, maxPriceNanos }] },
           'a whole number from 0 to 2^53 − 1, or one as text: 2500000000 or "2500000000".',
         ] as const,
     ),
+    [
+      'models[1].price.inputPerMillion does not exist.',
+      { ...modelJson, id: 'b', price: { ...modelJson.price, inputPerMillion: '1' } },
+      'Take it out, or look for its name in docs/costs.md.',
+    ],
+    [
+      'models[1].channels[0].cost.output must be',
+      {
+        ...modelJson,
+        id: 'b',
+        channels: [{ ...channelJson, cost: { ...modelJson.price, output: 1 } }],
+      },
+      'a decimal string',
+    ],
     ...[5, null, [], {}, { env: '' }, { env: 'A', name: 'b' }, { file: 'x' }].map(
       (credential) =>
         [

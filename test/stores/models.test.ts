@@ -20,7 +20,7 @@ const model: Model = {
   vendor: 'OpenAI',
   protocols: ['chat'],
   groups: ['chat'],
-  price: { per: 'nothing' },
+  price: { per: 'free' },
   channels: [channel],
 };
 
@@ -32,7 +32,7 @@ const noNanos = [-1n, 2n ** 53n, 5, '5', null];
 const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1.';
 const unknown = 'does not exist. Take it out, or look for its name in the types Model and Channel.';
 const unclean = 'must be printable ASCII without space around it; trim what was read from a file.';
-const token = { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 1n };
+const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
   ['vendor', noText, 'must be text of one character at least'],
@@ -46,21 +46,45 @@ const members: readonly Row[] = [
     [undefined, null, 5, []],
     "must be an object per 'token' or 'image'; a free model says",
   ],
-  ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'nothing'."],
+  ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'free'."],
   [
-    'price.inputPerMillionNanos',
-    [undefined, ...noNanos].map((inputPerMillionNanos) => ({ ...token, inputPerMillionNanos })),
+    'price.rates.input',
+    [undefined, ...noNanos].map((input) => ({ ...token, rates: { input } })),
     nanos,
   ],
   [
-    'price.cachedInputPerMillionNanos',
-    noNanos.map((cachedInputPerMillionNanos) => ({ ...token, cachedInputPerMillionNanos })),
+    'price.rates.cachedInput',
+    noNanos.map((cachedInput) => ({ ...token, rates: { ...token.rates, cachedInput } })),
     nanos,
   ],
-  ['price.outputPerMillion', [{ ...token, outputPerMillion: 1n }], unknown],
+  ['price.rates.outputs', [{ ...token, rates: { input: 1n, outputs: 1n } }], unknown],
+  ['price.rates', [{ per: 'token' }, { ...token, rates: 5 }], 'must be an object of rates'],
+  ['price.tiers', [{ ...token, tiers: {} }], 'must be a list of tiers'],
+  [
+    'price.tiers[0].aboveInputTokens',
+    noCount.map((aboveInputTokens) => ({
+      ...token,
+      tiers: [{ aboveInputTokens, rates: token.rates }],
+    })),
+    'must be a positive integer',
+  ],
+  ['price.members.magic', [{ ...token, members: { magic: {} } }], unknown],
+  [
+    'price.members.speed.multiplier',
+    ['0', '-1', '', 'two', '1e3', 6, null].map((multiplier) => ({
+      ...token,
+      members: { speed: { multiplier } },
+    })),
+    'must be a decimal string above 0, such as "1.1".',
+  ],
+  [
+    'price.members.web_search.perCallNanos',
+    noNanos.map((perCallNanos) => ({ ...token, members: { web_search: { perCallNanos } } })),
+    nanos,
+  ],
   ['price.rows', [{ per: 'image' }, { per: 'image', rows: {} }], 'must be a list of rows; one'],
   ['price.rows', [{ per: 'image', rows: [] }], 'needs a row; one without a size fits all.'],
-  ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object.'],
+  ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object: { size, quality'],
   ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
   ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],
   ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],

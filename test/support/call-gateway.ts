@@ -73,8 +73,7 @@ export function testGateway(setup: TestSetup = {}): TestGateway {
     groups: ['staff'],
     price: {
       per: 'token',
-      inputPerMillionNanos: pricePerMillion,
-      outputPerMillionNanos: pricePerMillion,
+      rates: { input: pricePerMillion, output: pricePerMillion },
     },
     maxOutputTokens: 1_000,
     contextTokens: 1_000_000,

@@ -7,8 +7,7 @@ import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 /** A tenth and four tenths of a unit for a million tokens. */
 const tokenPrice: Price = {
   per: 'token',
-  inputPerMillionNanos: 100_000_000n,
-  outputPerMillionNanos: 400_000_000n,
+  rates: { input: 100_000_000n, output: 400_000_000n },
 };
 
 /** What one image costs on the stage. */

@@ -53,7 +53,7 @@ function translatedModels(upstream: FakeUpstream, credential: string): readonly 
       vendor: dialect,
       protocols: ['chat', 'native'],
       groups,
-      price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 4_000_000n },
+      price: { per: 'token', rates: { input: 1_000_000n, output: 4_000_000n } },
       channels: [channel],
       maxOutputTokens: 4_096,
     };

@@ -106,7 +106,10 @@ describe('the usage of a reply', () => {
       output_tokens: 4,
     };
 
-    const charged = { inputTokens: 321, cachedInputTokens: 20, outputTokens: 4, images: 0 };
+    const charged = {
+      ...{ inputTokens: 321, cachedInputTokens: 20, outputTokens: 4, images: 0 },
+      ...{ cacheWrite5mTokens: 300, toolCalls: {} },
+    };
     expect(anthropicUsage({ usage })).toEqual(charged);
     expect(anthropicUsage({ type: 'message_start', message: { usage } })).toEqual(charged);
   });

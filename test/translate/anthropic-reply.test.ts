@@ -76,6 +76,7 @@ describe('a whole answer', () => {
       reasoningTokens: 5,
       audioInputTokens: undefined,
       audioOutputTokens: undefined,
+      toolCalls: {},
     });
   });
 

@@ -27,10 +27,11 @@ describe('an image from Google', () => {
     expect(JSON.parse(out)).toEqual({ ...smallDocument, data: [{ b64_json: axolotl }] });
     expect(Object.keys(JSON.parse(out))).toEqual(['created', 'data', 'usage']);
     expect({ complete, failure }).toEqual({ complete: true, failure: undefined });
-    expect(usage).toEqual({
+    expect(usage).toMatchObject({
       inputTokens: 9,
       cachedInputTokens: 0,
       outputTokens: 1290,
+      imageOutputTokens: 1290,
       images: 1,
     });
   });

@@ -12,8 +12,7 @@ import {
 
 const price = {
   per: 'token',
-  inputPerMillionNanos: 1n,
-  outputPerMillionNanos: 2_000_000n,
+  rates: { input: 1n, output: 2_000_000n },
 } as const;
 
 interface Candidate {

@@ -1,7 +1,7 @@
 /** The figures of Anthropic replies: whole, and of the events of a stream (TRANSLATION §6.15). */
 import { chargeableUsage, type ReplyUsage, type UsageGap } from '../../canonical/reply.ts';
-import { items, type JsonValue, member } from '../../json.ts';
-import type { Usage } from '../../money.ts';
+import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
+import type { ToolCalls, Usage } from '../../money.ts';
 import type { UsageReader } from '../known-usage.ts';
 import { countIn, figure, hasCount, withCached } from '../usage-figures.ts';
 
@@ -26,14 +26,14 @@ export function anthropicUsage(reply: JsonValue): Usage | undefined {
  */
 export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
   if (!hasCount(usage, names)) return undefined;
-  const compactions = items(member(usage, 'iterations')).filter(
-    (one) => member(one, 'type') === 'compaction',
-  );
+  const iterations = items(member(usage, 'iterations'));
+  const parts = [usage, ...iterations.filter((one) => member(one, 'type') === 'compaction')];
   const sum = (name: string): number =>
-    [usage, ...compactions].reduce<number>((total, one) => total + figure(one, name), 0);
+    parts.reduce<number>((sum, one) => sum + figure(one, name), 0);
   const cached = sum('cache_read_input_tokens');
   const written = sum('cache_creation_input_tokens');
   const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
+  const forAnHour = parts.reduce<number>((sum, one) => sum + hourWrites(one), 0);
   return {
     inputTokens: sum('input_tokens') + cached + written,
     outputTokens: Math.max(sum('output_tokens'), reasoning ?? 0),
@@ -43,8 +43,40 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
     audioInputTokens: undefined,
     audioOutputTokens: undefined,
     gap: anthropicGap(usage),
+    cacheWrite1hTokens: forAnHour === 0 ? undefined : Math.min(forAnHour, written),
+    largestPassInputTokens: largestPass(iterations),
+    toolCalls: toolCallsIn(member(usage, 'server_tool_use')),
   };
 }
+
+function hourWrites(usage: JsonValue | undefined): number {
+  return figure(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
+}
+
+/** A price by the size of the prompt goes by each pass, and not by their sum. */
+function largestPass(iterations: readonly JsonValue[]): number | undefined {
+  if (iterations.length < 2) return undefined;
+  return Math.max(...iterations.map(inputOf));
+}
+
+function inputOf(usage: JsonValue | undefined): number {
+  return (
+    figure(usage, 'input_tokens') +
+    figure(usage, 'cache_read_input_tokens') +
+    figure(usage, 'cache_creation_input_tokens')
+  );
+}
+
+/** Anthropic states every call of its tools: what it does not state was not called. */
+function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
+  if (!isJsonObject(stated)) return noToolCalls;
+  return {
+    web_search: figure(stated, 'web_search_requests'),
+    web_fetch: figure(stated, 'web_fetch_requests'),
+  };
+}
+
+const noToolCalls: ToolCalls = {};
 
 /** The members of a `usage` object that are read. */
 const figureNames: readonly string[] = [
@@ -52,7 +84,9 @@ const figureNames: readonly string[] = [
   'output_tokens',
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
+  'cache_creation',
   'output_tokens_details',
+  'server_tool_use',
   'iterations',
 ];
 

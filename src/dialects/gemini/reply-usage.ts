@@ -88,22 +88,26 @@ function readFigures(usage: JsonValue | undefined): ReplyUsage {
     outputTokens: areInside ? candidates : candidates + thoughts,
     images: 0,
   });
+  const prompt = items(member(usage, 'promptTokensDetails'));
+  const reply = items(member(usage, 'candidatesTokensDetails'));
   return {
     inputTokens: sums.inputTokens,
     outputTokens: sums.outputTokens,
     cachedInputTokens: countIn(usage, 'cachedContentTokenCount'),
     cacheWriteTokens: undefined,
     reasoningTokens: countIn(usage, 'thoughtsTokenCount'),
-    audioInputTokens: audioIn(usage, 'promptTokensDetails'),
-    audioOutputTokens: audioIn(usage, 'candidatesTokensDetails'),
+    audioInputTokens: tokensOf('AUDIO', prompt),
+    audioOutputTokens: tokensOf('AUDIO', reply),
+    imageInputTokens: tokensOf('IMAGE', prompt),
+    imageOutputTokens: tokensOf('IMAGE', reply),
+    videoInputTokens: tokensOf('VIDEO', prompt),
     gap,
   };
 }
 
-function audioIn(usage: JsonValue | undefined, name: string): number | undefined {
-  const details = items(member(usage, name));
-  const audio = details.find((detail) => member(detail, 'modality') === 'AUDIO');
-  return countIn(audio, 'tokenCount');
+function tokensOf(modality: string, details: readonly JsonValue[]): number | undefined {
+  const found = details.find((detail) => member(detail, 'modality') === modality);
+  return found === undefined ? undefined : countIn(found, 'tokenCount');
 }
 
 /** How the usage objects of a stream are read. */

@@ -1,6 +1,7 @@
 /** The figures of an OpenAI-shaped reply, whichever way its vendor counts reasoning. */
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
+import type { ToolCalls } from '../../money.ts';
 import type { UsageReader } from '../known-usage.ts';
 import { countIn, figure, hasCount, maxCount } from '../usage-figures.ts';
 
@@ -17,7 +18,12 @@ const countNames: readonly string[] = [
 const figureNames: readonly string[] = [
   ...countNames,
   'prompt_tokens_details',
+  'input_tokens_details',
   'completion_tokens_details',
+  'output_tokens_details',
+  'server_tool_use',
+  'num_search_queries',
+  'num_sources_used',
 ];
 
 const inputNames: readonly string[] = ['prompt_tokens', 'input_tokens'];
@@ -53,8 +59,8 @@ export function openaiReplyUsage(
   reasoningOutside: boolean,
 ): ReplyUsage | undefined {
   if (!hasCount(usage, countNames)) return undefined;
-  const ofInput = member(usage, 'prompt_tokens_details');
-  const ofOutput = member(usage, 'completion_tokens_details');
+  const ofInput = detailsIn(usage, 'prompt_tokens_details', 'input_tokens_details');
+  const ofOutput = detailsIn(usage, 'completion_tokens_details', 'output_tokens_details');
   const cached = countIn(ofInput, 'cached_tokens');
   const stated = countIn(ofOutput, 'reasoning_tokens');
   const input = Math.max(inputOf(usage, stated), cached ?? 0);
@@ -69,7 +75,30 @@ export function openaiReplyUsage(
     audioInputTokens: atMost(input, countIn(ofInput, 'audio_tokens')),
     audioOutputTokens: atMost(output, countIn(ofOutput, 'audio_tokens')),
     gap: openaiGap(usage),
+    imageInputTokens: atMost(input, countIn(ofInput, 'image_tokens')),
+    imageOutputTokens: atMost(output, countIn(ofOutput, 'image_tokens')),
+    videoInputTokens: atMost(input, countIn(ofInput, 'video_tokens')),
+    toolCalls: toolCallsIn(usage),
   };
+}
+
+/** The image API has other names for them than chat. */
+function detailsIn(
+  usage: JsonValue | undefined,
+  name: string,
+  ofImages: string,
+): JsonValue | undefined {
+  const details = member(usage, name);
+  return isJsonObject(details) ? details : member(usage, ofImages);
+}
+
+/** OpenRouter, Perplexity and xAI state searches, each in its own words; OpenAI states none. */
+function toolCallsIn(usage: JsonValue | undefined): ToolCalls | undefined {
+  const searches =
+    countIn(member(usage, 'server_tool_use'), 'web_search_requests') ??
+    countIn(usage, 'num_search_queries') ??
+    countIn(usage, 'num_sources_used');
+  return searches === undefined ? undefined : { web_search: searches };
 }
 
 /** Some vendors give both the names of chat and those of the other APIs. */

@@ -37,7 +37,7 @@ export function openaiUsage(
   const usage = openaiUsageObject(reply);
   const figures = openaiReplyUsage(usage, reasoningOutside);
   if (figures === undefined) return openaiFigures(usage, images, reasoningOutside);
-  return withCached({ ...wholeUsage(figures, counted), images });
+  return withImages(wholeUsage(figures, counted), images);
 }
 
 /**
@@ -50,7 +50,14 @@ export function openaiFigures(
   reasoningOutside: boolean,
 ): Usage | undefined {
   const figures = openaiReplyUsage(usage, reasoningOutside);
-  if (figures !== undefined) return withCached({ ...chargeableUsage(figures), images });
+  if (figures !== undefined) return withImages(chargeableUsage(figures), images);
   const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
   return images === 0 ? undefined : { ...none, images };
+}
+
+/** The image API's earlier models do not say what their output is: images, and nothing else. */
+function withImages(figures: Usage, images: number): Usage {
+  const usage = withCached({ ...figures, images });
+  if (images === 0 || usage.imageOutputTokens !== undefined) return usage;
+  return { ...usage, imageOutputTokens: usage.outputTokens };
 }

@@ -5,6 +5,7 @@
 import { ConfigurationError } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../json.ts';
 import { isNanos } from '../../ports/quota-input.ts';
+import { priceAt } from '../../prices/codec.ts';
 import type { ReadCredential } from './credentials.ts';
 
 /** @throws ConfigurationError that names `models[3].channels[0].maxPriceNanos` and the cure */
@@ -39,7 +40,8 @@ async function revivedMember(
   read: ReadCredential,
 ): Promise<unknown> {
   if (name === 'credential') return read(value, place);
-  if (name === 'nanos' || name.endsWith('Nanos')) return nanosOf(value, place);
+  if (name === 'price' || name === 'cost') return priceAt(value, place);
+  if (name.endsWith('Nanos')) return nanosOf(value, place);
   // A header may be called as it likes: its value is text.
   return name === 'headers' ? value : revived(value, place, read);
 }

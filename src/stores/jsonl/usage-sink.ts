@@ -6,6 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { quietly } from '../../events.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
+import { priceToJson } from '../../prices/codec.ts';
 
 /** Where the file is, and how much may wait to be written. */
 export interface JsonlUsageSinkOptions {
@@ -99,8 +100,9 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
 
 /** JSON escapes control characters, so a line is a record whatever a label holds. */
 function lineOf(entry: UsageRecord): string {
-  const text = JSON.stringify(entry, (_name, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
+  const text = JSON.stringify(
+    { ...entry, price: priceToJson(entry.price) },
+    (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
   );
   return `${text}\n`;
 }

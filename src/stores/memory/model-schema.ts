@@ -3,8 +3,6 @@
  * begins with the member's path, and says what to write instead.
  */
 import { z } from 'zod';
-import { isJsonObject } from '../../json.ts';
-import type { ImagePrice, TokenPrice } from '../../money.ts';
 import {
   type AllowedMembers,
   type Channel,
@@ -14,6 +12,7 @@ import {
   type Timeouts,
 } from '../../ports/catalog.ts';
 import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports/set-up.ts';
+import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 
 /** A schema for each member of a type, so that none is forgotten. */
@@ -37,37 +36,6 @@ const timeouts = z
     'must be an object',
   )
   .optional();
-
-const price = z.discriminatedUnion(
-  'per',
-  [
-    z.strictObject({ per: z.literal('nothing') }),
-    z.strictObject({
-      per: z.literal('token'),
-      inputPerMillionNanos: nanos,
-      outputPerMillionNanos: nanos,
-      cachedInputPerMillionNanos: nanos.optional(),
-    } satisfies Members<TokenPrice>),
-    z.strictObject({
-      per: z.literal('image'),
-      rows: z
-        .array(
-          z.strictObject(
-            { size: name.optional(), quality: name.optional(), nanos },
-            'must be an object',
-          ),
-          'must be a list of rows; one without a size fits all',
-        )
-        .min(1, 'needs a row; one without a size fits all'),
-    } satisfies Members<ImagePrice>),
-  ],
-  {
-    error: ({ input }) =>
-      isJsonObject(input)
-        ? "must be 'token', 'image' or 'nothing'"
-        : "must be an object per 'token' or 'image'; a free model says { per: 'nothing' }",
-  },
-);
 
 const baseUrl = 'must be an http or https URL without user, query and fragment';
 
@@ -122,6 +90,7 @@ const channel = z.strictObject(
       .number('must be a number of 0 or above; 0 takes no calls')
       .nonnegative('must be 0 or above; 0 takes no calls'),
     maxPriceNanos: nanos.optional(),
+    cost: priceSchema.optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody').optional(),
     maxConcurrentCalls: positive.optional(),
     stickyBy: z.enum(['key', 'prompt_cache_key'], "must be 'key' or 'prompt_cache_key'").optional(),
@@ -190,7 +159,7 @@ export const modelSchema: z.ZodType = z.strictObject(
       .array(protocol, "must be a list of 'chat', 'images' and 'native'")
       .min(1, "must name 'chat', 'images' or 'native', one at least"),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
-    price,
+    price: priceSchema,
     channels: z.array(channel, 'must be a list of channels; an empty one serves nobody'),
     aliases: z.array(name, 'must be a list of ids').optional(),
     maxOutputTokens: positive.optional(),
@@ -216,6 +185,7 @@ const cures: ReadonlyMap<unknown, string> = new Map([
   ['aliases', 'Leave it out for none'],
   ['capabilities', "Leave it out for those of the dialect's own provider"],
   ['contextTokens', 'Leave it out if it is not known'],
+  ['cost', 'Leave it out if it is not known'],
   ['createdAtSeconds', 'Leave it out if it is not known'],
   ['groups', 'Leave it out for all groups of the model'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],

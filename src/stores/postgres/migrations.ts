@@ -100,7 +100,7 @@ SELECT count(*)::integer AS found FROM pg_attribute WHERE NOT attisdropped AND (
   (attrelid = to_regclass('"tollgate".quota_rows') AND attname = 'extra_nanos')
   OR (attrelid = to_regclass('"tollgate".quota_reservations') AND attname = 'idle')
   OR (attrelid = to_regclass('"tollgate".quota_leases') AND attname = 'idle')
-  OR (attrelid = to_regclass('"tollgate".usage') AND attname = 'revision')
+  OR (attrelid = to_regclass('"tollgate".usage') AND attname = 'cost_nanos')
 )`;
 const expectedColumns = 4;
 

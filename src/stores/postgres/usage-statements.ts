@@ -1,13 +1,14 @@
 /** The statements of the usage table: a batch of records, sums by name, and pages of records. */
 import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
-import { bigintAt, integerAt, jsonText, textAt } from '../sql/columns.ts';
+import { bigintAt, jsonText, textAt } from '../sql/columns.ts';
 import {
   checkChargesFilter,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
+  reportRowFrom,
   type UsageCharges,
   type UsageChargesFilter,
   type UsageFilter,
@@ -17,36 +18,34 @@ import {
   type UsageReportQuery,
   type UsageReportRow,
 } from '../sql/usage-report.ts';
-import { usageColumns, usageRecordFrom, usageValuesOf } from '../sql/usage-row.ts';
+import {
+  countColumns,
+  type UsageColumn,
+  usageColumns,
+  usageRecordFrom,
+  usageValuesOf,
+} from '../sql/usage-row.ts';
 import { codeOf, type Statements } from './client.ts';
 
+const columnNames = usageColumns.map(({ name }) => name).join(', ');
+
 // One parameter for any number of rows. What is JSON comes as text, and is not looked into.
-const insertUsage = `
-INSERT INTO "tollgate".usage AS u (request_id, reservation_id, quota_partition, key_id, key_group,
-  protocol, streamed, model_id, channel_id, upstream_model, started_at_ms, duration_ms,
-  first_byte_ms, status, outcome, reason, basis, input_tokens, cached_input_tokens, output_tokens,
-  images, held_nanos, charge_nanos, price, metadata, lines, attempts, booked, revision)
-SELECT request_id, reservation_id, quota_partition, key_id, key_group, protocol, streamed,
-  model_id, channel_id, upstream_model, started_at_ms, duration_ms, first_byte_ms, status, outcome,
-  reason, basis, input_tokens, cached_input_tokens, output_tokens, images, held_nanos,
-  charge_nanos, price::json, metadata::json, lines::json, attempts::json, booked, revision
-FROM ROWS FROM (json_to_recordset($1::text::json) AS (
-  request_id text, reservation_id text, quota_partition text, key_id text, key_group text,
-  protocol text, streamed boolean, model_id text, channel_id text, upstream_model text,
-  started_at_ms bigint, duration_ms double precision, first_byte_ms double precision,
-  status integer, outcome text, reason text, basis text, input_tokens bigint,
-  cached_input_tokens bigint, output_tokens bigint, images bigint, held_nanos bigint,
-  charge_nanos bigint, price text, metadata text, lines text, attempts text, booked boolean,
-  revision integer
-)) WITH ORDINALITY AS r (request_id, reservation_id, quota_partition, key_id, key_group, protocol,
-  streamed, model_id, channel_id, upstream_model, started_at_ms, duration_ms, first_byte_ms,
-  status, outcome, reason, basis, input_tokens, cached_input_tokens, output_tokens, images,
-  held_nanos, charge_nanos, price, metadata, lines, attempts, booked, revision, n)
+const insertUsage = [
+  'INSERT INTO "tollgate".usage AS u (',
+  columnNames,
+  ') SELECT ',
+  usageColumns.map(({ name, type }) => (type === 'json' ? `${name}::json` : name)).join(', '),
+  ' FROM ROWS FROM (json_to_recordset($1::text::json) AS (',
+  usageColumns.map(({ name, type }) => `${name} ${type === 'json' ? 'text' : type}`).join(', '),
+  ')) WITH ORDINALITY AS r (',
+  columnNames,
+  `, n)
 ORDER BY n
 ON CONFLICT (request_id, reservation_id) DO UPDATE
 SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis,
   charge_nanos = excluded.charge_nanos, booked = excluded.booked, revision = excluded.revision
-WHERE excluded.revision > u.revision`;
+WHERE excluded.revision > u.revision`,
+].join('');
 
 /** A write that hangs must not keep all later ones waiting. */
 const timeoutMs = 10_000;
@@ -90,7 +89,7 @@ export interface Taken {
  */
 export function take(record: UsageRecord): Taken {
   const values = usageValuesOf(record);
-  const row = Object.fromEntries(usageColumns.map((column, index) => [column, values[index]]));
+  const row = Object.fromEntries(usageColumns.map(({ name }, index) => [name, values[index]]));
   return { record, call: jsonText([record.requestId, record.reservationId]), row };
 }
 
@@ -100,12 +99,14 @@ export function isRefused(error: unknown): boolean {
 }
 
 // Sums are read as text: a year's may pass what a number holds.
-const sums = `
-  count(*)::text AS calls, coalesce(sum(input_tokens), 0)::text AS input_tokens,
-  coalesce(sum(cached_input_tokens), 0)::text AS cached_input_tokens,
-  coalesce(sum(output_tokens), 0)::text AS output_tokens,
-  coalesce(sum(images), 0)::text AS images, sum(charge_nanos)::text AS charge_nanos,
-  sum(CASE WHEN booked THEN 0 ELSE charge_nanos END)::text AS unbooked_nanos`;
+const sums = [
+  ' count(*)::text AS calls',
+  ...countColumns.map((name) => ['coalesce(sum(', name, '), 0)::text AS ', name].join('')),
+  'sum(charge_nanos)::text AS charge_nanos',
+  'sum(CASE WHEN booked THEN 0 ELSE charge_nanos END)::text AS unbooked_nanos',
+  'coalesce(sum(cost_nanos), 0)::text AS cost_nanos',
+  'coalesce(sum(charge_nanos - cost_nanos), 0)::text AS margin_nanos',
+].join(', ');
 
 const fitting = `
 FROM "tollgate".usage
@@ -139,15 +140,18 @@ WHERE l."heldNanos" <> '0'
   AND ($3::text IS NULL OR l.period = $3)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
+/** Drivers differ in what they make of these types; all of them read text as it is. */
+const readAsText: ReadonlySet<UsageColumn['type']> = new Set([
+  'bigint',
+  'double precision',
+  'json',
+]);
+
 const selectRecords = [
-  `
-SELECT seq::text AS seq, request_id, reservation_id, quota_partition, key_id, key_group, protocol,
-  streamed, model_id, channel_id, upstream_model, started_at_ms::text AS started_at_ms,
-  duration_ms::text AS duration_ms, first_byte_ms::text AS first_byte_ms, status, outcome, reason,
-  basis, input_tokens::text AS input_tokens, cached_input_tokens::text AS cached_input_tokens,
-  output_tokens::text AS output_tokens, images::text AS images, held_nanos::text AS held_nanos,
-  charge_nanos::text AS charge_nanos, price::text AS price, metadata::text AS metadata,
-  lines::text AS lines, attempts::text AS attempts, booked, revision`,
+  'SELECT seq::text AS seq, ',
+  usageColumns
+    .map(({ name, type }) => (readAsText.has(type) ? `${name}::text AS ${name}` : name))
+    .join(', '),
   fitting,
   `
   AND (usage.started_at_ms, usage.seq) > ($6::text::bigint, $7::text::bigint)
@@ -161,7 +165,7 @@ export async function readUsageReport(
   options?: CallOptions,
 ): Promise<readonly UsageReportRow[]> {
   checkReport(query);
-  return (await rows(reports[query.by], fits(query, query.fromMs), options)).map(reportRow);
+  return (await rows(reports[query.by], fits(query, query.fromMs), options)).map(reportRowFrom);
 }
 
 /** See `UsageQueries.usageCharges`. */
@@ -201,19 +205,6 @@ function fits(
   fromMs: number,
 ): unknown[] {
   return [String(fromMs), String(toMs), keyId ?? null, group ?? null, modelId ?? null];
-}
-
-function reportRow(row: unknown): UsageReportRow {
-  return {
-    name: textAt(row, 'name'),
-    calls: integerAt(row, 'calls'),
-    inputTokens: integerAt(row, 'input_tokens'),
-    cachedInputTokens: integerAt(row, 'cached_input_tokens'),
-    outputTokens: integerAt(row, 'output_tokens'),
-    images: integerAt(row, 'images'),
-    chargeNanos: bigintAt(row, 'charge_nanos'),
-    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
-  };
 }
 
 function chargesRow(row: unknown): UsageCharges {

@@ -45,6 +45,11 @@ export function nanosAt(row: unknown, column: string): Nanos {
   return isNanos(value) ? value : corrupt(column);
 }
 
+/** The same, or undefined for NULL. */
+export function nanosOrNoneAt(row: unknown, column: string): Nanos | undefined {
+  return valueAt(row, column) === undefined ? undefined : nanosAt(row, column);
+}
+
 /** A whole number that a double holds: a count, Unix milliseconds. */
 export function integerAt(row: unknown, column: string): number {
   const value = Number(bigintAt(row, column));

@@ -6,10 +6,14 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { ConfigurationError, errorName } from '../../errors.ts';
 import { type EventListener, quietListener } from '../../events.ts';
-import { items, type JsonValue, member, parseJson } from '../../json.ts';
+import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import type { Price } from '../../money.ts';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
-import { aClock, aFunction, wait } from '../../ports/set-up.ts';
+import { aClock, aFunction, checkSetUp, wait } from '../../ports/set-up.ts';
+import { priceToJson } from '../../prices/codec.ts';
+import type { PriceJson } from '../../prices/price-json.ts';
+import { priceSchema } from '../../prices/schema.ts';
 import { credentialReader, type ReadCredential } from '../file/credentials.ts';
 import { modelsFrom } from '../file/model-json.ts';
 import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
@@ -148,10 +152,33 @@ async function textOf(
   models: readonly PublishedModel[],
   readCredential: ReadCredential,
 ): Promise<string> {
-  const text = jsonText(models);
+  const text = jsonText(models.map(modelToJson));
   await checked(maker, parseJson(text), readReference);
   await checked(maker, parseJson(text), readCredential);
   return text;
+}
+
+/** Prices as decimal strings; whatever else is wrong is for the check of the text to say. */
+function modelToJson(model: PublishedModel, index: number): object {
+  if (!isJsonObject(model)) return model;
+  const place = `models[${index}]`;
+  const { price, channels } = model;
+  if (!Array.isArray(channels)) return { ...model, price: priceJsonAt(price, `${place}.price`) };
+  return {
+    ...model,
+    price: priceJsonAt(price, `${place}.price`),
+    channels: channels.map((channel: PublishedChannel, at) =>
+      channel?.cost === undefined
+        ? channel
+        : { ...channel, cost: priceJsonAt(channel.cost, `${place}.channels[${at}].cost`) },
+    ),
+  };
+}
+
+function priceJsonAt(price: Price, place: string): PriceJson {
+  const names = 'the types Model and Channel';
+  checkSetUp(priceSchema, price, { root: place, cureOf: () => undefined, names });
+  return priceToJson(price);
 }
 
 async function checked(

@@ -1,6 +1,6 @@
 /** The parts of a usage record that are kept as JSON, read back; undefined for what is none. */
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import type { ImagePrice, Nanos, Price } from '../../money.ts';
+import { type CostMember, costMembers, type Nanos, type ToolCalls } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 import type { Attempt, HeldLine } from '../../ports/usage-sink.ts';
 
@@ -49,46 +49,15 @@ export function attemptsFrom(value: JsonValue | undefined): readonly Attempt[] |
   });
 }
 
-/** The price at the time of the call. */
-export function priceFrom(value: JsonValue | undefined): Price | undefined {
-  switch (member(value, 'per')) {
-    case 'nothing':
-      return { per: 'nothing' };
-    case 'token':
-      return tokenPrice(value);
-    case 'image': {
-      const rows = listOf(member(value, 'rows'), imageRow);
-      return rows === undefined ? undefined : { per: 'image', rows };
-    }
-    default:
-      return undefined;
+/** How often each tool was called. */
+export function toolCallsFrom(value: JsonValue | undefined): ToolCalls | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const calls: { [Row in CostMember]?: number } = {};
+  for (const row of costMembers) {
+    const count = member(value, row);
+    if (typeof count === 'number') calls[row] = count;
   }
-}
-
-function tokenPrice(value: JsonValue | undefined): Price | undefined {
-  const inputPerMillionNanos = nanosFrom(member(value, 'inputPerMillionNanos'));
-  const outputPerMillionNanos = nanosFrom(member(value, 'outputPerMillionNanos'));
-  const cached = member(value, 'cachedInputPerMillionNanos');
-  if (inputPerMillionNanos === undefined || outputPerMillionNanos === undefined) return undefined;
-  const price = { per: 'token', inputPerMillionNanos, outputPerMillionNanos } as const;
-  if (cached === undefined) return price;
-  const cachedInputPerMillionNanos = nanosFrom(cached);
-  if (cachedInputPerMillionNanos === undefined) return undefined;
-  return { ...price, cachedInputPerMillionNanos };
-}
-
-function imageRow(value: JsonValue): ImagePrice['rows'][number] | undefined {
-  const nanos = nanosFrom(member(value, 'nanos'));
-  const size = member(value, 'size');
-  const quality = member(value, 'quality');
-  if (nanos === undefined) return undefined;
-  if (size !== undefined && typeof size !== 'string') return undefined;
-  if (quality !== undefined && typeof quality !== 'string') return undefined;
-  return {
-    ...(size === undefined ? {} : { size }),
-    ...(quality === undefined ? {} : { quality }),
-    nanos,
-  };
+  return calls;
 }
 
 function listOf<T>(

@@ -1,6 +1,8 @@
 /** What can be asked of a usage log in a database: sums to bill from, and the records behind. */
+import type { Usage } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { bigintAt, integerAt, textAt } from './columns.ts';
 
 /** Which records; all of them where nothing is said. Times are of the call's start. */
 export interface UsageFilter {
@@ -23,20 +25,23 @@ export interface UsageReportQuery extends UsageFilter {
   readonly toMs: number;
 }
 
+/** The counts of a usage; those that an upstream does not report count as 0 in a sum. */
+export type UsageCount = Exclude<keyof Usage, 'largestPassInputTokens' | 'toolCalls'>;
+
 /** The sum of the records that share a name. */
-export interface UsageReportRow {
+export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
   /** The key's id, the group, the model's id, or the day as `2026-11-21`. */
   readonly name: string;
   /** How many calls, whatever became of them. */
   readonly calls: number;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly outputTokens: number;
-  readonly images: number;
   /** Exact; may pass what one amount can be. */
   readonly chargeNanos: bigint;
   /** The part of it that the quota store has not taken, or not yet: `booked` is false there. */
   readonly unbookedNanos: bigint;
+  /** What the calls cost the operator, of those whose channel states its cost. */
+  readonly costNanos: bigint;
+  /** What those calls were charged less what they cost; below zero where they cost more. */
+  readonly marginNanos: bigint;
 }
 
 /** Which charges; all of them where nothing is said, which walks the whole log. */
@@ -162,6 +167,31 @@ export function checkPage({ limit = 100, after }: UsagePage = {}): CheckedPage {
     refuse('limit must be an integer from 1 to 1,000');
   }
   return { limit, after: after === undefined ? undefined : cursorFrom(after) };
+}
+
+/** One row of a report, as both databases answer it. */
+export function reportRowFrom(row: unknown): UsageReportRow {
+  const countOf = (column: string): number => integerAt(row, column);
+  return {
+    name: textAt(row, 'name'),
+    calls: countOf('calls'),
+    inputTokens: countOf('input_tokens'),
+    cachedInputTokens: countOf('cached_input_tokens'),
+    cacheWrite5mTokens: countOf('cache_write_5m_tokens'),
+    cacheWrite1hTokens: countOf('cache_write_1h_tokens'),
+    audioInputTokens: countOf('audio_input_tokens'),
+    imageInputTokens: countOf('image_input_tokens'),
+    videoInputTokens: countOf('video_input_tokens'),
+    outputTokens: countOf('output_tokens'),
+    reasoningTokens: countOf('reasoning_tokens'),
+    audioOutputTokens: countOf('audio_output_tokens'),
+    imageOutputTokens: countOf('image_output_tokens'),
+    images: countOf('images'),
+    chargeNanos: bigintAt(row, 'charge_nanos'),
+    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
+    costNanos: bigintAt(row, 'cost_nanos'),
+    marginNanos: bigintAt(row, 'margin_nanos'),
+  };
 }
 
 /** The page of rows that were read in order, one more than its limit where there are more. */

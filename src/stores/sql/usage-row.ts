@@ -5,6 +5,7 @@
 import type { Usage } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
+import { priceFromJson, priceToJson } from '../../prices/codec.ts';
 import {
   corrupt,
   flagAt,
@@ -13,6 +14,7 @@ import {
   jsonAt,
   jsonText,
   nanosAt,
+  nanosOrNoneAt,
   numberAt,
   numberOrNoneAt,
   type SqlValue,
@@ -20,39 +22,72 @@ import {
   textOrNoneAt,
   wordAt,
 } from './columns.ts';
-import { attemptsFrom, labelsFrom, linesFrom, priceFrom } from './usage-json.ts';
+import { attemptsFrom, labelsFrom, linesFrom, toolCallsFrom } from './usage-json.ts';
+
+/** A column of a usage row, by PostgreSQL's type; SQLite has no types that matter here. */
+export interface UsageColumn {
+  readonly name: string;
+  readonly type: 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'json';
+}
 
 /** The columns of a usage row, in the order of {@link usageValuesOf}. */
-export const usageColumns: readonly string[] = [
-  'request_id',
-  'reservation_id',
-  'quota_partition',
-  'key_id',
-  'key_group',
-  'protocol',
-  'streamed',
-  'model_id',
-  'channel_id',
-  'upstream_model',
-  'started_at_ms',
-  'duration_ms',
-  'first_byte_ms',
-  'status',
-  'outcome',
-  'reason',
-  'basis',
+export const usageColumns: readonly UsageColumn[] = [
+  { name: 'request_id', type: 'text' },
+  { name: 'reservation_id', type: 'text' },
+  { name: 'quota_partition', type: 'text' },
+  { name: 'key_id', type: 'text' },
+  { name: 'key_group', type: 'text' },
+  { name: 'protocol', type: 'text' },
+  { name: 'streamed', type: 'boolean' },
+  { name: 'model_id', type: 'text' },
+  { name: 'channel_id', type: 'text' },
+  { name: 'upstream_model', type: 'text' },
+  { name: 'started_at_ms', type: 'bigint' },
+  { name: 'duration_ms', type: 'double precision' },
+  { name: 'first_byte_ms', type: 'double precision' },
+  { name: 'status', type: 'integer' },
+  { name: 'outcome', type: 'text' },
+  { name: 'reason', type: 'text' },
+  { name: 'basis', type: 'text' },
+  { name: 'input_tokens', type: 'bigint' },
+  { name: 'cached_input_tokens', type: 'bigint' },
+  { name: 'output_tokens', type: 'bigint' },
+  { name: 'images', type: 'bigint' },
+  { name: 'cache_write_5m_tokens', type: 'bigint' },
+  { name: 'cache_write_1h_tokens', type: 'bigint' },
+  { name: 'reasoning_tokens', type: 'bigint' },
+  { name: 'audio_input_tokens', type: 'bigint' },
+  { name: 'audio_output_tokens', type: 'bigint' },
+  { name: 'image_input_tokens', type: 'bigint' },
+  { name: 'image_output_tokens', type: 'bigint' },
+  { name: 'video_input_tokens', type: 'bigint' },
+  { name: 'largest_pass_input_tokens', type: 'bigint' },
+  { name: 'tool_calls', type: 'json' },
+  { name: 'held_nanos', type: 'bigint' },
+  { name: 'charge_nanos', type: 'bigint' },
+  { name: 'cost_nanos', type: 'bigint' },
+  { name: 'price', type: 'json' },
+  { name: 'metadata', type: 'json' },
+  { name: 'lines', type: 'json' },
+  { name: 'attempts', type: 'json' },
+  { name: 'booked', type: 'boolean' },
+  { name: 'revision', type: 'integer' },
+];
+
+/** The columns that a report sums up, beside amounts. */
+export const countColumns: readonly string[] = [
   'input_tokens',
   'cached_input_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'audio_input_tokens',
+  'image_input_tokens',
+  'video_input_tokens',
   'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+  'image_output_tokens',
   'images',
-  'held_nanos',
-  'charge_nanos',
-  'price',
-  'metadata',
-  'lines',
-  'attempts',
-  'booked',
-  'revision',
 ];
 
 /**
@@ -86,9 +121,20 @@ export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
     count(usage?.cachedInputTokens),
     count(usage?.outputTokens),
     count(usage?.images),
+    count(usage?.cacheWrite5mTokens),
+    count(usage?.cacheWrite1hTokens),
+    count(usage?.reasoningTokens),
+    count(usage?.audioInputTokens),
+    count(usage?.audioOutputTokens),
+    count(usage?.imageInputTokens),
+    count(usage?.imageOutputTokens),
+    count(usage?.videoInputTokens),
+    count(usage?.largestPassInputTokens),
+    usage?.toolCalls === undefined ? null : jsonText(usage.toolCalls),
     record.heldNanos,
     record.chargeNanos,
-    jsonText(record.price),
+    record.costNanos ?? null,
+    jsonText(priceToJson(record.price)),
     record.metadata === undefined ? null : jsonText(record.metadata),
     jsonText(record.lines),
     jsonText(record.attempts),
@@ -130,7 +176,8 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     basis: wordAt(row, 'basis', ['usage', 'counted', 'estimate', 'policy']),
     heldNanos: nanosAt(row, 'held_nanos'),
     chargeNanos: nanosAt(row, 'charge_nanos'),
-    price: priceFrom(jsonAt(row, 'price')) ?? corrupt('price'),
+    costNanos: nanosOrNoneAt(row, 'cost_nanos'),
+    price: priceFromJson(jsonAt(row, 'price')) ?? corrupt('price'),
   };
 }
 
@@ -163,10 +210,22 @@ function storable(value: SqlValue | undefined): SqlValue {
 function usageOf(row: unknown): Usage | undefined {
   const inputTokens = integerOrNoneAt(row, 'input_tokens');
   if (inputTokens === undefined) return undefined;
+  const toolCalls = jsonAt(row, 'tool_calls');
   return {
     inputTokens,
     cachedInputTokens: integerAt(row, 'cached_input_tokens'),
     outputTokens: integerAt(row, 'output_tokens'),
     images: integerAt(row, 'images'),
+    cacheWrite5mTokens: integerOrNoneAt(row, 'cache_write_5m_tokens'),
+    cacheWrite1hTokens: integerOrNoneAt(row, 'cache_write_1h_tokens'),
+    reasoningTokens: integerOrNoneAt(row, 'reasoning_tokens'),
+    audioInputTokens: integerOrNoneAt(row, 'audio_input_tokens'),
+    audioOutputTokens: integerOrNoneAt(row, 'audio_output_tokens'),
+    imageInputTokens: integerOrNoneAt(row, 'image_input_tokens'),
+    imageOutputTokens: integerOrNoneAt(row, 'image_output_tokens'),
+    videoInputTokens: integerOrNoneAt(row, 'video_input_tokens'),
+    largestPassInputTokens: integerOrNoneAt(row, 'largest_pass_input_tokens'),
+    toolCalls:
+      toolCalls === undefined ? undefined : (toolCallsFrom(toolCalls) ?? corrupt('tool_calls')),
   };
 }

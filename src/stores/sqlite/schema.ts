@@ -122,8 +122,19 @@ CREATE TABLE tollgate_usage (
   cached_input_tokens INTEGER,
   output_tokens INTEGER,
   images INTEGER,
+  cache_write_5m_tokens INTEGER,
+  cache_write_1h_tokens INTEGER,
+  reasoning_tokens INTEGER,
+  audio_input_tokens INTEGER,
+  audio_output_tokens INTEGER,
+  image_input_tokens INTEGER,
+  image_output_tokens INTEGER,
+  video_input_tokens INTEGER,
+  largest_pass_input_tokens INTEGER,
+  tool_calls TEXT,
   held_nanos INTEGER NOT NULL,
   charge_nanos INTEGER NOT NULL,
+  cost_nanos INTEGER,
   price TEXT NOT NULL,
   metadata TEXT,
   lines TEXT NOT NULL,
@@ -201,7 +212,7 @@ const newColumns: readonly (readonly [table: string, column: string])[] = [
   ['tollgate_quota', 'extra_nanos'],
   ['tollgate_hold', 'idle'],
   ['tollgate_lease', 'idle'],
-  ['tollgate_usage', 'revision'],
+  ['tollgate_usage', 'cost_nanos'],
 ];
 
 function layoutProblems(connection: Connection): readonly string[] {

@@ -1,12 +1,13 @@
 /** What is asked of the usage table: sums by name, and pages of records. */
 import type { CallOptions } from '../../ports/call-options.ts';
-import { bigintAt, integerAt, textAt } from '../sql/columns.ts';
+import { bigintAt, textAt } from '../sql/columns.ts';
 import {
   checkChargesFilter,
   checkFilter,
   checkPage,
   checkReport,
   pageOf,
+  reportRowFrom,
   type UsageCharges,
   type UsageChargesFilter,
   type UsageFilter,
@@ -16,18 +17,18 @@ import {
   type UsageReportQuery,
   type UsageReportRow,
 } from '../sql/usage-report.ts';
-import { usageRecordFrom } from '../sql/usage-row.ts';
+import { countColumns, usageRecordFrom } from '../sql/usage-row.ts';
 import type { Connection, SqliteValue } from './handle.ts';
 
 // Sums are read as text: a year's may pass what a number holds.
-const sums = `
-  count(*) AS calls,
-  CAST(coalesce(sum(input_tokens), 0) AS TEXT) AS input_tokens,
-  CAST(coalesce(sum(cached_input_tokens), 0) AS TEXT) AS cached_input_tokens,
-  CAST(coalesce(sum(output_tokens), 0) AS TEXT) AS output_tokens,
-  CAST(coalesce(sum(images), 0) AS TEXT) AS images,
-  CAST(sum(charge_nanos) AS TEXT) AS charge_nanos,
-  CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS TEXT) AS unbooked_nanos`;
+const sums = [
+  'count(*) AS calls',
+  ...countColumns.map((name) => ['CAST(coalesce(sum(', name, '), 0) AS TEXT) AS ', name].join('')),
+  'CAST(sum(charge_nanos) AS TEXT) AS charge_nanos',
+  'CAST(sum(CASE WHEN booked THEN 0 ELSE charge_nanos END) AS TEXT) AS unbooked_nanos',
+  'CAST(coalesce(sum(cost_nanos), 0) AS TEXT) AS cost_nanos',
+  'CAST(coalesce(sum(charge_nanos - cost_nanos), 0) AS TEXT) AS margin_nanos',
+].join(', ');
 
 const fitting = `
 FROM tollgate_usage
@@ -75,7 +76,7 @@ export function readUsageReport(
 ): readonly UsageReportRow[] {
   checkReport(query);
   return connection.reading(
-    () => connection.rows(reports[query.by], ...fits(query, query.fromMs)).map(reportRow),
+    () => connection.rows(reports[query.by], ...fits(query, query.fromMs)).map(reportRowFrom),
     options,
   );
 }
@@ -124,19 +125,6 @@ function fits(
 ): readonly SqliteValue[] {
   const [key, ofGroup, model] = [keyId ?? null, group ?? null, modelId ?? null];
   return [BigInt(fromMs), BigInt(toMs), key, key, ofGroup, ofGroup, model, model];
-}
-
-function reportRow(row: unknown): UsageReportRow {
-  return {
-    name: textAt(row, 'name'),
-    calls: integerAt(row, 'calls'),
-    inputTokens: integerAt(row, 'input_tokens'),
-    cachedInputTokens: integerAt(row, 'cached_input_tokens'),
-    outputTokens: integerAt(row, 'output_tokens'),
-    images: integerAt(row, 'images'),
-    chargeNanos: bigintAt(row, 'charge_nanos'),
-    unbookedNanos: bigintAt(row, 'unbooked_nanos'),
-  };
 }
 
 function chargesRow(row: unknown): UsageCharges {

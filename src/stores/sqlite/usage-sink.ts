@@ -17,7 +17,7 @@ import type {
   UsageReportQuery,
   UsageReportRow,
 } from '../sql/usage-report.ts';
-import { usageValuesOf } from '../sql/usage-row.ts';
+import { usageColumns, usageValuesOf } from '../sql/usage-row.ts';
 import { failureOf, isRefused } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
 import { aHandle, handleCure } from './schema.ts';
@@ -65,17 +65,17 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-const insertUsage = `
-INSERT INTO tollgate_usage (request_id, reservation_id, quota_partition, key_id,
-  key_group, protocol, streamed, model_id, channel_id, upstream_model, started_at_ms,
-  duration_ms, first_byte_ms, status, outcome, reason, basis, input_tokens,
-  cached_input_tokens, output_tokens, images, held_nanos, charge_nanos, price, metadata, lines,
-  attempts, booked, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const insertUsage = [
+  'INSERT INTO tollgate_usage (',
+  usageColumns.map(({ name }) => name).join(', '),
+  ') VALUES (',
+  usageColumns.map(() => '?').join(', '),
+  `)
 ON CONFLICT (request_id, reservation_id) DO UPDATE
 SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis,
   charge_nanos = excluded.charge_nanos, booked = excluded.booked, revision = excluded.revision
-WHERE excluded.revision > tollgate_usage.revision`;
+WHERE excluded.revision > tollgate_usage.revision`,
+].join('');
 
 /** The most that one transaction writes: others wait for it meanwhile. */
 const batchSize = 500;

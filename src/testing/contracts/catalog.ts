@@ -38,7 +38,7 @@ const chatModel: Model = {
   vendor: 'OpenAI',
   protocols: ['chat', 'native'],
   groups: ['staff', 'public'],
-  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 9_007_199_254_740_991n },
+  price: { per: 'token', rates: { input: 1n, output: 9_007_199_254_740_991n } },
   channels: [],
   aliases: ['gpt-latest', 'vendor/gpt:5'],
 };
@@ -57,7 +57,7 @@ const secretModel: Model = {
   vendor: 'Own',
   protocols: ['chat'],
   groups: [],
-  price: { per: 'nothing' },
+  price: { per: 'free' },
   channels: [],
 };
 

@@ -139,7 +139,8 @@ export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
     basis: 'usage',
     heldNanos: 100n,
     chargeNanos: 8n,
-    price: { per: 'token', inputPerMillionNanos: 1_000_000n, outputPerMillionNanos: 1_000_000n },
+    costNanos: undefined,
+    price: { per: 'token', rates: { input: 1_000_000n, output: 1_000_000n } },
     ...change,
   };
 }

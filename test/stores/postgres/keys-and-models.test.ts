@@ -14,7 +14,7 @@ const model: PublishedModel = {
   vendor: 'OpenAI',
   protocols: ['chat'],
   groups: ['staff'],
-  price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 2_500_000_000n },
+  price: { per: 'token', rates: { input: 1n, output: 2_500_000_000n } },
   channels: [
     {
       id: 'openai-1',

@@ -7,6 +7,7 @@ import { postgresUsageSink } from '../../../src/stores/postgres/usage-sink.ts';
 import { usageRecord } from '../../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
+import { everyCount } from '../every-count.ts';
 import { migrated } from './scene.ts';
 
 const dayMs = 86_400_000;
@@ -41,6 +42,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     const sink = postgresUsageSink({ client: pool });
     const records = [
       usageRecord({ requestId: 'whole', metadata: { team: 'a' }, durationMs: 1.5 }),
+      usageRecord({ requestId: 'counted', ...everyCount }),
       usageRecord({
         requestId: 'bare',
         channelId: undefined,
@@ -329,6 +331,9 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         cachedInputTokens: 12,
         outputTokens: 15,
         images: 3,
+        ...{ cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 },
+        ...{ audioInputTokens: 0, imageInputTokens: 0, videoInputTokens: 0 },
+        ...{ audioOutputTokens: 0, imageOutputTokens: 0, costNanos: 0n, marginNanos: 0n },
         chargeNanos: 18_014_398_509_481_985n,
         unbookedNanos: 0n,
       },
@@ -339,6 +344,9 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
         cachedInputTokens: 4,
         outputTokens: 5,
         images: 1,
+        ...{ cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 },
+        ...{ audioInputTokens: 0, imageInputTokens: 0, videoInputTokens: 0 },
+        ...{ audioOutputTokens: 0, imageOutputTokens: 0, costNanos: 0n, marginNanos: 0n },
         chargeNanos: 4n,
         unbookedNanos: 0n,
       },

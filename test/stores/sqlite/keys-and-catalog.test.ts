@@ -187,8 +187,7 @@ function model(
     groups: ['staff'],
     price: {
       per: 'token',
-      inputPerMillionNanos: 1n,
-      outputPerMillionNanos: 9_007_199_254_740_991n,
+      rates: { input: 1n, output: 9_007_199_254_740_991n },
     },
     channels: [
       {

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
 import { usageRecord } from '../../../src/testing/index.ts';
+import { everyCount } from '../every-count.ts';
 import { kinds, scratch } from './handles.ts';
 
 const dayMs = 86_400_000;
@@ -41,11 +42,15 @@ describe.each(kinds)('over $name', (kind) => {
         { channelId: 'a', status: undefined, reason: 'x', mayHaveRun: true, durationMs: 0.5 },
       ],
     });
-    const free = usageRecord({ reservationId: 'reservation_0003', price: { per: 'nothing' } });
+    const free = usageRecord({ reservationId: 'reservation_0003', price: { per: 'free' } });
+    const counted = usageRecord({ reservationId: 'reservation_0004', ...everyCount });
 
-    for (const record of [plain, full, free]) sink.record(record);
+    for (const record of [plain, full, free, counted]) sink.record(record);
 
-    expect(sink.usageRecords({}).records).toEqual([plain, full, free]);
+    expect(sink.usageRecords({}).records).toEqual([plain, full, free, counted]);
+    expect(sink.usageReport({ by: 'key', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })).toMatchObject(
+      [{ reasoningTokens: 13, videoInputTokens: 18, costNanos: 3n, marginNanos: 5n }],
+    );
   });
 
   it('a report sums what a bill needs, to the last nano and past 2^53', () => {
@@ -63,7 +68,11 @@ describe.each(kinds)('over $name', (kind) => {
 
     const byKey = sink.usageReport({ by: 'key', ...span });
 
-    const tokens = { cachedInputTokens: 0, images: 0 };
+    const tokens = {
+      ...{ cachedInputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, images: 0 },
+      ...{ audioInputTokens: 0, imageInputTokens: 0, videoInputTokens: 0, reasoningTokens: 0 },
+      ...{ audioOutputTokens: 0, imageOutputTokens: 0, costNanos: 0n, marginNanos: 0n },
+    };
     expect(byKey).toEqual([
       {
         name: 'ann',

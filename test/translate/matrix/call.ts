@@ -36,7 +36,7 @@ export async function called(
   const upstreamModel = isRelay(column) ? 'm' : models[dialect];
   const channel = { dialect, upstreamModel, ...setup.channel };
   // Free, and allowed what only the model's record can allow: the table is about translation.
-  const model = { price: { per: 'nothing' }, allow: { file_id: true }, ...setup.model } as const;
+  const model = { price: { per: 'free' }, allow: { file_id: true }, ...setup.model } as const;
   const gateway = testGateway({ upstream, channel, model });
   const sent = JSON.stringify(protocol === 'chat' ? chatBody(body, streamed) : nativeBody(body));
   const asked = protocol === 'chat' ? chat(sent) : native(streamed ? 'sse' : 'json', sent);

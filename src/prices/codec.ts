@@ -1,0 +1,198 @@
+/** Prices from the form that people write, and back: for files, tables and usage records. */
+import {
+  type CostMember,
+  costMembers,
+  type ImagePrice,
+  type MemberPrice,
+  type MemberPrices,
+  type Nanos,
+  type Price,
+  type PriceTier,
+  type TokenPrice,
+  type TokenRates,
+} from '../money.ts';
+import { checkSetUp } from '../ports/set-up.ts';
+import { formatMoney, money } from './amount.ts';
+import type {
+  ImagePriceRow,
+  MemberPriceInput,
+  MembersInput,
+  PriceJson,
+  RatesInput,
+  TierInput,
+  TokenPriceInput,
+} from './price-json.ts';
+import { priceJsonSchema } from './schema.ts';
+
+/**
+ * A price by the token, in units per million tokens:
+ * `tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' })`.
+ *
+ * @throws ConfigurationError that names the member and says what to write
+ */
+export function tokenPrice(input: TokenPriceInput): TokenPrice {
+  const json = { ...input, per: 'token' } as const;
+  checkForm(json, 'tokenPrice: price');
+  return tokenPriceFrom(json);
+}
+
+/**
+ * A price by the image, in units: `imagePrice([{ size: '1024x1024', price: '0.04' }])`. A row
+ * without `size` or `quality` fits every value of it.
+ *
+ * @throws ConfigurationError that names the member and says what to write
+ */
+export function imagePrice(rows: readonly ImagePriceRow[], members?: MembersInput): ImagePrice {
+  const json = { per: 'image', rows, members } as const;
+  checkForm(json, 'imagePrice: price');
+  return imagePriceFrom(json);
+}
+
+/**
+ * The price that a JSON value is.
+ *
+ * @param place what the value is called in a refusal: `models[0].price`
+ * @throws ConfigurationError that names the member and says what to write
+ */
+export function priceAt(value: unknown, place: string): Price {
+  checkForm(value, place);
+  return priceFromJson(value) ?? { per: 'free' };
+}
+
+/** The price that a JSON value is; undefined where it is none. */
+export function priceFromJson(value: unknown): Price | undefined {
+  const { data } = priceJsonSchema.safeParse(value);
+  switch (data?.per) {
+    case 'token':
+      return tokenPriceFrom(data);
+    case 'image':
+      return imagePriceFrom(data);
+    default:
+      return data;
+  }
+}
+
+/** The same price as JSON has it; {@link priceFromJson} reads it back without a loss. */
+export function priceToJson(price: Price): PriceJson {
+  switch (price.per) {
+    case 'free':
+      return price;
+    case 'token':
+      return {
+        per: 'token',
+        ...ratesJson(price.rates),
+        tiers: price.tiers?.map(({ aboveInputTokens, rates }) => ({
+          aboveInputTokens,
+          ...ratesJson(rates),
+        })),
+        members: membersJson(price.members),
+      };
+    case 'image':
+      return {
+        per: 'image',
+        rows: price.rows.map(({ nanos, ...row }) => ({ ...row, price: formatMoney(nanos) })),
+        members: membersJson(price.members),
+      };
+  }
+}
+
+function checkForm(value: unknown, place: string): asserts value is PriceJson {
+  checkSetUp(priceJsonSchema, value, {
+    root: place,
+    cureOf: () => undefined,
+    names: 'docs/costs.md',
+  });
+}
+
+function tokenPriceFrom({ tiers, members, ...rates }: TokenPriceInput): TokenPrice {
+  return {
+    per: 'token',
+    rates: ratesFrom(rates),
+    ...(tiers === undefined ? {} : { tiers: tiers.map(tierFrom) }),
+    ...membersFrom(members),
+  };
+}
+
+function tierFrom({ aboveInputTokens, ...rates }: TierInput): PriceTier {
+  return { aboveInputTokens, rates: ratesFrom(rates) };
+}
+
+function imagePriceFrom({ rows, members }: Extract<PriceJson, { per: 'image' }>): ImagePrice {
+  return {
+    per: 'image',
+    rows: rows.map(({ size, quality, price }) => ({
+      ...(size === undefined ? {} : { size }),
+      ...(quality === undefined ? {} : { quality }),
+      nanos: money(price),
+    })),
+    ...membersFrom(members),
+  };
+}
+
+const optionalRates: readonly Exclude<keyof TokenRates, 'input'>[] = [
+  'output',
+  'cachedInput',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
+  'videoInput',
+];
+
+type OptionalRates<Amount> = { [Name in (typeof optionalRates)[number]]?: Amount };
+
+function ratesFrom(inputs: RatesInput): TokenRates {
+  const rates: OptionalRates<Nanos> = {};
+  for (const name of optionalRates) {
+    const amount = inputs[name];
+    if (amount !== undefined) rates[name] = money(amount);
+  }
+  return { input: money(inputs.input), ...rates };
+}
+
+function ratesJson(rates: TokenRates): RatesInput {
+  const inputs: OptionalRates<string> = {};
+  for (const name of optionalRates) {
+    const rate = rates[name];
+    if (rate !== undefined) inputs[name] = formatMoney(rate);
+  }
+  return { input: formatMoney(rates.input), ...inputs };
+}
+
+function membersFrom(inputs: MembersInput | undefined): { readonly members?: MemberPrices } {
+  if (inputs === undefined) return {};
+  const members: { [Row in CostMember]?: MemberPrice } = {};
+  for (const row of costMembers) {
+    const input = inputs[row];
+    if (input !== undefined) members[row] = memberFrom(input);
+  }
+  return { members };
+}
+
+function memberFrom(input: MemberPriceInput): MemberPrice {
+  const { multiplier, perCall, holdCalls, holdInputTokens } = input;
+  return {
+    ...(multiplier === undefined ? {} : { multiplier }),
+    ...(perCall === undefined ? {} : { perCallNanos: money(perCall) }),
+    ...(holdCalls === undefined ? {} : { holdCalls }),
+    ...(holdInputTokens === undefined ? {} : { holdInputTokens }),
+  };
+}
+
+function membersJson(members: MemberPrices | undefined): MembersInput | undefined {
+  if (members === undefined) return undefined;
+  const inputs: { [Row in CostMember]?: MemberPriceInput } = {};
+  for (const row of costMembers) {
+    const price = members[row];
+    if (price === undefined) continue;
+    const { perCallNanos, ...others } = price;
+    inputs[row] = {
+      ...others,
+      ...(perCallNanos === undefined ? {} : { perCall: formatMoney(perCallNanos) }),
+    };
+  }
+  return inputs;
+}

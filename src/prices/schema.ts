@@ -1,0 +1,152 @@
+/**
+ * What a price must be: the one definition for catalogs in code, in files and in tables, and for
+ * usage records. Code has amounts as bigints, JSON as decimal strings.
+ */
+import { z } from 'zod';
+import { isJsonObject } from '../json.ts';
+import type { CostMember, ImagePrice, MemberPrice, TokenPrice, TokenRates } from '../money.ts';
+import { nanos, positive, text } from '../ports/set-up.ts';
+import { amountForm, factorOf, nanosOf } from './amount.ts';
+import type { PriceJson } from './price-json.ts';
+
+/** A schema for each member of a type, so that none is forgotten. */
+type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+const units = z.string(amountForm).refine((value) => nanosOf(value) !== undefined, amountForm);
+const word = text('must be text of one character at least, none of them a control character');
+const factorForm = 'must be a decimal string above 0, such as "1.1"';
+const factor = z.string(factorForm).refine((value) => factorOf(value) !== undefined, factorForm);
+const countForm = 'must be an integer of 0 or above';
+const count = z.int(countForm).nonnegative(countForm);
+
+const tiersForm = 'must be a list of tiers, each with aboveInputTokens and its rates';
+const tierForm = 'must be an object with aboveInputTokens and its rates';
+const rowForm = 'must be an object: { size, quality } and what an image of them costs';
+const rowsForm = 'must be a list of rows; one without a size fits all';
+const noRows = 'needs a row; one without a size fits all';
+
+function ratesOf<Amount extends z.ZodType>(amount: Amount) {
+  const optional = amount.optional();
+  return {
+    input: amount,
+    output: optional,
+    cachedInput: optional,
+    cacheWrite5m: optional,
+    cacheWrite1h: optional,
+    reasoning: optional,
+    audioInput: optional,
+    audioOutput: optional,
+    imageInput: optional,
+    imageOutput: optional,
+    videoInput: optional,
+  } satisfies Members<TokenRates>;
+}
+
+/** Each member of a request that may have a price. */
+function membersOf<Fee extends Partial<Record<'perCall' | 'perCallNanos', z.ZodType>>>(fee: Fee) {
+  const member = z
+    .strictObject(
+      {
+        multiplier: factor.optional(),
+        holdCalls: positive.optional(),
+        holdInputTokens: count.optional(),
+        ...fee,
+      },
+      'must be an object; {} for a member that costs no more than its tokens',
+    )
+    .optional();
+  return z
+    .strictObject(
+      {
+        service_tier: member,
+        speed: member,
+        inference_geo: member,
+        best_of: member,
+        web_search: member,
+        web_fetch: member,
+        maps: member,
+        code_execution: member,
+        image_generation: member,
+        num_images: member,
+        image_size: member,
+        output_modalities: member,
+        reasoning_budget: member,
+      } satisfies Record<CostMember, z.ZodType>,
+      'must be an object of request members: { web_search: {} }',
+    )
+    .optional();
+}
+
+/** What is said of a price that has no known form. */
+function formOf({ input }: { readonly input?: unknown }): string {
+  return isJsonObject(input)
+    ? "must be 'token', 'image' or 'free'"
+    : "must be an object per 'token' or 'image'; a free model says { per: 'free' }";
+}
+
+const free = z.strictObject({ per: z.literal('free') });
+const rates = z.strictObject(ratesOf(nanos), 'must be an object of rates: { input, output }');
+const members = membersOf({ perCallNanos: nanos.optional() } satisfies Pick<
+  Members<MemberPrice>,
+  'perCallNanos'
+>);
+
+/** A price in code, with amounts as bigints. */
+export const priceSchema: z.ZodType = z.discriminatedUnion(
+  'per',
+  [
+    free,
+    z.strictObject({
+      per: z.literal('token'),
+      rates,
+      tiers: z
+        .array(z.strictObject({ aboveInputTokens: positive, rates }, tierForm), tiersForm)
+        .optional(),
+      members,
+    } satisfies Members<TokenPrice>),
+    z.strictObject({
+      per: z.literal('image'),
+      rows: z
+        .array(
+          z.strictObject({ size: word.optional(), quality: word.optional(), nanos }, rowForm),
+          rowsForm,
+        )
+        .min(1, noRows),
+      members,
+    } satisfies Members<ImagePrice>),
+  ],
+  { error: formOf },
+);
+
+const rateInputs = ratesOf(units);
+const memberInputs = membersOf({ perCall: units.optional() });
+
+/** A price as JSON has it. */
+export const priceJsonSchema: z.ZodType<PriceJson> = z.discriminatedUnion(
+  'per',
+  [
+    free,
+    z.strictObject({
+      per: z.literal('token'),
+      ...rateInputs,
+      tiers: z
+        .array(z.strictObject({ aboveInputTokens: positive, ...rateInputs }, tierForm), tiersForm)
+        .optional(),
+      members: memberInputs,
+    }),
+    z.strictObject({
+      per: z.literal('image'),
+      rows: z
+        .array(
+          z.strictObject(
+            { size: word.optional(), quality: word.optional(), price: units },
+            rowForm,
+          ),
+          rowsForm,
+        )
+        .min(1, noRows),
+      members: memberInputs,
+    }),
+  ],
+  { error: formOf },
+);

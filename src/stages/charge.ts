@@ -1,0 +1,198 @@
+/** What a call is charged, and what it cost the operator. */
+import type { Call } from '../call.ts';
+import type { ChargeRule, Ending } from '../charge-policy.ts';
+import { imageTokens } from '../dialects/content-count.ts';
+import type { Nanos, Usage } from '../money.ts';
+import type { Channel, Model } from '../ports/catalog.ts';
+import type { ChargeBasis } from '../ports/quota-store.ts';
+import { boundWithoutFees, costOf } from '../prices/cost.ts';
+import { imageNanos } from '../prices/images.ts';
+import { estimatedPrompt } from './estimated-prompt.ts';
+import { type Hold, predictedTokens } from './hold.ts';
+import { memberBounds } from './member-costs.ts';
+
+/** A call as far as its charge depends on it. */
+export interface ChargedCall {
+  readonly admitted: { readonly call: Call; readonly model: Model; readonly hold: Hold };
+  /** The hold as it stands, with what it grew by. */
+  readonly heldNanos: Nanos;
+  /** The last one that was tried. */
+  readonly channel: Channel | undefined;
+}
+
+/** How a reply ended, as far as its charge depends on it. */
+export interface ReplyEnd {
+  readonly ending: Ending;
+  readonly usage?: Usage | undefined;
+  /** What was forwarded, in tokens; left out where nothing was. */
+  readonly countedTokens?: number | undefined;
+}
+
+/** What is charged, and what it rests on. */
+export interface Charge {
+  readonly nanos: Nanos;
+  readonly basis: ChargeBasis;
+  readonly anomaly: 'missing' | 'above_maximum' | undefined;
+  /** What the usage costs, where that is more than was held. */
+  readonly aboveHold: Nanos | undefined;
+  /** What the charge was worked out from; undefined where it was not by usage. */
+  readonly usage: Usage | undefined;
+}
+
+/** No model's context is larger: more input than this is a mistake of the upstream. */
+const mostContextTokens = 2_000_000;
+
+/** What a usage costs the caller. */
+export function costFor(usage: Usage, { admitted: { model, hold } }: ChargedCall): Nanos {
+  return costOf(usage, model.price, hold.request);
+}
+
+/** What counted output may cost at most, whatever kinds of tokens it turns out to be. */
+export function mostNanos({ admitted, heldNanos }: ChargedCall, outputTokens: number): Nanos {
+  const { call, model, hold } = admitted;
+  const textTokens = estimatedPrompt(call, model, hold);
+  const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens };
+  const nanos = boundWithoutFees(bound, model.price, hold.request);
+  return nanos < heldNanos ? nanos : heldNanos;
+}
+
+/** What was forwarded, with the estimated prompt. */
+function countedUsage({ admitted }: ChargedCall, outputTokens: number): Usage {
+  const { call, model, hold } = admitted;
+  return {
+    inputTokens: estimatedPrompt(call, model, hold),
+    cachedInputTokens: 0,
+    outputTokens,
+    images: call.demand.candidates,
+  };
+}
+
+/** Never more than the hold, which covers the whole call. */
+function countedNanos(charged: ChargedCall, usage: Usage): Nanos {
+  const nanos = costFor(usage, charged);
+  return nanos < charged.heldNanos ? nanos : charged.heldNanos;
+}
+
+/** What a call is charged by the rule of its ending. */
+export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
+  const { call, model } = charged.admitted;
+  const { usage, countedTokens } = replyEnd;
+  if (call.operation.isFree || rule === 'release' || rule === 'nothing' || rule === 'pend') {
+    return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
+  }
+  if (rule === 'prompt') {
+    // An image has no prompt that would be priced.
+    const isByToken = model.price.per === 'token';
+    const prompt = { ...countedUsage(charged, 0), images: 0 };
+    const nanos = isByToken ? countedNanos(charged, prompt) : 0n;
+    return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined, usage: prompt };
+  }
+  if (usage === undefined) {
+    const counted = countedUsage(charged, countedTokens ?? 0);
+    return {
+      nanos: countedNanos(charged, counted),
+      usage: counted,
+      basis: countedTokens === undefined ? 'estimate' : 'counted',
+      anomaly: rule === 'usage' ? 'missing' : undefined,
+      aboveHold: undefined,
+    };
+  }
+  const possible = possibleUsage(usage, charged);
+  const filled = withCounted(possible, countedTokens ?? 0, charged);
+  if (filled !== possible) return filledCharge(charged, rule, possible, filled);
+  const anomaly = possible === usage ? undefined : 'above_maximum';
+  const made = withImagesMade(possible, replyEnd, call);
+  const nanos = costFor(made, charged);
+  const { heldNanos, channel } = charged;
+  const isAbove = nanos > heldNanos;
+  return {
+    nanos: isAbove && channel?.usageTrust === 'held' ? heldNanos : nanos,
+    basis: 'usage',
+    anomaly,
+    aboveHold: isAbove ? nanos : undefined,
+    usage: made,
+  };
+}
+
+/**
+ * Usage with what its upstream left out of it, or stated as 0 beside an answer that has content:
+ * the output is counted, the prompt estimated. The same object where nothing is missing.
+ */
+export function withCounted(usage: Usage, counted: number, charged: ChargedCall): Usage {
+  const { call, model, hold } = charged.admitted;
+  if (model.price.per !== 'token') return usage;
+  const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
+  const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
+  // Without an answer nothing is missing: a blocked prompt costs nothing.
+  if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
+  const inputTokens = usage.inputTokens || estimatedPrompt(call, model, hold);
+  const isWhole = inputTokens === usage.inputTokens && outputTokens === usage.outputTokens;
+  return isWhole ? usage : { ...usage, inputTokens, outputTokens };
+}
+
+/** What is counted or estimated in place of missing usage is charged up to the hold at most. */
+function filledCharge(
+  charged: ChargedCall,
+  rule: ChargeRule,
+  stated: Usage,
+  filled: Usage,
+): Charge {
+  const { heldNanos, channel } = charged;
+  const statedNanos = costFor(stated, charged);
+  const isAbove = statedNanos > heldNanos;
+  const most = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
+  const nanos = costFor(filled, charged);
+  return {
+    nanos: nanos < most ? nanos : most,
+    basis: filled.outputTokens === stated.outputTokens ? 'estimate' : 'counted',
+    anomaly: rule === 'usage' ? 'missing' : undefined,
+    aboveHold: isAbove ? statedNanos : undefined,
+    usage: filled,
+  };
+}
+
+/**
+ * What the call cost the operator. Undefined where the channel states no cost or none for such an
+ * image, and while nobody knows whether the call ran.
+ */
+export function costNanosOf(
+  { admitted, channel }: ChargedCall,
+  rule: ChargeRule,
+  charge: Charge,
+): Nanos | undefined {
+  const cost = channel?.cost;
+  if (cost === undefined || rule === 'pend') return undefined;
+  const { call, model } = admitted;
+  if (charge.usage === undefined || rule === 'release' || call.operation.isFree) return 0n;
+  const { size, quality } = call.demand;
+  if (cost.per === 'image' && imageNanos(cost, size, quality) === undefined) return undefined;
+  const { members } = memberBounds(call, { ...model, price: cost });
+  return costOf(charge.usage, cost, { size, quality, members });
+}
+
+/** What the model can use at most, where an upstream reports more. */
+function possibleUsage(usage: Usage, { admitted: { call, model } }: ChargedCall): Usage {
+  const context = model.contextTokens ?? mostContextTokens;
+  const { passes, answers, outputTokens: beyond } = memberBounds(call, model);
+  const mostInput = context * passes;
+  const mostOutput =
+    call.demand.candidates * answers * ((model.maxOutputTokens ?? context) + beyond) +
+    predictedTokens(call, model);
+  if (usage.inputTokens <= mostInput && usage.outputTokens <= mostOutput) return usage;
+  const inputTokens = Math.min(usage.inputTokens, mostInput);
+  return {
+    ...usage,
+    inputTokens,
+    cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
+    outputTokens: Math.min(usage.outputTokens, mostOutput),
+  };
+}
+
+/**
+ * A whole reply costs the images that came in it, none and more than were requested included. One
+ * that ended before its first image counts those requested: they may have been made.
+ */
+function withImagesMade(usage: Usage, { ending }: ReplyEnd, { demand }: Call): Usage {
+  if (ending === 'complete' || usage.images > 0) return usage;
+  return { ...usage, images: demand.candidates };
+}

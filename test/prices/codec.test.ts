@@ -1,0 +1,80 @@
+/** One form for code and one for JSON, and nothing is lost between them. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { imagePrice, priceFromJson, priceToJson, tokenPrice } from '../../src/prices/codec.ts';
+import { priceSchema } from '../../src/prices/schema.ts';
+import { mad } from '../stages/failing.ts';
+import { anyPrice } from './arbitrary.ts';
+
+it('every price comes back from JSON as it was', () => {
+  fc.assert(
+    fc.property(anyPrice, (price) => {
+      const text = JSON.stringify(priceToJson(price));
+      expect(priceFromJson(JSON.parse(text))).toEqual(price);
+      expect(priceSchema.safeParse(price).success).toBe(true);
+    }),
+    { seed: 19 },
+  );
+});
+
+it('the helpers make what the form in code says', () => {
+  expect(tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' })).toEqual({
+    per: 'token',
+    rates: { input: 150_000_000n, output: 600_000_000n, cachedInput: 75_000_000n },
+  });
+  expect(
+    tokenPrice({
+      input: '3',
+      output: undefined,
+      tiers: [{ aboveInputTokens: 200_000, input: '6' }],
+      members: { web_search: { perCall: '0.01', holdCalls: 3 }, speed: { multiplier: '6' } },
+    }),
+  ).toEqual({
+    per: 'token',
+    rates: { input: 3_000_000_000n },
+    tiers: [{ aboveInputTokens: 200_000, rates: { input: 6_000_000_000n } }],
+    members: {
+      web_search: { perCallNanos: 10_000_000n, holdCalls: 3 },
+      speed: { multiplier: '6' },
+    },
+  });
+  expect(imagePrice([{ size: '1024x1024', quality: 'hd', price: '0.04' }])).toEqual({
+    per: 'image',
+    rows: [{ size: '1024x1024', quality: 'hd', nanos: 40_000_000n }],
+  });
+});
+
+describe('a helper refuses by name', () => {
+  it.each([
+    [{}, 'tokenPrice: price.input must be a decimal string'],
+    [{ input: 0.15 }, 'tokenPrice: price.input must be a decimal string'],
+    [{ input: '1', output: '1e3' }, 'tokenPrice: price.output must be'],
+    [{ input: '1', inputs: '1' }, 'tokenPrice: price.inputs does not exist.'],
+    [
+      { input: '1', tiers: [{ input: '2' }] },
+      'tokenPrice: price.tiers[0].aboveInputTokens must be',
+    ],
+    [
+      { input: '1', members: { speed: { multiplier: 6 } } },
+      'price.members.speed.multiplier must be',
+    ],
+    [{ input: '1', members: { fast: {} } }, 'tokenPrice: price.members.fast does not exist.'],
+  ])('%j', (input, says) => {
+    expect(() => tokenPrice(mad(input)())).toThrow(says);
+  });
+
+  it.each([
+    [[], 'imagePrice: price.rows needs a row'],
+    [[{}], 'imagePrice: price.rows[0].price must be'],
+    [[{ price: 1 }], 'imagePrice: price.rows[0].price must be'],
+    ['0.04', 'imagePrice: price.rows must be a list of rows'],
+  ])('%j', (rows, says) => {
+    expect(() => imagePrice(mad(rows)())).toThrow(says);
+  });
+});
+
+it('what is no price is none', () => {
+  const none = [null, 5, 'free', [], {}, { per: 'call' }, { per: 'token' }, { per: 'nothing' }];
+
+  expect(none.map(priceFromJson)).toEqual(none.map(() => undefined));
+});
