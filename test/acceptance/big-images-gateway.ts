@@ -3,7 +3,6 @@
  * that could use memory or hold up the event loop.
  */
 import { createServer } from 'node:http';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   createGateway,
   issueKey,
@@ -17,7 +16,6 @@ import { listening } from '../support/servers.ts';
 import { stageModels } from '../support/stage-models.ts';
 
 const [, , openaiBaseUrl = '', geminiBaseUrl = '', credential = ''] = process.argv;
-const resolutionMs = 10;
 
 /** The same picture from an upstream of another dialect. */
 const drawing: Model = {
@@ -43,15 +41,32 @@ const gateway = createGateway({
   quota: memoryQuotaStore(),
   catalog: staticCatalog([...stageModels({ openaiBaseUrl, geminiBaseUrl }, credential), drawing]),
 });
-const origin = await listening(createServer(nodeAdapter(gateway)));
-const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-delay.enable();
+/** What went out in one turn of the event loop, and the most that ever did. */
+let bytesInTurn = 0;
+let mostInTurn = 0;
+const turn = (): void => {
+  mostInTurn = Math.max(mostInTurn, bytesInTurn);
+  bytesInTurn = 0;
+  setImmediate(turn);
+};
+setImmediate(turn);
+
+const adapter = nodeAdapter(gateway);
+const server = createServer((request, response) => {
+  const write = response.write.bind(response);
+  response.write = (chunk: Uint8Array, ...rest: never[]): boolean => {
+    bytesInTurn += chunk.length;
+    return write(chunk, ...rest);
+  };
+  adapter(request, response);
+});
+const origin = await listening(server);
 
 process.on('message', () => {
   process.send?.({
-    // Both since the start: KiB, and nanoseconds with the sampling interval in them.
+    // Since the start, in KiB.
     peakRssBytes: process.resourceUsage().maxRSS * 1024,
-    longestStallMs: delay.max / 1e6 - resolutionMs,
+    mostBytesInTurn: mostInTurn,
   });
 });
 process.once('disconnect', () => process.exit());

@@ -1,4 +1,7 @@
-/** ARCHITECTURE E: eight images of 48 MB at once pass in bounded memory, and stall nobody. */
+/**
+ * ARCHITECTURE E: eight images of 48 MB at once pass in bounded memory, and no turn of the event
+ * loop handles as much as one of them. How long a turn takes is the machine's: `npm run bench`.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -11,7 +14,7 @@ import { upstreamSecret } from '../support/stage.ts';
 
 const mebibyte = 1024 * 1024;
 const started = z.object({ origin: z.string(), secret: z.string() });
-const measured = z.object({ peakRssBytes: z.number(), longestStallMs: z.number() });
+const measured = z.object({ peakRssBytes: z.number(), mostBytesInTurn: z.number() });
 
 let upstream: FakeUpstream;
 let child: ChildProcess;
@@ -32,21 +35,17 @@ afterEach(async () => {
   await upstream.close();
 });
 
-// Another process may have had the machine for itself: then once more.
 it.each([
   ['relayed', 'image-48mb'],
   ['translated from Gemini', 'gemini-image-48mb'],
 ])(
-  '8 × 48 MB, %s, stay under 250 MB and stall nobody for 100 ms',
-  {
-    timeout: 60_000,
-    retry: 1,
-  },
+  '8 × 48 MB, %s, stay under 250 MB and pass in pieces, turn by turn',
+  { timeout: 60_000 },
   async (_way, model) => {
     const images = await Promise.all(Array.from({ length: 8 }, () => download(gateway, model)));
     child.send('measure');
     const [answer] = await once(child, 'message');
-    const { peakRssBytes, longestStallMs } = measured.parse(answer);
+    const { peakRssBytes, mostBytesInTurn } = measured.parse(answer);
 
     for (const { head, tail, bytes } of images) {
       const [before = ''] =
@@ -56,7 +55,9 @@ it.each([
       expect(bytes - before.length - after.length).toBe(48 * mebibyte);
     }
     expect(peakRssBytes / mebibyte).toBeLessThan(250);
-    expect(longestStallMs).toBeLessThan(100);
+    expect(mostBytesInTurn).toBeGreaterThan(0);
+    // What is held until a reply is known, 2 MiB of each, may go out together: one image may not.
+    expect(mostBytesInTurn / mebibyte).toBeLessThan(32);
   },
 );
 
