@@ -1,6 +1,6 @@
 /** A call: a request read and found well-formed, with what later stages need to know of it. */
-import type { Body } from './bytes/body.ts';
-import type { Member } from './bytes/json-scan.ts';
+import type { Body } from './bytes/body/body.ts';
+import type { Member } from './bytes/json/scan/scan.ts';
 import type { CostMember } from './money.ts';
 import type { ProtocolName, ReachMember } from './ports/catalog.ts';
 

@@ -1,5 +1,5 @@
 /** The gateway: what its calls share, and how a host changes and ends it. */
-import { fairShares } from './bytes/fair-shares.ts';
+import { fairShares } from './bytes/body/fair-shares.ts';
 import { type DialectTable, dialects } from './dialects/table.ts';
 import { GatewayError } from './errors.ts';
 import { quietListener } from './events.ts';

@@ -154,8 +154,8 @@ export interface ReplyUsage {
 export type UsageGap = 'output' | 'split' | undefined;
 
 /**
- * The figures as a charge reads them, where the sum alone was stated: what was counted of the answer
- * is its output, and the rest its prompt, which every call has.
+ * The figures as a charge reads them, where the sum alone was stated: what was counted of the
+ * answer is its output, and the rest its prompt, which every call has.
  */
 export function dividedUsage(usage: ReplyUsage, counted: number): Usage {
   const figures = chargeableUsage(usage);

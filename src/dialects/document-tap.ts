@@ -1,8 +1,8 @@
 /** Watches one big JSON document stream past, an image reply of 48 MB say, without holding it. */
 
 import { asBuffer } from '../bytes/decode.ts';
+import { jsonWatch } from '../bytes/json/stream/watch.ts';
 import { noBytes } from '../bytes/sse.ts';
-import { jsonWatch } from '../bytes/watch.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { contentTokens } from './content-count.ts';

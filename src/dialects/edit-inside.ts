@@ -1,7 +1,7 @@
 /** Edits a member of an object that is itself a member of the body, and nothing else in it. */
-import { bytesOf, wholeBody } from '../bytes/body.ts';
-import { findMember, kindAt, membersOf } from '../bytes/members.ts';
-import { type MemberEdit, spliceMembers } from '../bytes/splice.ts';
+import { bytesOf, wholeBody } from '../bytes/body/body.ts';
+import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
+import { findMember, kindAt, membersOf } from '../bytes/json/read/members.ts';
 import type { Call } from '../call.ts';
 
 /** The edit of the outer member; undefined where the body has no object of that name. */

@@ -59,7 +59,9 @@ export function usageMerger(
   };
 }
 
-/** Figures of several objects: what came before the last does not say how long the answer is now. */
+/**
+ * Figures of several objects: what came before the last does not say how long the answer is now.
+ */
 export function withGap(figures: ReplyUsage, last: UsageGap): ReplyUsage {
   if (last === undefined || figures.gap !== undefined) return figures;
   return { ...figures, gap: 'output' };

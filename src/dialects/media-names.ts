@@ -1,6 +1,6 @@
 /** What the name of a member says of the strings in it, for `named-media.ts`. */
 import { decodeString } from '../bytes/decode.ts';
-import type { Span } from '../bytes/json-scan.ts';
+import type { Span } from '../bytes/json/scan/scan.ts';
 
 /** What the name of a member says of its strings. */
 export interface NameSays {

@@ -3,7 +3,8 @@
  * members a server may have for them. The rule knows what is text, and takes everything else that
  * names something for a reference: servers have more spellings than a list could hold.
  */
-import type { Member, Span } from '../bytes/json-scan.ts';
+
+import { kindAt, membersOf } from '../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
@@ -11,9 +12,9 @@ import {
   nextInside,
   skipString,
   skipValue,
-} from '../bytes/json-skip.ts';
-import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json-text.ts';
-import { kindAt, membersOf } from '../bytes/members.ts';
+} from '../bytes/json/read/skip.ts';
+import type { Member, Span } from '../bytes/json/scan/scan.ts';
+import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind } from '../call.ts';
 import { checkMerged, tooComplex } from '../canonical/complexity.ts';
 import { type NameSays, readName } from './media-names.ts';

@@ -1,6 +1,7 @@
 /** Takes apart a reply as it passes: one document, or events with one each. */
+
+import { type LiftPlace, stringLift } from '../bytes/json/stream/string-lift.ts';
 import { eventsIn } from '../bytes/sse.ts';
-import { type LiftPlace, stringLift } from '../bytes/string-lift.ts';
 import type { Framing } from '../call.ts';
 
 /** What is found in the documents of a reply. */

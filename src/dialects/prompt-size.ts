@@ -3,12 +3,12 @@
  * except the payload of media where a provider reads media, and signatures that only their provider
  * can read. What is not recognised therefore counts too much, never too little.
  */
-import { type Body, bytesOf, lengthOf } from '../bytes/body.ts';
+import { type Body, bytesOf, lengthOf } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import type { Member, Span } from '../bytes/json-scan.ts';
-import { firstInside, nextInside } from '../bytes/json-skip.ts';
-import { backslash, closeBracket, quote } from '../bytes/json-text.ts';
-import { kindAt } from '../bytes/members.ts';
+import { kindAt } from '../bytes/json/read/members.ts';
+import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
+import type { Member, Span } from '../bytes/json/scan/scan.ts';
+import { backslash, closeBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 

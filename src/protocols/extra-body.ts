@@ -2,9 +2,9 @@
  * Some servers merge `extra_body` into the body, where it takes the place of members that the
  * gateway has read: what bounds, prices or routes the call must not differ there.
  */
-import { lengthOf } from '../bytes/body.ts';
-import { findMember, kindAt, membersOf, valueAt } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
+import { lengthOf } from '../bytes/body/body.ts';
+import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
+import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';

@@ -2,10 +2,10 @@
  * Reads the few members of a caller's body that the gateway needs, and checks just those with zod.
  */
 import type { z } from 'zod';
-import { type Body, lengthOf } from '../bytes/body.ts';
-import type { Member, Span } from '../bytes/json-scan.ts';
-import { findMember, kindAt, membersOf, valueAt } from '../bytes/members.ts';
-import { parsedPart, type ScannedBody } from '../bytes/scan-body.ts';
+import { type Body, lengthOf } from '../bytes/body/body.ts';
+import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
+import { parsedPart, type ScannedBody } from '../bytes/json/scan/body.ts';
+import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 

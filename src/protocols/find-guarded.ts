@@ -1,7 +1,7 @@
 /** Finds the members of a request that the table in `guarded-members.ts` knows. */
-import { lengthOf } from '../bytes/body.ts';
+import { lengthOf } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
-import type { Member, Span } from '../bytes/json-scan.ts';
+import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
@@ -9,10 +9,10 @@ import {
   nextInside,
   skipString,
   skipValue,
-} from '../bytes/json-skip.ts';
-import { closeBrace, openBrace } from '../bytes/json-text.ts';
-import { kindAt, membersOf, valueAt } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
+} from '../bytes/json/read/skip.ts';
+import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import type { Member, Span } from '../bytes/json/scan/scan.ts';
+import { closeBrace, openBrace } from '../bytes/json/text.ts';
 import type { GuardedUse, MediaUse } from '../call.ts';
 import { checkMerged } from '../canonical/complexity.ts';
 import { eachElement, shortText } from '../dialects/prompt-size.ts';

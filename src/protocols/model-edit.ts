@@ -1,5 +1,5 @@
 /** Names the model as the channel knows it, in a body that names it itself. */
-import type { MemberEdit } from '../bytes/splice.ts';
+import type { MemberEdit } from '../bytes/body/splice.ts';
 import type { Call } from '../call.ts';
 import { quoted } from '../canonical/raw-json.ts';
 

@@ -2,8 +2,9 @@
  * What the gateway needs to know of an API that it serves: one folder and one row in `table.ts` for
  * each. Stages take the row; none of them knows a protocol by its name.
  */
-import type { ScannedBody } from '../bytes/scan-body.ts';
-import type { MemberEdit } from '../bytes/splice.ts';
+
+import type { MemberEdit } from '../bytes/body/splice.ts';
+import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Call, Framing, Operation } from '../call.ts';
 import type { ContentServerCodec } from '../dialects/codec.ts';
 import type { Dialect, ErrorWriter, ImageCounter } from '../dialects/dialect.ts';

@@ -2,10 +2,10 @@
  * Refuses bodies that say one thing twice and differently. The gateway would read one of the two,
  * and the upstream might obey the other.
  */
-import { bytesOf } from '../bytes/body.ts';
-import type { Member } from '../bytes/json-scan.ts';
-import { findMember, kindAt } from '../bytes/members.ts';
-import type { ScannedBody } from '../bytes/scan-body.ts';
+import { bytesOf } from '../bytes/body/body.ts';
+import { findMember, kindAt } from '../bytes/json/read/members.ts';
+import type { ScannedBody } from '../bytes/json/scan/body.ts';
+import type { Member } from '../bytes/json/scan/scan.ts';
 import { GatewayError } from '../errors.ts';
 
 /**

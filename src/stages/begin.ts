@@ -1,6 +1,7 @@
 /** What is known of a call before its body is read, by which the gateway decides to read it. */
-import { contentLengthOf } from '../bytes/body-headers.ts';
-import { smallBodyBytes } from '../bytes/fair-shares.ts';
+
+import { smallBodyBytes } from '../bytes/body/fair-shares.ts';
+import { contentLengthOf } from '../bytes/body/headers.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Authenticated } from './call-record.ts';
 import { mayBeRepeat } from './idempotency-key.ts';

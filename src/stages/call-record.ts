@@ -14,7 +14,7 @@ import type { ModelPlan } from './model-plan.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { AnswerContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
-import type { Settlement } from './settle.ts';
+import type { Settlement } from './settlement.ts';
 
 /** A request that has come. */
 export interface Received {

@@ -1,6 +1,6 @@
 /** What a call is charged, and what it cost the operator. */
 import type { Call } from '../call.ts';
-import type { ChargeRule, Ending } from '../charge-policy.ts';
+import type { ChargeRule } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/content-count.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel, Model } from '../ports/catalog.ts';
@@ -10,6 +10,7 @@ import { imageNanos } from '../prices/images.ts';
 import { estimatedPrompt } from './estimated-prompt.ts';
 import { type Hold, predictedTokens } from './hold.ts';
 import { memberBounds } from './member-costs.ts';
+import type { ReplyEnd } from './settlement.ts';
 
 /** A call as far as its charge depends on it. */
 export interface ChargedCall {
@@ -18,14 +19,6 @@ export interface ChargedCall {
   readonly heldNanos: Nanos;
   /** The last one that was tried. */
   readonly channel: Channel | undefined;
-}
-
-/** How a reply ended, as far as its charge depends on it. */
-export interface ReplyEnd {
-  readonly ending: Ending;
-  readonly usage?: Usage | undefined;
-  /** What was forwarded, in tokens; left out where nothing was. */
-  readonly countedTokens?: number | undefined;
 }
 
 /** What is charged, and what it rests on. */

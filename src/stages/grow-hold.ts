@@ -6,7 +6,7 @@
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import type { HoldKeeper } from './keep-holds.ts';
-import type { Settlement } from './settle.ts';
+import type { Settlement } from './settlement.ts';
 
 /** A stream whose hold grows. */
 export interface GrowingStream {

@@ -10,7 +10,7 @@ import type { Flight } from './idempotency-flights.ts';
 import type { Repeatable } from './idempotency-key.ts';
 import { isAbandonResult, isAnything, isFinishResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
-import type { CallEnd, Settlement } from './settle.ts';
+import type { CallEnd, Settlement } from './settlement.ts';
 
 /** What the stages of a call know of its claim. */
 export interface Claim {

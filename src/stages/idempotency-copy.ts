@@ -1,5 +1,5 @@
 /** Collects a copy of what a caller is sent, within a bound that all calls share. */
-import type { ByteBudget } from '../bytes/byte-budget.ts';
+import type { ByteBudget } from '../bytes/body/budget.ts';
 import { pieces } from '../bytes/pieces.ts';
 import type { HeaderMap } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';

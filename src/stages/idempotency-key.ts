@@ -3,7 +3,7 @@
  * in, by the count of tries that OpenAI's SDKs send.
  */
 import { createHash, hash } from 'node:crypto';
-import type { Body } from '../bytes/body.ts';
+import type { Body } from '../bytes/body/body.ts';
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayRequest } from '../http.ts';

@@ -2,7 +2,7 @@
  * Lets a repeatable call run once: the first claims its name, the others wait for it or get what
  * came of it. Nothing here holds quota.
  */
-import { byteBudget } from '../bytes/byte-budget.ts';
+import { byteBudget } from '../bytes/body/budget.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError, isGatewayError, isUpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';

@@ -9,7 +9,7 @@ import type { Settings } from '../options.ts';
 import type { Disconnect } from './disconnect.ts';
 import type { PortGuard } from './port-guard.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
-import type { Settlement } from './settle.ts';
+import type { Settlement } from './settlement.ts';
 
 /** What the store said to a hold that wants to grow; `denied` where it gave no answer, too. */
 export type Growth = 'granted' | 'denied' | 'lapsed';

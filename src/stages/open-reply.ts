@@ -2,9 +2,10 @@
  * Opens an upstream's answer: waits for the whole of a small reply or for the first event of a
  * stream, so that an early failure still gets its real status and another channel its chance.
  */
+
+import { type Head, type HeldBody, lookAtHead, readHead } from '../bytes/body/head.ts';
 import { asBuffer } from '../bytes/decode.ts';
 import { type Pieces, pieces } from '../bytes/pieces.ts';
-import { type Head, type HeldBody, lookAtHead, readHead } from '../bytes/read-head.ts';
 import { joined, noBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';

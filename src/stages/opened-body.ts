@@ -2,8 +2,9 @@
  * The one layer between the body that a client pushes and its readers: what ends a call ends its
  * body, what comes while nobody reads is kept, and the watch hears of every piece.
  */
+
+import type { HeldBody } from '../bytes/body/head.ts';
 import { type Pieces, pieces } from '../bytes/pieces.ts';
-import type { HeldBody } from '../bytes/read-head.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import { type AttemptWatch, over, paused, pieceCame, resumed } from './watch-attempt.ts';

@@ -2,7 +2,7 @@
  * Makes a call ready for a channel: relayed where the upstream takes the caller's own dialect,
  * translated where it does not.
  */
-import { parsedExactly } from '../bytes/scan-body.ts';
+import { parsedExactly } from '../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
 import type { ContentRequest } from '../canonical/request.ts';

@@ -2,11 +2,16 @@
  * Reads a request's body into a call: size, type, one strict scan, then the fields that matter
  * here.
  */
-import type { Body } from '../bytes/body.ts';
-import { contentLengthOf } from '../bytes/body-headers.ts';
-import { bodyBudget, type FairShares } from '../bytes/fair-shares.ts';
-import { readBody } from '../bytes/read-body.ts';
-import { largeTextBytes, scanBody, scanBodyInTurns, type WholeScan } from '../bytes/scan-body.ts';
+import type { Body } from '../bytes/body/body.ts';
+import { bodyBudget, type FairShares } from '../bytes/body/fair-shares.ts';
+import { contentLengthOf } from '../bytes/body/headers.ts';
+import { readBody } from '../bytes/body/read.ts';
+import {
+  largeTextBytes,
+  scanBody,
+  scanBodyInTurns,
+  type WholeScan,
+} from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import { maxTranslatedValues } from '../canonical/complexity.ts';
 import type { CallRoute } from '../protocols/protocol.ts';

@@ -2,7 +2,7 @@
  * Hands an opened reply to the caller, byte for byte but for what ARCHITECTURE B names, and settles
  * at its end.
  */
-import { type Closing, pushedReply, type ReplyPipe } from '../bytes/reply-body.ts';
+import { type Closing, pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import type { Ending } from '../charge-policy.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
@@ -21,7 +21,7 @@ import {
 import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { StreamedReply } from './open-reply.ts';
 import { replyHeaders, wholeReply } from './respond.ts';
-import type { CallEnd } from './settle.ts';
+import type { CallEnd } from './settlement.ts';
 import type { Answer, Upstreams } from './try-channel.ts';
 import { onQuiet, onStall } from './watch-attempt.ts';
 

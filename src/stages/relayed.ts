@@ -2,7 +2,7 @@
  * A call to an upstream of the caller's own dialect: the caller's bytes with a few members edited,
  * and the reply byte for byte but for what ARCHITECTURE B names.
  */
-import { spliceMembers } from '../bytes/splice.ts';
+import { spliceMembers } from '../bytes/body/splice.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';

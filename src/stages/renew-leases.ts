@@ -7,7 +7,7 @@ import type { Nanos } from '../money.ts';
 import type { ExtendInput, ExtendResult, QuotaStore } from '../ports/quota-store.ts';
 import { isExtendResults } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
-import type { Settlement } from './settle.ts';
+import type { Settlement } from './settlement.ts';
 
 /** A hold that a running call keeps alive. */
 export interface KeptHold {

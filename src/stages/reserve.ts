@@ -10,14 +10,7 @@ import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import { tooManyInFlight } from './refuse.ts';
-
-/** A hold that stands; whoever has it must end it exactly once. */
-export interface Reservation {
-  readonly id: string;
-  readonly partition: string;
-  readonly lines: readonly Line[];
-  readonly nanos: Nanos;
-}
+import type { Reservation } from './settlement.ts';
 
 /** Holds quota for a key's calls. */
 export type Reserve = (admitted: Admitted) => Promise<Reservation>;

@@ -1,5 +1,5 @@
 /** The calls that are running: how many there are, for each key and in all, and what each holds. */
-import { fairShares } from '../bytes/fair-shares.ts';
+import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';

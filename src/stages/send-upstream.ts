@@ -2,7 +2,7 @@
  * Sends a request so that the call ends when we end it: a host's own client may not listen, and
  * must not keep a call, its hold and its caller waiting for ever.
  */
-import type { HeldBody } from '../bytes/read-head.ts';
+import type { HeldBody } from '../bytes/body/head.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,

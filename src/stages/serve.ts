@@ -2,9 +2,9 @@
  * The stages of a request in their order, on one screen. Each takes the call's record as far as it
  * has grown, and throws a GatewayError for every refusal and failure.
  */
-import type { Body } from '../bytes/body.ts';
-import type { FairShares } from '../bytes/fair-shares.ts';
-import { ignoreErrors } from '../bytes/read-body.ts';
+import type { Body } from '../bytes/body/body.ts';
+import type { FairShares } from '../bytes/body/fair-shares.ts';
+import { ignoreErrors } from '../bytes/body/read.ts';
 import { statusOf } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { GatewayResponse } from '../http.ts';

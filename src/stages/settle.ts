@@ -4,56 +4,13 @@
  */
 import type { ChargeRule, Ending } from '../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
-import type { Nanos, Usage } from '../money.ts';
+import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { QuotaStore } from '../ports/quota-store.ts';
 import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Admitted } from './call-record.ts';
-import {
-  type Charge,
-  chargeFor,
-  costFor,
-  costNanosOf,
-  mostNanos,
-  type ReplyEnd,
-  withCounted,
-} from './charge.ts';
+import { type Charge, chargeFor, costFor, costNanosOf, mostNanos, withCounted } from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
-import type { Reservation } from './reserve.ts';
-
-/** What is known when a call is over. */
-export interface CallEnd extends ReplyEnd {
-  /** What the caller was answered with; 499 where it had gone. */
-  readonly status: number;
-  readonly reason?: string | undefined;
-}
-
-/** The owner of a hold. */
-export interface Settlement {
-  readonly requestId: string;
-  readonly reservation: Reservation;
-  /** The store that has the hold. */
-  readonly quota: QuotaStore;
-  /** Not closed yet: its lease is to be kept alive. */
-  isOpen(): boolean;
-  /** Notes a try on a channel for the record. */
-  tried(channel: Channel, attempt: Attempt): void;
-  /** Notes the first byte for the caller. */
-  answered(): void;
-  /** The hold as it stands, with what it grew by. */
-  heldNanos(): Nanos;
-  /** What the reply so far may cost: without figures, at the most expensive rates of its price. */
-  observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
-  /** A hold that grew while its stream ran. */
-  grown(nanos: Nanos): void;
-  /** A renewal of the lease is under way; it never rejects. */
-  renewing(renewal: Promise<void>): void;
-  /**
-   * Ends the call; every later call of this does nothing. Resolves when the record is written.
-   * Never rejects.
-   */
-  close(end: CallEnd): Promise<void>;
-}
+import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
 /** Everything about a call that its end needs. */
 export interface SettlementGround {

@@ -2,8 +2,8 @@
  * A call to an upstream of another dialect: read into the common form once, written for the
  * channel, and the reply written back as the caller's own dialect has it.
  */
-import { wholeBody } from '../bytes/body.ts';
-import { membersOf } from '../bytes/members.ts';
+import { wholeBody } from '../bytes/body/body.ts';
+import { membersOf } from '../bytes/json/read/members.ts';
 import type { Call, PromptSize } from '../call.ts';
 import { type ContentEvent, wholeUsage } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';

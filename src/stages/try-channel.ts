@@ -1,6 +1,6 @@
 /** Tries one channel: sends the call, opens the answer, and notes what came of it. */
-import { readHead } from '../bytes/read-head.ts';
-import { faultInGaps } from '../bytes/scan-body.ts';
+import { readHead } from '../bytes/body/head.ts';
+import { faultInGaps } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { Ending } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';

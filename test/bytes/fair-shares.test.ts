@@ -1,7 +1,7 @@
 /** How the body budget and the places of a gateway are divided among keys. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bodyBudget, type FairShares, fairShares } from '../../src/bytes/fair-shares.ts';
+import { bodyBudget, type FairShares, fairShares } from '../../src/bytes/body/fair-shares.ts';
 import { seeded } from './json-arbitrary.ts';
 
 const large = { own: 0, isSmall: false };

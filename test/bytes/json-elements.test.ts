@@ -1,7 +1,7 @@
 /** A JSON array is cut behind whole elements, however it arrives. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { elementCutter } from '../../src/bytes/json-elements.ts';
+import { elementCutter } from '../../src/bytes/json/stream/elements.ts';
 
 const unlimited = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** The scan of a request body: what is refused, where members lie (SECURITY D5, T26-T30). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Member, scanJsonObject } from '../../src/bytes/json-scan.ts';
+import { type Member, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../src/json.ts';
 import { goldenBodies } from './bodies.ts';

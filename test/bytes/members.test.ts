@@ -1,9 +1,9 @@
 /** Reading parts of a scanned body without parsing the rest. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Span, scanJsonObject } from '../../src/bytes/json-scan.ts';
-import { firstInside, isString, nextInside, skipValue } from '../../src/bytes/json-skip.ts';
-import { findMember, kindAt, membersOf, valueAt } from '../../src/bytes/members.ts';
+import { findMember, kindAt, membersOf, valueAt } from '../../src/bytes/json/read/members.ts';
+import { firstInside, isString, nextInside, skipValue } from '../../src/bytes/json/read/skip.ts';
+import { type Span, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { jsonText, readText, seeded } from './json-arbitrary.ts';
 
 describe('parts of a scanned body', () => {

@@ -1,6 +1,6 @@
 /** What the tests of `pushedReply` share: a body moved by hand, a pipe, and who takes the reply. */
 import { Writable } from 'node:stream';
-import type { Closing, ReplyPipe } from '../../src/bytes/reply-body.ts';
+import type { Closing, ReplyPipe } from '../../src/bytes/body/reply.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 
 /** A closing that says nothing more. */

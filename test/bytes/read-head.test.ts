@@ -1,6 +1,6 @@
 /** The head of a body is read until somebody has seen enough; the rest goes on behind it. */
 import { describe, expect, it } from 'vitest';
-import { type HeldBody, readHead } from '../../src/bytes/read-head.ts';
+import { type HeldBody, readHead } from '../../src/bytes/body/head.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
 import { type Played, playedBody } from '../support/played-upstream.ts';

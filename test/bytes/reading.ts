@@ -1,8 +1,8 @@
 /** What the tests of `readBody` share: a body being read, with a budget and a clock that tell. */
 import { Readable } from 'node:stream';
-import { bytesOf } from '../../src/bytes/body.ts';
-import { type ByteBudget, byteBudget } from '../../src/bytes/byte-budget.ts';
-import { readBody } from '../../src/bytes/read-body.ts';
+import { bytesOf } from '../../src/bytes/body/body.ts';
+import { type ByteBudget, byteBudget } from '../../src/bytes/body/budget.ts';
+import { readBody } from '../../src/bytes/body/read.ts';
 import type { GatewayRequest, IncomingHeaders } from '../../src/http.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 

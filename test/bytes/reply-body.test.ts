@@ -2,7 +2,7 @@
 import { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { pushedReply } from '../../src/bytes/reply-body.ts';
+import { pushedReply } from '../../src/bytes/body/reply.ts';
 import { noBytes } from '../../src/bytes/sse.ts';
 import type { UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { handBody, pipe, recorder } from './pushing.ts';

@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Closing, pushedReply } from '../../src/bytes/reply-body.ts';
+import { type Closing, pushedReply } from '../../src/bytes/body/reply.ts';
 import { noBytes } from '../../src/bytes/sse.ts';
 import { clean, handBody, pipe, recorder } from './pushing.ts';
 

@@ -1,12 +1,12 @@
 /** A body in pieces, with long strings left out, is read as the same body in one piece. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, wholeBody } from '../../src/bytes/body.ts';
-import { scanJsonObject } from '../../src/bytes/json-scan.ts';
-import { findMember } from '../../src/bytes/members.ts';
-import { parsedPart, type ScannedBody, scanBody } from '../../src/bytes/scan-body.ts';
-import { bodyOf } from '../../src/bytes/shorten.ts';
-import { spliceMembers } from '../../src/bytes/splice.ts';
+import { bytesOf, wholeBody } from '../../src/bytes/body/body.ts';
+import { bodyOf } from '../../src/bytes/body/shorten.ts';
+import { spliceMembers } from '../../src/bytes/body/splice.ts';
+import { findMember } from '../../src/bytes/json/read/members.ts';
+import { parsedPart, type ScannedBody, scanBody } from '../../src/bytes/json/scan/body.ts';
+import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { readChat } from '../../src/protocols/chat/read.ts';

@@ -1,10 +1,10 @@
 /** The scan in sections finds what the scan in one go finds, and stops in between. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wholeBody } from '../../src/bytes/body.ts';
-import { type JsonScan, scanJson } from '../../src/bytes/json-scan.ts';
-import { scanBody, scanBodyInTurns } from '../../src/bytes/scan-body.ts';
-import { scanInSteps } from '../../src/bytes/scan-in-steps.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
+import { scanBody, scanBodyInTurns } from '../../src/bytes/json/scan/body.ts';
+import { scanInSteps } from '../../src/bytes/json/scan/in-steps.ts';
+import { type JsonScan, scanJson } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { goldenBodies } from './bodies.ts';
 import { objectText, seeded } from './json-arbitrary.ts';

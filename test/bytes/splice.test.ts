@@ -1,9 +1,9 @@
 /** Editing members in the bytes: every other byte stays. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wholeBody } from '../../src/bytes/body.ts';
-import { scanJsonObject } from '../../src/bytes/json-scan.ts';
-import { type MemberEdit, spliceMembers } from '../../src/bytes/splice.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
+import { type MemberEdit, spliceMembers } from '../../src/bytes/body/splice.ts';
+import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { jsonText, objectText, seeded } from './json-arbitrary.ts';
 
 describe('spliced members', () => {

@@ -1,7 +1,7 @@
 /** Strings lifted out of a document as it streams past, however it is cut. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LiftPlace, stringLift } from '../../src/bytes/string-lift.ts';
+import { type LiftPlace, stringLift } from '../../src/bytes/json/stream/string-lift.ts';
 import { jsonText, readText, seeded } from './json-arbitrary.ts';
 
 /** What was heard of a document, cut where asked; pieces of one string are joined. */

@@ -1,7 +1,11 @@
 /** Watching a JSON reply stream past, however it is cut. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type JsonWatchOptions, type JsonWatchReport, jsonWatch } from '../../src/bytes/watch.ts';
+import {
+  type JsonWatchOptions,
+  type JsonWatchReport,
+  jsonWatch,
+} from '../../src/bytes/json/stream/watch.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { jsonText, objectText, seeded } from './json-arbitrary.ts';
 

@@ -3,7 +3,7 @@
  * server may read it; and what is text stays text, though an address stands in it.
  */
 import { describe, expect, it } from 'vitest';
-import { wholeBody } from '../../src/bytes/body.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { routesOf } from '../../src/protocols/routes.ts';

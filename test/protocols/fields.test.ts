@@ -1,8 +1,8 @@
 /** What is read of a body is found by the scan, name by name, at every depth it is read at. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { wholeBody } from '../../src/bytes/body.ts';
-import { scanBody } from '../../src/bytes/scan-body.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
+import { scanBody } from '../../src/bytes/json/scan/body.ts';
 import { checkedFields, fieldOf, insideField } from '../../src/protocols/fields.ts';
 
 const anything = z.record(z.string(), z.unknown());

@@ -1,7 +1,7 @@
 /** §2.5 what a call holds: never less than it can cost with the bytes that are sent. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wholeBody } from '../../src/bytes/body.ts';
+import { wholeBody } from '../../src/bytes/body/body.ts';
 import type { Price, TokenRates } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import { costOf } from '../../src/prices/cost.ts';

@@ -1,8 +1,9 @@
 /** Finds the media in a Messages request. */
-import type { Span } from '../../bytes/json-scan.ts';
-import { skipValue } from '../../bytes/json-skip.ts';
-import { openBrace, openBracket, quote } from '../../bytes/json-text.ts';
-import { findMember, kindAt, membersOf } from '../../bytes/members.ts';
+
+import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
+import { skipValue } from '../../bytes/json/read/skip.ts';
+import type { Span } from '../../bytes/json/scan/scan.ts';
+import { openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import {
   addMediaString,
   addSealed,

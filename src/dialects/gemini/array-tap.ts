@@ -2,8 +2,8 @@
  * Watches a relayed native stream without `alt=sse`: one JSON array, written element by element.
  */
 import { asBuffer } from '../../bytes/decode.ts';
-import { elementCutter } from '../../bytes/json-elements.ts';
-import { closeBracket } from '../../bytes/json-text.ts';
+import { elementCutter } from '../../bytes/json/stream/elements.ts';
+import { closeBracket } from '../../bytes/json/text.ts';
 import { joined, noBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { noUsage } from '../../money.ts';

@@ -1,5 +1,5 @@
 /** Counts the images of a native reply as it passes, for models that are priced by the image. */
-import type { LiftPlace } from '../../bytes/string-lift.ts';
+import type { LiftPlace } from '../../bytes/json/stream/string-lift.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { passingDocuments } from '../passing-documents.ts';

@@ -1,6 +1,6 @@
 /** Finds the media in a native content-generation request. */
-import type { Body } from '../../bytes/body.ts';
-import type { Member, Span } from '../../bytes/json-scan.ts';
+import type { Body } from '../../bytes/body/body.ts';
+import { kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
@@ -8,9 +8,9 @@ import {
   nextInside,
   skipString,
   skipValue,
-} from '../../bytes/json-skip.ts';
-import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
-import { kindAt, membersOf } from '../../bytes/members.ts';
+} from '../../bytes/json/read/skip.ts';
+import type { Member, Span } from '../../bytes/json/scan/scan.ts';
+import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
 import { addNamed, addNamedAtTop } from '../named-media.ts';
 import {

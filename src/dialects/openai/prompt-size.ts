@@ -1,7 +1,7 @@
 /** Finds the media in a chat completion request. */
-import type { Body } from '../../bytes/body.ts';
+import type { Body } from '../../bytes/body/body.ts';
 import { decodeString } from '../../bytes/decode.ts';
-import type { Member, Span } from '../../bytes/json-scan.ts';
+import { findMember, membersOf } from '../../bytes/json/read/members.ts';
 import {
   afterName,
   firstInside,
@@ -9,9 +9,9 @@ import {
   nextInside,
   skipString,
   skipValue,
-} from '../../bytes/json-skip.ts';
-import { backslash, closeBrace, openBrace, openBracket, quote } from '../../bytes/json-text.ts';
-import { findMember, membersOf } from '../../bytes/members.ts';
+} from '../../bytes/json/read/skip.ts';
+import type { Member, Span } from '../../bytes/json/scan/scan.ts';
+import { backslash, closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
 import { addNamed, addNamedAtTop } from '../named-media.ts';

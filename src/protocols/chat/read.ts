@@ -3,9 +3,9 @@
  * call.
  */
 import { z } from 'zod';
-import { lengthOf } from '../../bytes/body.ts';
-import { findMember, kindAt } from '../../bytes/members.ts';
-import type { ScannedBody } from '../../bytes/scan-body.ts';
+import { lengthOf } from '../../bytes/body/body.ts';
+import { findMember, kindAt } from '../../bytes/json/read/members.ts';
+import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations } from '../../call.ts';
 import { measureChat } from '../../dialects/openai/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';

@@ -1,6 +1,7 @@
 /** What a relayed chat changes: the model's name, and what its upstream needs to state usage. */
-import { findMember } from '../../bytes/members.ts';
-import type { MemberEdit } from '../../bytes/splice.ts';
+
+import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { findMember } from '../../bytes/json/read/members.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';

@@ -1,6 +1,6 @@
 /** Reads an image generation request. */
 import { z } from 'zod';
-import type { ScannedBody } from '../../bytes/scan-body.ts';
+import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations } from '../../call.ts';
 import { addNamedAtTop } from '../../dialects/named-media.ts';
 import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';

@@ -1,5 +1,5 @@
 /** What a relayed image call changes, and what its reply must be: images in Base64 only. */
-import type { MemberEdit } from '../../bytes/splice.ts';
+import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';

@@ -3,8 +3,8 @@
  * method.
  */
 import { z } from 'zod';
-import { findMember, membersOf } from '../../bytes/members.ts';
-import type { ScannedBody } from '../../bytes/scan-body.ts';
+import { findMember, membersOf } from '../../bytes/json/read/members.ts';
+import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations, type PromptSize } from '../../call.ts';
 import { measureNative } from '../../dialects/gemini/prompt-size.ts';
 import { GatewayError } from '../../errors.ts';

@@ -1,7 +1,7 @@
 /** What a relayed native call changes: the model's name, and signatures that Google never made. */
-import { bytesOf } from '../../bytes/body.ts';
-import { findMember } from '../../bytes/members.ts';
-import type { MemberEdit } from '../../bytes/splice.ts';
+import { bytesOf } from '../../bytes/body/body.ts';
+import type { MemberEdit } from '../../bytes/body/splice.ts';
+import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
 import { envelopeBeginning } from '../../canonical/opaque.ts';
 import { quoted } from '../../canonical/raw-json.ts';

@@ -1,5 +1,5 @@
 /** The text of a catalog as JSON: one object with a list of models, read alike by every parser. */
-import { scanJsonObject } from '../../bytes/json-scan.ts';
+import { scanJsonObject } from '../../bytes/json/scan/scan.ts';
 import { ConfigurationError, isGatewayError } from '../../errors.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 

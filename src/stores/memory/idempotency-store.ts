@@ -3,7 +3,7 @@
  * serves one process.
  */
 import { z } from 'zod';
-import { fairShares } from '../../bytes/fair-shares.ts';
+import { fairShares } from '../../bytes/body/fair-shares.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
 import type {

@@ -50,7 +50,9 @@ describe('a recorded stream without its end', () => {
   });
 });
 
-/** Both by turns among the first 20 boundaries, then the end alone; `TEST_FORM=full` plays both there. */
+/**
+ * Both by turns among the first 20 boundaries, then the end alone; `TEST_FORM=full` plays both.
+ */
 function endingsAt(at: number): readonly ('end' | 'reset')[] {
   if (at >= 20) return ['end'];
   if (process.env.TEST_FORM === 'full') return ['end', 'reset'];

@@ -4,7 +4,7 @@ import {
   type StringLift,
   type StringSink,
   stringLift,
-} from '../../../bytes/string-lift.ts';
+} from '../../../bytes/json/stream/string-lift.ts';
 import { parseJson } from '../../../json.ts';
 
 /** Hears what an answer says, in the order in which it says it. */

@@ -2,12 +2,12 @@
  * A JSON array as it arrives: cuts it behind whole elements, so that what works on elements never
  * sees half of one. For Google's streams without `alt=sse`.
  */
-import { UpstreamError } from '../errors.ts';
-import { asBuffer } from './decode.ts';
-import { openBracket } from './json-text.ts';
-import { jsonTokens } from './json-tokens.ts';
-import { pieces } from './pieces.ts';
-import { noBytes } from './sse.ts';
+import { UpstreamError } from '../../../errors.ts';
+import { asBuffer } from '../../decode.ts';
+import { pieces } from '../../pieces.ts';
+import { noBytes } from '../../sse.ts';
+import { openBracket } from '../text.ts';
+import { jsonTokens } from './tokens.ts';
 
 /** Holds an unfinished element back, and with it the comma in front. */
 export interface ElementCutter {

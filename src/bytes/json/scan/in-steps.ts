@@ -3,8 +3,7 @@
  * 32 MiB that is all small values takes a third of a second. The same grammar as `json-scan.ts`,
  * with a list of open containers in place of recursion, which can't stop half-way.
  */
-import { decodeString } from './decode.ts';
-import { bodyStart, type JsonScan, type Member } from './json-scan.ts';
+import { decodeString } from '../../decode.ts';
 import {
   closeBrace,
   closeBracket,
@@ -15,7 +14,9 @@ import {
   openBracket,
   scalarEnd,
   spaceEnd,
-} from './json-text.ts';
+} from '../text.ts';
+import { addName } from './member-names.ts';
+import { bodyStart, type JsonScan, type Member } from './scan.ts';
 import {
   afterColon,
   countValue,
@@ -24,8 +25,7 @@ import {
   maxDepth,
   namesAt,
   tooDeep,
-} from './json-walk.ts';
-import { addName } from './member-names.ts';
+} from './walk.ts';
 
 /** About a hundredth of a second for the most expensive bytes. */
 const sectionBytes = 256 * 1024;

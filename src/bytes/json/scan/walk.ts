@@ -1,5 +1,5 @@
 /** Walks JSON values; their depth is bounded, and with it the recursion. */
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../../../errors.ts';
 import {
   closeBrace,
   closeBracket,
@@ -11,7 +11,7 @@ import {
   openBracket,
   scalarEnd,
   spaceEnd,
-} from './json-text.ts';
+} from '../text.ts';
 import { addName, clearNames, type MemberNames, memberNames } from './member-names.ts';
 
 /** Deeper nesting is refused: recursive code further down the road would overflow its stack. */

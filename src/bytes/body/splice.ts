@@ -3,10 +3,11 @@
  * sent, to the last space and digit: parsing and writing again turns 12345678901234567890 into
  * 12345678901234567000 and 1.0 into 1.
  */
+
+import { findMember } from '../json/read/members.ts';
+import type { Member } from '../json/scan/scan.ts';
+import { openBrace } from '../json/text.ts';
 import { type Body, slicesOf } from './body.ts';
-import type { Member } from './json-scan.ts';
-import { openBrace } from './json-text.ts';
-import { findMember } from './members.ts';
 
 /** A new value for one member of an object. */
 export interface MemberEdit {

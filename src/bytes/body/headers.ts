@@ -1,6 +1,6 @@
 /** What a request's headers must say about its body before it is read. */
-import { GatewayError } from '../errors.ts';
-import type { IncomingHeaders } from '../http.ts';
+import { GatewayError } from '../../errors.ts';
+import type { IncomingHeaders } from '../../http.ts';
 
 /**
  * Lets JSON in UTF-8 pass, and a body that does not say what it is.

@@ -3,8 +3,8 @@
  * two parsers might read differently: we could check one model and the upstream run another.
  */
 import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '../errors.ts';
-import { decodeString } from './decode.ts';
+import { GatewayError } from '../../../errors.ts';
+import { decodeString } from '../../decode.ts';
 import {
   closeBrace,
   comma,
@@ -13,9 +13,9 @@ import {
   jsonText,
   openBrace,
   spaceEnd,
-} from './json-text.ts';
-import { afterColon, jsonWalk, namesAt, valueEnd } from './json-walk.ts';
+} from '../text.ts';
 import { addName } from './member-names.ts';
+import { afterColon, jsonWalk, namesAt, valueEnd } from './walk.ts';
 
 /** Part of a body: byte offsets, end exclusive, without the white space around it. */
 export interface Span {

@@ -2,8 +2,8 @@
  * The tokens of JSON (RFC 8259) found in bytes and refused where they are misspelt. Every function
  * takes where a token begins and gives where it ends.
  */
-import { GatewayError } from '../errors.ts';
-import { asBuffer } from './decode.ts';
+import { GatewayError } from '../../errors.ts';
+import { asBuffer } from '../decode.ts';
 
 /** The byte `"`. */
 export const quote = 0x22;

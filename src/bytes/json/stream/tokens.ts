@@ -12,7 +12,7 @@ import {
   openBrace,
   openBracket,
   quote,
-} from './json-text.ts';
+} from '../text.ts';
 
 /** A document nested deeper counts as broken. */
 const maxDepth = 1024;

@@ -2,11 +2,11 @@
  * Watches a big JSON reply that streams past: whether it is whole, what a few of its members say,
  * and how many elements one array has. The memory it needs does not grow with the reply.
  */
-import { parseJson } from '../json.ts';
-import { asBuffer } from './decode.ts';
-import { openBracket, quote } from './json-text.ts';
-import { jsonTokens } from './json-tokens.ts';
+import { parseJson } from '../../../json.ts';
+import { asBuffer } from '../../decode.ts';
+import { openBracket, quote } from '../text.ts';
 import { passage } from './passage.ts';
+import { jsonTokens } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
 

@@ -1,7 +1,7 @@
 /** The names seen so far in one JSON object, so that the second of two equal ones is refused. */
-import { GatewayError } from '../errors.ts';
-import { decodeString } from './decode.ts';
-import { invalidJson, type JsonText, plainEnd, quote, stringEnd } from './json-text.ts';
+import { GatewayError } from '../../../errors.ts';
+import { decodeString } from '../../decode.ts';
+import { invalidJson, type JsonText, plainEnd, quote, stringEnd } from '../text.ts';
 
 /** More members than this in one object are refused: so many names are an attack on hash tables. */
 const maxMembers = 10_000;

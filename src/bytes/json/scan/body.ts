@@ -1,12 +1,12 @@
 /** Scans a request body, with or without gaps in its text. */
 import { setImmediate } from 'node:timers/promises';
-import { type GatewayError, isGatewayError } from '../errors.ts';
-import { mayHoldExactNumbers, parseExactly } from '../exact-numbers.ts';
-import { type JsonValue, parseJson } from '../json.ts';
-import { type Body, bytesOf, joinedBody } from './body.ts';
-import { type JsonScan, type Member, scanJson, scanJsonObject } from './json-scan.ts';
-import { invalidJson } from './json-text.ts';
-import { scanInSteps } from './scan-in-steps.ts';
+import { type GatewayError, isGatewayError } from '../../../errors.ts';
+import { mayHoldExactNumbers, parseExactly } from '../../../exact-numbers.ts';
+import { type JsonValue, parseJson } from '../../../json.ts';
+import { type Body, bytesOf, joinedBody } from '../../body/body.ts';
+import { invalidJson } from '../text.ts';
+import { scanInSteps } from './in-steps.ts';
+import { type JsonScan, type Member, scanJson, scanJsonObject } from './scan.ts';
 
 /** A caller's body after the scan: its bytes, and where its top-level members are. */
 export interface ScannedBody {

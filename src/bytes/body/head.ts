@@ -1,6 +1,6 @@
 /** Reads the beginning of a body, so that somebody can judge it before the first byte goes out. */
-import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
-import { pieces } from './pieces.ts';
+import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
+import { pieces } from '../pieces.ts';
 
 /** A body whose reader may change: first who judges how it begins, then who hands the rest on. */
 export interface HeldBody extends UpstreamBody {

@@ -7,9 +7,9 @@ import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers';
-import type { ReplyBody } from '../http.ts';
-import type { UpstreamBody } from '../ports/upstream-client.ts';
-import { joined } from './sse.ts';
+import type { ReplyBody } from '../../http.ts';
+import type { UpstreamBody } from '../../ports/upstream-client.ts';
+import { joined } from '../sse.ts';
 
 /**
  * What happens to a reply on its way, and what its end says. Synchronous; each ending is asked for

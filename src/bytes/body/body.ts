@@ -3,8 +3,8 @@
  * inside of long strings, which is what gets scanned and read.
  */
 
-import { asBuffer } from './decode.ts';
-import { joined } from './sse.ts';
+import { asBuffer } from '../decode.ts';
+import { joined } from '../sse.ts';
 
 /** A body that has come, and is JSON if its text is, but for control characters in its gaps. */
 export interface Body {

@@ -1,5 +1,5 @@
 /** Divides what a gateway has little of among keys, so that no key takes it from all others. */
-import type { ByteBudget } from './byte-budget.ts';
+import type { ByteBudget } from './budget.ts';
 
 /**
  * While less than half is taken any key may take more. From there on a key that holds a quarter is

@@ -2,7 +2,7 @@
  * Skips over JSON that the scan has found to be right, from place to place, without an object or a
  * string for anything that is skipped. Nothing is checked again.
  */
-import { decodeString } from './decode.ts';
+import { decodeString } from '../../decode.ts';
 import {
   backslash,
   closeBrace,
@@ -14,7 +14,7 @@ import {
   plainEnd,
   quote,
   spaceEnd,
-} from './json-text.ts';
+} from '../text.ts';
 
 /** Up to here a run without quotes is walked byte by byte; past it a native search is quicker. */
 const shortRunBytes = 32;

@@ -2,11 +2,11 @@
  * Reads a big JSON document as it streams past: keeps the text of small values at chosen places and
  * hands on the inside of long strings in pieces. What it holds does not grow with the document.
  */
-import { parseJson } from '../json.ts';
-import { asBuffer } from './decode.ts';
-import { openBrace, openBracket, quote } from './json-text.ts';
-import { jsonTokens } from './json-tokens.ts';
+import { parseJson } from '../../../json.ts';
+import { asBuffer } from '../../decode.ts';
+import { openBrace, openBracket, quote } from '../text.ts';
 import { passage } from './passage.ts';
+import { jsonTokens } from './tokens.ts';
 
 /** The longest name that is compared, in bytes as sent, escapes and quotes included. */
 const nameLimitBytes = 1024;

@@ -6,9 +6,9 @@
  * all of it refuses it (`parsedPart`), and so do we if an upstream fails at it (`faultInGaps`).
  */
 import { isAscii } from 'node:buffer';
+import { asBuffer } from '../decode.ts';
+import { backslash, quote } from '../json/text.ts';
 import { type Body, bytesBeforeGap, type Gap, joinedBody } from './body.ts';
-import { asBuffer } from './decode.ts';
-import { backslash, quote } from './json-text.ts';
 
 /** A smaller body is scanned as it is. */
 const leastBodyBytes = 32 * 1024;

@@ -1,5 +1,5 @@
 /** Keeps a passage of a stream of chunks: from one place to another, which may be chunks later. */
-import { utf8Text } from './decode.ts';
+import { utf8Text } from '../../decode.ts';
 
 /** One passage at a time, as often as needed. */
 export interface Passage {

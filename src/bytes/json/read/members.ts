@@ -5,18 +5,11 @@
  * Every span must come from {@link scanJsonObject} or from here: these functions skip, they do not
  * check again.
  */
-import { type JsonValue, parseJson } from '../json.ts';
-import { asBuffer, decodeString, utf8Text } from './decode.ts';
-import type { Member, Span } from './json-scan.ts';
-import {
-  afterName,
-  firstInside,
-  nextInside,
-  notScanned,
-  skipString,
-  skipValue,
-} from './json-skip.ts';
-import { closeBrace, openBrace, openBracket, quote } from './json-text.ts';
+import { type JsonValue, parseJson } from '../../../json.ts';
+import { asBuffer, decodeString, utf8Text } from '../../decode.ts';
+import type { Member, Span } from '../scan/scan.ts';
+import { closeBrace, openBrace, openBracket, quote } from '../text.ts';
+import { afterName, firstInside, nextInside, notScanned, skipString, skipValue } from './skip.ts';
 
 /** The six kinds of RFC 8259 §1. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';

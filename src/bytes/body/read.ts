@@ -1,12 +1,12 @@
 /** Reads a caller's request body into memory, within a size, a time and the gateway's budget. */
 import type { Readable } from 'node:stream';
-import type { Clock } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
-import type { GatewayRequest } from '../http.ts';
+import type { Clock } from '../../clock.ts';
+import { GatewayError } from '../../errors.ts';
+import type { GatewayRequest } from '../../http.ts';
+import { type Pieces, pieces } from '../pieces.ts';
 import type { Body } from './body.ts';
-import { checkContentEncoding, checkContentType, contentLengthOf } from './body-headers.ts';
-import type { ByteBudget } from './byte-budget.ts';
-import { type Pieces, pieces } from './pieces.ts';
+import type { ByteBudget } from './budget.ts';
+import { checkContentEncoding, checkContentType, contentLengthOf } from './headers.ts';
 import { bodyOf } from './shorten.ts';
 
 const baseMs = 10_000;
