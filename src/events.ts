@@ -138,6 +138,20 @@ export type GatewayEvent =
       readonly heldNanos: Nanos;
       readonly usageNanos: Nanos;
     }
+  /**
+   * 80 or 95 % of a subject's limit is used up in its period, once each in this process; what other
+   * running calls hold counts as used. Only for subjects whose limit the key's record states.
+   */
+  | {
+      readonly type: 'quota_low';
+      readonly subject: string;
+      /** `''` for all time, else `2026-11` or `2026-11-20`. */
+      readonly period: string;
+      readonly percent: 80 | 95;
+      readonly limitNanos: Nanos;
+      /** What is left, `adjust({ addLimit })` included; may be below zero. */
+      readonly leftNanos: bigint;
+    }
   /** Neither the caller nor the model bounds the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
   /** A parser of the host took the body and left nothing; `cure` says what to change. */

@@ -116,7 +116,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     },
     calls,
     repeats: idempotency(emit),
-    reserve: reserver(),
+    reserve: reserver(emit),
     outbox: unsettled,
     plans: modelPlans(tables.dialects),
     records: foundRecords(),

@@ -33,7 +33,7 @@ export async function coverPrompt(
 
 async function grow(
   add: bigint,
-  { settlement, admitted: { received } }: Held,
+  { settlement, admitted: { received, key } }: Held,
 ): Promise<GatewayError | undefined> {
   const { settings, guard } = received;
   const input = extendInput({ settlement }, add, settings.leaseMs);
@@ -41,7 +41,9 @@ async function grow(
     settlement.quota.extend([input], options),
   );
   if (result?.status !== 'held') {
-    return result?.status === 'insufficient' ? refusalOf(result) : lapsed();
+    if (result?.status !== 'insufficient') return lapsed();
+    const heldNanos = settlement.heldNanos();
+    return refusalOf(result, { keyId: key.id, nanos: heldNanos + add, heldNanos });
   }
   settlement.grown(add);
   return undefined;

@@ -1,14 +1,17 @@
 /** Holds the quota of a call on every subject its key is charged to, in one atomic step. */
 import { GatewayError, isGatewayError } from '../errors.ts';
+import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import { StoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
 import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
+import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
+import { quotaLevels } from './quota-levels.ts';
 import { tooManyInFlight } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
 
@@ -21,8 +24,9 @@ export type Reserve = (admitted: Admitted) => Promise<Reservation>;
  * The step throws a GatewayError `insufficient_quota`, `rate_limited` for too many at once, or
  * `store_unavailable`.
  */
-export function reserver(): Reserve {
+export function reserver(emit: EventListener): Reserve {
   const nameOf = periodNames();
+  const noteLevels = quotaLevels(emit);
   return async ({ key, hold: { nanos }, received: { settings, guard } }) => {
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
@@ -34,8 +38,9 @@ export function reserver(): Reserve {
       const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
         settings.quota.reserve(inputOf(hold, subjects, settings), options),
       );
+      noteLevels(lines, result);
       if (result.status === 'held') return hold;
-      throw refusalOf(result);
+      throw refusalOf(result, { keyId: key.id, nanos });
     } catch (error) {
       // The hold may stand although no answer came.
       if (mayHaveRun(error)) void releaseBlindly(hold, settings, guard);
@@ -160,18 +165,46 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
   }
 }
 
-/** What a caller is told of a hold that its store refused, or could not let grow. */
-export function refusalOf({ status }: Pick<ReserveResult, 'status'>): GatewayError {
-  if (status !== 'too_many_in_flight') return noQuota(status);
-  return tooManyInFlight();
+/** The call that a hold was for. */
+export interface RefusedCall {
+  readonly keyId: string;
+  /** What it may cost. */
+  readonly nanos: Nanos;
+  /** What of that is held already. */
+  readonly heldNanos?: Nanos;
 }
 
-/** One text for every lack: a balance is nobody's business but the host's. */
+/** The error of a hold that its store refused, or could not let grow. */
+export function refusalOf(
+  result: Exclude<ReserveResult, { readonly status: 'held' }>,
+  call: RefusedCall,
+): GatewayError {
+  if (result.status === 'too_many_in_flight') return tooManyInFlight();
+  return result.status === 'insufficient' ? notEnough(result, call) : noQuota(result.status);
+}
+
+/** The key's owner may know its own balance; that of the group is the host's business. */
+function notEnough(
+  { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
+  { keyId, nanos, heldNanos = 0n }: RefusedCall,
+): GatewayError {
+  const cost = `This request may cost up to ${formatMoney(nanos)}`;
+  const left = available + heldNanos;
+  const why =
+    subject === keyId
+      ? `${cost}, and ${formatMoney(left > 0n ? left : 0n)} is left of this key's quota.`
+      : `${cost}, and the quota of this key's group is not sufficient.`;
+  return new GatewayError('insufficient_quota', `${why} ${askForMore}`, {
+    reason: 'insufficient',
+  });
+}
+
+const askForMore = 'Ask whoever issued the key.';
+
 function noQuota(reason: string): GatewayError {
   return new GatewayError(
     'insufficient_quota',
-    'The quota of this key or of its group is not sufficient for this request. ' +
-      'Ask whoever issued the key.',
+    `The quota of this key or of its group is not sufficient for this request. ${askForMore}`,
     { reason },
   );
 }

@@ -119,7 +119,7 @@ describe('§5.5 an image call gets 403', () => {
     expect(response.body).toEqual({
       error: {
         message:
-          'The quota of this key or of its group is not sufficient for this request. ' +
+          "This request may cost up to 0.011, and 0.000000001 is left of this key's quota. " +
           'Ask whoever issued the key.',
         type: 'insufficient_quota',
         param: null,

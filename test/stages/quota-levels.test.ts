@@ -1,0 +1,137 @@
+/** What a refusal says of a quota, and the event that says that little is left of one. */
+import { describe, expect, it } from 'vitest';
+import type { ReserveResult } from '../../src/ports/quota-store.ts';
+import { quotaLevels } from '../../src/stages/quota-levels.ts';
+import { type Scene, scene } from './scene.ts';
+import { ask, whole } from './scene-models.ts';
+
+const month = '2026-01';
+
+function quotaLow({ events }: Scene): readonly unknown[] {
+  return events.filter(({ type }) => type === 'quota_low');
+}
+
+describe('a 403', () => {
+  it('says what the call may cost and what is left of the key’s own quota', async () => {
+    const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos: 100n }] } });
+
+    const { status, text } = await set.call(ask.chat);
+
+    expect(status).toBe(403);
+    expect(text).toContain(
+      "This request may cost up to 0.000000211, and 0.0000001 is left of this key's quota.",
+    );
+  });
+
+  it('never says that less than nothing is left', async () => {
+    const quota = [{ id: 'caller', period: 'total', limitNanos: 220n }] as const;
+    const set = scene({ key: { quota }, plays: [whole('chat')] });
+    await set.quota.adjust({
+      ...{ id: 'payment_000000001', partition: 'default', subject: 'caller', period: '' },
+      addLimit: -500n,
+    });
+
+    expect((await set.call(ask.chat)).text).toContain(', and 0 is left of this key');
+  });
+
+  it('says of a group that it is the group’s quota, and no figure of it', async () => {
+    const quota = [
+      { id: 'caller', period: 'total', limitNanos: 1_000n },
+      { id: 'team', period: 'month', limitNanos: 77n },
+    ] as const;
+
+    const { status, text } = await scene({ key: { quota } }).call(ask.chat);
+
+    expect(status).toBe(403);
+    expect(text).toContain("the quota of this key's group is not sufficient");
+    expect(text).not.toMatch(/77|team/);
+  });
+});
+
+describe('quota_low', () => {
+  it('is sent once at 80 and once at 95 % of what a subject may spend', async () => {
+    const quota = [{ id: 'caller', period: 'month', limitNanos: 10_000n }] as const;
+    const set = scene({ key: { quota }, plays: Array.from({ length: 495 }, () => whole('chat')) });
+    const spend = async (calls: number): Promise<void> => {
+      for (let call = 0; call < calls; call += 1) await set.call(ask.chat);
+    };
+    const event = { type: 'quota_low', subject: 'caller', period: month, limitNanos: 10_000n };
+    const at80 = { ...event, percent: 80, leftNanos: 2_000n };
+    const at95 = { ...event, percent: 95, leftNanos: 500n };
+
+    await spend(400);
+    expect(quotaLow(set)).toEqual([]);
+    await spend(75);
+    expect(quotaLow(set)).toEqual([at80]);
+    await spend(20);
+    expect(quotaLow(set)).toEqual([at80, at95]);
+  });
+
+  it('is sent for a call that is refused, too', async () => {
+    const set = scene({
+      key: { quota: [{ id: 'caller', period: 'month', limitNanos: 300n }] },
+      plays: Array.from({ length: 13 }, () => whole('chat')),
+    });
+    await set.quota.adjust({
+      ...{ id: 'correction_000001', partition: 'default', subject: 'caller', period: month },
+      addLimit: -290n,
+    });
+
+    expect((await set.call(ask.chat)).status).toBe(403);
+
+    expect(quotaLow(set)).toMatchObject([{ percent: 95, leftNanos: 10n }]);
+  });
+
+  it('judges by what is left before a call, for each subject and period', () => {
+    const events: unknown[] = [];
+    const levels = quotaLevels((event) => events.push(event));
+    const line = (subject: string, period: string, limit?: bigint) => ({
+      ...{ subject, period, amount: 10n },
+      ...(limit === undefined ? {} : { limit }),
+    });
+    const left = (nanos: bigint, subject = 'a', period = month): void =>
+      levels([line(subject, period, 1_000n)], held(nanos - 10n));
+
+    left(201n);
+    left(200n);
+    left(199n);
+    left(51n);
+    left(50n);
+    left(-5n);
+    left(40n, 'b');
+    left(150n, 'a', '2026-02');
+    left(200n, 'b');
+    levels([line('c', month), line('d', month, 0n)], held(-10n, -10n));
+
+    expect(events).toEqual([
+      quotaEvent('a', month, 80, 200n),
+      quotaEvent('a', month, 95, 50n),
+      quotaEvent('b', month, 95, 40n),
+      quotaEvent('a', '2026-02', 80, 150n),
+    ]);
+  });
+
+  it('forgets the oldest of ten thousand subjects', () => {
+    let events = 0;
+    const levels = quotaLevels(() => {
+      events += 1;
+    });
+    const note = (subject: string): void =>
+      levels([{ subject, period: '', amount: 0n, limit: 100n }], held(1n));
+    for (let subject = 0; subject <= 10_000; subject += 1) note(`s${subject}`);
+    note('s10000');
+    expect(events).toBe(10_001);
+
+    note('s0');
+
+    expect(events).toBe(10_002);
+  });
+});
+
+function held(...available: readonly bigint[]): ReserveResult {
+  return { status: 'held', replay: false, expiresAtMs: 0, available };
+}
+
+function quotaEvent(subject: string, period: string, percent: number, leftNanos: bigint): object {
+  return { type: 'quota_low', subject, period, percent, limitNanos: 1_000n, leftNanos };
+}
