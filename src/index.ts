@@ -126,6 +126,7 @@ export type {
   TierInput,
   TokenPriceInput,
 } from './prices/price-json.ts';
+export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
 export type { Resolution, ResolveResult } from './stages/resolve-unknown.ts';
 export {
