@@ -125,7 +125,7 @@ function modelOf(id, dialect) {
     vendor: 'Acme',
     protocols: ['chat', 'native'],
     groups: ['g'],
-    price: { per: 'token', inputPerMillionNanos: 1n, outputPerMillionNanos: 1n },
+    price: { per: 'token', rates: { input: 1n, output: 1n } },
     maxOutputTokens: 100,
     channels: [
       {

@@ -1,4 +1,4 @@
-/** Prices from the public list of the package `@pydantic/genai-prices`, so that nobody types them. */
+/** Prices from the public list of `@pydantic/genai-prices`, so that nobody has to type them. */
 import { ConfigurationError } from '../errors.ts';
 import type { TokenPrice } from '../money.ts';
 import { tokenPrice } from './codec.ts';
@@ -88,7 +88,7 @@ function ratesIn(prices: object, name: string): ReadonlyMap<RateName, ListedRate
     const listed = rateFrom(value);
     if (rate === undefined || listed === undefined) {
       throw new ConfigurationError(
-        `pricesFrom: ${name} has a price that is not by the token, ${key}. Give its price yourself.`,
+        `pricesFrom: ${name} has a price that is not by the token, ${key}. Give it yourself.`,
       );
     }
     rates.set(rate, listed);

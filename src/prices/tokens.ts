@@ -27,37 +27,43 @@ function promptOf({ inputTokens, largestPassInputTokens = inputTokens }: Usage):
  */
 function costOfInput(usage: Usage, rates: TokenRates): bigint {
   const { input, cachedInput = input, cacheWrite5m = input, cacheWrite1h = cacheWrite5m } = rates;
-  let left = usage.inputTokens;
-  let cost = 0n;
-  const charge = (tokens: number | undefined, rate: Nanos): void => {
-    if (tokens === undefined || tokens <= 0) return;
-    const charged = Math.min(tokens, left);
-    left -= charged;
-    cost += BigInt(charged) * rate;
-  };
-  charge(usage.cachedInputTokens, cachedInput);
-  charge(usage.cacheWrite1hTokens, cacheWrite1h);
-  charge(usage.cacheWrite5mTokens, cacheWrite5m);
-  charge(usage.audioInputTokens, rates.audioInput ?? input);
-  charge(usage.imageInputTokens, rates.imageInput ?? input);
-  charge(usage.videoInputTokens, rates.videoInput ?? input);
-  return cost + BigInt(left) * input;
+  const charged = charging(usage.inputTokens, input);
+  // Most replies have none of these, and a call for each costs more than the sum.
+  if (usage.cachedInputTokens > 0) charged.part(usage.cachedInputTokens, cachedInput);
+  if (usage.cacheWrite1hTokens) charged.part(usage.cacheWrite1hTokens, cacheWrite1h);
+  if (usage.cacheWrite5mTokens) charged.part(usage.cacheWrite5mTokens, cacheWrite5m);
+  if (usage.audioInputTokens) charged.part(usage.audioInputTokens, rates.audioInput);
+  if (usage.imageInputTokens) charged.part(usage.imageInputTokens, rates.imageInput);
+  if (usage.videoInputTokens) charged.part(usage.videoInputTokens, rates.videoInput);
+  return charged.total();
 }
 
 function costOfOutput(usage: Usage, rates: TokenRates): bigint {
   const { input, output = input } = rates;
-  let left = usage.outputTokens;
+  const charged = charging(usage.outputTokens, output);
+  if (usage.imageOutputTokens) charged.part(usage.imageOutputTokens, rates.imageOutput);
+  if (usage.audioOutputTokens) charged.part(usage.audioOutputTokens, rates.audioOutput);
+  if (usage.reasoningTokens) charged.part(usage.reasoningTokens, rates.reasoning);
+  return charged.total();
+}
+
+/** Takes parts of a count at rates of their own; what is left costs the plain rate. */
+interface Charging {
+  part(tokens: number, rate: Nanos | undefined): void;
+  total(): bigint;
+}
+
+function charging(tokens: number, plainRate: Nanos): Charging {
+  let left = tokens;
   let cost = 0n;
-  const charge = (tokens: number | undefined, rate: Nanos): void => {
-    if (tokens === undefined || tokens <= 0) return;
-    const charged = Math.min(tokens, left);
-    left -= charged;
-    cost += BigInt(charged) * rate;
+  return {
+    part: (count, rate = plainRate) => {
+      const charged = Math.min(count, left);
+      left -= charged;
+      cost += BigInt(charged) * rate;
+    },
+    total: () => cost + BigInt(left) * plainRate,
   };
-  charge(usage.imageOutputTokens, rates.imageOutput ?? output);
-  charge(usage.audioOutputTokens, rates.audioOutput ?? output);
-  charge(usage.reasoningTokens, rates.reasoning ?? output);
-  return cost + BigInt(left) * output;
 }
 
 /**

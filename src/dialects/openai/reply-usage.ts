@@ -70,16 +70,21 @@ export function openaiReplyUsage(
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    cacheWriteTokens: atMost(input, countIn(ofInput, 'cache_write_tokens')),
+    cacheWriteTokens: partOf(input, ofInput, 'cache_write_tokens'),
     reasoningTokens: atMost(output, reasoning),
-    audioInputTokens: atMost(input, countIn(ofInput, 'audio_tokens')),
-    audioOutputTokens: atMost(output, countIn(ofOutput, 'audio_tokens')),
+    audioInputTokens: partOf(input, ofInput, 'audio_tokens'),
+    audioOutputTokens: partOf(output, ofOutput, 'audio_tokens'),
     gap: openaiGap(usage),
-    imageInputTokens: atMost(input, countIn(ofInput, 'image_tokens')),
-    imageOutputTokens: atMost(output, countIn(ofOutput, 'image_tokens')),
-    videoInputTokens: atMost(input, countIn(ofInput, 'video_tokens')),
+    imageInputTokens: partOf(input, ofInput, 'image_tokens'),
+    imageOutputTokens: partOf(output, ofOutput, 'image_tokens'),
+    videoInputTokens: partOf(input, ofInput, 'video_tokens'),
     toolCalls: toolCallsIn(usage),
   };
+}
+
+/** One of the details, of which many replies have none. */
+function partOf(whole: number, details: JsonValue | undefined, name: string): number | undefined {
+  return details === undefined ? undefined : atMost(whole, countIn(details, name));
 }
 
 /** The image API has other names for them than chat. */
