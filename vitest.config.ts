@@ -77,7 +77,7 @@ const config: ViteUserConfig = defineConfig({
     allowOnly: false,
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
+    testTimeout: form === 'full' ? 600_000 : 60_000,
     hookTimeout: 60_000,
     unstubEnvs: true,
     unstubGlobals: true,
