@@ -9,11 +9,12 @@ export const maxCount: number = 2 ** 40;
 
 /** A count; undefined where the member is absent, negative, a fraction or no number. */
 export function countIn(holder: JsonValue | undefined, name: string): number | undefined {
-  return asCount(member(holder, name));
+  const value = member(holder, name);
+  return value === undefined ? undefined : asCount(value);
 }
 
 function asCount(value: JsonValue | undefined): number | undefined {
-  const count = numberOf(value);
+  const count = typeof value === 'number' ? value : numberOf(value);
   if (count === undefined || !(count >= 0)) return undefined;
   if (count > maxCount) return maxCount;
   return Number.isInteger(count) ? count : undefined;

@@ -1,6 +1,6 @@
 /**
  * ARCHITECTURE E: eight images of 48 MB at once pass in bounded memory, and no turn of the event
- * loop handles as much as one of them. How long a turn takes is the machine's: `npm run bench`.
+ * loop handles as much as one of them. How long a turn takes is the machine's; `npm run bench` has the CPU of a picture.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

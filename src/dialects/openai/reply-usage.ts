@@ -3,20 +3,15 @@ import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls } from '../../money.ts';
 import type { UsageReader } from '../known-usage.ts';
-import { countIn, figure, hasCount, maxCount } from '../usage-figures.ts';
+import { countIn, maxCount } from '../usage-figures.ts';
 
-/** A reply that gives none of these says nothing of what it used. */
-const countNames: readonly string[] = [
+/** The members of a `usage` object that are read. */
+const figureNames: readonly string[] = [
   'prompt_tokens',
   'completion_tokens',
   'input_tokens',
   'output_tokens',
   'total_tokens',
-];
-
-/** The members of a `usage` object that are read. */
-const figureNames: readonly string[] = [
-  ...countNames,
   'prompt_tokens_details',
   'input_tokens_details',
   'completion_tokens_details',
@@ -26,8 +21,34 @@ const figureNames: readonly string[] = [
   'num_sources_used',
 ];
 
-const inputNames: readonly string[] = ['prompt_tokens', 'input_tokens'];
-const outputNames: readonly string[] = ['completion_tokens', 'output_tokens'];
+/** The three figures that most upstreams state; undefined for one that is missing. */
+interface Totals {
+  readonly prompt: number | undefined;
+  readonly completion: number | undefined;
+  /** 0 where it is missing, or a sum that nobody can have used: it says nothing of its parts. */
+  readonly total: number;
+}
+
+function totalsIn(usage: JsonValue | undefined): Totals {
+  const total = countIn(usage, 'total_tokens') ?? 0;
+  return {
+    prompt: largestOf(usage, 'prompt_tokens', 'input_tokens'),
+    completion: largestOf(usage, 'completion_tokens', 'output_tokens'),
+    total: total < maxCount ? total : 0,
+  };
+}
+
+/** Some vendors give the names of both APIs. */
+function largestOf(
+  usage: JsonValue | undefined,
+  ofChat: string,
+  ofOthers: string,
+): number | undefined {
+  const one = countIn(usage, ofChat);
+  const other = countIn(usage, ofOthers);
+  if (one === undefined || other === undefined) return one ?? other;
+  return one > other ? one : other;
+}
 
 /**
  * One more `usage` object with the completion that it implies: a total without a completion, where
@@ -37,17 +58,17 @@ function openaiStated(
   known: JsonObject | undefined,
   stated: JsonValue | undefined,
 ): JsonValue | undefined {
-  if (!isJsonObject(stated) || hasCount(stated, outputNames)) return stated;
-  const holder = hasCount(stated, inputNames) ? stated : known;
-  const output = totalOf(stated) - largest(holder, inputNames);
-  if (output < 0 || totalOf(stated) === 0 || !hasCount(holder, inputNames)) return stated;
-  return { ...stated, completion_tokens: output };
+  if (!isJsonObject(stated)) return stated;
+  const { prompt = totalsIn(known).prompt, completion, total } = totalsIn(stated);
+  if (completion !== undefined || prompt === undefined) return stated;
+  if (total === 0 || total < prompt) return stated;
+  return { ...stated, completion_tokens: total - prompt };
 }
 
-/** What one `usage` object leaves open. */
-function openaiGap(stated: JsonValue | undefined): UsageGap {
-  if (hasCount(stated, outputNames)) return undefined;
-  return hasCount(stated, inputNames) || totalOf(stated) === 0 ? 'output' : 'split';
+/** What a `usage` object leaves open. */
+function gapIn({ prompt, completion, total }: Totals): UsageGap {
+  if (completion !== undefined) return undefined;
+  return prompt !== undefined || total === 0 ? 'output' : 'split';
 }
 
 /**
@@ -58,33 +79,32 @@ export function openaiReplyUsage(
   usage: JsonValue | undefined,
   reasoningOutside: boolean,
 ): ReplyUsage | undefined {
-  if (!hasCount(usage, countNames)) return undefined;
+  const totals = totalsIn(usage);
+  const { prompt, completion } = totals;
+  const isStated = prompt !== undefined || completion !== undefined;
+  if (!isStated && countIn(usage, 'total_tokens') === undefined) return undefined;
   const ofInput = detailsIn(usage, 'prompt_tokens_details', 'input_tokens_details');
   const ofOutput = detailsIn(usage, 'completion_tokens_details', 'output_tokens_details');
   const cached = countIn(ofInput, 'cached_tokens');
   const stated = countIn(ofOutput, 'reasoning_tokens');
-  const input = Math.max(inputOf(usage, stated), cached ?? 0);
-  const { output, reasoning } = outputOf(usage, stated, reasoningOutside);
+  const ofPrompt = inputOf(totals, stated);
+  // Some vendors count cached tokens apart from the prompt's.
+  const input = Math.max(ofPrompt, cached ?? 0);
+  const { output, reasoning } = outputOf(totals, ofPrompt, stated, reasoningOutside);
   return {
-    // Some vendors count cached tokens apart from the prompt's.
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    cacheWriteTokens: partOf(input, ofInput, 'cache_write_tokens'),
-    reasoningTokens: atMost(output, reasoning),
-    audioInputTokens: partOf(input, ofInput, 'audio_tokens'),
-    audioOutputTokens: partOf(output, ofOutput, 'audio_tokens'),
-    gap: openaiGap(usage),
-    imageInputTokens: partOf(input, ofInput, 'image_tokens'),
-    imageOutputTokens: partOf(output, ofOutput, 'image_tokens'),
-    videoInputTokens: partOf(input, ofInput, 'video_tokens'),
+    cacheWriteTokens: atMost(input, ofInput, 'cache_write_tokens'),
+    reasoningTokens: reasoning === undefined ? undefined : Math.min(output, reasoning),
+    audioInputTokens: atMost(input, ofInput, 'audio_tokens'),
+    audioOutputTokens: atMost(output, ofOutput, 'audio_tokens'),
+    gap: gapIn(totals),
+    imageInputTokens: atMost(input, ofInput, 'image_tokens'),
+    imageOutputTokens: atMost(output, ofOutput, 'image_tokens'),
+    videoInputTokens: atMost(input, ofInput, 'video_tokens'),
     toolCalls: toolCallsIn(usage),
   };
-}
-
-/** One of the details, of which many replies have none. */
-function partOf(whole: number, details: JsonValue | undefined, name: string): number | undefined {
-  return details === undefined ? undefined : atMost(whole, countIn(details, name));
 }
 
 /** The image API has other names for them than chat. */
@@ -106,17 +126,8 @@ function toolCallsIn(usage: JsonValue | undefined): ToolCalls | undefined {
   return searches === undefined ? undefined : { web_search: searches };
 }
 
-/** Some vendors give both the names of chat and those of the other APIs. */
-function inputOf(usage: JsonValue | undefined, reasoning = 0): number {
-  if (hasCount(usage, inputNames)) return largest(usage, inputNames);
-  const output = hasCount(usage, outputNames) ? completionOf(usage) : reasoning;
-  return Math.max(0, totalOf(usage) - output);
-}
-
-/** A sum that nobody can have used says nothing of its parts. */
-function totalOf(usage: JsonValue | undefined): number {
-  const total = figure(usage, 'total_tokens');
-  return total < maxCount ? total : 0;
+function inputOf({ prompt, completion, total }: Totals, reasoning = 0): number {
+  return prompt ?? Math.max(0, total - (completion ?? reasoning));
 }
 
 /**
@@ -125,15 +136,16 @@ function totalOf(usage: JsonValue | undefined): number {
  * a mistake, and adds nothing to a completion that is stated.
  */
 function outputOf(
-  usage: JsonValue | undefined,
+  { completion, total }: Totals,
+  input: number,
   reasoning: number | undefined,
   reasoningOutside: boolean,
 ): { readonly output: number; readonly reasoning: number | undefined } {
-  const completion = completionOf(usage);
-  const beyond = totalOf(usage) - inputOf(usage, reasoning) - completion;
-  if (!hasCount(usage, outputNames)) return { output: Math.max(beyond, reasoning ?? 0), reasoning };
-  if (beyond <= 0) return { output: completion, reasoning };
-  if (!reasoningOutside) return { output: completion, reasoning };
+  if (completion === undefined) {
+    return { output: Math.max(total - input, reasoning ?? 0), reasoning };
+  }
+  const beyond = total - input - completion;
+  if (beyond <= 0 || !reasoningOutside) return { output: completion, reasoning };
   if (reasoning === beyond) return { output: completion + reasoning, reasoning };
   if (reasoning === undefined || reasoning === 0) {
     return { output: completion + beyond, reasoning: beyond };
@@ -141,17 +153,10 @@ function outputOf(
   return { output: completion, reasoning };
 }
 
-function completionOf(usage: JsonValue | undefined): number {
-  return largest(usage, outputNames);
-}
-
-/** Some vendors give the names of both APIs. */
-function largest(usage: JsonValue | undefined, names: readonly string[]): number {
-  return Math.max(...names.map((name) => figure(usage, name)));
-}
-
-/** A vendor had eleven reasoning tokens in ten. */
-function atMost(whole: number, part: number | undefined): number | undefined {
+/** A part of a whole: a vendor had eleven reasoning tokens in ten. */
+function atMost(whole: number, details: JsonValue | undefined, name: string): number | undefined {
+  if (details === undefined) return undefined;
+  const part = countIn(details, name);
   return part === undefined ? undefined : Math.min(whole, part);
 }
 
@@ -160,7 +165,7 @@ export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
   return {
     names: figureNames,
     stated: openaiStated,
-    gap: openaiGap,
+    gap: (stated) => gapIn(totalsIn(stated)),
     read: (usage) => openaiReplyUsage(usage, reasoningOutside),
   };
 }
