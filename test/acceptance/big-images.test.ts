@@ -1,6 +1,7 @@
 /**
- * ARCHITECTURE E: eight images of 48 MB at once pass in bounded memory, and no turn of the event
- * loop handles as much as one of them. How long a turn takes is the machine's; `npm run bench` has the CPU of a picture.
+ * Eight images of 48 MB at once pass in bounded memory, and no turn of the event loop handles as
+ * much as one of them. How long a turn takes is the machine's; `npm run bench` has what a picture
+ * takes of CPU.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
