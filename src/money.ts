@@ -153,7 +153,7 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
   readonly audioOutputTokens?: number | undefined;
   readonly imageOutputTokens?: number | undefined;
-  /** Parts of `inputTokens`; cached ones are among them. */
+  /** Parts of `inputTokens`, without those that the upstream says were read from its cache. */
   readonly audioInputTokens?: number | undefined;
   readonly imageInputTokens?: number | undefined;
   readonly videoInputTokens?: number | undefined;

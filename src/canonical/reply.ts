@@ -143,6 +143,8 @@ export interface ReplyUsage {
   readonly imageInputTokens?: number | undefined;
   readonly imageOutputTokens?: number | undefined;
   readonly videoInputTokens?: number | undefined;
+  /** How many of the cached tokens are audio, images and video, where the upstream says so. */
+  readonly cachedMedia?: { readonly audio: number; readonly image: number; readonly video: number };
   readonly largestPassInputTokens?: number | undefined;
   readonly toolCalls?: ToolCalls | undefined;
 }
@@ -180,7 +182,7 @@ export function wholeUsage(usage: ReplyUsage, counted: () => number): Usage {
 
 /** The figures as a charge reads them. */
 export function chargeableUsage(usage: ReplyUsage): Usage {
-  const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour } = usage;
+  const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour, cachedMedia } = usage;
   return {
     inputTokens: usage.inputTokens,
     cachedInputTokens: usage.cachedInputTokens ?? 0,
@@ -189,12 +191,16 @@ export function chargeableUsage(usage: ReplyUsage): Usage {
     cacheWrite5mTokens: written === undefined ? undefined : written - (forAnHour ?? 0),
     cacheWrite1hTokens: forAnHour,
     reasoningTokens: usage.reasoningTokens,
-    audioInputTokens: usage.audioInputTokens,
+    audioInputTokens: less(usage.audioInputTokens, cachedMedia?.audio),
     audioOutputTokens: usage.audioOutputTokens,
-    imageInputTokens: usage.imageInputTokens,
+    imageInputTokens: less(usage.imageInputTokens, cachedMedia?.image),
     imageOutputTokens: usage.imageOutputTokens,
-    videoInputTokens: usage.videoInputTokens,
+    videoInputTokens: less(usage.videoInputTokens, cachedMedia?.video),
     largestPassInputTokens: usage.largestPassInputTokens,
     toolCalls: usage.toolCalls,
   };
+}
+
+function less(tokens: number | undefined, cached = 0): number | undefined {
+  return tokens === undefined ? undefined : Math.max(0, tokens - cached);
 }

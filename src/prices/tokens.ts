@@ -22,8 +22,8 @@ function promptOf({ inputTokens, largestPassInputTokens = inputTokens }: Usage):
 }
 
 /**
- * Counts overlap (a cached token may be audio), and replies do not say by how much: cached tokens
- * count as text as far as there is text, so that none is charged twice.
+ * Counts may overlap (a cached token may be audio), and most replies do not say by how much: cached
+ * tokens count as text as far as there is text, so that none is charged twice.
  */
 function costOfInput(usage: Usage, rates: TokenRates): bigint {
   const { input, cachedInput = input, cacheWrite5m = input, cacheWrite1h = cacheWrite5m } = rates;

@@ -3,6 +3,7 @@
  * type than the port says is no answer, and a call fails closed. A model is read through once: one
  * with a thousand channels costs its calls no more than one with a single channel.
  */
+import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isText } from './port-answers.ts';
@@ -64,10 +65,27 @@ function isSubject(value: unknown): boolean {
   );
 }
 
-/** By the schema of catalogs in code; a host's records may have members of their own besides. */
+/** By the schema of catalogs in code. */
 function isModel(value: unknown): boolean {
   const { error } = modelSchema.safeParse(value);
-  return error?.issues.every(({ code }) => code === 'unrecognized_keys') ?? true;
+  return error?.issues.every((issue) => isTolerable(issue, value)) ?? true;
+}
+
+/**
+ * A host's records may have members of their own besides. A protocol or a dialect that the gateway
+ * does not know is one that it does not serve: its tables decide, and not this check.
+ */
+function isTolerable({ code, path }: z.core.$ZodIssue, model: unknown): boolean {
+  if (code === 'unrecognized_keys') return true;
+  const isKind = path.at(0) === 'protocols' || path.at(-1) === 'dialect';
+  return isKind && code === 'invalid_value' && isText(valueAt(model, path));
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (holder, name) => (isRecord(holder) ? Reflect.get(holder, name) : undefined),
+    value,
+  );
 }
 
 function isLeftOutOr(isOne: AnswerCheck, value: unknown): boolean {

@@ -144,6 +144,6 @@ function isTime(value: unknown): boolean {
 }
 
 /** A member of anything; inherited ones count, for a host's records may be instances. */
-export function field(value: unknown, name: string): unknown {
+function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -20,6 +20,7 @@ const countNames: readonly string[] = [
 export const geminiFigureNames: readonly string[] = [
   ...countNames,
   'cachedContentTokenCount',
+  'cacheTokensDetails',
   'promptTokensDetails',
   'candidatesTokensDetails',
 ];
@@ -101,8 +102,15 @@ function readFigures(usage: JsonValue | undefined): ReplyUsage {
     imageInputTokens: tokensOf('IMAGE', prompt),
     imageOutputTokens: tokensOf('IMAGE', reply),
     videoInputTokens: tokensOf('VIDEO', prompt),
+    ...cachedMediaIn(items(member(usage, 'cacheTokensDetails'))),
     gap,
   };
+}
+
+function cachedMediaIn(details: readonly JsonValue[]): Pick<ReplyUsage, 'cachedMedia'> {
+  if (details.length === 0) return {};
+  const of = (modality: string): number => tokensOf(modality, details) ?? 0;
+  return { cachedMedia: { audio: of('AUDIO'), image: of('IMAGE'), video: of('VIDEO') } };
 }
 
 function tokensOf(modality: string, details: readonly JsonValue[]): number | undefined {

@@ -1,0 +1,47 @@
+/** What a host's catalog may answer with: the same models as a catalog in code, and no others. */
+import { describe, expect, it } from 'vitest';
+import { foundRecords } from '../../src/stages/found-records.ts';
+import { channel, model } from './scene-models.ts';
+
+const good = model();
+const { price: _inherited, ...rest } = good;
+
+/** An instance with a member that it inherits. */
+class Row {
+  get price(): object {
+    return good.price;
+  }
+}
+
+describe('a model', () => {
+  it.each([
+    ['as in code', good],
+    ['with columns of the host’s own', { ...good, createdAt: new Date(0), channels: [] }],
+    ['whose price is inherited', Object.assign(new Row(), rest)],
+    ['of a protocol that is not known', { ...good, protocols: ['chat', 'telegraph'] }],
+    ['of a dialect that is not known', { ...good, channels: [{ ...channel(), dialect: 'morse' }] }],
+    ['that there is not', undefined],
+  ])('%s is one', (_what, found) => {
+    expect(foundRecords().isFoundModel(found)).toBe(true);
+  });
+
+  it.each([
+    ['without a price', { ...good, price: undefined }],
+    ['whose price is a number', { ...good, price: 5 }],
+    ['whose rates are numbers', { ...good, price: { per: 'token', rates: { input: 1 } } }],
+    ['whose price is JSON', { ...good, price: { per: 'token', input: '0.15' } }],
+    ['whose price has no row', { ...good, price: { per: 'image', rows: [] } }],
+    ['whose factor is a number', priced({ members: { speed: { multiplier: 6 } } })],
+    ['whose tier has no threshold', priced({ tiers: [{ rates: { input: 1n } }] })],
+    ['whose cost is none', { ...good, channels: [{ ...channel(), cost: {} }] }],
+    ['whose protocol is a number', { ...good, protocols: [5] }],
+    ['without an address', { ...good, channels: [{ ...channel(), baseUrl: '' }] }],
+    ['that is text', 'gpt-5'],
+  ])('%s is none', (_what, found) => {
+    expect(foundRecords().isFoundModel(found)).toBe(false);
+  });
+});
+
+function priced(members: object): object {
+  return { ...good, price: { ...good.price, ...members } };
+}
