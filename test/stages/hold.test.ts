@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
 import type { Price, TokenRates } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
+import { tokenPrice } from '../../src/prices/codec.ts';
 import { costOf } from '../../src/prices/cost.ts';
 import { routesOf } from '../../src/protocols/routes.ts';
 import { protocols } from '../../src/protocols/table.ts';
@@ -263,6 +264,29 @@ it('a free model holds nothing, nor does counting tokens', () => {
 
   expect(hold(chat(), { price: { per: 'free' } }).nanos).toBe(0n);
   expect(hold(count).nanos).toBe(0n);
+});
+
+describe('a cache that lives for an hour', () => {
+  const price = tokenPrice({ input: '1', output: '0', cacheWrite5m: '2', cacheWrite1h: '4' });
+  const cached = (control: string): string => {
+    const part = `{"type":"text","text":"hi","cache_control":${control}}`;
+    return `{"model":"chat","messages":[{"role":"user","content":[${part}]}]}`;
+  };
+  const heldFor = (text: string): bigint => holdOf(chat(), model({ price }), text).nanos;
+
+  it.each([
+    ['for one that is requested', cached('{"type":"ephemeral","ttl":"1h"}')],
+    ['however it is spelt', cached('{"type":"ephemeral","ttl":"\\u0031h"}')],
+    ['in every spelling', cached('{"type":"ephemeral","ttl":"1\\u0068"}')],
+  ])('is held at its rate %s', (_what, text) => {
+    // The scene's models have a context of 11 tokens, a thousand nanos each at 1 a million.
+    expect(heldFor(text)).toBe(11n * 4_000n);
+  });
+
+  it('is not held for any other call, but five minutes are: some providers cache unasked', () => {
+    expect(heldFor(cached('{"type":"ephemeral"}'))).toBe(11n * 2_000n);
+    expect(heldFor(JSON.stringify(chat().body))).toBe(11n * 2_000n);
+  });
 });
 
 /** Room for every prompt of the property. */
