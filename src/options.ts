@@ -1,6 +1,6 @@
 /**
  * The options of a gateway: what a host may set, what holds where it does not, and the check at
- * start-up. A default has its home here; the README's table is tested against this file.
+ * start-up. A default has its home here; docs/options.md is tested against this file.
  */
 import { z } from 'zod';
 import { type ChargePolicy, chargePolicy } from './charge-policy.ts';
@@ -251,7 +251,7 @@ const wording: Wording = {
   root: 'options',
   cureOf: ([name]) =>
     name === undefined ? undefined : (cures.get(name) ?? 'Leave it out for the default'),
-  names: "the README's table of options",
+  names: 'docs/options.md',
 };
 
 /** A body that is as large as it may be must fit, or the limit of its own would say too much. */

@@ -1,4 +1,4 @@
-/** What README and docs show compiles, and the table of errors says what `errors.ts` says. */
+/** What README and docs show compiles, and docs/errors.md says what `errors.ts` says. */
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -55,12 +55,10 @@ it('code that does not compile would be found', () => {
   expect(problems.get(wrongPage)).toEqual([expect.stringContaining('not assignable')]);
 });
 
-describe('the table under "## Errors" in README.md', () => {
+describe('the table in docs/errors.md', () => {
   it('has each code with its status, and no other', () => {
-    const section = readText('README.md')
-      .split(/^## /m)
-      .find((part) => part.startsWith('Errors\n'));
-    const rows = [...(section ?? '').matchAll(/^\| *`(\w+)` *\| *(\d+) *\|/gm)].map(
+    const page = readText('docs/errors.md');
+    const rows = [...page.matchAll(/^\| *`(\w+)` *\| *(\d+) *\|/gm)].map(
       ([, code = '', status]): [string, number] => [code, Number(status)],
     );
 
@@ -76,7 +74,7 @@ describe('the table under "## Errors" in README.md', () => {
     const word = member(member(openai ?? null, 'error'), 'code');
     const status = member(member(gemini ?? null, 'error'), 'status');
 
-    expect(readText('README.md')).toContain(
+    expect(readText('docs/errors.md')).toContain(
       `| \`${code}\` | ${statusOf[code]} | ${type} / ${word} | ${status} |`,
     );
   });

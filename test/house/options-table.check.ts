@@ -1,4 +1,4 @@
-/** The README's table of options says what `options.ts` says: every name, every default. */
+/** The table in docs/options.md says what `options.ts` says: every name, every default. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -11,7 +11,7 @@ interface Row {
   readonly byDefault: string;
 }
 
-describe('the table under "## Options" in README.md', () => {
+describe('the table in docs/options.md', () => {
   it('has a row for each option, and no other', () => {
     const expected = optionNames().flatMap((name) => leavesOf(name).map((leaf) => leaf.name));
 
@@ -32,13 +32,12 @@ describe('the table under "## Options" in README.md', () => {
 
 /** The rows whose first cell is `` `name` ``, up to the next heading. */
 function tableRows(): readonly Row[] {
-  const readme = existsSync(join(root, 'README.md')) ? readText('README.md') : '';
-  const section = readme.split(/^## /m).find((part) => part.startsWith('Options\n')) ?? '';
-  const rows = [...section.matchAll(/^\| *`([^`|]+)` *\|([^|]*)\|/gm)].map(
+  const page = existsSync(join(root, 'docs/options.md')) ? readText('docs/options.md') : '';
+  const rows = [...page.matchAll(/^\| *`([^`|]+)` *\|([^|]*)\|/gm)].map(
     ([, name = '', byDefault = '']) => ({ name, byDefault: byDefault.trim() }),
   );
   if (rows.length === 0) {
-    throw new Error('README.md has no table "| `name` | default | … |" under "## Options".');
+    throw new Error('docs/options.md has no table "| `name` | default | … |".');
   }
   return rows;
 }

@@ -22,7 +22,6 @@ function mediaFeature(
   const messages = (part: JsonObject) => ({ messages: [{ role: 'user', content: [part] }] });
   return {
     title,
-    brief: true,
     ...(chat && { chat: { body: messages(chat), names: ['messages[0].content[0]'] } }),
     ...(native && { native: { body: contents(native), names: ['contents[0].parts[0]'] } }),
     carried: {
@@ -41,7 +40,6 @@ const inline = (mimeType: string, data: string): JsonObject => ({ inlineData: { 
 export const messageFeatures: readonly RequestFeature[] = [
   {
     title: 'system instruction',
-    brief: true,
     chat: {
       body: { messages: [{ role: 'system', content: 'Be brief.' }, user('hi')] },
       names: ['messages[0]'],
@@ -58,7 +56,6 @@ export const messageFeatures: readonly RequestFeature[] = [
   },
   {
     title: 'system message in mid-conversation',
-    brief: true,
     chat: {
       body: {
         messages: [
@@ -132,7 +129,6 @@ export const messageFeatures: readonly RequestFeature[] = [
   },
   {
     title: 'turn of the model at the end',
-    brief: true,
     chat: { body: { messages: [user('hi'), assistant('Dear')] }, names: ['messages[1]'] },
     native: {
       body: { contents: [turn('user', 'hi'), turn('model', 'Dear')] },

@@ -14,7 +14,6 @@ export interface ReplyFeature {
   /** How the stream ends; a row about an ending has no whole form. */
   readonly ending?: Ending;
   readonly isHeard: (heard: Heard) => boolean;
-  readonly brief?: boolean;
 }
 
 const png = 'iVBORw0KGgo=';
@@ -39,7 +38,6 @@ const hello = { text: 'Hello.' };
 const contents: readonly ReplyFeature[] = [
   {
     title: 'text',
-    brief: true,
     replies: {
       openai: openaiReply({ content: ' Hello\n' }),
       gemini: geminiReply([{ text: ' Hel' }, { text: 'lo\n' }]),
@@ -49,7 +47,6 @@ const contents: readonly ReplyFeature[] = [
   },
   {
     title: 'thoughts',
-    brief: true,
     replies: {
       openai: openaiReply({ reasoning_content: 'Hm.', content: 'Hello.' }),
       gemini: geminiReply([{ text: 'Hm.', thought: true }, hello]),
@@ -59,7 +56,6 @@ const contents: readonly ReplyFeature[] = [
   },
   {
     title: 'a call',
-    brief: true,
     replies: {
       openai: openaiReply(
         { content: null, tool_calls: [call('call_1', 'weather', 'Rome')] },
@@ -76,7 +72,6 @@ const contents: readonly ReplyFeature[] = [
   },
   {
     title: 'several calls beside text',
-    brief: true,
     replies: {
       openai: openaiReply(
         {
@@ -102,7 +97,6 @@ const contents: readonly ReplyFeature[] = [
   },
   {
     title: 'an image',
-    brief: true,
     replies: {
       openai: openaiReply({
         content: 'Hello.',
@@ -153,7 +147,6 @@ const contents: readonly ReplyFeature[] = [
   },
   {
     title: 'probabilities of tokens',
-    brief: true,
     replies: {
       openai: openaiReply(
         { content: 'Hi' },
@@ -170,7 +163,6 @@ const contents: readonly ReplyFeature[] = [
 const endings: readonly ReplyFeature[] = [
   {
     title: 'an answer cut by its length',
-    brief: true,
     replies: {
       openai: openaiReply({ content: 'Hello.' }, { finish_reason: 'length' }),
       gemini: geminiReply([hello], { finishReason: 'MAX_TOKENS' }),
@@ -180,7 +172,6 @@ const endings: readonly ReplyFeature[] = [
   },
   {
     title: 'an answer that was blocked',
-    brief: true,
     replies: {
       openai: openaiReply({ content: 'Hel' }, { finish_reason: 'content_filter' }),
       gemini: geminiReply([{ text: 'Hel' }], { finishReason: 'SAFETY' }),
@@ -191,7 +182,6 @@ const endings: readonly ReplyFeature[] = [
   },
   {
     title: 'why the model refuses',
-    brief: true,
     replies: {
       openai: openaiReply({ content: null, refusal: 'I can’t.' }),
       gemini: geminiReply([], { finishReason: 'SAFETY', finishMessage: 'I can’t.' }),
@@ -204,7 +194,6 @@ const endings: readonly ReplyFeature[] = [
   },
   {
     title: 'a prompt that was blocked',
-    brief: true,
     replies: {
       openai: {
         error: { message: 'Filtered.', type: 'invalid_request_error', code: 'content_filter' },
@@ -222,7 +211,6 @@ const endings: readonly ReplyFeature[] = [
   },
   {
     title: 'tokens used, of the cache and for reasoning too',
-    brief: true,
     replies: {
       openai: openaiReply(
         { content: 'Hello.' },
@@ -267,7 +255,6 @@ const endings: readonly ReplyFeature[] = [
 const failures: readonly ReplyFeature[] = [
   {
     title: '400, 413, 429, 503 and 504 before the first byte keep their status',
-    brief: true,
     replies: {
       openai: { error: { message: 'Slow down.', type: 'rate_limit_error' } },
       gemini: { error: { code: 429, message: 'Slow down.', status: 'RESOURCE_EXHAUSTED' } },
@@ -278,7 +265,6 @@ const failures: readonly ReplyFeature[] = [
   },
   {
     title: 'an error in mid-stream',
-    brief: true,
     replies: {
       openai: openaiReply({ content: 'Hello.' }),
       gemini: geminiReply([{ text: 'Hel' }, { text: 'lo.' }]),
@@ -289,7 +275,6 @@ const failures: readonly ReplyFeature[] = [
   },
   {
     title: 'a stream that breaks off',
-    brief: true,
     replies: {
       openai: openaiReply({ content: 'Hello.' }),
       gemini: geminiReply([{ text: 'Hel' }, { text: 'lo.' }]),

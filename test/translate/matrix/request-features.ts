@@ -18,8 +18,6 @@ export interface RequestFeature {
   readonly native?: AskedFor;
   /** The part of the upstream's body that carries the meaning; a list has several spellings. */
   readonly carried: Readonly<Partial<Record<DialectName, JsonObject | readonly JsonObject[]>>>;
-  /** Shown in the README too. */
-  readonly brief?: boolean;
 }
 
 /** A single member on both sides. */
@@ -29,7 +27,6 @@ export interface PlainMember {
   readonly native: string;
   readonly value: string | number | boolean | readonly string[];
   readonly carried: Readonly<Partial<Record<DialectName, JsonObject>>>;
-  readonly brief?: boolean;
 }
 
 /** The row of a single member; the native one stands in `generationConfig`. */

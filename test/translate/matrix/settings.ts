@@ -20,7 +20,6 @@ const jsonConfig = { responseMimeType: 'application/json', responseJsonSchema: s
 const formats: readonly RequestFeature[] = [
   {
     title: 'answer by a JSON schema',
-    brief: true,
     chat: { body: { response_format: format }, names: ['response_format'] },
     native: { body: config(jsonConfig), names: ['generationConfig.response'] },
     carried: {
@@ -47,7 +46,6 @@ const formats: readonly RequestFeature[] = [
   },
   {
     title: 'JSON without a schema',
-    brief: true,
     chat: { body: { response_format: { type: 'json_object' } }, names: ['response_format'] },
     native: {
       body: config({ responseMimeType: 'application/json' }),
@@ -75,7 +73,6 @@ const formats: readonly RequestFeature[] = [
 const reasoning: readonly RequestFeature[] = [
   {
     title: 'reasoning effort',
-    brief: true,
     chat: { body: { reasoning_effort: 'high' }, names: ['reasoning_effort'] },
     native: {
       body: config({ thinkingConfig: { thinkingLevel: 'HIGH' } }),
@@ -116,7 +113,6 @@ const reasoning: readonly RequestFeature[] = [
 const sampling: readonly RequestFeature[] = [
   plainFeature({
     title: 'longest answer',
-    brief: true,
     chat: 'max_completion_tokens',
     native: 'maxOutputTokens',
     value: 300,
@@ -128,7 +124,6 @@ const sampling: readonly RequestFeature[] = [
   }),
   plainFeature({
     title: 'temperature',
-    brief: true,
     chat: 'temperature',
     native: 'temperature',
     value: 0.5,
@@ -150,7 +145,6 @@ const sampling: readonly RequestFeature[] = [
   }),
   plainFeature({
     title: 'stop sequences',
-    brief: true,
     chat: 'stop',
     native: 'stopSequences',
     value: ['END'],
@@ -162,7 +156,6 @@ const sampling: readonly RequestFeature[] = [
   }),
   plainFeature({
     title: 'seed',
-    brief: true,
     chat: 'seed',
     native: 'seed',
     value: 7,
@@ -180,7 +173,6 @@ const sampling: readonly RequestFeature[] = [
   }),
   plainFeature({
     title: 'several answers',
-    brief: true,
     chat: 'n',
     native: 'candidateCount',
     value: 2,
@@ -188,7 +180,6 @@ const sampling: readonly RequestFeature[] = [
   }),
   {
     title: 'probabilities of tokens',
-    brief: true,
     chat: { body: { logprobs: true, top_logprobs: 2 }, names: ['logprobs', 'top_logprobs'] },
     native: {
       body: config({ responseLogprobs: true, logprobs: 2 }),
@@ -218,7 +209,6 @@ const others: readonly RequestFeature[] = [
   },
   {
     title: 'id of the end user',
-    brief: true,
     chat: { body: { user: 'u-1' }, names: ['user'] },
     carried: { anthropic: { metadata: { user_id: 'u-1' } } },
   },
@@ -236,7 +226,6 @@ const others: readonly RequestFeature[] = [
   },
   {
     title: 'cached content of Google',
-    brief: true,
     chat: {
       body: { extra_body: { google: { cached_content: 'cachedContents/1' } } },
       names: ['extra_body.google.cached_content'],
@@ -246,7 +235,6 @@ const others: readonly RequestFeature[] = [
   },
   {
     title: 'safety settings of Google',
-    brief: true,
     chat: {
       body: { safety_settings: [{ category: 'C', threshold: 'OFF' }] },
       names: ['safety_settings'],

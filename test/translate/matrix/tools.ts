@@ -54,7 +54,6 @@ const png = 'iVBORw0KGgo=';
 
 const results: RequestFeature = {
   title: 'results of parallel calls, in another order',
-  brief: true,
   chat: {
     body: {
       messages: [
@@ -174,7 +173,6 @@ const resultMedia: RequestFeature = {
 export const toolFeatures: readonly RequestFeature[] = [
   {
     title: 'functions',
-    brief: true,
     chat: { body: { tools: chatTools }, names: ['tools'] },
     native: { body: { tools: geminiTools }, names: ['tools'] },
     carried: {
@@ -187,7 +185,6 @@ export const toolFeatures: readonly RequestFeature[] = [
   resultMedia,
   {
     title: 'a call is forced',
-    brief: true,
     chat: chatAsks({ tool_choice: 'required' }, 'tool_choice'),
     native: nativeAsks({ mode: 'ANY' }),
     carried: {
@@ -286,13 +283,11 @@ export const toolFeatures: readonly RequestFeature[] = [
   },
   {
     title: 'parallel calls are off',
-    brief: true,
     chat: chatAsks({ parallel_tool_calls: false }, 'parallel_tool_calls'),
     carried: { anthropic: { tool_choice: { disable_parallel_tool_use: true } } },
   },
   {
     title: 'a tool that the provider runs (`googleSearch`)',
-    brief: true,
     native: { body: { tools: [{ googleSearch: {} }] }, names: ['tools[0].googleSearch'] },
     carried: {},
   },
