@@ -1,15 +1,11 @@
 /** Puts the number of images that came into the usage of a reply that tells only of tokens. */
 import type { ImageCounter } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import type { Usage } from '../money.ts';
-import type { Exchange, WholeReply } from './exchange.ts';
+import { noUsage } from '../money.ts';
+import type { Exchange } from './exchange.ts';
 
 /** The same exchange, whose usage has the images of the reply as its caller gets it. */
-export function withCountedImages<T extends Exchange | WholeReply>(
-  exchange: T,
-  begin: () => ImageCounter,
-): T {
-  if ('kind' in exchange) return exchange;
+export function withCountedImages(exchange: Exchange, begin: () => ImageCounter): Exchange {
   const { tap } = exchange;
   return {
     ...exchange,
@@ -19,7 +15,7 @@ export function withCountedImages<T extends Exchange | WholeReply>(
       if (judged.kind !== 'whole') return judged;
       const counter = begin();
       counter.write(judged.bytes);
-      return { ...judged, usage: { ...(judged.usage ?? noTokens), images: counter.images() } };
+      return { ...judged, usage: { ...(judged.usage ?? noUsage), images: counter.images() } };
     },
   };
 }
@@ -38,9 +34,7 @@ function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
       const images = counter.images();
       // That a whole reply has none is a figure too; of a part of one, nobody can say it yet.
       const isKnown = usage !== undefined || images > 0 || tap.complete();
-      return isKnown ? { ...(usage ?? noTokens), images } : undefined;
+      return isKnown ? { ...(usage ?? noUsage), images } : undefined;
     },
   };
 }
-
-const noTokens: Omit<Usage, 'images'> = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };

@@ -59,7 +59,10 @@ export function preparation({ call, model, route, received }: Admitted): Prepara
   const images = once(() => codecOf(protocol.codecs.images)(bodyOf(call)));
   const { imageCounter } = protocol;
   const counted = (prepared: Prepared): Prepared =>
-    imageCounter === undefined || call.operation.isFree || model.price.per !== 'image'
+    'kind' in prepared ||
+    imageCounter === undefined ||
+    call.operation.isFree ||
+    model.price.per !== 'image'
       ? prepared
       : withCountedImages(prepared, () => imageCounter(call.framing));
 

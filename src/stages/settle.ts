@@ -24,9 +24,7 @@ export interface SettlementGround {
 const pendMs = 900_000;
 
 /** What a call has come to so far. */
-interface Course {
-  readonly ground: SettlementGround;
-  readonly admitted: Admitted;
+interface Course extends SettlementGround {
   readonly startedMs: number;
   attempts: readonly Attempt[];
   channel: Channel | undefined;
@@ -38,11 +36,13 @@ interface Course {
 
 /** The settlement of a hold that stands. */
 export function settlementOf(ground: SettlementGround): Settlement {
-  const { reservation, admitted } = ground;
+  const { reservation, admitted, outbox, emit } = ground;
   const { settings, answer } = admitted.received;
   const course: Course = {
-    ground,
     admitted,
+    reservation,
+    outbox,
+    emit,
     startedMs: settings.clock.monotonicMs(),
     attempts: [],
     channel: undefined,
@@ -82,8 +82,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
 async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   if (course.isClosed) return;
   course.isClosed = true;
-  const { ground, renewed } = course;
-  const { outbox, emit, admitted } = ground;
+  const { renewed, reservation, outbox, emit, admitted } = course;
   const { call, received } = admitted;
   const { settings, guard, answer } = received;
   const { requestId } = answer;
@@ -93,7 +92,7 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   const durationMs = settings.clock.monotonicMs() - course.startedMs;
   const recordOnce = (booked: boolean): UsageRecord =>
     recordOf(course, { callEnd, rule, charge, durationMs, booked });
-  const end = holdEnd(ground.reservation, rule, charge);
+  const end = holdEnd(reservation, rule, charge);
   const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
   if (rule === 'pend') {
     const record = recordOnce(false);
@@ -108,7 +107,7 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
   // The store is asked at once; the record waits for it, for a host's sink and listener must not
   // come before the end of a reply.
   const record = recordOnce(await outbox.deliver(delivery));
-  if (!record.booked) delivery.landed = () => bookLate(ground, record);
+  if (!record.booked) delivery.landed = () => bookLate(course, record);
   await outbox.log(record, settings.usage, guard);
   emit({ type: 'call_ended', record });
 }
@@ -124,8 +123,8 @@ async function bookLate(
   emit({ type: 'call_booked', record });
 }
 
-function reportAnomalies({ anomaly, aboveHold }: Charge, { ground, heldNanos }: Course): void {
-  const { emit, admitted } = ground;
+function reportAnomalies({ anomaly, aboveHold }: Charge, course: Course): void {
+  const { emit, heldNanos, admitted } = course;
   const { requestId } = admitted.received.answer;
   if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
   if (aboveHold === undefined) return;
@@ -160,8 +159,7 @@ interface Outcome {
 
 function recordOf(course: Course, outcome: Outcome): UsageRecord {
   const { callEnd: end, rule, charge, durationMs, booked } = outcome;
-  const { ground, channel, heldNanos } = course;
-  const { admitted, reservation } = ground;
+  const { admitted, reservation, channel, heldNanos } = course;
   const { call, key, model, startedAtMs, received } = admitted;
   return {
     booked,
