@@ -164,9 +164,9 @@ export function costNanosOf(
 }
 
 /** What the model can use at most, where an upstream reports more. */
-function possibleUsage(usage: Usage, { admitted: { call, model } }: ChargedCall): Usage {
+function possibleUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
   const context = model.contextTokens ?? mostContextTokens;
-  const { passes, answers, outputTokens: beyond } = memberBounds(call, model);
+  const { passes, answers, outputTokens: beyond } = hold.members;
   const mostInput = context * passes;
   const mostOutput =
     call.demand.candidates * answers * ((model.maxOutputTokens ?? context) + beyond) +

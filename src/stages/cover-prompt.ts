@@ -22,7 +22,8 @@ export async function coverPrompt(
   try {
     const tokens = promptBound(prompt, model);
     if (tokens.text <= hold.prompt.text && tokens.media <= hold.prompt.media) return undefined;
-    const needed = boundOfCost(usageBound(call, model, tokens), model.price, hold.request);
+    const bound = usageBound(call, model, tokens, hold.members);
+    const needed = boundOfCost(bound, model.price, hold.request);
     const add = needed - settlement.heldNanos();
     return add <= 0n ? undefined : await grow(add, held);
   } catch (error) {

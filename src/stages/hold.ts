@@ -6,7 +6,7 @@ import type { MediaPartTokens, Model } from '../ports/catalog.ts';
 import { boundOfCost, type PricedRequest, type UsageBound } from '../prices/cost.ts';
 import { imageNanos } from '../prices/images.ts';
 import { hasHourRate } from '../prices/tokens.ts';
-import { memberBounds } from './member-costs.ts';
+import { type MemberBounds, memberBounds, noMembers } from './member-costs.ts';
 
 /** Where neither the caller nor the model bounds the output. */
 const unstatedOutputTokens = 16_384;
@@ -39,6 +39,8 @@ export interface Hold {
   /** The usage that the hold covers. */
   readonly bound: UsageBound;
   readonly request: PricedRequest;
+  /** What members of the request that raise its cost add to the bound. */
+  readonly members: MemberBounds;
   /** False where nobody says how long the answer may get: its stream may outgrow the hold. */
   readonly isBounded: boolean;
 }
@@ -54,14 +56,17 @@ export function holdFor(call: Call, model: Model): Hold {
   if (call.operation.isFree || price.per === 'free') return nothing;
   if (price.per === 'image') checkImagePrice(call, price);
   const prompt = promptBound(withFraming(call.demand.prompt), model);
-  const request = pricedRequest(call, model);
-  const bound = usageBound(call, model, prompt);
+  const members = memberBounds(call, model);
+  const { size, quality } = call.demand;
+  const request = { size, quality, members: members.members };
+  const bound = usageBound(call, model, prompt, members);
   return {
     nanos: boundOfCost(bound, price, request),
     inputTokens: promptTokens(call.demand.prompt, model),
     prompt,
     bound,
     request,
+    members,
     isBounded: price.per !== 'token' || statedMaximum(call, model) !== undefined,
   };
 }
@@ -73,18 +78,18 @@ const nothing: Hold = {
   prompt: { text: 0, media: 0 },
   bound: { textTokens: 0, mediaTokens: 0, outputTokens: 0, images: 0, mayCacheForAnHour: false },
   request: {},
+  members: noMembers,
   isBounded: true,
 };
 
-function pricedRequest(call: Call, model: Model): PricedRequest {
-  const { size, quality } = call.demand;
-  return { size, quality, members: memberBounds(call, model).members };
-}
-
 /** What a call consumes at most with a prompt of so many tokens. */
-export function usageBound(call: Call, model: Model, { text, media }: PromptTokens): UsageBound {
+export function usageBound(
+  call: Call,
+  model: Model,
+  { text, media }: PromptTokens,
+  { inputTokens, outputTokens, answers }: MemberBounds,
+): UsageBound {
   const { candidates } = call.demand;
-  const { inputTokens, outputTokens, answers } = memberBounds(call, model);
   const made = candidates * answers;
   return {
     textTokens: text + inputTokens,

@@ -30,7 +30,8 @@ const tools: ReadonlySet<CostMember> = new Set([
   'image_generation',
 ]);
 
-const none: MemberBounds = {
+/** A call that uses no such member. */
+export const noMembers: MemberBounds = {
   members: undefined,
   inputTokens: 0,
   outputTokens: 0,
@@ -41,10 +42,10 @@ const none: MemberBounds = {
 /** The bounds of a call whose members have been checked. */
 export function memberBounds({ demand, operation }: Call, model: Model): MemberBounds {
   const { price } = model;
-  if (demand.guarded.length === 0 || operation.isFree) return none;
-  if (price.per === 'free' || price.members === undefined) return none;
+  if (demand.guarded.length === 0 || operation.isFree) return noMembers;
+  if (price.per === 'free' || price.members === undefined) return noMembers;
   const members: CostMember[] = [];
-  let { inputTokens, outputTokens, answers, passes } = none;
+  let { inputTokens, outputTokens, answers, passes } = noMembers;
   for (const row of costMembers) {
     const priced = price.members[row];
     const uses = demand.guarded.filter((use) => use.row === row);
