@@ -84,7 +84,7 @@ export type Price = TokenPrice | ImagePrice | FreePrice;
 export type CostMember = (typeof costMembers)[number];
 
 /** All of them. */
-export const costMembers: readonly [
+export const costMembers = [
   'service_tier',
   'speed',
   'inference_geo',
@@ -98,21 +98,7 @@ export const costMembers: readonly [
   'image_size',
   'output_modalities',
   'reasoning_budget',
-] = [
-  'service_tier',
-  'speed',
-  'inference_geo',
-  'best_of',
-  'web_search',
-  'web_fetch',
-  'maps',
-  'code_execution',
-  'image_generation',
-  'num_images',
-  'image_size',
-  'output_modalities',
-  'reasoning_budget',
-];
+] as const;
 
 /** The members of a request that callers of a priced model may use, and what each of them costs. */
 export type MemberPrices = { readonly [Row in CostMember]?: MemberPrice };

@@ -9,11 +9,7 @@ import type { MaybePromise } from './call-options.ts';
 export type ProtocolName = 'chat' | 'images' | 'native';
 
 /** Every wire format there is; the compiler asks for the row in `dialects/table.ts`. */
-export const dialectNames: readonly ['openai', 'gemini', 'anthropic'] = [
-  'openai',
-  'gemini',
-  'anthropic',
-];
+export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;
 
 /** A provider's wire format. */
 export type DialectName = (typeof dialectNames)[number];
