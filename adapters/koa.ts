@@ -107,13 +107,13 @@ function hangUpsQuieted(): (ctx: KoaContext) => void {
   return (ctx) => {
     if (quieted === undefined || ctx.onerror !== known) {
       known = ctx.onerror;
-      quieted = quietly(known);
+      quieted = swallowErrors(known);
     }
     ctx.onerror = quieted;
   };
 }
 
-function quietly(report: KoaContext['onerror']): KoaContext['onerror'] {
+function swallowErrors(report: KoaContext['onerror']): KoaContext['onerror'] {
   return function quiet(this: KoaContext, error) {
     if (!isPrematureClose(error) && !isOfCaller(error, this)) report.call(this, error);
   };

@@ -174,7 +174,7 @@ export type EventListener = (event: GatewayEvent) => void;
 export function quietListener(listener: () => EventListener | undefined): EventListener {
   return (event) => {
     const heard = listener();
-    if (heard !== undefined) quietly(() => heard(event));
+    if (heard !== undefined) swallowErrors(() => heard(event));
   };
 }
 
@@ -182,7 +182,7 @@ export function quietListener(listener: () => EventListener | undefined): EventL
  * Calls what is a host's, at once. What it throws, or rejects with later, is swallowed: it must
  * neither end the process nor hold up whoever calls.
  */
-export function quietly(call: () => unknown): void {
+export function swallowErrors(call: () => unknown): void {
   try {
     const said = call();
     // Any thenable: a promise may come from another library or another realm.

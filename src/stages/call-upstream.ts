@@ -46,23 +46,23 @@ async function askInTurn(
   const startedMs = clock.monotonicMs();
   const passed: string[] = [];
   const failures: CallFailure[] = [];
-  let unsaid: GatewayError | undefined;
+  let refusal: GatewayError | undefined;
   while (mayTry(failures, held)) {
     const choice = choose(admitted, { passed, hasTried: failures.length > 0 }, upstreams);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
       // A channel that has the words may only be out just now.
-      const unsayable = choice.reason === 'protocol' ? unsaid : undefined;
-      if (unsayable !== undefined) return { failure: refusedHere(unsayable) };
+      const onlyRefusal = choice.reason === 'protocol' ? refusal : undefined;
+      if (onlyRefusal !== undefined) return { failure: refusedHere(onlyRefusal) };
       return { failure: noChannel(admitted, choice, upstreams.emit) };
     }
     const { channel } = choice;
     passed.push(channel.id);
     const way = plan.channel(channel);
-    const exchange = sayable(prepare, way);
+    const exchange = tryPrepare(prepare, way);
     if (exchange === undefined) continue;
     if (isGatewayError(exchange)) {
-      unsaid ??= exchange;
+      refusal ??= exchange;
       continue;
     }
     if ('kind' in exchange) return answeredHere(exchange);
@@ -76,7 +76,7 @@ async function askInTurn(
     const uncovered = await coverPrompt(exchange, held);
     if (uncovered !== undefined) {
       lease.end(nothing);
-      unsaid ??= uncovered;
+      refusal ??= uncovered;
       continue;
     }
     const { trialMs = leftMs } = lease;
@@ -89,7 +89,7 @@ async function askInTurn(
     const outcome = afterTrial(await tryChannel(asked, upstreams), isTrial);
     if (!('failure' in outcome)) {
       budget.answered();
-      return failures.length === 0 ? outcome : withPast(outcome, failures);
+      return failures.length === 0 ? outcome : withEarlierFailures(outcome, failures);
     }
     failures.push(outcome.failure);
   }
@@ -132,7 +132,7 @@ function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome
 }
 
 /** A call that its last channel did not run may have run on one before. */
-function withPast(answer: Answer, failures: readonly CallFailure[]): Answer {
+function withEarlierFailures(answer: Answer, failures: readonly CallFailure[]): Answer {
   const { reply } = answer;
   const isOpen = reply.kind === 'whole' && reply.ending === 'not_run' && mayHaveRun(failures) > 0;
   return isOpen ? { ...answer, reply: { ...reply, ending: 'failed' } } : answer;
@@ -170,7 +170,7 @@ function choose(
  * What the caller asked for may be beyond one upstream's words and not beyond the next one's.
  * Undefined where nobody here speaks the upstream's dialect.
  */
-function sayable(
+function tryPrepare(
   prepare: Preparation,
   { channel, dialect, upstreamModel }: ChannelPlan,
 ): Prepared | GatewayError | undefined {
@@ -204,18 +204,18 @@ function failureOf(
   { health, departures }: Upstreams,
 ): CallFailure {
   const { admitted } = held;
-  const told = toldOf(failures);
-  // An earlier try may have run although the one that is told surely did not.
-  const isUnknown = told.ending === 'not_run' && mayHaveRun(failures) > 0;
-  const ending = isUnknown ? 'failed' : told.ending;
-  if (!hasNobodyToAnswer(held)) return finalFailure(told, { admitted, ending, passed }, health);
+  const reported = reportedFailure(failures);
+  // An earlier try may have run although the reported one surely did not.
+  const isUnknown = reported.ending === 'not_run' && mayHaveRun(failures) > 0;
+  const ending = isUnknown ? 'failed' : reported.ending;
+  if (!hasNobodyToAnswer(held)) return finalFailure(reported, { admitted, ending, passed }, health);
   if (ending === 'not_run') return callerLeft(ending);
   // It had failed by itself before anybody left it.
-  if (told.reason !== 'caller_left') return callerLeft('failed');
+  if (reported.reason !== 'caller_left') return callerLeft('failed');
   // An account that keeps its callers waiting is not paid for.
   const { key, running, call } = admitted;
   if (departures.isFree(key.id, running)) return callerLeft('failed');
-  const begun = told.hasAnswered === true && call.framing !== 'json';
+  const begun = reported.hasAnswered === true && call.framing !== 'json';
   return callerLeft(begun ? 'left' : 'left_early');
 }
 
@@ -223,7 +223,7 @@ function failureOf(
  * The last failure, unless another channel was only busy: then it is worth coming back, and the
  * caller should know when.
  */
-function toldOf(failures: readonly CallFailure[]): CallFailure {
+function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   const last = failures.at(-1) ?? callerLeft('not_run');
   if (last.retry === 'never') return last;
   const limited = failures.filter(({ error }) => error.code === 'upstream_rate_limited');

@@ -3,7 +3,7 @@
  * call at the first reason there is, now and whatever begins later.
  */
 import { UpstreamError } from '../errors.ts';
-import { quietly } from '../events.ts';
+import { swallowErrors } from '../events.ts';
 
 /** The caller of one call, and what runs upstream for it. */
 export interface Disconnect {
@@ -30,7 +30,7 @@ export function disconnect(): Disconnect {
   const abort = (reason: UpstreamError): void => {
     aborted ??= reason;
     const first = aborted;
-    quietly(() => abortUpstream(first));
+    swallowErrors(() => abortUpstream(first));
   };
 
   const caller = {
@@ -45,7 +45,7 @@ export function disconnect(): Disconnect {
     onAbort: (end: (reason: Error) => void) => {
       abortUpstream = end;
       const reason = aborted;
-      if (reason !== undefined) quietly(() => end(reason));
+      if (reason !== undefined) swallowErrors(() => end(reason));
     },
     abort,
     endTry: (reason: UpstreamError) => abortUpstream(reason),

@@ -63,7 +63,7 @@ export function refusedByUpstream(
   const code = isBoughtOnce && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
-    error: new GatewayError(code, words ?? row.lasting ?? toldOf(code, row.ran, call, model), {
+    error: new GatewayError(code, words ?? row.lasting ?? messageFor(code, row.ran, call, model), {
       reason,
       ...(row.tells === true ? clientCode(report, told) : {}),
       ...(words === undefined ? {} : plainParam(report, told)),
@@ -121,7 +121,7 @@ export function failedTransport(error: UpstreamError, call: Call, model: Model):
   const ran = stage !== 'connect';
   const code = transportCode(error);
   return {
-    error: new GatewayError(code, toldOf(code, ran, call, model), {
+    error: new GatewayError(code, messageFor(code, ran, call, model), {
       reason,
       cause: error,
       ...(code === 'draining' || code === 'overloaded' ? { retryAfterMs: shortestWaitMs } : {}),
@@ -180,7 +180,7 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
   const { reason, countedTokens, usage, hasSaidNothing } = bad;
   const code = 'upstream_failed';
   return {
-    error: new GatewayError(code, toldOf(code, true, call, model), { reason }),
+    error: new GatewayError(code, messageFor(code, true, call, model), { reason }),
     // Half a document has its price, a page of another server has none.
     ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
     countedTokens,
@@ -202,7 +202,7 @@ function lostReply({ framing }: Call): Ending {
 }
 
 /** An image that may have run is not to be bought again blindly (spec §7). */
-function toldOf(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
+function messageFor(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
   return ran && call.operation.isBoughtOnce
     ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
     : sentence(code, model);

@@ -3,7 +3,7 @@
  * stream outgrows, and ends calls whose time or hold is used up.
  */
 import { UpstreamError } from '../errors.ts';
-import { type EventListener, quietly } from '../events.ts';
+import { type EventListener, swallowErrors } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
 import type { Disconnect } from './disconnect.ts';
@@ -99,7 +99,7 @@ export function holdKeepers(
     setImmediate(() => {
       entry.isDoubted = false;
       if (!entry.call.isRunning() || !isHolding(entry)) return;
-      quietly(() => overdue(entry, settings().clock.monotonicMs())?.());
+      swallowErrors(() => overdue(entry, settings().clock.monotonicMs())?.());
     });
   };
 

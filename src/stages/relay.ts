@@ -95,7 +95,7 @@ function finish(
 }
 
 /** A reply that had begun had a channel: what is overloaded is that one, not all of them. */
-function inStream(error: GatewayError, model: Model): GatewayError {
+function asMidStreamError(error: GatewayError, model: Model): GatewayError {
   if (error.code !== 'no_channel') return error;
   const { reason = 'upstream_overloaded', retryAfterMs } = error;
   const code = 'upstream_overloaded';
@@ -161,7 +161,7 @@ function relayPipe(
     if (leftFor === undefined) settled(verdict, brokenBy(reason, tap), reason);
     else settledLeft(nothing);
     const before = last === undefined || last.length === 0 ? [] : [last];
-    const said = tap.breakOff(inStream(error, model));
+    const said = tap.breakOff(asMidStreamError(error, model));
     return { writes: [...before, ...(said ?? [])], cut: said === undefined };
   };
 

@@ -127,7 +127,7 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
       return relay(outcome, held, upstreams.departures);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
-    // The record stands before the answer goes out: it is where a caller is told to look.
+    // The record is written before the answer goes out, for the answer may point to it.
     // 499 is what logs have for a caller that went away.
     const status = reason === 'caller_left' ? 499 : statusOf[error.code];
     await settlement.close({ ending, status, reason, countedTokens, usage });

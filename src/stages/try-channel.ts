@@ -87,11 +87,15 @@ export async function tryChannel(asked: Try, upstreams: Upstreams): Promise<Upst
     asked.lease.firstByte(received.settings.clock.monotonicMs());
     await upstreams.endOfReplies();
     const opening = await opened(response, asked.exchange, admitted);
-    return noted(outcomeOf(opening, response.status, access, asked, upstreams), asked, upstreams);
+    return recordAttempt(
+      outcomeOf(opening, response.status, access, asked, upstreams),
+      asked,
+      upstreams,
+    );
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     const failure = failedTransport(error, call, model);
-    return noted({ failure: ofSilence(failure, error, asked) }, asked, upstreams);
+    return recordAttempt({ failure: ofSilence(failure, error, asked) }, asked, upstreams);
   }
 }
 
@@ -160,26 +164,25 @@ function outcomeOf(
   const { exchange, held } = asked;
   const { call, model } = held.admitted;
   const { notes } = exchange;
-  const told = telling(asked, upstreams);
+  const lease = leaseReportingFailures(asked, upstreams);
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
       const reply = exchange.answerTo(report);
-      if (reply !== undefined)
-        return { reply, disclosure, notes, lease: told, status: report.status };
+      if (reply !== undefined) return { reply, disclosure, notes, lease, status: report.status };
       return { failure: refusedByUpstream(report, call, model, disclosure) };
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };
     case 'whole':
-      return { reply: opening, disclosure, notes: opening.notes ?? notes, lease: told, status };
+      return { reply: opening, disclosure, notes: opening.notes ?? notes, lease, status };
     default:
-      return { reply: opening, disclosure, notes, lease: told, status };
+      return { reply: opening, disclosure, notes, lease, status };
   }
 }
 
 /** A reply that breaks off later is a failed try too. */
-function telling(asked: Try, upstreams: Upstreams): ChannelLease {
+function leaseReportingFailures(asked: Try, upstreams: Upstreams): ChannelLease {
   const { lease } = asked;
   return {
     startedMs: lease.startedMs,
@@ -189,16 +192,16 @@ function telling(asked: Try, upstreams: Upstreams): ChannelLease {
     end: (verdict) => {
       lease.end(verdict);
       if ('reason' in verdict)
-        tellFailure({ status: 200, reason: verdict.reason }, asked, upstreams);
+        reportFailure({ status: 200, reason: verdict.reason }, asked, upstreams);
     },
   };
 }
 
 /** What came of it, written down for the record and the channel's health. */
-function noted(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): UpstreamOutcome {
+function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): UpstreamOutcome {
   const { lease, held } = asked;
   const { call, received } = held.admitted;
-  const outcome = fairly(seen, call);
+  const outcome = blameCallerIfInvalidJson(seen, call);
   const { channel } = asked.way;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
   held.settlement.tried(channel, {
@@ -213,12 +216,12 @@ function noted(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): Upstrea
     return outcome;
   }
   lease.end(failure.verdict);
-  if (failure.reason !== 'caller_left') tellFailure(failure, asked, upstreams);
+  if (failure.reason !== 'caller_left') reportFailure(failure, asked, upstreams);
   return outcome;
 }
 
 /** A body that is no JSON is its caller's fault: some upstreams answer 500 to it, or break off. */
-function fairly(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
+function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
   if (!('failure' in outcome)) return outcome;
   const { verdict, ending, reason, status } = outcome.failure;
   const isHeldAgainst = verdict.kind !== 'nothing' || ending !== 'not_run';
@@ -270,7 +273,7 @@ async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
   }
 }
 
-function tellFailure(
+function reportFailure(
   { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
   { held: { admitted }, way, attempt: number }: Try,
   { emit }: Upstreams,

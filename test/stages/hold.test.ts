@@ -289,7 +289,7 @@ describe('a cache that lives for an hour', () => {
   });
 });
 
-/** Room for every prompt of the property. */
+/** More than any prompt of the property needs. */
 const roomy = { contextTokens: 1_000_000 };
 
 it('T44 whatever a caller may ask, no usage within its bounds costs more than it holds', () => {

@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { systemClock } from '../../clock.ts';
-import { quietly } from '../../events.ts';
+import { swallowErrors } from '../../events.ts';
 import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { priceToJson } from '../../prices/codec.ts';
@@ -78,7 +78,7 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
 
   const stop = clock.every(flushMs, () => {
     if (writing !== undefined) return;
-    flush().catch((error: unknown) => quietly(() => options.onError?.(error)));
+    flush().catch((error: unknown) => swallowErrors(() => options.onError?.(error)));
   });
 
   return {

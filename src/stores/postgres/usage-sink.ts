@@ -1,7 +1,7 @@
 /** The usage log in a table of PostgreSQL: written in batches, and asked for bills. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { quietly } from '../../events.ts';
+import { swallowErrors } from '../../events.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
@@ -104,7 +104,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
 
   const lose = (record: UsageRecord, error: unknown): void => {
     if (options.onLost === undefined) untold.push(error);
-    else quietly(() => options.onLost?.(record, error));
+    else swallowErrors(() => options.onLost?.(record, error));
   };
 
   /** Writes the first so many; one that is refused for what it holds must not block others. */
@@ -137,7 +137,7 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
 
   const stop = clock.every(flushMs, () => {
     if (writing !== undefined) return;
-    flush().catch((error: unknown) => quietly(() => options.onError?.(error)));
+    flush().catch((error: unknown) => swallowErrors(() => options.onError?.(error)));
   });
 
   const writeLast = async (): Promise<void> => {

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
-import { quietly } from '../../events.ts';
+import { swallowErrors } from '../../events.ts';
 import type { CallOptions } from '../../ports/call-options.ts';
 import { aClock, aFunction, checkMakerOptions, positive, wait } from '../../ports/set-up.ts';
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
@@ -107,7 +107,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
 
   const lose = (record: UsageRecord, error: unknown): void => {
     if (onLost === undefined) untold ??= error;
-    else quietly(() => onLost(record, error));
+    else swallowErrors(() => onLost(record, error));
   };
 
   const flush = (call?: CallOptions): void => {
@@ -123,7 +123,7 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     try {
       flush();
     } catch (error) {
-      quietly(() => onError?.(error));
+      swallowErrors(() => onError?.(error));
     }
   });
 
