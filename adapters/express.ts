@@ -8,6 +8,9 @@ import { type HostRequest, type HostResponse, ignoreErrors, memberOf } from './h
 import { nodeAdapter } from './node.ts';
 import { type AdapterOptions, adapterState, checkMount, mountedPath, sendReply } from './record.ts';
 
+export type { HostRequest, HostResponse } from './host.ts';
+export type { AdapterOptions } from './record.ts';
+
 type Next = (error?: unknown) => void;
 
 /** A middleware as `app.use` takes it, without Express's types: a host may have either version. */

@@ -9,12 +9,15 @@ import {
   type AdapterOptions,
   type AdapterState,
   adapterState,
+  adaptRequest,
   checkMount,
   discard,
   headersFor,
   mountedPath,
-  visitOf,
 } from './record.ts';
+
+export type { HostRequest, HostResponse } from './host.ts';
+export type { AdapterOptions } from './record.ts';
 
 /** What the adapter needs of Koa's context, without Koa's types: a host may have either version. */
 export interface KoaContext {
@@ -57,7 +60,7 @@ export function koaAdapter(gateway: GatewayHandler, options: AdapterOptions = {}
     }
     quietHangUps(ctx);
     try {
-      const visit = visitOf(req, res, path, ctx.request, state);
+      const visit = adaptRequest(req, res, path, ctx.request, state);
       const reply = await gateway.handle(visit.request);
       visit.isAnswered = true;
       setReply(ctx, reply, state);

@@ -7,11 +7,14 @@ import {
   type AdapterOptions,
   type AdapterState,
   adapterState,
+  adaptRequest,
   checkMount,
   mountedPath,
   sendReply,
-  visitOf,
 } from './record.ts';
+
+export type { HostRequest, HostResponse } from './host.ts';
+export type { AdapterOptions } from './record.ts';
 
 /** A listener for `createServer`, and a middleware wherever `next` is passed. Never throws. */
 export type NodeHandler = (
@@ -52,7 +55,7 @@ async function answer(
   res: HostResponse,
 ): Promise<void> {
   try {
-    const visit = visitOf(req, res, path, req, state);
+    const visit = adaptRequest(req, res, path, req, state);
     const reply = await gateway.handle(visit.request);
     visit.isAnswered = true;
     sendReply(req, res, reply, state);

@@ -33,7 +33,10 @@ export interface AdapterOptions {
 export function checkMount(adapter: string, gateway: unknown, options: unknown): void {
   const problem = gatewayProblem(gateway) ?? optionsProblem(options);
   if (problem === undefined) return;
-  throw Object.assign(new Error(`${adapter}: ${problem}`), { name: 'ConfigurationError' });
+  throw Object.assign(new Error(`${adapter}: ${problem}`), {
+    name: 'ConfigurationError',
+    code: 'ERR_TOLLGATE_CONFIGURATION',
+  });
 }
 
 function gatewayProblem(gateway: unknown): string | undefined {
@@ -98,26 +101,26 @@ export function adapterState(): AdapterState {
 }
 
 /** A request's record, and the moment at which its answer becomes the adapter's to write. */
-export interface Visit {
+export interface AdaptedRequest {
   readonly request: GatewayRequest;
   /** From here on the response is ended by the adapter, not by the host over its head. */
   isAnswered: boolean;
 }
 
 /** The visit of a request whose path was found by {@link mountedPath}. */
-export function visitOf(
+export function adaptRequest(
   req: HostRequest,
   res: HostResponse,
   path: string,
   parsed: ParsedBody,
   { warn }: AdapterState,
-): Visit {
+): AdaptedRequest {
   ignoreErrors(req);
   ignoreErrors(res);
   const url = req.url ?? '';
   const body = bodyOf(req, res, parsed, warn);
   const listeners: (() => void)[] = [];
-  const visit: Visit = {
+  const visit: AdaptedRequest = {
     request: {
       method: req.method ?? 'GET',
       path,
@@ -205,7 +208,7 @@ export function headersFor(res: HostResponse, headers: HeaderMap): HeaderMap {
  * One listener on the response serves all of ours: a host's must not be the eleventh, which Node
  * warns of.
  */
-function tellHangUp(res: HostResponse, visit: Visit, listeners: (() => void)[]): void {
+function tellHangUp(res: HostResponse, visit: AdaptedRequest, listeners: (() => void)[]): void {
   if (visit.isAnswered && res.writableEnded) return;
   for (const tell of listeners.splice(0)) tell();
 }

@@ -20,7 +20,7 @@ export interface FileGateway {
 export function lineWriter(write: (line: string) => void): EventListener {
   return (event) => {
     if (event.type === 'catalog_refused') write(`${event.reason} The old models go on.`);
-    if (event.type === 'catalog_loaded') write(`${event.models} models from ${event.file}.`);
+    if (event.type === 'catalog_loaded') write(`${event.models} models from ${event.source}.`);
   };
 }
 

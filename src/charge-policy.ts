@@ -4,7 +4,7 @@
  */
 
 /** How a call ended, as far as money is concerned. */
-export type Ending =
+export type CallEnding =
   /** Refused by us, refused by the upstream, or never sent: surely nothing ran. */
   | 'not_run'
   /** The whole reply came. */
@@ -38,7 +38,7 @@ export type ChargeRule = 'release' | 'nothing' | 'prompt' | 'usage' | 'observed'
 export type ReplyKind = 'whole' | 'streamed' | 'image';
 
 /** A rule for every ending and every kind of reply. */
-export type ChargePolicy = Readonly<Record<Ending, Readonly<Record<ReplyKind, ChargeRule>>>>;
+export type ChargePolicy = Readonly<Record<CallEnding, Readonly<Record<ReplyKind, ChargeRule>>>>;
 
 /**
  * The default. Nothing is charged for no output: a gateway that charged prompts of failed streams

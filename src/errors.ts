@@ -156,9 +156,11 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The host set something up wrongly. Thrown at start-up; names the option and the cure. */
+/** The host set something up wrongly. Thrown at start-up; names the option and the remedy. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
+  /** As Node's own errors have one: the same in both builds of the package, and in adapters. */
+  readonly code = 'ERR_TOLLGATE_CONFIGURATION';
 }
 
 /**
@@ -171,6 +173,14 @@ export function isGatewayError(error: unknown): error is GatewayError {
 /** Tells an {@link UpstreamError} by its shape, for the reason given at {@link isGatewayError}. */
 export function isUpstreamError(error: unknown): error is UpstreamError {
   return errorName(error) === 'UpstreamError' && has(error, 'stage');
+}
+
+/**
+ * Tells a {@link ConfigurationError} by its shape, for the reason given at {@link isGatewayError};
+ * also those that adapters throw.
+ */
+export function isConfigurationError(error: unknown): error is ConfigurationError {
+  return errorName(error) === 'ConfigurationError' && has(error, 'code');
 }
 
 /**

@@ -27,18 +27,25 @@ export type NoChannelReason =
   | 'price_restriction'
   | 'switched_off'
   | 'busy'
-  | 'resting';
+  | 'cooling_down';
 
 /** How an upstream account, or a model on it, stands. */
-export interface PlaceStatus {
+export interface HealthStatus {
   /**
-   * `resting`: after a 429, a 503, a 403, or because the account is exhausted. `deprioritized`: it
-   * did not answer in time, or keeps three calls waiting while another channel answers, so that
-   * others are drawn first. `ejected`: its circuit is open, after five failures or two time-outs in
-   * a row; `probing`: one call finds out whether it is back. `refused`: its credential was not
-   * accepted. `off`: the host switched it off.
+   * `cooling_down`: after a 429, a 503, a 403, or because the account is exhausted.
+   * `deprioritized`: it did not answer in time, or keeps three calls waiting while another channel
+   * answers, so that others are chosen first. `open`: its circuit is open, after five failures or
+   * two timeouts in a row; `half_open`: one call finds out whether it is back. `refused`: its
+   * credential was not accepted. `off`: the host disabled it.
    */
-  readonly state: 'ready' | 'resting' | 'deprioritized' | 'ejected' | 'probing' | 'refused' | 'off';
+  readonly state:
+    | 'ready'
+    | 'cooling_down'
+    | 'deprioritized'
+    | 'open'
+    | 'half_open'
+    | 'refused'
+    | 'off';
   /** The finer name of what led to it; undefined where it is ready, or off. */
   readonly reason: string | undefined;
   /** Unix ms at which it is back, or tried out; undefined where no time does that. */
@@ -91,7 +98,7 @@ export type GatewayEvent =
       readonly type: 'channel_changed';
       readonly channelId: string;
       readonly upstreamModel: string | undefined;
-    } & PlaceStatus)
+    } & HealthStatus)
   /**
    * A port threw, hung, or answered what its contract does not allow; or, with the reason
    * `circuit_open`, was not asked, since it had let calls wait in vain three times in a row.
@@ -154,12 +161,12 @@ export type GatewayEvent =
     }
   /** Neither the caller nor the model bounds the output: such calls hold 16,384 tokens at first. */
   | { readonly type: 'no_stated_maximum'; readonly modelId: string }
-  /** A parser of the host took the body and left nothing; `cure` says what to change. */
-  | { readonly type: 'body_consumed'; readonly requestId: string; readonly cure: string }
+  /** A parser of the host took the body and left nothing; `remedy` says what to change. */
+  | { readonly type: 'body_consumed'; readonly requestId: string; readonly remedy: string }
   /** The file of a `jsonFileCatalog` has changed, and this many models are served from now on. */
-  | { readonly type: 'catalog_loaded'; readonly file: string; readonly models: number }
+  | { readonly type: 'catalog_loaded'; readonly source: string; readonly models: number }
   /** It is bad, and what was read last is still served. `reason` has the place and the cure. */
-  | { readonly type: 'catalog_refused'; readonly file: string; readonly reason: string }
+  | { readonly type: 'catalog_refused'; readonly source: string; readonly reason: string }
   /** A bug, of ours or of a port. `at` is the place in the code, without the message. */
   | {
       readonly type: 'internal_error';

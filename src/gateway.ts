@@ -19,7 +19,11 @@ import { outbox } from './stages/outbox.ts';
 import { portGuard } from './stages/port-guard.ts';
 import { readableError, reportBug } from './stages/refuse.ts';
 import { reserver } from './stages/reserve.ts';
-import { type Resolution, type ResolveResult, resolveUnknown } from './stages/resolve-unknown.ts';
+import {
+  type ResolveResult,
+  resolveUnknown,
+  type UnknownResolution,
+} from './stages/resolve-unknown.ts';
 import { answerContext, refusal } from './stages/respond.ts';
 import { runningCalls } from './stages/running.ts';
 import { serving } from './stages/serve.ts';
@@ -44,11 +48,10 @@ export interface Gateway extends GatewayHandler {
    * first call.
    */
   channels(): readonly ChannelStatus[];
-  /**
-   * Takes a channel out of service, for all models, or puts it back with everything forgotten that
-   * stood against it. Calls that run through it run on.
-   */
-  switchChannel(channelId: string, to: 'on' | 'off'): void;
+  /** Takes a channel out of service, for all models. Calls that run through it run on. */
+  disableChannel(channelId: string): void;
+  /** Puts a channel back, with everything forgotten that was recorded against it. */
+  enableChannel(channelId: string): void;
   /**
    * Ends the hold of a call whose outcome was `unknown`, once you know what became of it: the hold
    * of an image stays for 15 minutes, and is charged late after that. Writes a second record of the
@@ -57,7 +60,7 @@ export interface Gateway extends GatewayHandler {
    * @throws ConfigurationError where the record or the charge is not one
    * @throws GatewayError `store_unavailable`; it can be tried again
    */
-  resolveUnknown(record: UsageRecord, resolution: Resolution): Promise<ResolveResult>;
+  resolveUnknown(record: UsageRecord, resolution: UnknownResolution): Promise<ResolveResult>;
   /**
    * Refuses new calls with 503, lets running ones end, cuts those that still run after `drainMs`
    * (10 s where left out), delivers what the stores are owed, flushes the usage sink and closes the
@@ -179,7 +182,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       if (change.catalog !== undefined) health.reloaded();
     },
     channels: health.statuses,
-    switchChannel: health.switch,
+    disableChannel: health.disable,
+    enableChannel: health.enable,
     resolveUnknown: (record, resolution) =>
       resolveUnknown(record, resolution, settings, portGuard(record?.requestId, settings, emit)),
     close: ({ drainMs } = {}) => {

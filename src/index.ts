@@ -1,9 +1,9 @@
 /** The public entry: the one file that re-exports. */
 export {
+  type CallEnding as Ending,
   type ChargePolicy,
   type ChargeRule,
   chargePolicy,
-  type Ending,
   type ReplyKind,
 } from './charge-policy.ts';
 export { type Clock, systemClock } from './clock.ts';
@@ -13,7 +13,9 @@ export {
   type ErrorCode,
   GatewayError,
   type GatewayErrorDetails,
+  isConfigurationError,
   isGatewayError,
+  isUpstreamError,
   statusOf,
   UpstreamError,
   type UpstreamStage,
@@ -21,9 +23,9 @@ export {
 export type {
   EventListener,
   GatewayEvent,
+  HealthStatus as PlaceStatus,
   HoldEnd,
   NoChannelReason,
-  PlaceStatus,
   PortName,
 } from './events.ts';
 export { createGateway, type Gateway } from './gateway.ts';
@@ -88,7 +90,7 @@ export type {
   ChargeBasis,
   ExtendInput,
   ExtendResult,
-  Line,
+  QuotaLine as Line,
   QuotaState,
   QuotaStore,
   ReleaseInput,
@@ -108,9 +110,9 @@ export type {
   UpstreamResponse,
 } from './ports/upstream-client.ts';
 export type {
-  Attempt,
+  CallAttempt as Attempt,
   CallOutcome,
-  HeldLine,
+  RecordedLine as HeldLine,
   UsageRecord,
   UsageSink,
 } from './ports/usage-sink.ts';
@@ -128,31 +130,47 @@ export type {
 } from './prices/price-json.ts';
 export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
-export type { Resolution, ResolveResult } from './stages/resolve-unknown.ts';
+export type { ResolveResult, UnknownResolution as Resolution } from './stages/resolve-unknown.ts';
 export {
   type JsonFileCatalog,
   type JsonFileCatalogOptions,
   jsonFileCatalog,
 } from './stores/file/catalog.ts';
-export { jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
+export { type JsonlUsageSinkOptions, jsonlUsageSink } from './stores/jsonl/usage-sink.ts';
 export {
   type CachedKeyStore,
   type CachedKeyStoreOptions,
   cachedKeyStore,
 } from './stores/memory/cached-key-store.ts';
-export { staticCatalog } from './stores/memory/catalog.ts';
+export { type StaticCatalog, staticCatalog } from './stores/memory/catalog.ts';
 export {
   type MemoryIdempotencyStoreOptions,
   memoryIdempotencyStore,
 } from './stores/memory/idempotency-store.ts';
-export { type MemoryKeyStore, memoryKeyStore } from './stores/memory/key-store.ts';
-export { memoryQuotaStore } from './stores/memory/quota-store.ts';
-export { memoryRateLimiter } from './stores/memory/rate-limiter.ts';
+export {
+  type MemoryKeyStore,
+  type MemoryKeyStoreOptions,
+  memoryKeyStore,
+} from './stores/memory/key-store.ts';
+export {
+  type MemoryQuotaStoreOptions,
+  memoryQuotaStore,
+  type QuotaLimit,
+} from './stores/memory/quota-store.ts';
+export {
+  type MemoryRateLimiter,
+  type MemoryRateLimiterOptions,
+  memoryRateLimiter,
+} from './stores/memory/rate-limiter.ts';
 export {
   type MemoryResultStoreOptions,
   memoryResultStore,
 } from './stores/memory/result-store.ts';
-export { type MemoryUsageSink, memoryUsageSink } from './stores/memory/usage-sink.ts';
+export {
+  type MemoryUsageSink,
+  type MemoryUsageSinkOptions,
+  memoryUsageSink,
+} from './stores/memory/usage-sink.ts';
 export { type ReconcileSources, type Reconciliation, reconcile } from './stores/sql/reconcile.ts';
 export type { ChannelStatus } from './upstream/channel-status.ts';
 export { type UndiciClientOptions, undiciClient } from './upstream/undici-client.ts';

@@ -60,7 +60,7 @@ const subject = z.strictObject(
     id: aName,
     period,
     limitNanos: nanos.optional(),
-    maxInFlight: positive.optional(),
+    maxConcurrentCalls: positive.optional(),
   } satisfies Record<keyof QuotaSubject, z.ZodType>,
   'must be a subject: an id and a period',
 );
@@ -78,7 +78,7 @@ const optionsSchema = z.strictObject(
     period: period.optional(),
     quota: z.array(subject, 'must be a list of subjects').optional(),
     quotaPartition: aName.optional(),
-    maxInFlight: positive.optional(),
+    maxConcurrentCalls: positive.optional(),
     metadata: z
       .record(z.string(), z.string('must be text'), 'must be an object of texts')
       .optional(),
@@ -91,7 +91,7 @@ const cures: ReadonlyMap<unknown, string> = new Map([
   ['disabled', 'Leave it out for a key that works'],
   ['expiresAtMs', 'Leave it out for a key that does not expire'],
   ['limitNanos', 'Leave it out where the store has a limit'],
-  ['maxInFlight', 'Leave it out for no bound'],
+  ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['quotaPartition', 'Leave it out for the default'],
 ]);
 
@@ -100,7 +100,7 @@ function checkSubjects(key: ApiKey): void {
   if (problem !== undefined) throw new ConfigurationError(`issueKey: ${problem}`);
 }
 
-function problemOf({ id, quota, maxInFlight }: ApiKey): string | undefined {
+function problemOf({ id, quota, maxConcurrentCalls }: ApiKey): string | undefined {
   const ids = new Set(quota.map((charged) => charged.id));
   if (ids.size === 0) {
     return 'a key needs a limitNanos of its own, or a quota to share. Give it one.';
@@ -112,10 +112,10 @@ function problemOf({ id, quota, maxInFlight }: ApiKey): string | undefined {
     return `a key may be charged to at most ${maxLines} subjects. Leave some of quota out.`;
   }
   // Calls are counted on a line of their own where the key has no subject of its own.
-  if (maxInFlight !== undefined && !ids.has(id) && ids.size === maxLines) {
+  if (maxConcurrentCalls !== undefined && !ids.has(id) && ids.size === maxLines) {
     return (
-      `a key with maxInFlight may be charged to at most ${maxLines - 1} subjects beside its own. ` +
-      'Leave one of quota out, or give the maxInFlight to a subject.'
+      `a key with maxConcurrentCalls may be charged to at most ${maxLines - 1} subjects beside ` +
+      'its own. Leave one of quota out, or give the maxConcurrentCalls to a subject.'
     );
   }
   return undefined;

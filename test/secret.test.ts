@@ -100,8 +100,8 @@ describe('an issued key', () => {
       'must be a bigint of nanos, 0n to 2^53 − 1. Leave it out where the store has a limit.',
     ],
     [
-      'options.maxInFlight',
-      noCount.map((maxInFlight) => ({ maxInFlight })),
+      'options.maxConcurrentCalls',
+      noCount.map((maxConcurrentCalls) => ({ maxConcurrentCalls })),
       'must be a positive integer. Leave it out for no bound.',
     ],
     [
@@ -121,8 +121,10 @@ describe('an issued key', () => {
       "must be 'total', 'day' or 'month'.",
     ],
     [
-      'options.quota[1].maxInFlight',
-      noCount.map((maxInFlight) => ({ quota: [pool, { ...pool, id: 'other', maxInFlight }] })),
+      'options.quota[1].maxConcurrentCalls',
+      noCount.map((maxConcurrentCalls) => ({
+        quota: [pool, { ...pool, id: 'other', maxConcurrentCalls }],
+      })),
       'must be a positive integer. Leave it out for no bound.',
     ],
     ['options.limit', [{ limit: 5n }], 'does not exist. Take it out, or look for its name in'],
@@ -149,10 +151,10 @@ describe('an issued key', () => {
       issueKey({ group: 'chat', id: 'alice', ...options });
 
     expect(issue({ quota: pools(8) })).not.toThrow();
-    expect(issue({ quota: pools(7), maxInFlight: 1 })).not.toThrow();
-    expect(issue({ quota: pools(7), limitNanos: 1n, maxInFlight: 1 })).not.toThrow();
-    expect(issue({ quota: pools(8), maxInFlight: 1 })).toThrow(
-      'at most 7 subjects beside its own. Leave one of quota out, or give the maxInFlight to',
+    expect(issue({ quota: pools(7), maxConcurrentCalls: 1 })).not.toThrow();
+    expect(issue({ quota: pools(7), limitNanos: 1n, maxConcurrentCalls: 1 })).not.toThrow();
+    expect(issue({ quota: pools(8), maxConcurrentCalls: 1 })).toThrow(
+      'at most 7 subjects beside its own. Leave one of quota out, or give the maxConcurrent',
     );
     expect(issue({ quota: pools(8), limitNanos: 1n })).toThrow(
       'at most 8 subjects. Leave some of quota out.',

@@ -19,7 +19,7 @@ export function demoKeys(): DemoKeys {
       group: 'text',
       limitNanos: money('5'),
       period: 'month',
-      maxInFlight: 20,
+      maxConcurrentCalls: 20,
     }),
     image: issueKey({
       group: 'image',

@@ -57,17 +57,17 @@ async function storesIn(folder: string): Promise<DemoStores> {
   const db = new Database(join(folder, 'tollgate.db'));
   migrateSqlite(db);
 
-  const keys = sqliteKeyStore({ db });
-  const usage = sqliteUsageSink({ db });
+  const keys = sqliteKeyStore({ client: db });
+  const usage = sqliteUsageSink({ client: db });
   const known = readSecrets(join(folder, 'demo-keys.json'));
   const isKnown =
     known !== undefined && Object.values(known).every((secret) => keys.find(secret) !== undefined);
   return {
     stores: {
       keys,
-      quota: sqliteQuotaStore({ db }),
+      quota: sqliteQuotaStore({ client: db }),
       usage,
-      idempotency: sqliteIdempotencyStore({ db }),
+      idempotency: sqliteIdempotencyStore({ client: db }),
     },
     secrets: isKnown ? known : issueKeys(folder, keys.add),
     callCount: () => {

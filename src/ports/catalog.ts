@@ -185,10 +185,10 @@ export interface Channel {
   readonly credential: string | (() => Promise<string>);
   /** What this account calls the model; the model's id where left out. */
   readonly upstreamModel?: string;
-  /** Lower is tried first. */
-  readonly priority: number;
-  /** Share of the calls among channels of one priority. 0 takes none. */
-  readonly weight: number;
+  /** Lower is tried first; 0 where left out. */
+  readonly priority?: number;
+  /** Share of the calls among channels of one priority; 1 where left out. 0 takes none. */
+  readonly weight?: number;
   /**
    * The channel serves only models that cost the caller at most this, in nanos: per million output
    * tokens, or the most expensive image.
@@ -246,9 +246,13 @@ export interface Timeouts {
 export interface Model {
   /** Exact and case-sensitive; slashes and colons are legal. */
   readonly id: string;
-  /** Named to the caller in `No available <vendor> accounts`. */
-  readonly vendor: string;
-  readonly protocols: readonly ProtocolName[];
+  /**
+   * Named to callers in lists of models and in `No available <vendor> accounts`. Where left out, the
+   * provider of the first channel: `OpenAI`, `Google` or `Anthropic`.
+   */
+  readonly vendor?: string;
+  /** Where left out: `images` for a price per image, else `chat` and `native`. */
+  readonly protocols?: readonly ProtocolName[];
   /** Groups whose keys may use it; none means nobody. */
   readonly groups: readonly string[];
   readonly price: Price;

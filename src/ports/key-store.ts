@@ -15,7 +15,7 @@ export interface QuotaSubject {
    */
   readonly limitNanos?: Nanos;
   /** How many calls of this subject may run at once; unbounded where left out. */
-  readonly maxInFlight?: number;
+  readonly maxConcurrentCalls?: number;
 }
 
 /** The record of an issued key. It holds no secret. */
@@ -34,7 +34,7 @@ export interface ApiKey {
    */
   readonly quotaPartition?: string;
   /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
-  readonly maxInFlight?: number;
+  readonly maxConcurrentCalls?: number;
   /** The host's own labels; they reach usage records and nothing else. */
   readonly metadata?: Readonly<Record<string, string>>;
 }

@@ -9,7 +9,7 @@ import { maxNanos } from '../money.ts';
 import type {
   AdjustInput,
   ExtendInput,
-  Line,
+  QuotaLine,
   ReleaseInput,
   ReserveInput,
   SettleInput,
@@ -59,7 +59,8 @@ export function checkReserve(input: ReserveInput): void {
   checkLines(input.lines);
   checkTtl(input.ttlMs);
   if (input.onExpire !== 'release') checkExpiryCharge(input.onExpire.charge, input.lines);
-  if (input.maxInFlight !== undefined) checkMaxInFlight(input.maxInFlight, input.lines);
+  if (input.maxConcurrentCalls !== undefined)
+    checkMaxInFlight(input.maxConcurrentCalls, input.lines);
 }
 
 /** @throws RangeError where `QuotaStore.extend` must not take one of the inputs */
@@ -117,9 +118,9 @@ function checkPartition(partition: string): void {
   if (!isName(partition)) refuse('a partition must match /^[A-Za-z0-9._-]{1,64}$/');
 }
 
-function checkLines(lines: readonly Line[]): void {
+function checkLines(lines: readonly QuotaLine[]): void {
   if (lines.length < 1 || lines.length > maxLines) refuse('there must be 1 to 8 lines');
-  let previous: Line | undefined;
+  let previous: QuotaLine | undefined;
   for (const line of lines) {
     if (!isName(line.subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
     if (!isPeriod(line.period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
@@ -131,7 +132,7 @@ function checkLines(lines: readonly Line[]): void {
 }
 
 /** One subject may stand in several lines, next to each other, under different periods. */
-function checkOrder(lines: readonly Line[]): void {
+function checkOrder(lines: readonly QuotaLine[]): void {
   const seen = new Set<string>();
   let subject = '';
   for (const line of lines) {
@@ -143,7 +144,7 @@ function checkOrder(lines: readonly Line[]): void {
   }
 }
 
-function checkExpiryCharge(charge: readonly Nanos[], lines: readonly Line[]): void {
+function checkExpiryCharge(charge: readonly Nanos[], lines: readonly QuotaLine[]): void {
   if (charge.length !== lines.length) refuse('onExpire.charge must have an amount for each line');
   for (const [index, line] of lines.entries()) {
     const amount = charge[index];
@@ -153,11 +154,14 @@ function checkExpiryCharge(charge: readonly Nanos[], lines: readonly Line[]): vo
   }
 }
 
-function checkMaxInFlight(limits: readonly (number | undefined)[], lines: readonly Line[]): void {
-  if (limits.length !== lines.length) refuse('maxInFlight must have a member for each line');
+function checkMaxInFlight(
+  limits: readonly (number | undefined)[],
+  lines: readonly QuotaLine[],
+): void {
+  if (limits.length !== lines.length) refuse('maxConcurrentCalls must have a member for each line');
   for (const limit of limits) {
     if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1)) {
-      refuse('a member of maxInFlight must be a positive integer or undefined');
+      refuse('a member of maxConcurrentCalls must be a positive integer or undefined');
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Nanos } from '../money.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
 
 /** One subject and period of a reservation, and an amount. */
-export interface Line {
+export interface QuotaLine {
   /** `/^[A-Za-z0-9._-]{1,64}$/`; never a secret. */
   readonly subject: string;
   /** `''` for no period, else `2026-11` or `2026-11-20`; chosen at reserve, pinned for its life. */
@@ -29,13 +29,13 @@ export interface ReserveInput {
   /** All lines live in one partition (a Redis hash tag, an SQL shard). */
   readonly partition: string;
   /** 1 to 8, distinct (subject, period), sorted by subject. All or nothing. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly QuotaLine[];
   /** The lease, 1,000 to 900,000 ms on the store's clock. */
   readonly ttlMs: number;
   /** What becomes of each line when the lease runs out; a charge is at most the line's amount. */
   readonly onExpire: 'release' | { readonly charge: readonly Nanos[] };
   /** By line: how many reservations of its subject may run at once, this one among them. */
-  readonly maxInFlight?: readonly (number | undefined)[];
+  readonly maxConcurrentCalls?: readonly (number | undefined)[];
 }
 
 /** The hold, or the first reason against it. */
@@ -66,8 +66,8 @@ export interface ExtendInput {
   readonly add?: readonly Nanos[];
   /**
    * The call no longer runs, and only its money stays held, until somebody finds out what it costs:
-   * from now on `inFlight` and `maxInFlight` leave it out. Can't be undone; repeating it changes
-   * nothing.
+   * from now on it counts neither in `inFlight` nor against `maxConcurrentCalls`. Can't be undone;
+   * repeating it changes nothing.
    */
   readonly idle?: boolean;
 }
@@ -87,7 +87,7 @@ export interface SettleInput {
    * The final charge by line; subject and period repeated, so that a store that lost the hold can
    * still charge.
    */
-  readonly lines: readonly Line[];
+  readonly lines: readonly QuotaLine[];
   /** What the charge rests on. */
   readonly basis: ChargeBasis;
 }
@@ -111,7 +111,7 @@ export type SettleResult =
 export interface ReleaseInput {
   readonly id: string;
   readonly partition: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly QuotaLine[];
 }
 
 /** What became of a release. */

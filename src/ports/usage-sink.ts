@@ -4,7 +4,7 @@ import type { ProtocolName } from './catalog.ts';
 import type { ChargeBasis } from './quota-store.ts';
 
 /** One try on one channel. */
-export interface Attempt {
+export interface CallAttempt {
   readonly channelId: string;
   /** The upstream's HTTP status, or undefined where none came. */
   readonly status: number | undefined;
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 /** What one subject of a key had to hold for a call; 0 where it only counts calls. */
-export interface HeldLine {
+export interface RecordedLine {
   readonly subject: string;
   readonly period: string;
   readonly heldNanos: Nanos;
@@ -56,7 +56,7 @@ export interface UsageRecord {
   readonly reservationId: string;
   /** Where that hold is kept, and on whose account: what `resolveUnknown` needs to end it. */
   readonly partition: string;
-  readonly lines: readonly HeldLine[];
+  readonly lines: readonly RecordedLine[];
   readonly keyId: string;
   readonly group: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
@@ -65,7 +65,7 @@ export interface UsageRecord {
   readonly modelId: string;
   readonly channelId: string | undefined;
   readonly upstreamModel: string | undefined;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly CallAttempt[];
   readonly startedAtMs: number;
   readonly durationMs: number;
   /** From the call's start to the first byte for the caller. */

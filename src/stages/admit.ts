@@ -2,6 +2,7 @@
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
+import { protocolsOf } from '../ports/model-defaults.ts';
 import type { Caller, Protocol } from '../protocols/protocol.ts';
 import type { Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
@@ -19,7 +20,7 @@ export async function admit(
   const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>
     settings.catalog.find(call.modelId),
   );
-  if (!model?.protocols.includes(call.protocol)) {
+  if (model === undefined || !protocolsOf(model).includes(call.protocol)) {
     throw unknownModel(call.modelId, protocol.caller);
   }
   if (!model.groups.includes(key.group)) {

@@ -18,7 +18,9 @@ export function beginningCall(
 ): BeginningCall {
   return {
     keyId: key.id,
-    maxInFlight: mayBeRepeat(request, protocol, settings) ? undefined : key.maxInFlight,
+    maxConcurrentCalls: mayBeRepeat(request, protocol, settings)
+      ? undefined
+      : key.maxConcurrentCalls,
     isSmall: (contentLengthOf(request.headers) ?? 0) <= smallBodyBytes,
   };
 }

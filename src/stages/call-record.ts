@@ -56,7 +56,7 @@ export interface Held {
   readonly admitted: Admitted;
   readonly settlement: Settlement;
   /** The call runs to its end, whether or not its caller is there. */
-  readonly runsOn: boolean;
+  readonly continuesAfterDisconnect: boolean;
   /** Takes a copy of the reply, for those who ask for it again. */
   readonly copy: ReplyCopy | undefined;
 }

@@ -4,12 +4,12 @@
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
+import type { ChannelLease, HealthSignal } from '../upstream/channel-health.ts';
 import { type Availability, type Choice, chooseChannel } from '../upstream/choose.ts';
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { coverPrompt } from './cover-prompt.ts';
-import { type CallFailure, type Disclosure, refusedHere } from './failure.ts';
+import { type CallFailure, type ErrorRedaction, refusedHere } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
@@ -28,7 +28,7 @@ export async function callUpstream(held: Held, upstreams: Upstreams): Promise<Up
   if (running.caller.hasLeft) return { failure: callerLeft('not_run') };
   // An image is bought once it is sent, and a call with a key may be asked for again: from here on
   // the caller may go, the call runs on.
-  if (held.runsOn) running.caller.detach();
+  if (held.continuesAfterDisconnect) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
   running.onDone(budget.end);
   return askInTurn(held, budget, upstreams);
@@ -96,7 +96,7 @@ async function askInTurn(
   return { failure: failureOf(failures, passed, held, upstreams) };
 }
 
-const nothing: Verdict = { kind: 'nothing' };
+const nothing: HealthSignal = { kind: 'nothing' };
 
 /**
  * Takes the channel, in the same turn of the event loop in which it was chosen: of two calls that
@@ -183,7 +183,7 @@ function tryPrepare(
   }
 }
 
-const nothingToHide: Disclosure = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
+const nothingToHide: ErrorRedaction = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
 
 /** An answer that no upstream was needed for. */
 function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {
@@ -235,7 +235,7 @@ function waitOf({ error }: CallFailure): number {
   return error.retryAfterMs ?? 0;
 }
 
-function hasNobodyToAnswer({ admitted, runsOn }: Held): boolean {
+function hasNobodyToAnswer({ admitted, continuesAfterDisconnect: runsOn }: Held): boolean {
   return admitted.running.caller.hasLeft && !runsOn;
 }
 

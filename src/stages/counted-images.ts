@@ -2,10 +2,10 @@
 import type { ImageCounter } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { noUsage } from '../money.ts';
-import type { Exchange } from './exchange.ts';
+import type { PreparedCall } from './prepared-call.ts';
 
 /** The same exchange, whose usage has the images of the reply as its caller gets it. */
-export function withCountedImages(exchange: Exchange, begin: () => ImageCounter): Exchange {
+export function withCountedImages(exchange: PreparedCall, begin: () => ImageCounter): PreparedCall {
   const { tap } = exchange;
   return {
     ...exchange,

@@ -5,15 +5,15 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import { boundOfCost } from '../prices/cost.ts';
 import type { Held } from './call-record.ts';
-import type { Exchange } from './exchange.ts';
 import { promptBound, usageBound } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
+import type { PreparedCall } from './prepared-call.ts';
 import { extendInput } from './renew-leases.ts';
 import { refusalOf } from './reserve.ts';
 
 /** Why the body can't be sent: the hold may not grow, or nothing bounds the cost. */
 export async function coverPrompt(
-  { prompt }: Exchange,
+  { prompt }: PreparedCall,
   held: Held,
 ): Promise<GatewayError | undefined> {
   const { settlement, admitted } = held;

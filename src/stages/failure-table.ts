@@ -5,7 +5,7 @@
  */
 import type { FailureReport } from '../dialects/tap.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { Place } from '../upstream/channel-health.ts';
+import type { HealthScope } from '../upstream/channel-health.ts';
 
 /**
  * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
@@ -41,7 +41,7 @@ export type HealthEffect =
   /** The model on this account, or the account itself once a second model was refused in a row. */
   | 'forbidden'
   | {
-      readonly rests: Place;
+      readonly rests: HealthScope;
       /** In place of what the upstream names. */
       readonly forMs?: number;
       /** Takes calls all the same where no other channel is left. */

@@ -3,24 +3,25 @@
  * tried, how the call ends for money, and what the channel's health makes of it.
  */
 import type { Call } from '../call.ts';
-import type { Ending } from '../charge-policy.ts';
+import type { CallEnding } from '../charge-policy.ts';
 import { isWellKnown } from '../dialects/failure-words.ts';
 import { redact } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { Verdict } from '../upstream/channel-health.ts';
-import type { BadReply } from './exchange.ts';
+import { vendorOf } from '../ports/model-defaults.ts';
+import type { HealthSignal } from '../upstream/channel-health.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
+import type { BadReply } from './prepared-call.ts';
 
 /** A failed try. */
 export interface CallFailure {
   readonly error: GatewayError;
-  readonly ending: Ending;
+  readonly ending: CallEnding;
   readonly retry: Retry;
   /** What it says of the channel. */
-  readonly verdict: Verdict;
+  readonly verdict: HealthSignal;
   /** For events and records. */
   readonly reason: string;
   readonly status: number | undefined;
@@ -33,7 +34,7 @@ export interface CallFailure {
 }
 
 /** What of an upstream's words about a bad request may reach the caller. */
-export interface Disclosure {
+export interface ErrorRedaction {
   readonly hideErrors: boolean;
   /** The account's secret and address, removed by exact match. */
   readonly secrets: readonly string[];
@@ -50,7 +51,7 @@ export function refusedByUpstream(
   report: FailureReport,
   call: Call,
   model: Model,
-  told: Disclosure,
+  told: ErrorRedaction,
 ): CallFailure {
   const row = promised(rowOf(report), told);
   const reason = report.reason ?? row.reason;
@@ -79,12 +80,16 @@ export function refusedByUpstream(
 }
 
 /** What a channel declares of itself comes before what a status means in general. */
-function promised(row: FailureRow, { rejectsBeforeWork }: Disclosure): FailureRow {
+function promised(row: FailureRow, { rejectsBeforeWork }: ErrorRedaction): FailureRow {
   const isPromised = rejectsBeforeWork && row.isBeforeWork === true;
   return isPromised ? { ...row, ran: false, retry: 'elsewhere' } : row;
 }
 
-function verdictOf({ health, code }: FailureRow, report: FailureReport, reason: string): Verdict {
+function verdictOf(
+  { health, code }: FailureRow,
+  report: FailureReport,
+  reason: string,
+): HealthSignal {
   switch (health) {
     case 'none':
       return { kind: 'nothing' };
@@ -170,7 +175,7 @@ const localReasons: ReadonlySet<string> = new Set([
   'too_many_files',
 ]);
 
-function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): Verdict {
+function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): HealthSignal {
   if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'nothing' };
   return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model', timedOut };
 }
@@ -197,7 +202,7 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
  * billed; a stream that said nothing costs nothing: a gateway that charged the prompts of such
  * streams had to pay them back (QUOTA §2.2).
  */
-function lostReply({ framing }: Call): Ending {
+function lostReply({ framing }: Call): CallEnding {
   return framing === 'json' ? 'truncated' : 'failed';
 }
 
@@ -209,10 +214,10 @@ function messageFor(code: ErrorCode, ran: boolean, call: Call, model: Model): st
 }
 
 /** What a caller is told of each failure; nothing of it comes from the upstream. */
-export function sentence(code: ErrorCode, model: Pick<Model, 'vendor'>): string {
+export function sentence(code: ErrorCode, model: Model): string {
   switch (code) {
     case 'no_channel':
-      return `No available ${model.vendor} accounts`;
+      return `No available ${vendorOf(model)} accounts`;
     case 'upstream_rate_limited':
       return 'The upstream is receiving too many requests. Reduce concurrency and retry later.';
     case 'upstream_overloaded':
@@ -248,7 +253,7 @@ function clamped(waitMs: number | undefined): { readonly retryAfterMs?: number }
  */
 function clientCode(
   { clientCode: code = '' }: FailureReport,
-  { hideErrors, secrets }: Disclosure,
+  { hideErrors, secrets }: ErrorRedaction,
 ): { readonly clientCode?: string } {
   if (isWellKnown(code)) return { clientCode: code };
   const isPlain = /^[a-z][a-z0-9_]{2,63}$/.test(code) && redact(code, secrets) === code;
@@ -258,7 +263,7 @@ function clientCode(
 /** A member's name as an upstream gave it, if it is one and holds nothing that is to be hidden. */
 function plainParam(
   { param = '' }: FailureReport,
-  { secrets }: Disclosure,
+  { secrets }: ErrorRedaction,
 ): { readonly param?: string } {
   const isName = /^[\w.[\]-]{1,64}$/.test(param) && redact(param, secrets) === param;
   return isName ? { param } : {};

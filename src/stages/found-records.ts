@@ -49,19 +49,19 @@ function isKey(value: unknown): boolean {
     typeof value.disabled === 'boolean' &&
     isLeftOutOr(isNumber, value.expiresAtMs) &&
     isLeftOutOr(isText, value.quotaPartition) &&
-    isLeftOutOr(isNumber, value.maxInFlight) &&
+    isLeftOutOr(isNumber, value.maxConcurrentCalls) &&
     isListOf(isSubject, value.quota)
   );
 }
 
 function isSubject(value: unknown): boolean {
   if (!isRecord(value)) return false;
-  const { id, period, limitNanos, maxInFlight } = value;
+  const { id, period, limitNanos, maxConcurrentCalls } = value;
   return (
     isText(id) &&
     (period === 'total' || period === 'day' || period === 'month') &&
     isLeftOutOr(isNanos, limitNanos) &&
-    isLeftOutOr(isNumber, maxInFlight)
+    isLeftOutOr(isNumber, maxConcurrentCalls)
   );
 }
 

@@ -33,7 +33,7 @@ export const noClaim: Claim = {
 };
 
 /** What a claim that stands is made of. */
-export interface ClaimGround {
+export interface ClaimDeps {
   readonly repeatable: Repeatable;
   readonly claimId: string;
   readonly received: Received;
@@ -44,7 +44,7 @@ export interface ClaimGround {
 }
 
 /** A claim that stands. It ends once; what its stores then fail at is reported by their guard. */
-export function claimOf(ground: ClaimGround): Claim {
+export function claimOf(ground: ClaimDeps): Claim {
   const { flight, copy } = ground;
   const { requestId } = ground.received.answer;
   let hasEnded = false;
@@ -103,7 +103,7 @@ export async function abandonClaim({
   repeatable: { name },
   claimId,
   received: { settings, guard },
-}: Pick<ClaimGround, 'repeatable' | 'claimId' | 'received'>): Promise<void> {
+}: Pick<ClaimDeps, 'repeatable' | 'claimId' | 'received'>): Promise<void> {
   try {
     await guard.ask('idempotency', 'abandon', isAbandonResult, (options) =>
       settings.idempotency.abandon({ name, claimId }, options),
@@ -114,7 +114,7 @@ export async function abandonClaim({
 }
 
 async function finish(
-  { repeatable, claimId, received: { settings, guard } }: ClaimGround,
+  { repeatable, claimId, received: { settings, guard } }: ClaimDeps,
   state: FinishInput['state'],
   httpStatus: number,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function finish(
 
 async function keepResult(
   result: StoredResult,
-  { repeatable, claimId, received: { settings }, resultGuard }: ClaimGround,
+  { repeatable, claimId, received: { settings }, resultGuard }: ClaimDeps,
 ): Promise<void> {
   try {
     await resultGuard.ask('results', 'put', isAnything, (options) =>

@@ -1,6 +1,7 @@
 /** Answers the model lists and single-model reads, filtered by the key's group and by protocol. */
 import type { JsonObject } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
+import { protocolsOf, weightOf } from '../ports/model-defaults.ts';
 import type { Route } from '../protocols/protocol.ts';
 import { unknownModel } from './admit.ts';
 import type { Authenticated } from './call-record.ts';
@@ -36,7 +37,7 @@ export async function listModels(
 
 /** Where all channels have weight 0 an operator has taken the model out of service. */
 function takesCalls({ channels }: Model): boolean {
-  return channels.some(({ weight }) => weight > 0);
+  return channels.some((channel) => weightOf(channel) > 0);
 }
 
 async function visibleModel(
@@ -50,7 +51,7 @@ async function visibleModel(
   );
   if (
     !model?.groups.includes(key.group) ||
-    !model.protocols.some((protocol) => protocols.includes(protocol))
+    !protocolsOf(model).some((protocol) => protocols.includes(protocol))
   ) {
     throw unknownModel(modelId, caller);
   }

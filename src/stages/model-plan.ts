@@ -11,7 +11,7 @@ import type { Settings } from '../options.ts';
 import type { Channel, Model, Timeouts } from '../ports/catalog.ts';
 import { isServed, type Protocol } from '../protocols/protocol.ts';
 import { type Pool, poolOf } from '../upstream/choose.ts';
-import type { Disclosure } from './failure.ts';
+import type { ErrorRedaction } from './failure.ts';
 
 /** The way to one channel of a model. */
 export interface ChannelPlan {
@@ -35,7 +35,7 @@ export interface Access {
   readonly secret: string;
   /** All headers of a request, from an allow-list, by how its reply is to be framed. */
   headers(framing: Framing): HeaderMap;
-  readonly disclosure: Disclosure;
+  readonly disclosure: ErrorRedaction;
 }
 
 /** A model of the catalog as calls go by it. */

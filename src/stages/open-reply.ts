@@ -11,12 +11,12 @@ import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import {
   beginsDocument,
-  type Exchange,
   failureOf,
   heldRelayBytes,
   type Judgement,
+  type PreparedCall,
   unreadable,
-} from './exchange.ts';
+} from './prepared-call.ts';
 import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 import { onQuiet, streams } from './watch-attempt.ts';
@@ -40,7 +40,7 @@ export interface StreamedReply {
  */
 export async function openReply(
   response: OpenedResponse,
-  exchange: Exchange,
+  exchange: PreparedCall,
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
   try {
@@ -53,7 +53,7 @@ export async function openReply(
 
 async function judged(
   response: OpenedResponse,
-  exchange: Exchange,
+  exchange: PreparedCall,
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
   const { framing, takesDocumentAsStream, tap, streamType } = exchange;
@@ -68,7 +68,7 @@ async function judged(
 /** Servers, and proxies before them, label streams as text or not at all: the bytes tell. */
 async function openMislabelled(
   body: HeldBody,
-  exchange: Exchange,
+  exchange: PreparedCall,
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
   const first = await readHead(body, (chunk) => !isBlank(chunk));
@@ -146,7 +146,7 @@ function judgeBeginning(
 
 async function openDocument(
   body: HeldBody,
-  exchange: Exchange,
+  exchange: PreparedCall,
   running: StreamStart['running'],
 ): Promise<Opening> {
   const whole = body.takeWhole(exchange.heldBytes);
@@ -155,7 +155,7 @@ async function openDocument(
 
 async function openArriving(
   body: HeldBody,
-  exchange: Exchange,
+  exchange: PreparedCall,
   { running, first = nothingRead }: StreamStart,
 ): Promise<Opening> {
   const { heldBytes, framing, tap: makeTap } = exchange;

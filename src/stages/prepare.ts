@@ -16,14 +16,14 @@ import type { Channel } from '../ports/catalog.ts';
 import { isRelayed, type Protocol } from '../protocols/protocol.ts';
 import type { Admitted } from './call-record.ts';
 import { withCountedImages } from './counted-images.ts';
-import type { Exchange, WholeReply } from './exchange.ts';
+import type { PreparedCall, WholeReply } from './prepared-call.ts';
 import { relayed } from './relayed.ts';
 import { countedUpstream, estimatedCount } from './token-count.ts';
 import { type Translation, translated } from './translated.ts';
 import { translatedImage } from './translated-image.ts';
 
 /** Either what to send, or a reply that needs no upstream. */
-export type Prepared = Exchange | WholeReply;
+export type Prepared = PreparedCall | WholeReply;
 
 /**
  * Makes the call ready for a channel; its body is parsed and read once, and only if a channel needs

@@ -1,9 +1,9 @@
 /** Reports once when little is left of a subject's quota in its period: at 80 and at 95 %. */
 import type { EventListener } from '../events.ts';
-import type { Line, ReserveResult } from '../ports/quota-store.ts';
+import type { QuotaLine, ReserveResult } from '../ports/quota-store.ts';
 
 /** Looks at what a reserve says is left. */
-export type QuotaLevels = (lines: readonly Line[], result: ReserveResult) => void;
+export type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
 
 /** Which levels were reported is kept for so many subjects and periods; the oldest goes first. */
 const maxReported = 10_000;
@@ -17,7 +17,11 @@ const maxReported = 10_000;
 export function quotaLevels(emit: EventListener): QuotaLevels {
   const reported = new Map<string, 80 | 95>();
 
-  const report = ({ subject, period, limit }: Line, leftNanos: bigint, percent: 80 | 95): void => {
+  const report = (
+    { subject, period, limit }: QuotaLine,
+    leftNanos: bigint,
+    percent: 80 | 95,
+  ): void => {
     const name = `${subject} ${period}`;
     const before = reported.get(name);
     if (limit === undefined || (before !== undefined && before >= percent)) return;
@@ -28,7 +32,7 @@ export function quotaLevels(emit: EventListener): QuotaLevels {
     emit({ type: 'quota_low', subject, period, percent, limitNanos: limit, leftNanos });
   };
 
-  const judge = (line: Line, left: bigint): void => {
+  const judge = (line: QuotaLine, left: bigint): void => {
     const { limit } = line;
     if (limit === undefined || limit === 0n || left * 5n > limit) return;
     report(line, left, left * 20n > limit ? 80 : 95);

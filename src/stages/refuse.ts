@@ -10,7 +10,7 @@ export function readableError(
 ): GatewayError {
   if (isGatewayError(error)) {
     if (error.reason === 'body_consumed')
-      emit({ type: 'body_consumed', requestId, cure: bodyCure });
+      emit({ type: 'body_consumed', requestId, remedy: bodyCure });
     return error;
   }
   reportBug(error, requestId, emit);
@@ -43,7 +43,7 @@ export function overloaded(): GatewayError {
   );
 }
 
-/** As many calls of the key run as its `maxInFlight` allows. */
+/** As many calls of the key run as its `maxConcurrentCalls` allows. */
 export function tooManyInFlight(): GatewayError {
   return new GatewayError(
     'rate_limited',

@@ -3,13 +3,13 @@
  * at its end.
  */
 import { type Closing, pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
-import type { Ending } from '../charge-policy.ts';
+import type { CallEnding } from '../charge-policy.ts';
 import { documentTokens } from '../dialects/content-count.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { GatewayError, isUpstreamError, UpstreamError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { Model } from '../ports/catalog.ts';
-import type { ChannelLease, Verdict } from '../upstream/channel-health.ts';
+import type { ChannelLease, HealthSignal } from '../upstream/channel-health.ts';
 import type { Held } from './call-record.ts';
 import {
   type CallFailure,
@@ -86,7 +86,7 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
 function finish(
   { settlement, admitted: { running } }: Held,
   lease: ChannelLease | undefined,
-  verdict: Verdict,
+  verdict: HealthSignal,
   end: CallEnd,
 ): void {
   lease?.end(verdict);
@@ -103,15 +103,15 @@ function asMidStreamError(error: GatewayError, model: Model): GatewayError {
   return new GatewayError(code, sentence(code, model), { reason, ...wait });
 }
 
-const served: Verdict = { kind: 'served' };
+const served: HealthSignal = { kind: 'served' };
 
-const nothing: Verdict = { kind: 'nothing' };
+const nothing: HealthSignal = { kind: 'nothing' };
 
 /**
  * Who broke a reply off. A caller may have left before anybody was there to be told so. A reply
  * that had said nothing costs nothing, whatever usage came, unless it was made and is of no use.
  */
-function brokenBy(reason: string, tap: StreamTap): Ending {
+function brokenBy(reason: string, tap: StreamTap): CallEnding {
   if (reason === 'caller_left') return 'left';
   if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
   return isOurCut(reason) ? 'cut' : 'broken';
@@ -128,7 +128,7 @@ function relayPipe(
   /** The caller has gone, and the stream is read for its usage. */
   let leftFor: string | undefined;
 
-  const settled = (verdict: Verdict, ending: Ending, reason?: string): void =>
+  const settled = (verdict: HealthSignal, ending: CallEnding, reason?: string): void =>
     finish(held, lease, verdict, {
       ending,
       status: reason !== undefined && reason === leftFor ? 499 : 200,
@@ -138,7 +138,7 @@ function relayPipe(
     });
 
   /** What the reply has come to for a caller that is not there any more. */
-  const settledLeft = (verdict: Verdict): void => {
+  const settledLeft = (verdict: HealthSignal): void => {
     const isFree = !tap.hasBegun() && departures.isFree(key.id, running);
     settled(verdict, isFree ? 'failed' : 'left', leftFor);
   };
@@ -213,7 +213,7 @@ function relayPipe(
     left: (reason) => {
       // An image that was bought is finished and charged, and a reply that may be asked for again
       // is kept; nothing else is worth reading for nobody.
-      if (held.runsOn) return 'drain';
+      if (held.continuesAfterDisconnect) return 'drain';
       leftFor = reason;
       if (call.framing !== 'json') return 'read_on';
       settledLeft(nothing);

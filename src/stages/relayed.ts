@@ -8,8 +8,8 @@ import { documentTokens } from '../dialects/content-count.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules } from '../protocols/protocol.ts';
-import { documentIn, type Exchange, heldRelayBytes, type Judgement } from './exchange.ts';
 import { framingBytes } from './hold.ts';
+import { documentIn, heldRelayBytes, type Judgement, type PreparedCall } from './prepared-call.ts';
 
 /** The exchange of a call that is relayed. */
 export function relayed(
@@ -18,7 +18,7 @@ export function relayed(
   dialect: Dialect,
   channel: Channel,
   upstreamModel: string,
-): Exchange {
+): PreparedCall {
   const body = spliceMembers(call.body, call.members, rules.edits(call, upstreamModel, channel));
   return {
     upstream: dialect,

@@ -6,7 +6,7 @@ import type { Settings } from '../options.ts';
 import { StoreUnavailable } from '../ports/call-options.ts';
 import type { ApiKey, QuotaSubject } from '../ports/key-store.ts';
 import { defaultPartition } from '../ports/quota-input.ts';
-import type { Line, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
+import type { QuotaLine, ReserveInput, ReserveResult } from '../ports/quota-store.ts';
 import { formatMoney } from '../prices/amount.ts';
 import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
@@ -56,12 +56,12 @@ function inputOf(
 ): ReserveInput {
   const onExpire = 'release';
   if (!subjects.some(isCapped)) return { id, partition, lines, ttlMs, onExpire };
-  const maxInFlight = subjects.map((subject) => subject.maxInFlight);
-  return { id, partition, lines, ttlMs, onExpire, maxInFlight };
+  const maxConcurrentCalls = subjects.map((subject) => subject.maxConcurrentCalls);
+  return { id, partition, lines, ttlMs, onExpire, maxConcurrentCalls };
 }
 
-function isCapped({ maxInFlight }: HeldSubject): boolean {
-  return maxInFlight !== undefined;
+function isCapped({ maxConcurrentCalls }: HeldSubject): boolean {
+  return maxConcurrentCalls !== undefined;
 }
 
 /**
@@ -96,18 +96,27 @@ type HeldSubject = QuotaSubject & { readonly counts?: true };
  * Sorted, as stores lock them. A cap on the key's calls gets a line of its own where it has none.
  */
 function heldSubjects(key: ApiKey): readonly HeldSubject[] {
-  const { id, quota, maxInFlight } = key;
-  if (maxInFlight === undefined) return sorted(quota);
+  const { id, quota, maxConcurrentCalls } = key;
+  if (maxConcurrentCalls === undefined) return sorted(quota);
   if (quota.some((subject) => subject.id === id)) {
     return sorted(
       quota.map((subject) =>
         subject.id === id
-          ? { ...subject, maxInFlight: Math.min(maxInFlight, subject.maxInFlight ?? maxInFlight) }
+          ? {
+              ...subject,
+              maxConcurrentCalls: Math.min(
+                maxConcurrentCalls,
+                subject.maxConcurrentCalls ?? maxConcurrentCalls,
+              ),
+            }
           : subject,
       ),
     );
   }
-  return sorted([...quota, { id, period: 'total', limitNanos: 0n, maxInFlight, counts: true }]);
+  return sorted([
+    ...quota,
+    { id, period: 'total', limitNanos: 0n, maxConcurrentCalls, counts: true },
+  ]);
 }
 
 function sorted(subjects: readonly HeldSubject[]): readonly HeldSubject[] {
@@ -127,7 +136,7 @@ function byId(a: HeldSubject, b: HeldSubject): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-function lineOf({ id, limitNanos, counts }: HeldSubject, period: string, nanos: Nanos): Line {
+function lineOf({ id, limitNanos, counts }: HeldSubject, period: string, nanos: Nanos): QuotaLine {
   const amount = counts ? 0n : nanos;
   return limitNanos === undefined
     ? { subject: id, period, amount }

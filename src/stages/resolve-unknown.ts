@@ -5,14 +5,14 @@
 import { ConfigurationError } from '../errors.ts';
 import { maxNanos, type Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { Line, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
+import type { QuotaLine, ReleaseResult, SettleResult } from '../ports/quota-store.ts';
 import type { UsageRecord } from '../ports/usage-sink.ts';
 import { priceSchema } from '../prices/schema.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** What a host found out. Where it ran and no charge is named, it costs what was held. */
-export type Resolution =
+export type UnknownResolution =
   | { readonly ran: false }
   | { readonly ran: true; readonly chargeNanos?: Nanos };
 
@@ -27,7 +27,7 @@ export type ResolveResult = SettleResult | ReleaseResult;
  */
 export async function resolveUnknown(
   record: UsageRecord,
-  resolution: Resolution,
+  resolution: UnknownResolution,
   { quota, usage }: Settings,
   guard: PortGuard,
 ): Promise<ResolveResult> {
@@ -77,7 +77,7 @@ export async function resolveUnknown(
  * is news all the same. So is what was done before and may not have been heard of: the same charge,
  * or the same release.
  */
-function isNews(result: ResolveResult, lines: readonly Pick<Line, 'amount'>[]): boolean {
+function isNews(result: ResolveResult, lines: readonly Pick<QuotaLine, 'amount'>[]): boolean {
   if (result.status !== 'already') return result.status !== 'conflict';
   if ('as' in result) return result.as !== 'settled';
   return result.charged.every((amount, index) => amount === lines[index]?.amount);
@@ -94,7 +94,7 @@ function isOpen(record: UsageRecord | undefined): boolean {
   );
 }
 
-function chargeOf(record: UsageRecord, resolution: Resolution): Nanos {
+function chargeOf(record: UsageRecord, resolution: UnknownResolution): Nanos {
   if (!resolution.ran) return 0n;
   const { chargeNanos = record.heldNanos } = resolution;
   if (typeof chargeNanos === 'bigint' && chargeNanos >= 0n && chargeNanos <= maxNanos) {

@@ -43,7 +43,7 @@ export interface BeginningCall {
   /**
    * How many such calls of the key may run at once in this process; undefined: not limited here.
    */
-  readonly maxInFlight: number | undefined;
+  readonly maxConcurrentCalls: number | undefined;
   /** It has not announced a body above 64 KiB. */
   readonly isSmall: boolean;
 }
@@ -105,16 +105,16 @@ export function runningCalls(
     whenIdle = [];
   };
 
-  const take = ({ keyId, maxInFlight, isSmall }: BeginningCall): void => {
+  const take = ({ keyId, maxConcurrentCalls, isSmall }: BeginningCall): void => {
     if (!slots.take(keyId, 1, { own: 0, isSmall })) throw overloaded();
-    if (maxInFlight === undefined || keys.take(keyId, maxInFlight)) return;
+    if (maxConcurrentCalls === undefined || keys.take(keyId, maxConcurrentCalls)) return;
     slots.give(keyId, 1);
     throw tooManyInFlight();
   };
 
   const begin = (call: BeginningCall): RunningCall => {
     take(call);
-    const { keyId, maxInFlight } = call;
+    const { keyId, maxConcurrentCalls } = call;
     const caller = disconnect();
     const entry: Entry = {
       caller,
@@ -127,7 +127,7 @@ export function runningCalls(
       place: entries.length,
       tries: 0,
       attempt: undefined,
-      isCounted: maxInFlight !== undefined,
+      isCounted: maxConcurrentCalls !== undefined,
       giveBacks: [() => slots.give(keyId, 1)],
       send: (waits, lastHeard) => {
         entry.tries += 1;

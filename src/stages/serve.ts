@@ -113,7 +113,10 @@ async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayR
   const settlement = claim.endingWith(settlementOf({ admitted, reservation, outbox, emit }));
   running.hold.keep(settlement, plan.totalMs);
   const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
-  return await answered({ admitted, settlement, runsOn, copy: claim.copy }, shared.upstreams);
+  return await answered(
+    { admitted, settlement, continuesAfterDisconnect: runsOn, copy: claim.copy },
+    shared.upstreams,
+  );
 }
 
 /** The settlement owns the hold here, and ends it on every path. */

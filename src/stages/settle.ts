@@ -2,18 +2,18 @@
  * Ends a call exactly once, whichever way it went: works out the charge by the policy, settles or
  * releases the hold, and writes the one line of the usage log.
  */
-import type { ChargeRule, Ending } from '../charge-policy.ts';
+import type { CallEnding, ChargeRule } from '../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { Attempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
+import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Admitted } from './call-record.ts';
 import { type Charge, chargeFor, costFor, costNanosOf, mostNanos, withCounted } from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
 /** Everything about a call that its end needs. */
-export interface SettlementGround {
+export interface SettlementDeps {
   readonly admitted: Admitted;
   readonly reservation: Reservation;
   readonly outbox: Outbox;
@@ -24,9 +24,9 @@ export interface SettlementGround {
 const pendMs = 900_000;
 
 /** What a call has come to so far. */
-interface Course extends SettlementGround {
+interface SettlementState extends SettlementDeps {
   readonly startedMs: number;
-  attempts: readonly Attempt[];
+  attempts: readonly CallAttempt[];
   channel: Channel | undefined;
   firstByteMs: number | undefined;
   heldNanos: Nanos;
@@ -35,10 +35,10 @@ interface Course extends SettlementGround {
 }
 
 /** The settlement of a hold that stands. */
-export function settlementOf(ground: SettlementGround): Settlement {
+export function settlementOf(ground: SettlementDeps): Settlement {
   const { reservation, admitted, outbox, emit } = ground;
   const { settings, answer } = admitted.received;
-  const course: Course = {
+  const course: SettlementState = {
     admitted,
     reservation,
     outbox,
@@ -79,7 +79,7 @@ export function settlementOf(ground: SettlementGround): Settlement {
 }
 
 /** A promise whatever happens: whoever ends a reply can't be thrown at. */
-async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
+async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<void> {
   if (course.isClosed) return;
   course.isClosed = true;
   const { renewed, reservation, outbox, emit, admitted } = course;
@@ -114,7 +114,7 @@ async function closeOnce(course: Course, callEnd: CallEnd): Promise<void> {
 
 /** The store has taken a charge that it could not take at first: the log says so, too. */
 async function bookLate(
-  { outbox, emit, admitted: { received } }: SettlementGround,
+  { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
 ): Promise<void> {
   const { settings, guard } = received;
@@ -123,7 +123,7 @@ async function bookLate(
   emit({ type: 'call_booked', record });
 }
 
-function reportAnomalies({ anomaly, aboveHold }: Charge, course: Course): void {
+function reportAnomalies({ anomaly, aboveHold }: Charge, course: SettlementState): void {
   const { emit, heldNanos, admitted } = course;
   const { requestId } = admitted.received.answer;
   if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
@@ -157,7 +157,7 @@ interface Outcome {
   readonly booked: boolean;
 }
 
-function recordOf(course: Course, outcome: Outcome): UsageRecord {
+function recordOf(course: SettlementState, outcome: Outcome): UsageRecord {
   const { callEnd: end, rule, charge, durationMs, booked } = outcome;
   const { admitted, reservation, channel, heldNanos } = course;
   const { call, key, model, startedAtMs, received } = admitted;
@@ -196,7 +196,7 @@ function recordOf(course: Course, outcome: Outcome): UsageRecord {
   };
 }
 
-function outcomeOf(ending: Ending, rule: ChargeRule): CallOutcome {
+function outcomeOf(ending: CallEnding, rule: ChargeRule): CallOutcome {
   if (rule === 'pend') return 'unknown';
   switch (ending) {
     case 'failed':

@@ -1,21 +1,21 @@
 /** The hold of a call, and whoever ends it: what the other stages know of both. */
-import type { Ending } from '../charge-policy.ts';
+import type { CallEnding } from '../charge-policy.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
-import type { Line, QuotaStore } from '../ports/quota-store.ts';
-import type { Attempt } from '../ports/usage-sink.ts';
+import type { QuotaLine, QuotaStore } from '../ports/quota-store.ts';
+import type { CallAttempt } from '../ports/usage-sink.ts';
 
 /** A hold that stands; whoever has it must end it exactly once. */
 export interface Reservation {
   readonly id: string;
   readonly partition: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly QuotaLine[];
   readonly nanos: Nanos;
 }
 
 /** How a reply ended, as far as its charge depends on it. */
 export interface ReplyEnd {
-  readonly ending: Ending;
+  readonly ending: CallEnding;
   readonly usage?: Usage | undefined;
   /** What was forwarded, in tokens; left out where nothing was. */
   readonly countedTokens?: number | undefined;
@@ -37,7 +37,7 @@ export interface Settlement {
   /** Not closed yet: its lease is to be kept alive. */
   isOpen(): boolean;
   /** Notes a try on a channel for the record. */
-  tried(channel: Channel, attempt: Attempt): void;
+  tried(channel: Channel, attempt: CallAttempt): void;
   /** Notes the first byte for the caller. */
   answered(): void;
   /** The hold as it stands, with what it grew by. */

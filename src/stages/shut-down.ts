@@ -10,7 +10,7 @@ import { portGuard } from './port-guard.ts';
 import type { RunningCalls } from './running.ts';
 
 /** What there is to end. */
-export interface ShutDownGround {
+export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
   readonly usage: UsageSink | undefined;
@@ -33,7 +33,7 @@ const flushMs = 10_000;
  * Lets running calls end for `drainMs`, cuts those that are left with an error of their dialect,
  * and closes what is ours. Never rejects: a sink that can't be flushed is reported.
  */
-export async function shutDown(drainMs: number | undefined, ground: ShutDownGround): Promise<void> {
+export async function shutDown(drainMs: number | undefined, ground: ShutDownDeps): Promise<void> {
   const { calls, outbox, usage, upstream, emit, clock, stopTimer } = ground;
   const guard = portGuard(undefined, { clock, storeTimeoutMs: flushMs }, emit);
   await atMost(drainWaitMs(drainMs), calls.idle(), clock);

@@ -5,14 +5,14 @@
 import { estimateTokens } from '../canonical/estimate-tokens.ts';
 import type { TokenCounter } from '../dialects/codec.ts';
 import { upstreamPath } from '../dialects/dialect.ts';
+import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
-  type Exchange,
   heldRelayBytes,
   type Judgement,
+  type PreparedCall,
   type WholeReply,
-} from './exchange.ts';
-import { droppedNote, estimatedNote } from './notes.ts';
+} from './prepared-call.ts';
 import type { Translation } from './translated.ts';
 
 /** Writes the reply for the caller. */
@@ -27,7 +27,7 @@ export function countedUpstream(
   translation: Translation,
   counter: TokenCounter,
   write: WriteCount,
-): Exchange {
+): PreparedCall {
   const { call, request, dialect, target, strict } = translation;
   const { text, dropped } = counter.body(request, target);
   return {

@@ -7,14 +7,14 @@ import { operations } from '../call.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { ImageClientCodec, ImageExchange, ImageRequest } from '../dialects/image-codec.ts';
+import { droppedNote } from './notes.ts';
 import {
-  type Exchange,
   failureOf,
   heldRelayBytes,
   type Judgement,
+  type PreparedCall,
   unreadable,
-} from './exchange.ts';
-import { droppedNote } from './notes.ts';
+} from './prepared-call.ts';
 
 /** An image call between two dialects. */
 export interface ImageTranslation {
@@ -31,7 +31,7 @@ export interface ImageTranslation {
  *
  * @throws GatewayError `not_portable` that names what this upstream has no words for
  */
-export function translatedImage(translation: ImageTranslation): Exchange {
+export function translatedImage(translation: ImageTranslation): PreparedCall {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);
   const body = Buffer.from(exchange.body);

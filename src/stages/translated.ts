@@ -19,14 +19,14 @@ import type { StreamTap } from '../dialects/tap.ts';
 import { countedIn, translateTap } from '../dialects/translate-tap.ts';
 import { parseExactly } from '../exact-numbers.ts';
 import { noUsage, type Usage } from '../money.ts';
+import { droppedNote } from './notes.ts';
 import {
   documentIn,
-  type Exchange,
   heldTranslationBytes,
   type Judgement,
+  type PreparedCall,
   type WholeReply,
-} from './exchange.ts';
-import { droppedNote } from './notes.ts';
+} from './prepared-call.ts';
 
 /** A call between two dialects. */
 export interface Translation {
@@ -46,7 +46,7 @@ export interface Translation {
  *
  * @throws GatewayError `not_portable` that names what this upstream has no words for
  */
-export function translated(translation: Translation): Exchange {
+export function translated(translation: Translation): PreparedCall {
   const { call, request, writer, dialect, target, head, strict } = translation;
   const exchange = dialect.content.begin(request, target);
   const notes = droppedNote(exchange.dropped, strict);

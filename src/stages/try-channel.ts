@@ -2,7 +2,7 @@
 import { readHead } from '../bytes/body/head.ts';
 import { faultInGaps } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
-import type { Ending } from '../charge-policy.ts';
+import type { CallEnding } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
 import { isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -13,11 +13,10 @@ import type { ChannelHealth, ChannelLease } from '../upstream/channel-health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { Begun, Held } from './call-record.ts';
 import { askedCredential } from './credential.ts';
-import type { Exchange, FailedReply, WholeReply } from './exchange.ts';
 import {
   badReply,
   type CallFailure,
-  type Disclosure,
+  type ErrorRedaction,
   failedTransport,
   refusedByUpstream,
   refusedHere,
@@ -26,6 +25,7 @@ import type { FreeDepartures } from './free-departures.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
+import type { FailedReply, PreparedCall, WholeReply } from './prepared-call.ts';
 import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 
 /** A reply that may go to the caller. */
@@ -34,7 +34,7 @@ export type OpenedReply = WholeReply | StreamedReply;
 /** A reply, and what handing it on needs to know of where it comes from. */
 export interface Answer {
   readonly reply: OpenedReply;
-  readonly disclosure: Disclosure;
+  readonly disclosure: ErrorRedaction;
   /** Headers that tell the caller about a translated call. */
   readonly notes: HeaderMap;
   /** The channel is in use until the reply is over; none where nobody was asked. */
@@ -60,7 +60,7 @@ export interface Upstreams {
 export interface Try {
   readonly held: Held;
   readonly way: ChannelPlan;
-  readonly exchange: Exchange;
+  readonly exchange: PreparedCall;
   /** What is left of the wait for a first byte. */
   readonly firstByteMs: number;
   /** The channel, in use by this try from the moment it was chosen. */
@@ -229,14 +229,14 @@ function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): Ups
   return fault === undefined ? outcome : { failure: refusedHere(fault, status) };
 }
 
-function endingOf(outcome: UpstreamOutcome): Ending | undefined {
+function endingOf(outcome: UpstreamOutcome): CallEnding | undefined {
   if ('failure' in outcome) return outcome.failure.ending;
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
 }
 
 function opened(
   response: OpenedResponse,
-  exchange: Exchange,
+  exchange: PreparedCall,
   { running, received: { settings } }: Begun,
 ): Promise<Opening> {
   const { status } = response;
@@ -247,7 +247,7 @@ function opened(
 /** Error documents are small; of a larger one the beginning is enough. */
 async function openRefusal(
   { status, headers, body }: OpenedResponse,
-  { upstream }: Exchange,
+  { upstream }: PreparedCall,
   { clock }: Settings,
 ): Promise<FailedReply> {
   const said = upstream.readFailure(status, await readSome(body));

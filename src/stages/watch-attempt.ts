@@ -20,7 +20,7 @@ export interface LastHeard {
 }
 
 /** What a watch goes by. */
-export interface WatchGround {
+export interface WatchDeps {
   readonly waits: Waits;
   readonly callerStallMs: number;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export interface WatchGround {
 
 /** One try, from its request to the last byte of its answer; the functions here keep it. */
 export interface AttemptWatch {
-  readonly ground: WatchGround;
+  readonly ground: WatchDeps;
   awaits: 'head' | 'body' | 'nothing';
   heardMs: number;
   pausedMs: number | undefined;
@@ -46,7 +46,7 @@ export interface AttemptWatch {
 }
 
 /** The watch of a try that begins now. */
-export function watchAttempt(ground: WatchGround, lastHeard?: LastHeard): AttemptWatch {
+export function watchAttempt(ground: WatchDeps, lastHeard?: LastHeard): AttemptWatch {
   const nowMs = ground.clock.monotonicMs();
   return {
     ground,

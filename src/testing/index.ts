@@ -24,14 +24,10 @@ export {
   type Break,
   type Gate,
   gate,
-  hang,
-  json,
   type Piece,
-  raw,
-  reset,
   type Script,
   type ScriptHeaders,
-  sse,
+  script,
 } from './fake-upstream/scripts.ts';
 export {
   type FakeUpstream,

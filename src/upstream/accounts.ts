@@ -1,8 +1,8 @@
 /** The upstream accounts of one gateway, and what stands against them and their models. */
 import type { Clock } from '../clock.ts';
-import type { EventListener, PlaceStatus } from '../events.ts';
+import type { EventListener, HealthStatus } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { goodStanding, type Standing } from './standing.ts';
+import { goodHealth, type HealthState } from './health-state.ts';
 
 /** What is known of one upstream account. */
 export interface Account {
@@ -16,7 +16,7 @@ export interface Account {
    * Of those that have something against them: models by name, the account itself by none.
    * Undefined where nothing stands against any: of a thousand accounts most are well.
    */
-  standings: Map<string | undefined, Standing> | undefined;
+  standings: Map<string | undefined, HealthState> | undefined;
 }
 
 /** The accounts that have been called or switched. */
@@ -27,8 +27,8 @@ export interface AccountTable {
   /** In the order of their first call. */
   all(): Iterable<readonly [channelId: string, account: Account]>;
   /** Puts a standing in place of another, and tells the host where that makes a difference. */
-  put(channelId: string, upstreamModel: string | undefined, after: Standing): void;
-  tell(channelId: string, upstreamModel: string | undefined, status: PlaceStatus): void;
+  put(channelId: string, upstreamModel: string | undefined, after: HealthState): void;
+  tell(channelId: string, upstreamModel: string | undefined, status: HealthStatus): void;
 }
 
 /** A catalog that makes up ids must not fill the memory. */
@@ -66,9 +66,9 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
       const account = of(channelId);
       const before = standingOf(account, upstreamModel);
       if (after === before) return;
-      const standings = account.standings ?? new Map<string | undefined, Standing>();
+      const standings = account.standings ?? new Map<string | undefined, HealthState>();
       standings.delete(upstreamModel);
-      if (after !== goodStanding) {
+      if (after !== goodHealth) {
         if (standings.size >= mostStandings) dropOne(standings, () => true);
         standings.set(upstreamModel, after);
       }
@@ -86,19 +86,19 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
 export function standingOf(
   { standings }: Pick<Account, 'standings'>,
   upstreamModel: string | undefined,
-): Standing {
-  return standings?.get(upstreamModel) ?? goodStanding;
+): HealthState {
+  return standings?.get(upstreamModel) ?? goodHealth;
 }
 
-const ready: PlaceStatus = { state: 'ready', reason: undefined, untilMs: undefined };
+const ready: HealthStatus = { state: 'ready', reason: undefined, untilMs: undefined };
 
 /** What a standing means to a host; the end of a pause becomes a time of day. */
-export function standingStatus({ pause, demotion }: Standing, clock: Clock): PlaceStatus {
+export function standingStatus({ pause, demotion }: HealthState, clock: Clock): HealthStatus {
   const timeOf = (untilMs: number): number =>
     Math.round(clock.now() + untilMs - clock.monotonicMs());
   if (pause !== undefined) {
     const { state, reason, untilMs } = pause;
-    return { state, reason, untilMs: state === 'probing' ? undefined : timeOf(untilMs) };
+    return { state, reason, untilMs: state === 'half_open' ? undefined : timeOf(untilMs) };
   }
   if (demotion === undefined || demotion.kind === 'compared') return ready;
   const { reason, untilMs, isTried } = demotion;

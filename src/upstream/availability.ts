@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { type Account, standingOf } from './accounts.ts';
 import type { Availability } from './choose.ts';
-import { isLast, type Pause, pauseFor } from './standing.ts';
+import { isLast, type Pause, pauseFor } from './health-state.ts';
 
 /** What decides whether a call may be a probe. */
 export interface CallKind {
@@ -27,10 +27,10 @@ function outBy(
     reason,
     untilMs,
     // While a call finds out, nobody else goes there.
-    yields: yields && state !== 'probing',
+    yields: yields && state !== 'half_open',
     isInUse,
     isRateLimit,
-    isEjected: state !== 'resting',
+    isEjected: state !== 'cooling_down',
   };
 }
 

@@ -4,7 +4,6 @@
  * gateway, for itself.
  */
 import type { Clock } from '../clock.ts';
-import { ConfigurationError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { type Account, accountTable, standingOf, standingStatus } from './accounts.ts';
@@ -22,12 +21,12 @@ import {
   afterService,
   afterSlowness,
   atBegin,
-  goodStanding,
+  goodHealth,
+  type HealthState,
   type Pause,
   pauseFor,
   type RestAsked,
-  type Standing,
-} from './standing.ts';
+} from './health-state.ts';
 import {
   isOutrun,
   type ModelAsked,
@@ -38,7 +37,7 @@ import {
 } from './waiting-calls.ts';
 
 /** What a call has shown of the channel it went through. */
-export type Verdict =
+export type HealthSignal =
   | { readonly kind: 'served' }
   /** The caller's mistake or ours: the upstream is neither better nor worse for it. */
   | { readonly kind: 'nothing' }
@@ -46,13 +45,13 @@ export type Verdict =
   | {
       readonly kind: 'failed';
       readonly reason: string;
-      readonly where: Place;
+      readonly where: HealthScope;
       /** It did not answer in time, or said itself that it could not. */
       readonly timedOut?: boolean;
     }
   /** The caller left after it had waited long for a first byte. */
   | { readonly kind: 'left_waiting'; readonly reason: string; readonly keyId: string }
-  | ({ readonly kind: 'rest'; readonly where: Place } & RestAsked)
+  | ({ readonly kind: 'rest'; readonly where: HealthScope } & RestAsked)
   /** The credential is not accepted: nothing can be done with it until it is another. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
@@ -62,7 +61,7 @@ export type Verdict =
   | { readonly kind: 'forbidden'; readonly reason: string };
 
 /** The account with all its models, or the one model that was asked. */
-export type Place = 'account' | 'model';
+export type HealthScope = 'account' | 'model';
 
 /** A channel in use by one call. */
 export interface ChannelLease {
@@ -79,7 +78,7 @@ export interface ChannelLease {
   /** The reply has begun: if the call tries the channel out, that is proof enough. */
   answered(): void;
   /** The call is done with the channel; a second time does nothing. */
-  end(verdict: Verdict): void;
+  end(verdict: HealthSignal): void;
 }
 
 /** Watches the channels of one gateway. */
@@ -97,34 +96,32 @@ export interface ChannelHealth {
   tick(): void;
   /** Every account that has been called or switched, in the order of their first call. */
   statuses(): readonly ChannelStatus[];
-  /**
-   * Takes an account out, or puts it back with all that stood against it forgotten.
-   *
-   * @throws ConfigurationError for another word
-   */
-  switch(channelId: string, to: 'on' | 'off'): void;
+  /** Puts an account back, with everything forgotten that was recorded against it. */
+  enable(channelId: string): void;
+  /** Takes an account out. */
+  disable(channelId: string): void;
   /** The host gave another catalog: refused credentials may be tried again. */
   reloaded(): void;
 }
 
 /** A call on its way through a channel, and what stood against that when it began. */
-interface Visit {
+interface CallInProgress {
   readonly account: Account;
   readonly channel: Channel;
   readonly upstreamModel: string;
-  readonly begunAccount: Standing;
-  readonly begunModel: Standing;
+  readonly begunAccount: HealthState;
+  readonly begunModel: HealthState;
   readonly waiting: WaitingCall;
 }
 
 /** What stood against an account or a model when a call began. */
 interface BegunAt {
-  readonly standing: Standing;
+  readonly standing: HealthState;
   /** The call is the one that tries it out after a time-out. */
   readonly isTrial: boolean;
 }
 
-const nothingStood: BegunAt = { standing: goodStanding, isTrial: false };
+const nothingStood: BegunAt = { standing: goodHealth, isTrial: false };
 
 /** A function gives another secret one day, and nobody tells us when. */
 const rotatingRestMs = 60_000;
@@ -151,7 +148,7 @@ export function channelHealth(
     accounts.tell(channelId, undefined, standingStatus(standingOf(account, undefined), clock));
   };
 
-  const refuse = ({ account, channel, begunAccount }: Visit, reason: string): void => {
+  const refuse = ({ account, channel, begunAccount }: CallInProgress, reason: string): void => {
     const { id, credential } = channel;
     if (typeof credential !== 'string') {
       const asked = { reason, forMs: rotatingRestMs, yields: false };
@@ -174,7 +171,7 @@ export function channelHealth(
     const standing = atBegin(before, nowMs);
     accounts.put(id, upstreamModel, standing);
     const pause = pauseFor(standing, nowMs);
-    if (pause?.yields === true && pause.state !== 'probing') inUse.add(pause);
+    if (pause?.yields === true && pause.state !== 'half_open') inUse.add(pause);
     const isTrial = standing !== before && triesOut(standing);
     // Another call is trying it out: how this one ends says nothing of that.
     const isBeside = standing.demotion?.isTried === true && !isTrial;
@@ -182,8 +179,8 @@ export function channelHealth(
   };
 
   const each = (
-    { account, channel, upstreamModel, begunAccount, begunModel }: Visit,
-    rule: (standing: Standing, begun: Standing) => Standing,
+    { account, channel, upstreamModel, begunAccount, begunModel }: CallInProgress,
+    rule: (standing: HealthState, begun: HealthState) => HealthState,
   ): void => {
     // No rule finds anything against what nothing stands against.
     if (account.standings === undefined) return;
@@ -191,7 +188,7 @@ export function channelHealth(
     accounts.put(channel.id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
   };
 
-  const note = (visit: Visit, verdict: Counted): void => {
+  const note = (visit: CallInProgress, verdict: Counted): void => {
     const { account, channel, upstreamModel, waiting } = visit;
     const isAccount = 'where' in verdict && verdict.where === 'account';
     const place = isAccount ? undefined : upstreamModel;
@@ -204,7 +201,7 @@ export function channelHealth(
     accounts.put(channel.id, place, counted(standing, verdict, moment));
   };
 
-  const forbid = (visit: Visit, reason: string): void => {
+  const forbid = (visit: CallInProgress, reason: string): void => {
     const { account, upstreamModel } = visit;
     const { forbiddenModel } = account;
     const isOfAccount = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;
@@ -218,7 +215,7 @@ export function channelHealth(
     });
   };
 
-  const freePauses = ({ begunAccount, begunModel }: Visit): void => {
+  const freePauses = ({ begunAccount, begunModel }: CallInProgress): void => {
     if (begunAccount.pause !== undefined) inUse.delete(begunAccount.pause);
     if (begunModel.pause !== undefined) inUse.delete(begunModel.pause);
   };
@@ -239,7 +236,16 @@ export function channelHealth(
     );
   };
 
-  const leaseOf = (visit: Visit, trialMs: number | undefined): ChannelLease => {
+  const forget = (channelId: string): Account => {
+    const account = accounts.of(channelId);
+    account.refused = undefined;
+    account.forbiddenModel = undefined;
+    account.standings = undefined;
+    calls.forget(channelId, clock.monotonicMs());
+    return account;
+  };
+
+  const leaseOf = (visit: CallInProgress, trialMs: number | undefined): ChannelLease => {
     const { account, waiting } = visit;
     let ended = false;
     return {
@@ -297,7 +303,7 @@ export function channelHealth(
       const compared = calls.comparedWith(waiting);
       if (compared !== undefined) endComparison(compared);
       const isTrial = (ofAccount.isTrial || ofModel.isTrial) && asked.reply !== 'image';
-      const visit: Visit = {
+      const visit: CallInProgress = {
         account,
         channel,
         upstreamModel,
@@ -310,19 +316,13 @@ export function channelHealth(
     tick: demoteSlow,
     statuses: () =>
       [...accounts.all()].map(([channelId, account]) => statusOf(channelId, account, clock)),
-    switch: (channelId, to) => {
-      checkSwitch(to);
-      const account = accounts.of(channelId);
-      account.isOff = to === 'off';
-      account.refused = undefined;
-      account.forbiddenModel = undefined;
-      account.standings = undefined;
-      calls.forget(channelId, clock.monotonicMs());
-      accounts.tell(
-        channelId,
-        undefined,
-        to === 'off' ? switchedOff : standingStatus(goodStanding, clock),
-      );
+    enable: (channelId) => {
+      forget(channelId).isOff = false;
+      accounts.tell(channelId, undefined, standingStatus(goodHealth, clock));
+    },
+    disable: (channelId) => {
+      forget(channelId).isOff = true;
+      accounts.tell(channelId, undefined, switchedOff);
     },
     reloaded: () => {
       for (const [channelId, account] of accounts.all()) {
@@ -333,13 +333,13 @@ export function channelHealth(
 }
 
 /** A verdict that stands against a channel for a while. */
-type Counted = Extract<Verdict, { readonly kind: 'failed' | 'left_waiting' | 'rest' }>;
+type Counted = Extract<HealthSignal, { readonly kind: 'failed' | 'left_waiting' | 'rest' }>;
 
 function counted(
-  standing: Standing,
+  standing: HealthState,
   verdict: Counted,
   moment: Parameters<typeof afterFailure>[2],
-): Standing {
+): HealthState {
   if (verdict.kind === 'rest') return afterRest(standing, verdict, moment);
   if (verdict.kind === 'left_waiting') return afterLeaving(standing, verdict, moment);
   const isTimeout = isTimedOut(verdict);
@@ -353,12 +353,7 @@ function isTimedOut(verdict: Counted): boolean {
 }
 
 /** Whether a call that begins so tries out what did not answer in time. */
-function triesOut({ pause, demotion }: Standing): boolean {
-  if (pause !== undefined) return pause.state === 'probing' && pause.isTimeout;
+function triesOut({ pause, demotion }: HealthState): boolean {
+  if (pause !== undefined) return pause.state === 'half_open' && pause.isTimeout;
   return demotion?.isTried === true;
-}
-
-function checkSwitch(to: unknown): void {
-  if (to === 'on' || to === 'off') return;
-  throw new ConfigurationError("switchChannel: the second argument must be 'on' or 'off'.");
 }

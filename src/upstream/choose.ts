@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { NoChannelReason } from '../events.ts';
 import type { Price } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
+import { priorityOf, weightOf } from '../ports/model-defaults.ts';
 import { mostExpensiveUnit } from '../prices/tokens.ts';
 
 /** Whether a call may go through a channel just now. */
@@ -30,7 +31,7 @@ export type Availability =
     };
 
 /** How channels stand at this moment. */
-export interface Standings {
+export interface AccountStates {
   availability(channel: Channel): Availability;
   /** Calls that run through it. */
   inFlight(channel: Channel): number;
@@ -47,14 +48,14 @@ export interface PoolAsked {
 /** The channels that may serve one kind of call when they are well; the same for all such calls. */
 export interface Pool {
   readonly channels: readonly Channel[];
-  readonly lottery: Lottery | undefined;
+  readonly weighted: WeightedChoice | undefined;
 }
 
 /**
  * Those of the best priority with the running sums of their weights: drawing two of a thousand
  * costs no more than two of three. None where it matters who asks.
  */
-interface Lottery {
+interface WeightedChoice {
   readonly channels: readonly Channel[];
   readonly sums: readonly number[];
   readonly total: number;
@@ -101,7 +102,7 @@ export function poolOf(
   channels: readonly Channel[],
   { price, group, isAble }: PoolAsked,
 ): Pool | NoChannelReason {
-  const configured = channels.filter(({ weight }) => weight > 0);
+  const configured = channels.filter((channel) => weightOf(channel) > 0);
   if (configured.length === 0) return 'none_configured';
   const able = configured.filter(isAble);
   if (able.length === 0) return 'protocol';
@@ -112,38 +113,38 @@ export function poolOf(
     ({ maxPriceNanos }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
   );
   if (cheap.length === 0) return 'price_restriction';
-  return { channels: cheap, lottery: lotteryOf(cheap) };
+  return { channels: cheap, weighted: weightedOf(cheap) };
 }
 
-function lotteryOf(pool: readonly Channel[]): Lottery | undefined {
+function weightedOf(pool: readonly Channel[]): WeightedChoice | undefined {
   const best = bestOf(pool);
-  const channels = pool.filter(({ priority }) => priority === best);
+  const channels = pool.filter((channel) => priorityOf(channel) === best);
   if (channels.some(({ stickyBy }) => stickyBy !== undefined)) return undefined;
   let total = 0;
-  const sums = channels.map(({ weight }) => {
-    total += weight;
+  const sums = channels.map((channel) => {
+    total += weightOf(channel);
     return total;
   });
   return { channels, sums, total };
 }
 
 function bestOf(channels: readonly Channel[]): number {
-  return channels.reduce((best, { priority }) => Math.min(best, priority), Number.MAX_VALUE);
+  return channels.reduce((best, channel) => Math.min(best, priorityOf(channel)), Number.MAX_VALUE);
 }
 
 /** The channel to try next. Draws by `random`, a number in [0, 1). */
 export function chooseChannel(
   pool: Pool,
   asked: ChoiceAsked,
-  standings: Standings,
+  accounts: AccountStates,
   random: () => number,
 ): Choice {
-  const { lottery } = pool;
-  if (lottery !== undefined && asked.passed.length === 0) {
-    const channel = drawnAtOnce(lottery, standings, random);
+  const { weighted } = pool;
+  if (weighted !== undefined && asked.passed.length === 0) {
+    const channel = drawnAtOnce(weighted, accounts, random);
     if (channel !== undefined) return { kind: 'channel', channel };
   }
-  return chosenOfAll(pool, asked, standings, random);
+  return chosenOfAll(pool, asked, accounts, random);
 }
 
 /**
@@ -151,21 +152,21 @@ export function chooseChannel(
  * other channel if both can be had. Undefined where the first can't: then all are looked at.
  */
 function drawnAtOnce(
-  { channels, sums, total }: Lottery,
-  standings: Standings,
+  { channels, sums, total }: WeightedChoice,
+  accounts: AccountStates,
   random: () => number,
 ): Channel | undefined {
-  if (channels.length === 1) return openOf(channels[0], standings);
+  if (channels.length === 1) return openOf(channels[0], accounts);
   const at = indexAt(sums, random() * total);
-  const first = openOf(channels[at], standings);
+  const first = openOf(channels[at], accounts);
   if (first === undefined) return undefined;
   const before = sums[at - 1] ?? 0;
-  const chance = random() * (total - first.weight);
-  const next = indexAt(sums, chance < before ? chance : chance + first.weight);
-  const second = openOf(channels[next], standings) ?? anotherOf(channels, first, standings, random);
+  const chance = random() * (total - weightOf(first));
+  const next = indexAt(sums, chance < before ? chance : chance + weightOf(first));
+  const second = openOf(channels[next], accounts) ?? anotherOf(channels, first, accounts, random);
   if (second === undefined) return first;
   const isLessLoaded =
-    standings.inFlight(second) / second.weight < standings.inFlight(first) / first.weight;
+    accounts.inFlight(second) / weightOf(second) < accounts.inFlight(first) / weightOf(first);
   return isLessLoaded ? second : first;
 }
 
@@ -173,20 +174,23 @@ function drawnAtOnce(
 function anotherOf(
   channels: readonly Channel[],
   first: Channel,
-  standings: Standings,
+  accounts: AccountStates,
   random: () => number,
 ): Channel | undefined {
   let drawn: Channel | undefined;
   let total = 0;
   for (const channel of channels) {
-    if (channel === first || openOf(channel, standings) === undefined) continue;
-    total += channel.weight;
-    if (random() * total < channel.weight) drawn = channel;
+    if (channel === first || openOf(channel, accounts) === undefined) continue;
+    total += weightOf(channel);
+    if (random() * total < weightOf(channel)) drawn = channel;
   }
   return drawn;
 }
 
-function openOf(channel: Channel | undefined, { availability }: Standings): Channel | undefined {
+function openOf(
+  channel: Channel | undefined,
+  { availability }: AccountStates,
+): Channel | undefined {
   return channel !== undefined && availability(channel).kind === 'open' ? channel : undefined;
 }
 
@@ -205,13 +209,13 @@ function indexAt(sums: readonly number[], chance: number): number {
 function chosenOfAll(
   { channels }: Pool,
   asked: ChoiceAsked,
-  standings: Standings,
+  accounts: AccountStates,
   random: () => number,
 ): Choice {
   const pool: readonly Candidate[] = channels.map((channel) => ({
     channel,
-    availability: standings.availability(channel),
-    inFlight: standings.inFlight(channel),
+    availability: accounts.availability(channel),
+    inFlight: accounts.inFlight(channel),
   }));
   const isLeft = ({ channel }: Candidate): boolean => !asked.passed.includes(channel.id);
   const left = pool.filter(isLeft);
@@ -275,7 +279,7 @@ function noneUsable(pool: readonly Candidate[]): NoChoice {
   }
   const first = soonest(paused.filter(({ availability }) => availability.untilMs !== undefined));
   const untilMs = first?.availability.untilMs;
-  return { kind: 'none', reason: 'resting', ...(untilMs === undefined ? {} : { untilMs }) };
+  return { kind: 'none', reason: 'cooling_down', ...(untilMs === undefined ? {} : { untilMs }) };
 }
 
 /**
@@ -288,7 +292,7 @@ function drawn(usable: readonly Candidate[], asked: ChoiceAsked, random: () => n
   if (only !== undefined && others.length === 0) return only.channel;
   const best = bestOf(usable.map(({ channel }) => channel));
   const lots = usable
-    .filter(({ channel }) => channel.priority === best)
+    .filter(({ channel }) => priorityOf(channel) === best)
     .map((candidate) => lotOf(candidate, asked, random))
     .sort((a, b) => a.at - b.at);
   const [first, second] = lots;
@@ -309,7 +313,7 @@ function lotOf({ channel, inFlight }: Candidate, asked: ChoiceAsked, random: () 
   const kept = channel.stickyBy === 'key' ? asked.keyId : asked.promptCacheKey;
   const isKept = channel.stickyBy !== undefined && kept !== undefined;
   const chance = isKept ? fraction(`${channel.id}\n${kept}`) : random();
-  return { channel, inFlight, at: -Math.log(1 - chance) / channel.weight, isKept };
+  return { channel, inFlight, at: -Math.log(1 - chance) / weightOf(channel), isKept };
 }
 
 /** A number in [0, 1) that is the same for the same text. */
@@ -318,5 +322,5 @@ function fraction(text: string): number {
 }
 
 function loadOf({ channel, inFlight }: Lot): number {
-  return inFlight / channel.weight;
+  return inFlight / weightOf(channel);
 }

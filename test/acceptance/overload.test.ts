@@ -33,7 +33,7 @@ describe('§7 too many requests', () => {
   });
 
   it('of a key at once get 429 with Retry-After', async () => {
-    stage.keys.update('image-key', { maxInFlight: 1 });
+    stage.keys.update('image-key', { maxConcurrentCalls: 1 });
     const held = gate();
     stage.upstream.enqueue({ waitFor: held.opened });
     const first = image().then((response) => response.status);

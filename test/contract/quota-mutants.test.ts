@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import type { Line, QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReserveInput } from '../../src/ports/quota-store.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/scene.ts';
 import { quotaStoreContract } from '../../src/testing/contracts/quota-store.ts';
@@ -202,7 +202,7 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     'knows no cap of simultaneous holds',
     'QS-15',
     (sound) => ({
-      reserve: ({ maxInFlight: _ignored, ...input }) => sound.reserve(input),
+      reserve: ({ maxConcurrentCalls: _ignored, ...input }) => sound.reserve(input),
     }),
   ],
   ['expires nothing but by its sweeper', 'QS-28', expiresBySweepOnly],
@@ -290,7 +290,7 @@ describe('a store with a fault fails the contract where it', () => {
   });
 
   it('remembers too few of what has ended: QS-41', async () => {
-    const failed = await failedCases((clock) => memoryQuotaStore({ clock, tombstones: 3 }));
+    const failed = await failedCases((clock) => memoryQuotaStore({ clock, maxEnded: 3 }));
 
     expect(failed).toContainEqual(expect.stringMatching(/^QS-41 what has ended/));
   });
@@ -375,6 +375,6 @@ function withAmounts(input: ReserveInput, change: (amount: bigint) => bigint): R
   return { ...input, lines };
 }
 
-function allButLast(lines: readonly Line[]): readonly Line[] {
+function allButLast(lines: readonly QuotaLine[]): readonly QuotaLine[] {
   return lines.length > 1 ? lines.slice(0, -1) : lines;
 }

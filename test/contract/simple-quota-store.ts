@@ -15,7 +15,7 @@ import {
   limitWithExtra,
   refuse,
 } from '../../src/ports/quota-input.ts';
-import type { Line, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaState, QuotaStore } from '../../src/ports/quota-store.ts';
 
 interface Row {
   limit: bigint | undefined;
@@ -30,7 +30,7 @@ interface Row {
 
 interface Hold {
   state: 'held' | 'settled' | 'released' | 'expired';
-  readonly asked: readonly Line[];
+  readonly asked: readonly QuotaLine[];
   readonly partition: string;
   amounts: readonly bigint[];
   readonly onExpire: readonly bigint[];
@@ -46,7 +46,10 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
   const adjusted = new Set<string>();
   const key = (...parts: readonly string[]): string => parts.join('|');
 
-  const rowOf = (partition: string, { subject, period }: Pick<Line, 'subject' | 'period'>): Row => {
+  const rowOf = (
+    partition: string,
+    { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
+  ): Row => {
     const name = key(partition, subject, period);
     const row = rows.get(name) ?? {
       ...{ limit: undefined, isCarried: false, extra: 0n, used: 0n, held: 0n },
@@ -72,7 +75,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     if (!hold.isIdle) count(hold, -1);
   };
   /** By the lines of the settle, whatever rows were held: it is the one that knows. */
-  const charge = (partition: string, lines: readonly Line[]): void => {
+  const charge = (partition: string, lines: readonly QuotaLine[]): void => {
     for (const line of lines) {
       const row = rowOf(partition, line);
       row.used += line.amount;
@@ -90,7 +93,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     }
     return expired;
   };
-  const touch = (partition: string, lines: readonly Pick<Line, 'subject'>[]): void => {
+  const touch = (partition: string, lines: readonly Pick<QuotaLine, 'subject'>[]): void => {
     const subjects = new Set(lines.map((line) => line.subject));
     expire(
       64,
@@ -132,7 +135,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         return { status: 'resolved', as: known.state };
       }
       if (known !== undefined) {
-        const names = (of: readonly Line[]): string =>
+        const names = (of: readonly QuotaLine[]): string =>
           of.map((line) => key(line.subject, line.period, String(line.amount))).join();
         return names(known.asked) === names(lines)
           ? answer(known, true)
@@ -151,7 +154,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
         if (amount > 0n && available < amount) {
           return { status: 'insufficient', subject, available };
         }
-        const cap = input.maxInFlight?.[index];
+        const cap = input.maxConcurrentCalls?.[index];
         if (cap !== undefined && busy(partition, subject) >= cap) {
           return { status: 'too_many_in_flight', subject };
         }
@@ -277,7 +280,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
   };
 }
 
-function stranger(partition: string, asked: readonly Line[]): Hold {
+function stranger(partition: string, asked: readonly QuotaLine[]): Hold {
   return {
     ...{ state: 'released', asked, partition, endsAtMs: 0, isIdle: false },
     ...{ amounts: [], onExpire: [], charged: [] },

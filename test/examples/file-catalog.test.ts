@@ -17,7 +17,7 @@ it('examples/file-catalog serves its models, and takes changes that are good', a
   const lines: string[] = [];
   const clock = fakeClock();
   const { gateway, catalog } = await fileGateway(memoryKeyStore(), {
-    file,
+    path: file,
     clock,
     credentials: (name) => `sk-${name}`,
     onEvent: lineWriter((line) => lines.push(line)),

@@ -91,7 +91,7 @@ const states: Readonly<Record<Health, string>> = {
   none: 'ready',
   counted: 'ready',
   timed_out: 'deprioritized',
-  rests: 'resting',
+  rests: 'cooling_down',
   out: 'refused',
 };
 
@@ -102,7 +102,7 @@ function healthExpected(
   restMs: number | undefined,
 ): string | undefined {
   if (company === 'alone') return undefined;
-  if (company === 'again') return health === 'counted' ? 'ejected' : states[health];
+  if (company === 'again') return health === 'counted' ? 'open' : states[health];
   return restMs === undefined ? states[health] : `${states[health]} for ${restMs} ms`;
 }
 

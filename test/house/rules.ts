@@ -40,10 +40,11 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isExportAssignment(node) || isDefaultModifier(node)),
   },
   {
-    sentence: 'exports what it declares: only an index re-exports, and never by star',
+    sentence:
+      'exports what it declares: only an entry of the package re-exports, and never by star',
     covers: everywhere,
     sample: `export { a } from './a.ts';`,
-    find: nodes((node) => ts.isExportDeclaration(node) && !isNamedIndexExport(node)),
+    find: nodes((node) => ts.isExportDeclaration(node) && !isNamedEntryExport(node)),
   },
   {
     sentence: 'has no any',
@@ -178,9 +179,10 @@ function isDefaultModifier(node: ts.Node): boolean {
   return node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent);
 }
 
-function isNamedIndexExport(node: ts.ExportDeclaration): boolean {
+function isNamedEntryExport(node: ts.ExportDeclaration): boolean {
   return (
-    /(?:^|\/)index\.ts$/.test(node.getSourceFile().fileName) && node.exportClause !== undefined
+    /(?:^|\/)(?:index|adapters\/\w+)\.ts$/.test(node.getSourceFile().fileName) &&
+    node.exportClause !== undefined
   );
 }
 

@@ -158,8 +158,8 @@ export async function openStore(place: Place): Promise<OpenStore> {
     case 'sqlite': {
       const db = new Libsql(place.file);
       return {
-        store: sqliteQuotaStore({ db }),
-        usage: sqliteUsageSink({ db, onLost: () => {} }),
+        store: sqliteQuotaStore({ client: db }),
+        usage: sqliteUsageSink({ client: db, onLost: () => {} }),
         close: async () => {
           db.close();
         },

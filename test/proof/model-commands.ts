@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { ExtendInput, Line } from '../../src/ports/quota-store.ts';
+import type { ExtendInput, QuotaLine } from '../../src/ports/quota-store.ts';
 import { ask, comparable, type Operation } from './operations.ts';
 import { type Books, emptyBooks, play } from './quota-model.ts';
 import type { ProofSetup, StoreUnderTest } from './stores-under-test.ts';
@@ -67,7 +67,7 @@ const waits = [1, 99_999, 100_000, 400_000] as const;
 /** Completed by the run's partition: an id is unique for ever, in every partition. */
 const id = fc.integer({ min: 1, max: 8 }).map((number) => `reservation-${number}-`);
 const amount = fc.bigInt({ min: 0n, max: 40n });
-const lines: fc.Arbitrary<readonly Line[]> = fc
+const lines: fc.Arbitrary<readonly QuotaLine[]> = fc
   .subarray([...subjects], { minLength: 1 })
   .chain((chosen) =>
     fc.tuple(
@@ -94,7 +94,7 @@ const reserve: fc.Arbitrary<Draft> = fc
       ttlMs,
       lines: lines.map((line, index) => withLimit(line, limits?.[index % 2])),
       onExpire: charges ? { charge: lines.map((line) => line.amount / 2n) } : 'release',
-      ...(cap === undefined ? {} : { maxInFlight: lines.map(() => cap) }),
+      ...(cap === undefined ? {} : { maxConcurrentCalls: lines.map(() => cap) }),
     },
   }));
 
@@ -187,7 +187,7 @@ function commandOf(draft: Draft): Command {
   };
 }
 
-function withLimit(line: Line, limit: bigint | undefined): Line {
+function withLimit(line: QuotaLine, limit: bigint | undefined): QuotaLine {
   return limit === undefined ? line : { ...line, limit };
 }
 

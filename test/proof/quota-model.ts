@@ -7,7 +7,7 @@ import type {
   AdjustInput,
   ExtendInput,
   ExtendResult,
-  Line,
+  QuotaLine,
   QuotaState,
   ReleaseInput,
   ReleaseResult,
@@ -30,7 +30,7 @@ interface Row {
 
 interface Hold {
   readonly state: 'held' | 'settled' | 'released' | 'expired';
-  readonly lines: readonly Line[];
+  readonly lines: readonly QuotaLine[];
   /** What is held, by line; more than was asked where it has grown. */
   readonly amounts: readonly Nanos[];
   readonly onExpire: readonly Nanos[];
@@ -128,7 +128,7 @@ function reserve(books: Books, input: ReserveInput, nowMs: number): ReserveResul
     if (limit === undefined) return { status: 'unknown_subject', subject };
     const available = availableOf(books, { subject, period }, limit);
     if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
-    const cap = input.maxInFlight?.[index] ?? Number.POSITIVE_INFINITY;
+    const cap = input.maxConcurrentCalls?.[index] ?? Number.POSITIVE_INFINITY;
     if (runningOf(books, subject) >= cap) return { status: 'too_many_in_flight', subject };
   }
   for (const { limit, ...line } of input.lines) {
@@ -246,7 +246,7 @@ function leavePlaces(books: Books, { lines }: Hold): void {
 function move(
   books: Books,
   part: 'held' | 'used',
-  lines: readonly Line[],
+  lines: readonly QuotaLine[],
   amounts: readonly Nanos[],
   sign: 1n | -1n,
 ): void {
@@ -257,14 +257,14 @@ function move(
 
 function change(
   books: Books,
-  { subject, period }: Pick<Line, 'subject' | 'period'>,
+  { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
   to: (row: Row) => Partial<Row>,
 ): void {
   const row = books.rows.get(rowName({ subject, period })) ?? unwritten;
   books.rows.set(rowName({ subject, period }), { ...row, ...to(row) });
 }
 
-function rowName({ subject, period }: Pick<Line, 'subject' | 'period'>): string {
+function rowName({ subject, period }: Pick<QuotaLine, 'subject' | 'period'>): string {
   return `${subject}|${period}`;
 }
 
@@ -280,7 +280,7 @@ function held(books: Books, { lines, dueAtMs }: Hold, replay: boolean): ReserveR
 
 function availableOf(
   books: Books,
-  line: Pick<Line, 'subject' | 'period'>,
+  line: Pick<QuotaLine, 'subject' | 'period'>,
   carried?: Nanos,
 ): bigint {
   const row = books.rows.get(rowName(line)) ?? unwritten;
@@ -294,6 +294,6 @@ function runningOf({ holds }: Books, subject: string): number {
   return [...holds.values()].filter(concerns).length;
 }
 
-function namesOf(lines: readonly Line[]): string {
+function namesOf(lines: readonly QuotaLine[]): string {
   return lines.map(({ subject, period, amount }) => `${subject}|${period}|${amount}`).join();
 }

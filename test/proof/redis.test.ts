@@ -50,7 +50,7 @@ describeRedis('over Redis', (server) => {
       const clock = serverClock();
       const settings = {
         prefix: newPrefix(),
-        tombstoneMs: 3_600_000,
+        endedTtlMs: 3_600_000,
         durability: 'replica-async',
       } as const;
       const doors = opened.map((client) =>

@@ -11,9 +11,9 @@ for (const kind of kinds) {
     const clock = fakeClock();
     const handles = kind.inFile ? [db, again(), again()] : [db];
     const doors = handles.map((handle, index) =>
-      distant(sqliteQuotaStore({ db: handle, clock }), index),
+      distant(sqliteQuotaStore({ client: handle, clock }), index),
     );
-    return { store: sqliteQuotaStore({ db, clock }), clock, doors, cleanup };
+    return { store: sqliteQuotaStore({ client: db, clock }), clock, doors, cleanup };
   };
   proveQuotaStore({ name: kind.name, make }, { sequences: kind.inFile ? 20 : 100, histories: 3 });
 }

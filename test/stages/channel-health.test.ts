@@ -56,7 +56,7 @@ describe('a channel that asks for a rest', () => {
 
     expect(visited(set)).toBe('abba');
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
-      'resting',
+      'cooling_down',
       'ready',
     ]);
   });
@@ -72,7 +72,7 @@ describe('a channel that asks for a rest', () => {
     for (let made = 0; made < 6; made += 1) expect((await set.call(ask.chat)).status).toBe(200);
 
     expect(visited(set)).toBe('ababababab' + 'b');
-    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['ejected']);
+    expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['open']);
   });
 
   it('is asked all the same where it is the last, and its own word is passed on', async () => {
@@ -125,9 +125,9 @@ describe('no available accounts', () => {
 
     expect([status, headers['retry-after']]).toEqual([503, '3540']);
     expect(JSON.parse(text).error.message).toBe('No available Acme accounts');
-    expect(await set.nextRecord()).toMatchObject({ reason: 'resting', outcome: 'not_run' });
+    expect(await set.nextRecord()).toMatchObject({ reason: 'cooling_down', outcome: 'not_run' });
     expect(eventsOf(set, 'no_channel')).toMatchObject([
-      { reason: 'resting', retryAfterMs: 3_540_000 },
+      { reason: 'cooling_down', retryAfterMs: 3_540_000 },
     ]);
   });
 
@@ -190,8 +190,8 @@ describe('a channel that fails five times in a row', () => {
 
     expect(visited(set)).toBe('abababababbaa');
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
-      'ejected',
-      'probing',
+      'open',
+      'half_open',
       'ready',
     ]);
   });
@@ -229,9 +229,9 @@ describe('a host', () => {
   it('takes a channel out and puts it back', async () => {
     const set = channels([whole('chat')], {});
 
-    set.gateway.switchChannel('a', 'off');
+    set.gateway.disableChannel('a');
     const off = await set.call(ask.chat);
-    set.gateway.switchChannel('a', 'on');
+    set.gateway.enableChannel('a');
     const on = await set.call(ask.chat);
 
     expect([off.status, on.status]).toEqual([503, 200]);

@@ -73,7 +73,7 @@ describe('before the body is read', () => {
   });
 
   it('the key’s own limit of calls at once counts those whose body is still coming', async () => {
-    const { open, status } = hosting({ key: { maxInFlight: 2 } });
+    const { open, status } = hosting({ key: { maxConcurrentCalls: 2 } });
     const running = [open('key', 100), open('key', 100)];
     await turn();
 
@@ -89,7 +89,7 @@ describe('before the body is read', () => {
   });
 
   it('a call that may repeat another is not counted: it may not run at all', async () => {
-    const { open, status } = hosting({ key: { maxInFlight: 1 } });
+    const { open, status } = hosting({ key: { maxConcurrentCalls: 1 } });
     const first = open('key', 100);
     await turn();
 
@@ -111,7 +111,7 @@ it('whenever a call is cut, its bytes, its place and its count come back', async
   await fc.assert(
     fc.asyncProperty(fc.array(moment, { minLength: 1, maxLength: 12 }), async (moments) => {
       const { open, status, idle } = hosting({
-        key: { maxInFlight: 3 },
+        key: { maxConcurrentCalls: 3 },
         options: { ...room, maxBufferedBytes: mebibyte, maxConcurrentCalls: 8 },
       });
       const calls = moments.map(({ key, bytes, announced, turns, end, isRepeatable }) => {

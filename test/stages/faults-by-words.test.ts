@@ -75,9 +75,9 @@ function pausedAt({ gateway }: Scene): readonly (readonly [string, string | unde
 
 const pauses: Readonly<Record<Blamed, readonly (readonly [string, string])[]>> = {
   request: [],
-  model: [['resting', 'upstream_model_not_found']],
-  unknown: [['resting', 'upstream_forbidden']],
-  account: [['resting', 'upstream_forbidden']],
+  model: [['cooling_down', 'upstream_model_not_found']],
+  unknown: [['cooling_down', 'upstream_forbidden']],
+  account: [['cooling_down', 'upstream_forbidden']],
   credential: [['refused', 'upstream_auth_error']],
 };
 
@@ -221,7 +221,7 @@ describe('a 403 that blames nobody', () => {
     expect(accountState(set)).toBe('ready');
     await set.call(chatOf('two'));
 
-    expect(accountState(set)).toBe('resting');
+    expect(accountState(set)).toBe('cooling_down');
   });
 
   it('of the same model again, or behind a call that was served, gives it up not', async () => {
@@ -240,7 +240,7 @@ describe('a 403 that blames nobody', () => {
   it('is forgotten when the host switches the account on again', async () => {
     const set = scene({ plays: [forbids, forbids], models });
     await set.call(chatOf('one'));
-    set.gateway.switchChannel('first', 'on');
+    set.gateway.enableChannel('first');
     await set.call(chatOf('two'));
 
     expect(accountState(set)).toBe('ready');

@@ -69,8 +69,8 @@ async function crowd(seed: number): Promise<Crowd> {
   const conducts = (id: string, nowMs: number): Conduct => {
     visits.push({ id, atMs: nowMs });
     const states = statesOf(set, id);
-    if (states.includes('ejected')) trespasses.push(`${id} at ${nowMs}: an open circuit`);
-    if (states.includes('probing')) {
+    if (states.includes('open')) trespasses.push(`${id} at ${nowMs}: an open circuit`);
+    if (states.includes('half_open')) {
       const probes = set.states().filter((one) => one.startsWith(`${id} probing`)).length;
       if (probed.get(id) === probes) trespasses.push(`${id} at ${nowMs}: a second probe`);
       probed.set(id, probes);

@@ -76,7 +76,7 @@ describe('a preferred channel that hangs', () => {
     await every(set, 500, 600_000, { asked: ask.chatStream });
 
     expect(suffered(set).length).toBe(25);
-    expect(set.states().slice(0, 2)).toEqual(['a deprioritized slow', 'a ejected headers_timeout']);
+    expect(set.states().slice(0, 2)).toEqual(['a deprioritized slow', 'a open headers_timeout']);
   });
 
   it('images, one after the other for two hours: 2 suffer', async () => {
@@ -234,7 +234,7 @@ describe('a single account that answers 429', () => {
       '200 undefined',
       '200 undefined',
     ]);
-    expect(set.states()).toEqual(['a resting upstream_rate_limited', 'a ready']);
+    expect(set.states()).toEqual(['a cooling_down upstream_rate_limited', 'a ready']);
   });
 
   it.each([503, 529])('and so does one that answers %i: others get 503', async (status) => {

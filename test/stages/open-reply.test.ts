@@ -1,13 +1,13 @@
 /** How an upstream's answer is opened: by its type, and never left half read. */
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
-import type { Exchange } from '../../src/stages/exchange.ts';
 import { openReply } from '../../src/stages/open-reply.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
+import type { PreparedCall } from '../../src/stages/prepared-call.ts';
 import { playedBody } from '../support/played-upstream.ts';
 
 /** A call whose every reply is too large for its tap. */
-const exchange: Exchange = {
+const exchange: PreparedCall = {
   upstream: { readFailure: () => ({ ...noWords, status: 502 }) },
   streamType: 'text/event-stream',
   path: '/',

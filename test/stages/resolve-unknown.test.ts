@@ -1,6 +1,6 @@
 /** A host ends the hold of an image whose outcome was unknown (QUOTA §2.6). */
 import { describe, expect, it } from 'vitest';
-import type { Resolution } from '../../src/stages/resolve-unknown.ts';
+import type { UnknownResolution } from '../../src/stages/resolve-unknown.ts';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Scene, type SceneSetup, scene } from './scene.ts';
 import { ask, whole } from './scene-models.ts';
@@ -15,7 +15,7 @@ async function inDoubt(setup: SceneSetup = {}): Promise<Scene> {
   return set;
 }
 
-async function resolved(set: Scene, resolution: Resolution): Promise<unknown> {
+async function resolved(set: Scene, resolution: UnknownResolution): Promise<unknown> {
   const [record] = set.records;
   return record && (await set.gateway.resolveUnknown(record, resolution));
 }
@@ -38,7 +38,7 @@ describe('an image in doubt', () => {
     expect(await set.state()).toMatchObject({ held: 0n, used: 0n });
   });
 
-  it.each<[string, Resolution, bigint]>([
+  it.each<[string, UnknownResolution, bigint]>([
     ['what was held, where it ran', { ran: true }, 500n],
     ['what the host names', { ran: true, chargeNanos: 120n }, 120n],
     ['nothing, where it did not run', { ran: false }, 0n],
@@ -79,7 +79,10 @@ describe('an image in doubt', () => {
 
   it('keeps its money and gives up its place: the key goes on as if nothing ran', async () => {
     const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
-    const set = scene({ key: { maxInFlight: 2 }, plays: [ruined, ruined, ruined, whole('chat')] });
+    const set = scene({
+      key: { maxConcurrentCalls: 2 },
+      plays: [ruined, ruined, ruined, whole('chat')],
+    });
 
     const statuses: number[] = [];
     for (const asked of [ask.image, ask.image, ask.image, ask.chat]) {
@@ -92,7 +95,7 @@ describe('an image in doubt', () => {
 
   it('costs a subject that only counts calls nothing', async () => {
     const set = await inDoubt({
-      key: { quota: [{ id: 'team', period: 'month', limitNanos: 9_000n }], maxInFlight: 3 },
+      key: { quota: [{ id: 'team', period: 'month', limitNanos: 9_000n }], maxConcurrentCalls: 3 },
     });
 
     await resolved(set, { ran: true });
@@ -136,7 +139,7 @@ describe('an image in doubt', () => {
   });
 });
 
-it.each<[string, Record<string, unknown>, Resolution]>([
+it.each<[string, Record<string, unknown>, UnknownResolution]>([
   ['record', { outcome: 'complete' }, { ran: true }],
   ['record', { heldNanos: '500' }, { ran: true }],
   ['chargeNanos', {}, { ran: true, chargeNanos: -1n }],

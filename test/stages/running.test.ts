@@ -20,7 +20,7 @@ function begun(): RunningCall {
     portGuard(undefined, settings, () => {}),
     () => {},
   );
-  return calls.begin({ keyId: 'key', maxInFlight: undefined, isSmall: true });
+  return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });
 }
 
 it('everything is given back when the call is done, each of it once', () => {

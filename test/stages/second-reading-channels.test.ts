@@ -7,7 +7,7 @@ import type { Gateway } from '../../src/gateway.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { channelHealth, type Verdict } from '../../src/upstream/channel-health.ts';
+import { channelHealth, type HealthSignal } from '../../src/upstream/channel-health.ts';
 import type { Play } from './driven-upstream.ts';
 import { pass, turns } from './failing.ts';
 import { type Scene, type SceneSetup, scene } from './scene.ts';
@@ -49,8 +49,8 @@ function visited({ upstream }: Scene): string {
 
 const a = channel({ id: 'a' });
 const asked = { modelId: 'm', reply: 'whole' } as const;
-const failed: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
-const limited: Verdict = {
+const failed: HealthSignal = { kind: 'failed', reason: 'upstream_error', where: 'model' };
+const limited: HealthSignal = {
   kind: 'rest',
   reason: 'upstream_rate_limited',
   where: 'model',
@@ -245,7 +245,7 @@ describe('what one caller asks for', () => {
 it('a call is no caller’s mistake where the one account that has the words is out', async () => {
   const claude = channel({ id: 'b', dialect: 'anthropic' });
   const set = scene({ models: [model({ channels: [channel({ id: 'a' }), claude] })] });
-  set.gateway.switchChannel('a', 'off');
+  set.gateway.disableChannel('a');
 
   const { status } = await set.call(chat({ n: 2 }));
 
@@ -364,7 +364,7 @@ describe('accounts that a dead network ejected', () => {
     const good = whole('chat');
     const set = channels([...Array(15).fill(unknown), unknown, good, good], [{}, {}, {}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
-    expect(set.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('ejected'));
+    expect(set.gateway.channels().map(({ state }) => state)).toEqual(Array(3).fill('open'));
 
     const { status, headers } = await set.call(ask.chat);
     expect([status, headers['retry-after']]).toEqual([503, '24']);

@@ -102,10 +102,16 @@ describe('a key with a subject of its own and its group’s', () => {
 
 describe('calls of a key at once', () => {
   const keys: readonly (readonly [string, Partial<ApiKey>])[] = [
-    ['with a subject of its own', { maxInFlight: 2 }],
-    ['without one', { maxInFlight: 2, quota: [pool] }],
-    ['whose subject has a lower cap', { maxInFlight: 9, quota: [{ ...own, maxInFlight: 2 }] }],
-    ['whose subject has a higher cap', { maxInFlight: 2, quota: [{ ...own, maxInFlight: 9 }] }],
+    ['with a subject of its own', { maxConcurrentCalls: 2 }],
+    ['without one', { maxConcurrentCalls: 2, quota: [pool] }],
+    [
+      'whose subject has a lower cap',
+      { maxConcurrentCalls: 9, quota: [{ ...own, maxConcurrentCalls: 2 }] },
+    ],
+    [
+      'whose subject has a higher cap',
+      { maxConcurrentCalls: 2, quota: [{ ...own, maxConcurrentCalls: 9 }] },
+    ],
   ];
 
   it.each(keys)('are as many as it may have: a key %s', async (_which, key) => {
@@ -130,7 +136,7 @@ describe('calls of a key at once', () => {
 
   it('are counted without money where the key has no subject of its own', async () => {
     const { call, nextRecord, state } = scene({
-      key: { maxInFlight: 1, quota: [pool] },
+      key: { maxConcurrentCalls: 1, quota: [pool] },
       plays: [whole('chat')],
     });
 

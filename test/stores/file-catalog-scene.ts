@@ -52,7 +52,7 @@ export async function fileScene(): Promise<FileScene> {
       await writeFile(beside, textOf(content));
       await rename(beside, file);
     },
-    open: (options) => jsonFileCatalog({ file, clock, onEvent: hear, ...options }),
+    open: (options) => jsonFileCatalog({ path: file, clock, onEvent: hear, ...options }),
     hear,
     news: async () => {
       for (;;) {

@@ -9,7 +9,7 @@ import { scene } from '../stages/scene.ts';
 import { ask } from '../stages/scene-models.ts';
 import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
 
-const oneModel: GatewayEvent = { type: 'catalog_loaded', file: 'models.json', models: 1 };
+const oneModel: GatewayEvent = { type: 'catalog_loaded', source: 'models.json', models: 1 };
 
 describe('a file that changes is served', () => {
   it('when it is written over where it lies', async () => {
@@ -19,7 +19,7 @@ describe('a file that changes is served', () => {
 
     await write(modelsJson('new', 'newer'));
 
-    expect(await news()).toEqual({ type: 'catalog_loaded', file: 'models.json', models: 2 });
+    expect(await news()).toEqual({ type: 'catalog_loaded', source: 'models.json', models: 2 });
     expect(catalog.find('old')).toBeUndefined();
     expect(catalog.list('staff', 'chat').map(({ id }) => id)).toEqual(['new', 'newer']);
   });
@@ -96,7 +96,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     const loaded = await news();
 
     const reason = `${invalid} 41. Mend it there.`;
-    expect(refused).toEqual({ type: 'catalog_refused', file: 'models.json', reason });
+    expect(refused).toEqual({ type: 'catalog_refused', source: 'models.json', reason });
     expect(served).toBe('old');
     expect(loaded).toEqual(oneModel);
     expect(catalog.find('new')?.id).toBe('new');
@@ -117,8 +117,8 @@ describe('a file that turns bad changes nothing, and is told once', () => {
 
     const taken = expect.stringContaining('models.json: Model "twice": the id or alias "twice"');
     expect(events).toEqual([
-      { type: 'catalog_refused', file: 'models.json', reason: taken },
-      { type: 'catalog_refused', file: 'models.json', reason: taken },
+      { type: 'catalog_refused', source: 'models.json', reason: taken },
+      { type: 'catalog_refused', source: 'models.json', reason: taken },
       oneModel,
     ]);
     expect(catalog.find('new')?.id).toBe('new');

@@ -132,7 +132,7 @@ describe('a file is refused at start', () => {
   });
 
   const models: readonly (readonly [place: string, model: object, says: string])[] = [
-    ['models[1] must be a model', [], 'an id, a vendor, protocols'],
+    ['models[1] must be a model', [], 'an id, groups, a price'],
     ['models[1].id must be text', { ...modelJson, id: 5 }, 'one character at least'],
     [
       'models[1].channels[0].priority must be a number',
@@ -222,8 +222,8 @@ describe('a file is refused at start', () => {
     const { folder, write, open } = await fileScene();
     await write(Buffer.alloc(16 * 1024 * 1024 + 1, ' '));
 
-    const missing = await refusal(open({ file: join(folder, 'missing.json') }));
-    const directory = await refusal(open({ file: folder }));
+    const missing = await refusal(open({ path: join(folder, 'missing.json') }));
+    const directory = await refusal(open({ path: folder }));
     const large = await refusal(open());
 
     expect(missing).toBe(
@@ -255,13 +255,13 @@ describe('a file is refused at start', () => {
     const { write, open } = await fileScene();
     await write(modelsJson('a'));
 
-    expect(await refusal(open(mad({ file: 5 })()))).toBe(
-      'jsonFileCatalog: options.file must be the path of a file. Give it the file to read.',
+    expect(await refusal(open(mad({ path: 5 })()))).toBe(
+      'jsonFileCatalog: options.path must be the path of a file. Give it the file to read.',
     );
     expect(await refusal(open(mad({ pollMs: 0 })()))).toContain(
       'options.pollMs must be a positive',
     );
-    expect(await refusal(open(mad({ path: 'x' })()))).toContain('options.path does not exist.');
+    expect(await refusal(open(mad({ file: 'x' })()))).toContain('options.file does not exist.');
   });
 });
 

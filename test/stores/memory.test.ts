@@ -46,7 +46,7 @@ describe('a quota store', () => {
 
   it('counts a top-up once that is told again after days', () => {
     const clock = fakeClock();
-    const quota = memoryQuotaStore({ clock, tombstones: 1 });
+    const quota = memoryQuotaStore({ clock, maxEnded: 1 });
     quota.adjust(topUp);
     for (const id of ['other-top-up-0001', 'other-top-up-0002']) {
       clock.advance(10 * 86_400_000);

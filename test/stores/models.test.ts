@@ -27,6 +27,7 @@ const model: Model = {
 type Row = readonly [place: string, values: readonly unknown[], says: string];
 
 const noText = [undefined, null, '', 5, 'a\nb'];
+const noTextWhereOptional = noText.slice(1);
 const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
 const noNanos = [-1n, 2n ** 53n, 5, '5', null];
 const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1.';
@@ -35,8 +36,8 @@ const unclean = 'must be printable ASCII without space around it; trim what was 
 const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
-  ['vendor', noText, 'must be text of one character at least'],
-  ['protocols', [undefined, null, 'chat', {}], "must be a list of 'chat', 'images' and 'native'."],
+  ['vendor', noTextWhereOptional, 'must be text of one character at least'],
+  ['protocols', [null, 'chat', {}], "must be a list of 'chat', 'images' and 'native'."],
   ['protocols', [[]], "must name 'chat', 'images' or 'native', one at least."],
   ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images' or 'native'."],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
@@ -88,7 +89,11 @@ const members: readonly Row[] = [
   ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
   ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],
   ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],
-  ['channels[0]', [[null], ['openai']], 'must be a channel: an id, a dialect, a baseUrl,'],
+  [
+    'channels[0]',
+    [[null], ['openai']],
+    'must be a channel: an id, a dialect, a baseUrl and a credential.',
+  ],
   ['aliases', [null, 'gpt', {}], 'must be a list of ids. Leave it out for none.'],
   ['aliases[0]', noText.map((alias) => [alias]), 'must be text of one character at least'],
   ['maxOutputTokens', noCount, 'must be a positive integer. Leave it out if it is not known.'],
@@ -136,8 +141,8 @@ const ofChannel: readonly Row[] = [
   ],
   ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], unclean],
   ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
-  ['priority', [undefined, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
-  ['weight', [undefined, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
+  ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
+  ['weight', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
   ['weight', [-1], 'must be 0 or above; 0 takes no calls.'],
   ['maxPriceNanos', noNanos, `${nanos} Leave it out for no bound.`],
   ['capabilities', [null, 'all'], 'must be an object. Leave it out for those of the dialect’s'],
@@ -193,7 +198,10 @@ describe('a catalog refuses', () => {
   });
 
   it.each([[null], [undefined], ['gpt-5'], [5], [[]]])('a model that is %o', (bad) => {
-    refuses([model, bad], 'staticCatalog: models[1] must be a model: an id, a vendor,');
+    refuses(
+      [model, bad],
+      'staticCatalog: models[1] must be a model: an id, groups, a price and channels.',
+    );
   });
 
   it.each([null, undefined, {}, 'gpt-5'])('models that are %o', (models) => {

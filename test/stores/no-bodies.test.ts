@@ -34,8 +34,8 @@ it('the sinks in memory and in a file and the tables of SQLite keep no canary', 
   const db = new Libsql(':memory:');
   onTestFinished(() => void db.close());
   migrateSqlite(db);
-  const [keys, quota] = [sqliteKeyStore({ db }), sqliteQuotaStore({ db })];
-  const catalog = await sqliteCatalog({ db, credentials: () => canaries.upstreamKey });
+  const [keys, quota] = [sqliteKeyStore({ client: db }), sqliteQuotaStore({ client: db })];
+  const catalog = await sqliteCatalog({ client: db, credentials: () => canaries.upstreamKey });
   await catalog.publish(canaryModels);
   keys.add(caller.secret, caller.key);
   const memory = memoryUsageSink();
@@ -44,8 +44,8 @@ it('the sinks in memory and in a file and the tables of SQLite keep no canary', 
     keys,
     quota,
     catalog,
-    idempotency: sqliteIdempotencyStore({ db }),
-    sinks: [memory, jsonlUsageSink({ path }), sqliteUsageSink({ db })],
+    idempotency: sqliteIdempotencyStore({ client: db }),
+    sinks: [memory, jsonlUsageSink({ path }), sqliteUsageSink({ client: db })],
   });
   await quota.adjust(adjustment);
   catalog.close();

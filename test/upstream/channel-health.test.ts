@@ -256,7 +256,7 @@ describe('a credential that is not accepted', () => {
     expect(out()).toBe('open');
 
     call(refused);
-    health.switch('a', 'on');
+    health.enable('a');
     expect(out()).toBe('open');
   });
 
@@ -298,10 +298,10 @@ describe('a channel', () => {
   it('is out while the host has switched it off, and comes back with a clean slate', () => {
     const { call, health, out } = ward();
     call({ kind: 'rest', reason: 'unpaid', where: 'account', forMs: 9_000, yields: false });
-    health.switch('a', 'off');
+    health.disable('a');
     expect(out()).toBe('switched_off');
 
-    health.switch('a', 'on');
+    health.enable('a');
 
     expect(out()).toBe('open');
   });
@@ -317,7 +317,7 @@ describe('a channel', () => {
         type: 'channel_changed',
         channelId: 'a',
         upstreamModel: 'm',
-        state: 'resting',
+        state: 'cooling_down',
         reason: 'upstream_rate_limited',
         untilMs: startMs + 20_000,
       },
@@ -339,7 +339,7 @@ describe('a channel', () => {
 
     const [status] = health.statuses();
     expect(status).toMatchObject({ channelId: 'a', inFlight: 1, state: 'ready' });
-    expect(status?.models).toMatchObject([{ upstreamModel: 'other', state: 'resting' }]);
+    expect(status?.models).toMatchObject([{ upstreamModel: 'other', state: 'cooling_down' }]);
     clock.advance(20_000);
     expect(health.statuses()[0]?.models).toEqual([]);
   });

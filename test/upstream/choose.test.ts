@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
 import {
+  type AccountStates,
   type Availability,
   type Choice,
   type ChoiceAsked,
   chooseChannel,
   poolOf,
-  type Standings,
 } from '../../src/upstream/choose.ts';
 
 const price = {
@@ -72,7 +72,7 @@ function choiceOf(
   const channels = candidates.map(({ channel }) => channel);
   const pool = poolOf(channels, { price, group: 'staff', isAble });
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const standings: Standings = {
+  const standings: AccountStates = {
     availability: (channel) => by.get(channel)?.availability ?? { kind: 'open' },
     inFlight: (channel) => by.get(channel)?.inFlight ?? 0,
   };
@@ -182,7 +182,7 @@ describe('a channel is chosen', () => {
     const channels = thousand.map(({ channel }) => channel);
     const pool = poolOf(channels, { price, group: 'staff', isAble: () => true });
     const looked = new Set<string>();
-    const standings: Standings = {
+    const standings: AccountStates = {
       availability: ({ id }) => {
         looked.add(id);
         return { kind: 'open' };
@@ -257,22 +257,22 @@ describe('where all rest', () => {
   });
 
   it('nobody serves a call that has failed elsewhere already', () => {
-    expect(chosen(all(rests(30, true)), { hasTried: true })).toBe('none: resting');
+    expect(chosen(all(rests(30, true)), { hasTried: true })).toBe('none: cooling_down');
   });
 
   it('and none yields, the soonest return is told', () => {
     const none = choiceOf(all(rests(30, false), rests(20, false)));
 
-    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20 });
+    expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20 });
   });
 
   it.each<[string, readonly Availability[], string]>([
     ['busy', [rests(undefined, false, 'busy'), rests(5, false)], 'none: busy'],
     ['switched off', [rests(undefined, false, 'switched_off')], 'none: switched_off'],
     [
-      'resting, or switched off',
+      'cooling down, or switched off',
       [rests(undefined, false, 'switched_off'), rests(5, false)],
-      'none: resting',
+      'none: cooling_down',
     ],
   ])('because they are %s, it says so', (_what, availabilities, expected) => {
     expect(chosen(all(...availabilities))).toBe(expected);
@@ -302,7 +302,7 @@ describe('where all rest', () => {
 
     const none = choiceOf(all(unreachable(30), unreachable(20), unreachable(40), unreachable(50)));
 
-    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20 });
+    expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20 });
   });
 
   it('of three all may be, and the first to return takes one call at a time', () => {
@@ -310,8 +310,8 @@ describe('where all rest', () => {
     const inUse = all(ejected(30), { ...ejected(20), isInUse: true }, ejected(40));
 
     expect(chosen(candidates)).toBe('b');
-    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('none: resting');
-    expect(chosen(inUse)).toBe('none: resting');
+    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('none: cooling_down');
+    expect(chosen(inUse)).toBe('none: cooling_down');
   });
 
   it('it tells whether the one that is in use said 429', () => {
@@ -319,7 +319,7 @@ describe('where all rest', () => {
 
     const none = choiceOf(all(limited, rests(20, false)));
 
-    expect(none).toEqual({ kind: 'none', reason: 'resting', untilMs: 20, isRateLimit: true });
+    expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20, isRateLimit: true });
   });
 });
 

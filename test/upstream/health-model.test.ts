@@ -10,7 +10,7 @@ import {
   type ChannelHealth,
   type ChannelLease,
   channelHealth,
-  type Verdict,
+  type HealthSignal,
 } from '../../src/upstream/channel-health.ts';
 
 const channel: Channel = {
@@ -110,33 +110,37 @@ class Reference {
   }
 }
 
-type Step = { readonly gapMs: number; readonly verdict: Verdict };
+type Step = { readonly gapMs: number; readonly verdict: HealthSignal };
 
-const failure = (reason: string, where: 'account' | 'model', timedOut: boolean): Verdict => ({
+const failure = (reason: string, where: 'account' | 'model', timedOut: boolean): HealthSignal => ({
   kind: 'failed',
   reason,
   where,
   timedOut,
 });
 
-const verdicts: fc.Arbitrary<Verdict> = fc.oneof(
-  { weight: 2, arbitrary: fc.constant<Verdict>({ kind: 'served' }) },
-  { weight: 1, arbitrary: fc.constant<Verdict>({ kind: 'nothing' }) },
+const verdicts: fc.Arbitrary<HealthSignal> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<HealthSignal>({ kind: 'served' }) },
+  { weight: 1, arbitrary: fc.constant<HealthSignal>({ kind: 'nothing' }) },
   { weight: 6, arbitrary: fc.constant(failure('upstream_error', 'model', false)) },
   { weight: 3, arbitrary: fc.constant(failure('headers_timeout', 'model', true)) },
   {
     weight: 3,
     arbitrary: fc
       .constantFrom('k', 'l', 'm', 'n')
-      .map((keyId): Verdict => ({ kind: 'left_waiting', reason: 'caller_left', keyId })),
+      .map((keyId): HealthSignal => ({ kind: 'left_waiting', reason: 'caller_left', keyId })),
   },
   {
     weight: 1,
-    arbitrary: fc
-      .constantFrom(undefined, 500, 20_000, 400_000)
-      .map(
-        (forMs): Verdict => ({ kind: 'rest', reason: 'r', where: 'model', forMs, yields: true }),
-      ),
+    arbitrary: fc.constantFrom(undefined, 500, 20_000, 400_000).map(
+      (forMs): HealthSignal => ({
+        kind: 'rest',
+        reason: 'r',
+        where: 'model',
+        forMs,
+        yields: true,
+      }),
+    ),
   },
 );
 const gaps = fc.constantFrom(0, 1, 500, 9_999, 10_000, 30_000, 45_000, 300_000, 3_600_000);
@@ -145,7 +149,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { maxLength: 60 },
 );
 
-function apply(reference: Reference, verdict: Verdict, nowMs: number): void {
+function apply(reference: Reference, verdict: HealthSignal, nowMs: number): void {
   if (verdict.kind === 'served') reference.serve();
   if (verdict.kind === 'left_waiting') reference.leave(nowMs, verdict.keyId);
   if (verdict.kind === 'rest') reference.rest(nowMs, verdict.forMs);
@@ -180,7 +184,7 @@ type Act =
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'begin' }
   | { readonly kind: 'byte' | 'answer'; readonly of: number }
-  | { readonly kind: 'end'; readonly of: number; readonly verdict: Verdict };
+  | { readonly kind: 'end'; readonly of: number; readonly verdict: HealthSignal };
 
 const index = fc.nat({ max: 7 });
 const acts: fc.Arbitrary<readonly Act[]> = fc.array(
@@ -266,7 +270,7 @@ describe('however calls run beside one another', () => {
         let before = 'ready';
         play(drawn, (running, state) => {
           const fresh = running.filter((one) => !known.includes(one));
-          if (before === 'probing') expect(fresh).toEqual([]);
+          if (before === 'half_open') expect(fresh).toEqual([]);
           known = [...running];
           before = state;
         });

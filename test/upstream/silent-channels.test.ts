@@ -1,7 +1,7 @@
 /** Channels that do not answer in time, or keep their callers waiting while others answer. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
-import type { ChannelLease, Verdict } from '../../src/upstream/channel-health.ts';
+import type { ChannelLease, HealthSignal } from '../../src/upstream/channel-health.ts';
 import { asked, channel, served, times, timesOut, type Ward, ward } from './ward.ts';
 
 describe('a time-out', () => {
@@ -76,7 +76,7 @@ describe('a time-out', () => {
 });
 
 describe('a caller that leaves a silent call', () => {
-  const leaves = (keyId: string): Verdict => ({
+  const leaves = (keyId: string): HealthSignal => ({
     kind: 'left_waiting',
     reason: 'caller_left',
     keyId,
@@ -189,7 +189,7 @@ describe('three calls that wait longer than is usual', () => {
     answered(set, 0);
     set.health.tick();
 
-    set.health.switch('a', 'on');
+    set.health.enable('a');
     set.health.tick();
 
     expect(set.out()).toBe('open');

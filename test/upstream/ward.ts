@@ -5,7 +5,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import {
   type ChannelHealth,
   channelHealth,
-  type Verdict,
+  type HealthSignal,
 } from '../../src/upstream/channel-health.ts';
 
 export const startMs: number = Date.UTC(2026, 0, 1);
@@ -26,7 +26,7 @@ export interface Ward {
   readonly clock: FakeClock;
   readonly events: readonly GatewayEvent[];
   /** One call through the channel, begun and ended. */
-  call(verdict: Verdict, model?: string): void;
+  call(verdict: HealthSignal, model?: string): void;
   /** `open`, or what stands in the way. */
   out(model?: string, kind?: { readonly isBoughtOnce: boolean }, of?: Channel): string;
 }
@@ -47,24 +47,28 @@ export function ward(random: () => number = () => 0.5): Ward {
   };
 }
 
-export const served: Verdict = { kind: 'served' };
-export const nothing: Verdict = { kind: 'nothing' };
-export const fails: Verdict = { kind: 'failed', reason: 'upstream_error', where: 'model' };
-export const timesOut: Verdict = {
+export const served: HealthSignal = { kind: 'served' };
+export const nothing: HealthSignal = { kind: 'nothing' };
+export const fails: HealthSignal = { kind: 'failed', reason: 'upstream_error', where: 'model' };
+export const timesOut: HealthSignal = {
   kind: 'failed',
   reason: 'headers_timeout',
   where: 'model',
   timedOut: true,
 };
-export const unreachable: Verdict = { kind: 'failed', reason: 'connect_refused', where: 'account' };
-export const limited = (forMs?: number): Verdict => ({
+export const unreachable: HealthSignal = {
+  kind: 'failed',
+  reason: 'connect_refused',
+  where: 'account',
+};
+export const limited = (forMs?: number): HealthSignal => ({
   kind: 'rest',
   reason: 'upstream_rate_limited',
   where: 'model',
   forMs,
   yields: true,
 });
-export const refused: Verdict = { kind: 'refused', reason: 'upstream_auth_error' };
+export const refused: HealthSignal = { kind: 'refused', reason: 'upstream_auth_error' };
 
 export const times = (count: number, act: () => void): void => {
   for (let done = 0; done < count; done += 1) act();

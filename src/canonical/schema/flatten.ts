@@ -29,13 +29,13 @@ export interface Flattening {
 }
 
 /** How much more may be written: a hostile schema grows without end by its references. */
-export interface SchemaRoom {
+export interface SchemaBudget {
   schemas: number;
   characters: number;
 }
 
 /** Room for all schemas of one request: many small ones may grow as well as one. */
-export function newSchemaRoom(): SchemaRoom {
+export function newSchemaBudget(): SchemaBudget {
   return { schemas: 50_000, characters: 4_000_000 };
 }
 
@@ -47,8 +47,8 @@ const deepest = 100;
 const anyObject: JsonObject = { type: 'object' };
 
 /** Counts what it gives out: past a bound, every schema is just an object. */
-export function newFlattening(root: JsonObject, all: SchemaRoom): Flattening {
-  const own: SchemaRoom = { schemas: mostSchemas, characters: mostCharacters };
+export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
+  const own: SchemaBudget = { schemas: mostSchemas, characters: mostCharacters };
   const rooms = [own, all];
 
   const isSpent = (schema: JsonObject): boolean => {

@@ -4,7 +4,7 @@
  */
 import { numberFrom } from '../../exact-numbers.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { newFlattening, newSchemaRoom, type SchemaRoom, type Trail } from './flatten.ts';
+import { newFlattening, newSchemaBudget, type SchemaBudget, type Trail } from './flatten.ts';
 import { inSubset } from './subset.ts';
 import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
 
@@ -23,7 +23,7 @@ export interface OpenApiSchema {
  */
 export function toOpenApiSchema(
   schema: JsonObject,
-  room: SchemaRoom = newSchemaRoom(),
+  room: SchemaBudget = newSchemaBudget(),
 ): OpenApiSchema {
   const flattening = newFlattening(schema, room);
   let changed = false;

@@ -3,6 +3,7 @@ import { openaiErrorText } from '../../dialects/openai/errors.ts';
 import type { GatewayRequest } from '../../http.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Model } from '../../ports/catalog.ts';
+import { vendorOf } from '../../ports/model-defaults.ts';
 import type { Caller } from '../protocol.ts';
 import { headerOnce } from './key-header.ts';
 
@@ -38,6 +39,6 @@ function listed(model: Model): JsonObject {
     id: model.id,
     object: 'model',
     created: model.createdAtSeconds ?? 0,
-    owned_by: model.vendor,
+    owned_by: vendorOf(model),
   };
 }

@@ -19,7 +19,7 @@ import { disk } from './stable-read.ts';
 /** Where the file is, and how its secrets are found. */
 export interface JsonFileCatalogOptions {
   /** The file; may be a link, and may be replaced or written over at any time. */
-  readonly file: string;
+  readonly path: string;
   /** The secret of a `{ "name": "…" }` in the file; asked once for each name when it is read. */
   readonly credentials?: (name: string) => MaybePromise<string>;
   /** Takes secrets that stand in the file itself. Files end up in repositories: off by default. */
@@ -39,7 +39,7 @@ export interface JsonFileCatalog extends StaticCatalog {
 
 const optionsSchema = z.strictObject(
   {
-    file: text('must be the path of a file'),
+    path: text('must be the path of a file'),
     credentials: aFunction.optional(),
     allowSecretsInFile: flag.optional(),
     onEvent: aFunction.optional(),
@@ -56,12 +56,12 @@ const optionsSchema = z.strictObject(
  */
 export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<JsonFileCatalog> {
   checkMakerOptions('jsonFileCatalog', optionsSchema, options, {
-    file: 'Give it the file to read',
+    path: 'Give it the file to read',
   });
-  const { file, credentials, allowSecretsInFile = false, onEvent, pollMs = 2_000 } = options;
+  const { path, credentials, allowSecretsInFile = false, onEvent, pollMs = 2_000 } = options;
   const clock = options.clock ?? systemClock();
   const sources = { credentials, allowSecretsInFile, clock };
-  const watch = await fileWatch(file, (bytes) => modelsOf(bytes, sources), disk);
+  const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk);
   const emit = quietListener(() => onEvent);
   let isLooking = false;
 
@@ -69,7 +69,7 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
     isLooking = true;
     const news = await watch.look();
     isLooking = false;
-    if (news !== undefined) emit(eventOf(basename(file), news));
+    if (news !== undefined) emit(eventOf(basename(path), news));
   };
   const close = clock.every(pollMs, () => {
     if (!isLooking) void look();
@@ -94,8 +94,8 @@ async function modelsOf(bytes: Buffer, sources: CredentialSources): Promise<Mode
   return { catalog: catalogOf(models), count: models.length };
 }
 
-function eventOf(file: string, news: Exclude<FileNews<Models>, undefined>): GatewayEvent {
+function eventOf(source: string, news: Exclude<FileNews<Models>, undefined>): GatewayEvent {
   return news.type === 'loaded'
-    ? { type: 'catalog_loaded', file, models: news.value.count }
-    : { type: 'catalog_refused', file, reason: news.reason };
+    ? { type: 'catalog_loaded', source, models: news.value.count }
+    : { type: 'catalog_refused', source, reason: news.reason };
 }

@@ -1,5 +1,6 @@
 /** A catalog that is one fixed list; a host that changes its models hands the gateway a new one. */
 import type { Catalog, Model, ProtocolName } from '../../ports/catalog.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
 import { checkModels } from './check-models.ts';
 
 /** A {@link Catalog} that answers at once. */
@@ -50,8 +51,9 @@ function ofOneShape(model: Model): Model {
 }
 
 /** The lists a model stands in; a group or a protocol named twice counts once. */
-function listsOf({ groups, protocols }: Model): ReadonlySet<string> {
-  return new Set(groups.flatMap((group) => protocols.map((name) => listName(group, name))));
+function listsOf(model: Model): ReadonlySet<string> {
+  const protocols = protocolsOf(model);
+  return new Set(model.groups.flatMap((group) => protocols.map((name) => listName(group, name))));
 }
 
 // No protocol's name holds a slash, so no two pairs share a name.

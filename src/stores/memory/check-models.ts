@@ -5,6 +5,7 @@
 import { dialects } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Channel, Model } from '../../ports/catalog.ts';
+import { protocolsOf } from '../../ports/model-defaults.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { isServed } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/table.ts';
@@ -54,10 +55,11 @@ function checkNames(model: Model, names: Set<string>): void {
 }
 
 function checkDialect(model: Model, { id, dialect }: Channel): void {
-  if (model.protocols.some((name) => isServed(protocols[name], dialects[dialect]))) return;
+  const offered = protocolsOf(model);
+  if (offered.some((name) => isServed(protocols[name], dialects[dialect]))) return;
   refuse(
     model,
-    `channel "${id}" of the dialect ${dialect} can't serve ${model.protocols.join(' or ')}, ` +
+    `channel "${id}" of the dialect ${dialect} can't serve ${offered.join(' or ')}, ` +
       'which is all that the model offers. Change one of the two, or take the channel out.',
   );
 }

@@ -9,12 +9,12 @@
  */
 import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
-import type { Line } from '../../ports/quota-store.ts';
+import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { HashedId } from './hold-table.ts';
 import { leastPowerOfTwo, tombstones } from './tombstones.ts';
 
 /** How a hold ended. */
-export type Ending = 'settled' | 'released' | 'expired';
+export type HoldEnding = 'settled' | 'released' | 'expired';
 
 /** What a late settle has to take back of an expiry. */
 export interface ExpiryCharge {
@@ -24,7 +24,7 @@ export interface ExpiryCharge {
 
 /** The end of one hold. */
 export interface EndedHold<Charge> {
-  readonly as: Ending;
+  readonly as: HoldEnding;
   /** Settled: the final charge, by line. */
   readonly charged: readonly Charge[];
   /** Expired: what that charged. */
@@ -39,12 +39,12 @@ export interface EndedId extends HashedId {
 /** The holds that have ended, of all partitions, as long as they are remembered. */
 export interface EndedHolds {
   /** Remembers an end; a later one of the same id takes its place. */
-  add(whose: EndedId, end: EndedHold<Pick<Line, 'amount'>>, nowMs: number): void;
+  add(whose: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void;
   /** How the hold of this id ended, or undefined. */
   find(whose: EndedId): EndedHold<Nanos> | undefined;
 }
 
-const endings: readonly Ending[] = ['settled', 'released', 'expired'];
+const endings: readonly HoldEnding[] = ['settled', 'released', 'expired'];
 /** The longest id, by `quota-input.ts`; shorter ones end with a zero, which no id has. */
 const idBytes = 64;
 const fewestSlots = 64;

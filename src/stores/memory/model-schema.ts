@@ -85,10 +85,11 @@ const channel = z.strictObject(
     baseUrl: z.string(baseUrl).refine(isBaseUrl, baseUrl),
     credential,
     upstreamModel: name.optional(),
-    priority: z.number('must be a number; lower is tried first'),
+    priority: z.number('must be a number; lower is tried first').optional(),
     weight: z
       .number('must be a number of 0 or above; 0 takes no calls')
-      .nonnegative('must be 0 or above; 0 takes no calls'),
+      .nonnegative('must be 0 or above; 0 takes no calls')
+      .optional(),
     maxPriceNanos: nanos.optional(),
     cost: priceSchema.optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody').optional(),
@@ -101,7 +102,7 @@ const channel = z.strictObject(
     hideErrors: flag.optional(),
     timeouts,
   } satisfies Members<Channel>,
-  'must be a channel: an id, a dialect, a baseUrl, a credential, a priority and a weight',
+  'must be a channel: an id, a dialect, a baseUrl and a credential',
 );
 
 const mediaPartTokens = z
@@ -154,10 +155,11 @@ const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' 
 export const modelSchema: z.ZodType = z.strictObject(
   {
     id: name,
-    vendor: name,
+    vendor: name.optional(),
     protocols: z
       .array(protocol, "must be a list of 'chat', 'images' and 'native'")
-      .min(1, "must name 'chat', 'images' or 'native', one at least"),
+      .min(1, "must name 'chat', 'images' or 'native', one at least")
+      .optional(),
     groups: z.array(name, 'must be a list of groups; an empty one is for nobody'),
     price: priceSchema,
     channels: z.array(channel, 'must be a list of channels; an empty one serves nobody'),
@@ -177,7 +179,7 @@ export const modelSchema: z.ZodType = z.strictObject(
     description: z.string('must be text').optional(),
     timeouts,
   } satisfies Members<Model>,
-  'must be a model: an id, a vendor, protocols, groups, a price and channels',
+  'must be a model: an id, groups, a price and channels',
 );
 
 /** How to mend what may be left out, by its name. */
@@ -190,6 +192,10 @@ const cures: ReadonlyMap<unknown, string> = new Map([
   ['groups', 'Leave it out for all groups of the model'],
   ['maxConcurrentCalls', 'Leave it out for no bound'],
   ['stickyBy', 'Leave it out to share calls by weight'],
+  ['priority', 'Leave it out for 0'],
+  ['weight', 'Leave it out for 1'],
+  ['vendor', "Leave it out for the name of the first channel's provider"],
+  ['protocols', 'Leave it out for images where the price is per image, else for chat and native'],
   ['maxCandidates', 'Leave it out for no bound'],
   ['maxOutputTokens', 'Leave it out if it is not known'],
   ['maxPriceNanos', 'Leave it out for no bound'],

@@ -4,7 +4,7 @@
  */
 import type { Nanos } from '../../money.ts';
 import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
-import type { Line } from '../../ports/quota-store.ts';
+import type { QuotaLine } from '../../ports/quota-store.ts';
 import type { DueQueue, Place } from './due-queue.ts';
 import { enter, firstDue, leave, reorder } from './due-queue.ts';
 import { type EndedHolds, endedHolds } from './ended-holds.ts';
@@ -246,7 +246,7 @@ export function expireDue(
 export function expireDueOf(
   ledger: Ledger,
   partition: Partition,
-  lines: readonly Pick<Line, 'subject'>[],
+  lines: readonly Pick<QuotaLine, 'subject'>[],
   nowMs: number,
 ): void {
   for (const { subject } of lines) {

@@ -9,7 +9,7 @@ import type {
   AdjustInput,
   ExtendInput,
   ExtendResult,
-  Line,
+  QuotaLine,
   QuotaState,
   ReleaseInput,
   ReleaseResult,
@@ -76,7 +76,7 @@ function replay(known: Reservation, input: ReserveInput, epochMs: number): Reser
 }
 
 /** Whether a line names the subject and the period of a line that is held. */
-function isOf({ subject, period }: Line, line: HeldLine | undefined): line is HeldLine {
+function isOf({ subject, period }: QuotaLine, line: HeldLine | undefined): line is HeldLine {
   return line?.subject.name === subject && line.row.period === period;
 }
 
@@ -99,7 +99,7 @@ function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | u
     const subject = partition.subjects.get(line.subject);
     const row = subject === undefined ? undefined : findRowIn(subject, line.period);
     if (row !== undefined) carryLimit(row, line.limit);
-    refusal ??= lineRefusal(line, subject, row, input.maxInFlight?.[index]);
+    refusal ??= lineRefusal(line, subject, row, input.maxConcurrentCalls?.[index]);
   }
   return refusal;
 }
@@ -116,7 +116,7 @@ function carryLimit(row: Row, limit: Nanos | undefined): void {
 }
 
 function lineRefusal(
-  { subject, amount, limit: carried }: Line,
+  { subject, amount, limit: carried }: QuotaLine,
   known: Subject | undefined,
   row: Row | undefined,
   cap: number | undefined,
@@ -140,7 +140,7 @@ function runningOf(subject: Subject | undefined): number {
 function heldLine(
   partition: Partition,
   input: ReserveInput,
-  { subject: name, period, amount, limit }: Line,
+  { subject: name, period, amount, limit }: QuotaLine,
   index: number,
 ): HeldLine {
   const subject = subjectOf(partition, name);
@@ -237,7 +237,7 @@ export function settle(ledger: Ledger, input: SettleInput, nowMs: number): Settl
 /** Charges each line, on the rows of the hold where it has them. */
 function charge(
   partition: Partition,
-  lines: readonly Line[],
+  lines: readonly QuotaLine[],
   heldLines: readonly HeldLine[],
 ): void {
   for (let index = 0; index < lines.length; index += 1) {

@@ -38,9 +38,9 @@ export interface MemoryQuotaStoreOptions {
   /** The store's own clock; leases end by its `monotonicMs`. */
   readonly clock?: Clock;
   /** How many ended reservations are remembered for repeats; 100,000 where left out. */
-  readonly tombstones?: number;
+  readonly maxEnded?: number;
   /** How long each is remembered, if there is room; an hour where left out. */
-  readonly tombstoneMs?: number;
+  readonly endedTtlMs?: number;
   /** Limits to begin with, of subjects whose limit no key's record states. */
   readonly limits?: readonly QuotaLimit[];
 }
@@ -70,8 +70,8 @@ const limitSchema = z.strictObject(
 const optionsSchema = z.strictObject(
   {
     clock: aClock.optional(),
-    tombstones: positive.optional(),
-    tombstoneMs: positive.optional(),
+    maxEnded: positive.optional(),
+    endedTtlMs: positive.optional(),
     limits: z.array(limitSchema, 'must be a list of limits').optional(),
   } satisfies Record<keyof MemoryQuotaStoreOptions, z.ZodType>,
   'must be an object',
@@ -90,8 +90,8 @@ const mostAdjustments = 100_000;
  */
 export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaStore {
   checkMakerOptions('memoryQuotaStore', optionsSchema, options);
-  const { clock = systemClock(), tombstones: limit = 100_000, tombstoneMs = 3_600_000 } = options;
-  const ledger = openLedger(limit, tombstoneMs);
+  const { clock = systemClock(), maxEnded = 100_000, endedTtlMs = 3_600_000 } = options;
+  const ledger = openLedger(maxEnded, endedTtlMs);
   const adjusted = new Set<string>();
   const adjustedIds: string[] = [];
   const adjustments = tombstones({

@@ -9,13 +9,13 @@ import {
   publishedCatalog,
   publishedCatalogShape,
 } from '../sql/published-catalog.ts';
-import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 
 /** Where the table is, and how the secrets that its models name are found. */
-export interface PostgresCatalogOptions extends PublishedCatalogOptions, PostgresPlace {}
+export interface PostgresCatalogOptions extends PublishedCatalogOptions, PostgresLocation {}
 
 const optionsSchema = z.strictObject(
-  { ...placeMembers, ...publishedCatalogShape } satisfies Record<
+  { ...locationMembers, ...publishedCatalogShape } satisfies Record<
     keyof PostgresCatalogOptions,
     z.ZodType
   >,
@@ -42,7 +42,7 @@ const patience = { timeoutMs: 10_000 };
  * @throws ConfigurationError that names the option or the model and the cure; StoreUnavailable
  */
 export async function postgresCatalog(options: PostgresCatalogOptions): Promise<PublishedCatalog> {
-  checkMakerOptions('postgresCatalog', optionsSchema, options, placeCures);
+  checkMakerOptions('postgresCatalog', optionsSchema, options, locationRemedies);
   const { rows } = statements(options);
   const table: CatalogTable = {
     version: async () => bigintAt((await rows(selectVersion, [], patience))[0], 'version'),

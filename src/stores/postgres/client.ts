@@ -17,14 +17,14 @@ export interface PostgresClient {
 }
 
 /** Where the tables are. */
-export interface PostgresPlace {
+export interface PostgresLocation {
   readonly client: PostgresClient;
   /** The schema of the tables; `tollgate` where left out. */
   readonly schema?: string;
 }
 
-/** The members of {@link PostgresPlace}, for the check of a maker's options. */
-export const placeMembers: Readonly<Record<keyof PostgresPlace, z.ZodType>> = {
+/** The members of {@link PostgresLocation}, for the check of a maker's options. */
+export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>> = {
   client: methods('query'),
   schema: z
     .string('must be the name of a schema')
@@ -32,8 +32,8 @@ export const placeMembers: Readonly<Record<keyof PostgresPlace, z.ZodType>> = {
     .optional(),
 };
 
-/** What to do about {@link placeMembers}. */
-export const placeCures: Readonly<Record<string, string>> = {
+/** What to do about {@link locationMembers}. */
+export const locationRemedies: Readonly<Record<string, string>> = {
   client: 'Give it a Pool of pg, or what has its query(text, values)',
 };
 
@@ -55,7 +55,7 @@ const written = '"tollgate"';
 const maxRaces = 10;
 
 /** Statements in the schema of a place; in their text it is called `"tollgate"`. */
-export function statements({ client, schema = 'tollgate' }: PostgresPlace): Statements {
+export function statements({ client, schema = 'tollgate' }: PostgresLocation): Statements {
   // A name can't be a bound parameter; this one has been checked, and is quoted.
   const inSchema = (text: string): string => text.replaceAll(written, ['"', schema, '"'].join(''));
 

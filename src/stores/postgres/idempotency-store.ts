@@ -11,7 +11,7 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
-import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 import { resultOf } from './quota-answers.ts';
 
 /** An {@link IdempotencyStore} that answers by promise. */
@@ -22,7 +22,7 @@ export interface PostgresIdempotencyStore extends IdempotencyStore {
 }
 
 const optionsSchema = z.strictObject(
-  { ...placeMembers } satisfies Record<keyof PostgresPlace, z.ZodType>,
+  { ...locationMembers } satisfies Record<keyof PostgresLocation, z.ZodType>,
   'must be an object',
 );
 
@@ -45,8 +45,8 @@ RETURNING name`;
  *
  * @throws ConfigurationError that names the option and the cure
  */
-export function postgresIdempotencyStore(options: PostgresPlace): PostgresIdempotencyStore {
-  checkMakerOptions('postgresIdempotencyStore', optionsSchema, options, placeCures);
+export function postgresIdempotencyStore(options: PostgresLocation): PostgresIdempotencyStore {
+  checkMakerOptions('postgresIdempotencyStore', optionsSchema, options, locationRemedies);
   const { rows } = statements(options);
   const changed = async (
     sql: string,

@@ -8,10 +8,10 @@ import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import { textAt } from '../sql/columns.ts';
 import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
-import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 
 /** Where the table is, and the pepper of the digests. */
-export interface PostgresKeyStoreOptions extends PostgresPlace {
+export interface PostgresKeyStoreOptions extends PostgresLocation {
   /** Mixed into every digest, so that a leaked table can't even confirm a guess. */
   readonly pepper?: string;
   /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
@@ -30,7 +30,7 @@ export interface PostgresKeyStore extends KeyTable {
 
 const optionsSchema = z.strictObject(
   {
-    ...placeMembers,
+    ...locationMembers,
     pepper: text('must be text').optional(),
     allowWeakKeys: flag.optional(),
   } satisfies Record<keyof PostgresKeyStoreOptions, z.ZodType>,
@@ -62,7 +62,7 @@ const maxRaces = 20;
  * @throws ConfigurationError that names the option and the cure
  */
 export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyStore {
-  checkMakerOptions('postgresKeyStore', optionsSchema, options, placeCures);
+  checkMakerOptions('postgresKeyStore', optionsSchema, options, locationRemedies);
   const { pepper, allowWeakKeys = false } = options;
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError('postgresKeyStore: allowWeakKeys needs a pepper. Give it one.');

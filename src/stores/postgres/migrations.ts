@@ -5,9 +5,9 @@ import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts'
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { integerAt } from '../sql/columns.ts';
 import {
-  type PostgresPlace,
-  placeCures,
-  placeMembers,
+  locationMembers,
+  locationRemedies,
+  type PostgresLocation,
   type Statements,
   statements,
 } from './client.ts';
@@ -44,12 +44,15 @@ export const postgresMigrations: readonly PostgresMigration[] = [
 ].map((sql, index) => ({ version: index + 1, sql }));
 
 const placeSchema = z.strictObject(
-  { schema: placeMembers.schema } satisfies Record<keyof Omit<PostgresPlace, 'client'>, z.ZodType>,
+  { schema: locationMembers.schema } satisfies Record<
+    keyof Omit<PostgresLocation, 'client'>,
+    z.ZodType
+  >,
   'must be an object',
 );
 
 const clientSchema = z.strictObject(
-  { client: placeMembers.client } satisfies Record<'client', z.ZodType>,
+  { client: locationMembers.client } satisfies Record<'client', z.ZodType>,
   'must be an object',
 );
 
@@ -59,10 +62,10 @@ const clientSchema = z.strictObject(
  * @throws ConfigurationError that names the option and the cure; StoreUnavailable
  */
 export async function migratePostgres(
-  client: PostgresPlace['client'],
-  options: Omit<PostgresPlace, 'client'> = {},
+  client: PostgresLocation['client'],
+  options: Omit<PostgresLocation, 'client'> = {},
 ): Promise<void> {
-  checkMakerOptions('migratePostgres', clientSchema, { client }, placeCures);
+  checkMakerOptions('migratePostgres', clientSchema, { client }, locationRemedies);
   checkMakerOptions('migratePostgres', placeSchema, options);
   const { rows } = statements({ client, ...options });
   for (const { sql } of postgresMigrations) await rows(sql, []);

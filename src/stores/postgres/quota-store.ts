@@ -26,9 +26,9 @@ import type {
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
 import {
-  type PostgresPlace,
-  placeCures,
-  placeMembers,
+  locationMembers,
+  locationRemedies,
+  type PostgresLocation,
   type Statements,
   statements,
 } from './client.ts';
@@ -44,12 +44,12 @@ import {
 import { quotaProblems } from './quota-check.ts';
 
 /** Where the tables are, and how long is remembered what has ended. */
-export interface PostgresQuotaStoreOptions extends PostgresPlace {
+export interface PostgresQuotaStoreOptions extends PostgresLocation {
   /**
    * How long an ended reservation is remembered for repeats, in ms; an hour where left out. Not
    * under 15 minutes: so long a gateway tries to settle, and one forgotten would be charged twice.
    */
-  readonly tombstoneMs?: number;
+  readonly endedTtlMs?: number;
 }
 
 /** A {@link QuotaStore} that answers by promise. */
@@ -67,13 +67,13 @@ export interface PostgresQuotaStore extends QuotaStore {
 }
 
 /** As long as a gateway goes on telling how a call ended. */
-const shortestTombstoneMs = 900_000;
+const shortestEndedTtlMs = 900_000;
 const longEnough = 'must be an integer of at least 900000 ms';
 
 const optionsSchema = z.strictObject(
   {
-    ...placeMembers,
-    tombstoneMs: z.int(longEnough).min(shortestTombstoneMs, longEnough).optional(),
+    ...locationMembers,
+    endedTtlMs: z.int(longEnough).min(shortestEndedTtlMs, longEnough).optional(),
   } satisfies Record<keyof PostgresQuotaStoreOptions, z.ZodType>,
   'must be an object',
 );
@@ -99,8 +99,8 @@ type Ask = (sql: string, input: unknown, options: CallOptions) => Promise<JsonVa
  * @throws ConfigurationError that names the option and the cure
  */
 export function postgresQuotaStore(options: PostgresQuotaStoreOptions): PostgresQuotaStore {
-  checkMakerOptions('postgresQuotaStore', optionsSchema, options, placeCures);
-  const { tombstoneMs = 3_600_000 } = options;
+  checkMakerOptions('postgresQuotaStore', optionsSchema, options, locationRemedies);
+  const { endedTtlMs = 3_600_000 } = options;
   const place = statements(options);
   const ask = asking(place);
 
@@ -128,7 +128,7 @@ export function postgresQuotaStore(options: PostgresQuotaStoreOptions): Postgres
       const askPart = inParts(ask);
       let expired = 0;
       for (;;) {
-        const part = { max: Math.min(max - expired, leasesAtOnce), partition, keepMs: tombstoneMs };
+        const part = { max: Math.min(max - expired, leasesAtOnce), partition, keepMs: endedTtlMs };
         const swept = sweepResult(await askPart(sweepSql, part, patience));
         expired += swept.expired;
         // Where nothing could be expired, the rest is in other hands.
@@ -175,7 +175,14 @@ function inParts(ask: Ask): Ask {
 }
 
 /** Each line with what the reserve says of it elsewhere. */
-function reserveJson({ lines, onExpire, maxInFlight, id, partition, ttlMs }: ReserveInput): object {
+function reserveJson({
+  lines,
+  onExpire,
+  maxConcurrentCalls,
+  id,
+  partition,
+  ttlMs,
+}: ReserveInput): object {
   return {
     id,
     partition,
@@ -183,7 +190,7 @@ function reserveJson({ lines, onExpire, maxInFlight, id, partition, ttlMs }: Res
     lines: lines.map((line, index) => ({
       ...line,
       charge: onExpire === 'release' ? 0n : onExpire.charge[index],
-      cap: maxInFlight?.[index],
+      cap: maxConcurrentCalls?.[index],
     })),
   };
 }

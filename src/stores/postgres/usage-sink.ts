@@ -15,7 +15,7 @@ import type {
   UsageReportQuery,
   UsageReportRow,
 } from '../sql/usage-report.ts';
-import { type PostgresPlace, placeCures, placeMembers, statements } from './client.ts';
+import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 import {
   isRefused,
   readUsageCharges,
@@ -27,7 +27,7 @@ import {
 } from './usage-statements.ts';
 
 /** Where the table is, and how much may wait to be written. */
-export interface PostgresUsageSinkOptions extends PostgresPlace {
+export interface PostgresUsageSinkOptions extends PostgresLocation {
   /** How long a record may wait for others to be written with it; 200 ms where left out. */
   readonly flushMs?: number;
   /** How many records may wait while nothing can be written; 10,000 where left out. */
@@ -64,7 +64,7 @@ export interface PostgresUsageSink extends UsageSink, UsageQueries {
 
 const optionsSchema = z.strictObject(
   {
-    ...placeMembers,
+    ...locationMembers,
     flushMs: wait.optional(),
     maxBufferedRecords: positive.optional(),
     onError: aFunction.optional(),
@@ -93,7 +93,7 @@ const closeMs = 8_000;
  * @throws ConfigurationError that names the option and the cure
  */
 export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUsageSink {
-  checkMakerOptions('postgresUsageSink', optionsSchema, options, placeCures);
+  checkMakerOptions('postgresUsageSink', optionsSchema, options, locationRemedies);
   const { flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
   const place = statements(options);
   const waiting: Taken[] = [];

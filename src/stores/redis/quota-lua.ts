@@ -25,7 +25,7 @@ export const quotaPrelude: string = `
 -- Only loaded, not asked for anything.
 if #ARGV == 0 then return {} end
 local base = KEYS[1]
-local tombstoneMs = ARGV[1]
+local endedTtlMs = ARGV[1]
 local lazily = ${maxLazyExpirations}
 local leases = base .. 'l'
 
@@ -107,14 +107,14 @@ end
 
 local function bury(reservation, state)
   redis.call('HSET', reservation.key, 'state', state)
-  redis.call('PEXPIRE', reservation.key, tombstoneMs)
+  redis.call('PEXPIRE', reservation.key, endedTtlMs)
 end
 
 -- What a repeat needs is little: most of the memory is tombstones.
 local function buryBare(key, state, charged)
   redis.call('DEL', key)
   redis.call('HSET', key, 'state', state, 'charged', charged)
-  redis.call('PEXPIRE', key, tombstoneMs)
+  redis.call('PEXPIRE', key, endedTtlMs)
 end
 
 local function expire(reservation)

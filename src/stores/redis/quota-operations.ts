@@ -15,7 +15,7 @@ import {
   limitIsRecords,
   refuse,
 } from '../../ports/quota-input.ts';
-import type { AdjustInput, Line, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
+import type { AdjustInput, QuotaLine, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
 import type { LoadScripts, RunScript } from './client.ts';
 import { partitionBook } from './partition-book.ts';
 import { patiently } from './patience.ts';
@@ -37,7 +37,7 @@ export interface QuotaSettings {
   /** What every key begins with. */
   readonly prefix: string;
   /** How long an ended reservation is remembered. */
-  readonly tombstoneMs: number;
+  readonly endedTtlMs: number;
   readonly durability: 'replica-async' | 'durable';
 }
 
@@ -48,7 +48,7 @@ export function quotaStoreOver(
   load: LoadScripts = async () => {},
 ): QuotaStore {
   const { prefix, durability } = settings;
-  const tombstoneMs = String(settings.tombstoneMs);
+  const endedTtlMs = String(settings.endedTtlMs);
   // Two keys that never exist: where their slot is on its way to another node, Redis runs the
   // script on neither, for each would know a part of the books only.
   const keysOf = (partition: string): readonly string[] => {
@@ -56,7 +56,7 @@ export function quotaStoreOver(
     return [base, `${base}x`];
   };
   const ask: Ask = (script, partition, words, signal) =>
-    run({ script, keys: keysOf(partition), words: [tombstoneMs, ...words] }, signal);
+    run({ script, keys: keysOf(partition), words: [endedTtlMs, ...words] }, signal);
   const book = partitionBook(run, `${prefix}:partitions`);
 
   return {
@@ -90,7 +90,7 @@ export function quotaStoreOver(
             {
               script: releaseScript,
               keys: keysOf(input.partition),
-              words: [tombstoneMs, ...words],
+              words: [endedTtlMs, ...words],
               mustLand: true,
             },
             signal,
@@ -132,17 +132,17 @@ export function quotaStoreOver(
   };
 }
 
-function rowOf({ subject, period }: Pick<Line, 'subject' | 'period'>): string {
+function rowOf({ subject, period }: Pick<QuotaLine, 'subject' | 'period'>): string {
   return `${subject}|${period}`;
 }
 
-function reserveWords({ id, ttlMs, lines, onExpire, maxInFlight }: ReserveInput): string[] {
+function reserveWords({ id, ttlMs, lines, onExpire, maxConcurrentCalls }: ReserveInput): string[] {
   const words = lines.flatMap((line, index) => [
     rowOf(line),
     String(line.amount),
     String(onExpire === 'release' ? 0 : (onExpire.charge[index] ?? 0)),
     textOr(line.limit),
-    textOr(maxInFlight?.[index]),
+    textOr(maxConcurrentCalls?.[index]),
   ]);
   return [id, String(ttlMs), String(lines.length), ...words];
 }

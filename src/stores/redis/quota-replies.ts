@@ -2,7 +2,7 @@
 import type { Nanos } from '../../money.ts';
 import type {
   ExtendResult,
-  Line,
+  QuotaLine,
   QuotaState,
   ReleaseResult,
   ReserveResult,
@@ -13,7 +13,7 @@ import { corrupt, countOf, listOf, nanosOf, signedNanosOf, textsOf, wordOf } fro
 const endings = ['settled', 'released', 'expired'] as const;
 
 /** @throws StoreCorrupt where it is no reply to a reserve of these lines */
-export function readReserve(reply: unknown, lines: readonly Line[]): ReserveResult {
+export function readReserve(reply: unknown, lines: readonly QuotaLine[]): ReserveResult {
   const [status, ...rest] = textsOf(reply);
   switch (status) {
     case 'held':
@@ -115,6 +115,6 @@ function chargedOf(text: string | undefined): readonly Nanos[] {
   return (text ?? '').split(' ').map(nanosOf);
 }
 
-function subjectAt(lines: readonly Line[], position: string | undefined): string {
+function subjectAt(lines: readonly QuotaLine[], position: string | undefined): string {
   return lines[countOf(position) - 1]?.subject ?? corrupt();
 }

@@ -7,7 +7,7 @@ import { quotaPrelude } from './quota-lua.ts';
 import { type Script, scriptOf } from './script.ts';
 
 /**
- * ARGV: tombstoneMs, id, ttlMs, count; by line: subject|period, amount, charge on expiry, limit or
+ * ARGV: endedTtlMs, id, ttlMs, count; by line: subject|period, amount, charge on expiry, limit or
  * '', cap or ''.
  */
 export const reserveScript: Script = scriptOf(`${quotaPrelude}
@@ -103,7 +103,7 @@ return held('0', now + ttlMs)
 `);
 
 /**
- * ARGV: tombstoneMs, count; by lease: id, ttlMs, idle `1` or '', number of added amounts or '', the
+ * ARGV: endedTtlMs, count; by lease: id, ttlMs, idle `1` or '', number of added amounts or '', the
  * amounts. A reply for each, or `misfit` and no change where a hold would grow by other than one
  * amount a line.
  */
@@ -175,7 +175,7 @@ for index, lease in ipairs(asked) do replies[index] = extend(lease) end
 return replies
 `);
 
-/** ARGV: tombstoneMs, id, count; by line: subject|period, amount. */
+/** ARGV: endedTtlMs, id, count; by line: subject|period, amount. */
 export const settleScript: Script = scriptOf(`${quotaPrelude}
 local id, count = ARGV[2], tonumber(ARGV[3])
 local rows, amounts = {}, {}
@@ -211,7 +211,7 @@ if known.state == 'expired' then return { 'settled_late', 'expired' } end
 return { 'settled' }
 `);
 
-/** ARGV: tombstoneMs, id, count; by line: subject|period. */
+/** ARGV: endedTtlMs, id, count; by line: subject|period. */
 export const releaseScript: Script = scriptOf(`${quotaPrelude}
 local id, rows = ARGV[2], {}
 for index = 1, tonumber(ARGV[3]) do rows[index] = ARGV[3 + index] end
@@ -225,7 +225,7 @@ buryBare(base .. 'r:' .. id, 'released', '')
 return { 'released' }
 `);
 
-/** ARGV: tombstoneMs, max. Replies how many have expired, and whether more are due. */
+/** ARGV: endedTtlMs, max. Replies how many have expired, and whether more are due. */
 export const sweepScript: Script = scriptOf(`${quotaPrelude}
 local expired = expireDue(leases, ARGV[2])
 local more = redis.call('ZRANGEBYSCORE', leases, '-inf', int(now), 'LIMIT', 0, 1)
@@ -244,13 +244,13 @@ local function state(row)
 end
 `;
 
-/** ARGV: tombstoneMs, subject|period. */
+/** ARGV: endedTtlMs, subject|period. */
 export const readScript: Script = scriptOf(`${quotaPrelude}${stateReply}
 expireDueOf({ ARGV[2] })
 return state(ARGV[2])
 `);
 
-/** ARGV: tombstoneMs, id, subject|period, limit or '', addLimit or '', enabled `1`, `0` or ''. */
+/** ARGV: endedTtlMs, id, subject|period, limit or '', addLimit or '', enabled `1`, `0` or ''. */
 export const adjustScript: Script = scriptOf(`${quotaPrelude}${stateReply}
 local done, row = base .. 'a:' .. ARGV[2], ARGV[3]
 expireDueOf({ row })

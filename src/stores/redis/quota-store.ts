@@ -22,7 +22,7 @@ export interface RedisQuotaStoreOptions {
   /** What every key begins with; `tollgate` where left out. */
   readonly prefix?: string;
   /** How long an ended reservation is remembered for repeats; an hour where left out. */
-  readonly tombstoneMs?: number;
+  readonly endedTtlMs?: number;
   /**
    * `replica-async`, the default: a failover may lose what the replica had not seen. `durable` is
    * right for one server, without failover, with `appendonly yes` and `appendfsync always`.
@@ -42,7 +42,7 @@ const optionsSchema = z.strictObject(
   {
     client: aQuotaClient,
     prefix: aPrefix.optional(),
-    tombstoneMs: positive.optional(),
+    endedTtlMs: positive.optional(),
     durability: z.enum(durabilities, oneOf(durabilities)).optional(),
   } satisfies Record<keyof RedisQuotaStoreOptions, z.ZodType>,
   'must be an object',
@@ -58,8 +58,8 @@ const optionsSchema = z.strictObject(
  */
 export function redisQuotaStore(options: RedisQuotaStoreOptions): QuotaStore {
   checkMakerOptions('redisQuotaStore', optionsSchema, options, cures);
-  const { client, prefix = defaultPrefix, tombstoneMs = 3_600_000 } = options;
+  const { client, prefix = defaultPrefix, endedTtlMs = 3_600_000 } = options;
   const { durability = 'replica-async' } = options;
   const load = scriptLoader(client, quotaScripts);
-  return quotaStoreOver(scriptRunner(client), { prefix, tombstoneMs, durability }, load);
+  return quotaStoreOver(scriptRunner(client), { prefix, endedTtlMs, durability }, load);
 }

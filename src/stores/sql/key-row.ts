@@ -48,7 +48,7 @@ export function keyText({ id: _id, group: _group, disabled: _disabled, ...rest }
 export function keyFrom(row: unknown): ApiKey {
   const record = jsonAt(row, 'record');
   const expiresAtMs = countFrom(record, 'expiresAtMs');
-  const maxInFlight = countFrom(record, 'maxInFlight');
+  const maxConcurrentCalls = countFrom(record, 'maxConcurrentCalls');
   const quotaPartition = member(record, 'quotaPartition');
   const metadata = member(record, 'metadata');
   if (quotaPartition !== undefined && typeof quotaPartition !== 'string') corrupt('record');
@@ -60,7 +60,7 @@ export function keyFrom(row: unknown): ApiKey {
     quota: subjectsFrom(member(record, 'quota')),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(quotaPartition === undefined ? {} : { quotaPartition }),
-    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
     ...(labels === undefined ? {} : { metadata: labels }),
   };
 }
@@ -88,14 +88,14 @@ function subjectFrom(value: JsonValue): QuotaSubject {
   const id = member(value, 'id');
   const period = periods.find((word) => word === member(value, 'period'));
   const limit = member(value, 'limitNanos');
-  const maxInFlight = countFrom(value, 'maxInFlight');
+  const maxConcurrentCalls = countFrom(value, 'maxConcurrentCalls');
   if (typeof id !== 'string' || period === undefined) corrupt('record');
   const limitNanos = limit === undefined ? undefined : (nanosFrom(limit) ?? corrupt('record'));
   return {
     id,
     period,
     ...(limitNanos === undefined ? {} : { limitNanos }),
-    ...(maxInFlight === undefined ? {} : { maxInFlight }),
+    ...(maxConcurrentCalls === undefined ? {} : { maxConcurrentCalls }),
   };
 }
 

@@ -99,12 +99,12 @@ export async function publishedCatalog(
     if ((await table.version()) === good.version) return;
     good = await readVersion(maker, table, credentialReader(sources));
     told = undefined;
-    emit({ type: 'catalog_loaded', file: maker, models: good.count });
+    emit({ type: 'catalog_loaded', source: maker, models: good.count });
   };
   /** Tells a problem once; it is tried again at each look, for what it needs may come. */
   const refuse = (error: unknown): void => {
     const reason = error instanceof ConfigurationError ? error.message : errorName(error);
-    if (told !== reason) emit({ type: 'catalog_refused', file: maker, reason });
+    if (told !== reason) emit({ type: 'catalog_refused', source: maker, reason });
     told = reason;
   };
   const look = (): Promise<void> => {

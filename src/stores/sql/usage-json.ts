@@ -2,7 +2,7 @@
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { type CostMember, costMembers, type Nanos, type ToolCalls } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
-import type { Attempt, HeldLine } from '../../ports/usage-sink.ts';
+import type { CallAttempt, RecordedLine } from '../../ports/usage-sink.ts';
 
 /** An amount as {@link jsonText} writes it. */
 export function nanosFrom(value: JsonValue | undefined): Nanos | undefined {
@@ -23,7 +23,7 @@ export function labelsFrom(
 }
 
 /** What each subject had to hold. */
-export function linesFrom(value: JsonValue | undefined): readonly HeldLine[] | undefined {
+export function linesFrom(value: JsonValue | undefined): readonly RecordedLine[] | undefined {
   return listOf(value, (item) => {
     const subject = member(item, 'subject');
     const period = member(item, 'period');
@@ -34,7 +34,7 @@ export function linesFrom(value: JsonValue | undefined): readonly HeldLine[] | u
 }
 
 /** The tries on channels. */
-export function attemptsFrom(value: JsonValue | undefined): readonly Attempt[] | undefined {
+export function attemptsFrom(value: JsonValue | undefined): readonly CallAttempt[] | undefined {
   return listOf(value, (item) => {
     const channelId = member(item, 'channelId');
     const status = member(item, 'status');

@@ -16,11 +16,11 @@ import { aHandle, handleCure } from './schema.ts';
 /** The database, and how the secrets that its models name are found. */
 export interface SqliteCatalogOptions extends PublishedCatalogOptions {
   /** Open and migrated. */
-  readonly db: SqliteHandle;
+  readonly client: SqliteHandle;
 }
 
 const optionsSchema = z.strictObject(
-  { db: aHandle, ...publishedCatalogShape },
+  { client: aHandle, ...publishedCatalogShape },
   'must be an object',
 );
 
@@ -42,8 +42,8 @@ export const catalogStatements: readonly string[] = [selectNewest];
  */
 export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<PublishedCatalog> {
   checkMakerOptions('sqliteCatalog', optionsSchema, options, handleCure);
-  const { db, clock = systemClock() } = options;
-  const connection = connectionTo(db);
+  const { client, clock = systemClock() } = options;
+  const connection = connectionTo(client);
 
   const table: CatalogTable = {
     version: () => connection.reading(() => bigintAt(connection.row(selectVersion), 'version')),

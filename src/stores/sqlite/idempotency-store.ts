@@ -17,14 +17,14 @@ import { aHandle, handleCure } from './schema.ts';
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {
   /** Open and migrated. */
-  readonly db: SqliteHandle;
+  readonly client: SqliteHandle;
   /** The store's own clock, by which leases end: the machine's, which all processes share. */
   readonly clock?: Clock;
 }
 
 const optionsSchema = z.strictObject(
   {
-    db: aHandle,
+    client: aHandle,
     clock: aClock.optional(),
   } satisfies Record<keyof SqliteIdempotencyStoreOptions, z.ZodType>,
   'must be an object',
@@ -67,8 +67,8 @@ export const claimStatements: readonly string[] = [
  */
 export function sqliteIdempotencyStore(options: SqliteIdempotencyStoreOptions): IdempotencyStore {
   checkMakerOptions('sqliteIdempotencyStore', optionsSchema, options, handleCure);
-  const { db, clock = systemClock() } = options;
-  const connection = connectionTo(db);
+  const { client, clock = systemClock() } = options;
+  const connection = connectionTo(client);
 
   /** Whether this claim runs still; only inside a transaction is it true for longer. */
   const isOpen = (name: string, claimId: string): boolean =>

@@ -13,7 +13,7 @@ import { aHandle, handleCure } from './schema.ts';
 /** The database, and the pepper of the digests. */
 export interface SqliteKeyStoreOptions {
   /** Open and migrated. */
-  readonly db: SqliteHandle;
+  readonly client: SqliteHandle;
   /** Mixed into every digest, so that a leaked file can't even confirm a guess. */
   readonly pepper?: string;
   /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
@@ -32,7 +32,7 @@ export interface SqliteKeyStore extends KeyTable {
 
 const optionsSchema = z.strictObject(
   {
-    db: aHandle,
+    client: aHandle,
     pepper: text('must be text').optional(),
     allowWeakKeys: flag.optional(),
   } satisfies Record<keyof SqliteKeyStoreOptions, z.ZodType>,
@@ -70,11 +70,11 @@ export const keyStatements: readonly string[] = [
  */
 export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
   checkMakerOptions('sqliteKeyStore', optionsSchema, options, handleCure);
-  const { db, pepper, allowWeakKeys = false } = options;
+  const { client, pepper, allowWeakKeys = false } = options;
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError('sqliteKeyStore: allowWeakKeys needs a pepper. Give it one.');
   }
-  const connection = connectionTo(db);
+  const connection = connectionTo(client);
 
   const insert = (secret: string, key: ApiKey): void => {
     const digest = digestSecret(secret, pepper);

@@ -5,7 +5,7 @@
 import { items, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
 import { isNanos, limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
-import type { Line, QuotaState } from '../../ports/quota-store.ts';
+import type { QuotaLine, QuotaState } from '../../ports/quota-store.ts';
 import {
   bigintAt,
   corrupt,
@@ -47,12 +47,12 @@ export interface HeldLine {
 }
 
 /** How a reservation ended. */
-export type Ending = 'settled' | 'released' | 'expired';
+export type HoldEnding = 'settled' | 'released' | 'expired';
 
 /** A reservation, or its tombstone. */
 export interface Hold {
   readonly id: string;
-  readonly state: 'held' | Ending;
+  readonly state: 'held' | HoldEnding;
   readonly dueAtMs: number;
   /** The call runs no more; its money stays held. */
   readonly isIdle: boolean;
@@ -149,7 +149,7 @@ export function makeRow({ connection, partition }: Books, subject: string, perio
 /** Keeps the limit that a reserve carried in a row, or that it carried none. */
 export function carryLimit(
   { connection, partition }: Books,
-  { subject, period, limit }: Line,
+  { subject, period, limit }: QuotaLine,
   row: Row,
 ): Row {
   const isCarried = limit !== undefined;
@@ -164,7 +164,7 @@ export function carryLimit(
 /** An operator's change. */
 export function changeRow(
   { connection, partition }: Books,
-  { subject, period }: Pick<Line, 'subject' | 'period'>,
+  { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
   { limit, extra, enabled }: Pick<Row, 'limit' | 'extra' | 'enabled'>,
 ): void {
   const words = [limit ?? null, extra, enabled ? 1n : 0n];
@@ -187,7 +187,7 @@ interface Move {
 /** Moves amounts of one row, which must be there. */
 export function move(
   { connection, partition }: Books,
-  { subject, period }: Pick<Line, 'subject' | 'period'>,
+  { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
   { used = 0n, held = 0n, inFlight = 0n }: Move,
 ): void {
   connection.run(moveAmounts, used, held, inFlight, partition, subject, period);
@@ -243,7 +243,7 @@ export function bury(
   { connection, partition, nowMs }: Books,
   id: string,
   known: Hold | undefined,
-  state: Ending,
+  state: HoldEnding,
   charged: readonly Nanos[] = [],
 ): void {
   const text = jsonText(charged);
@@ -255,7 +255,7 @@ export function bury(
 }
 
 /** What every operation on a subject does first. */
-export function expireDueOf(books: Books, lines: readonly Pick<Line, 'subject'>[]): void {
+export function expireDueOf(books: Books, lines: readonly Pick<QuotaLine, 'subject'>[]): void {
   const { connection, partition, nowMs } = books;
   for (const subject of subjectsOf(lines)) {
     const most = BigInt(maxLazyExpirations);
@@ -278,7 +278,7 @@ export function findHold(books: Books, id: string): Hold | undefined {
 }
 
 /** Sorted by subject: one with lines in two periods counts once. */
-function subjectsOf(lines: readonly Pick<Line, 'subject'>[]): ReadonlySet<string> {
+function subjectsOf(lines: readonly Pick<QuotaLine, 'subject'>[]): ReadonlySet<string> {
   return new Set(lines.map(({ subject }) => subject));
 }
 

@@ -8,7 +8,7 @@ import type {
   AdjustInput,
   ExtendInput,
   ExtendResult,
-  Line,
+  QuotaLine,
   QuotaState,
   ReleaseInput,
   ReleaseResult,
@@ -69,7 +69,7 @@ function replay(books: Books, known: Hold, { lines }: ReserveInput): ReserveResu
 function held(
   books: Books,
   expiresAtMs: number,
-  lines: readonly Line[],
+  lines: readonly QuotaLine[],
   isReplay: boolean,
 ): ReserveResult {
   const available = lines.map(({ subject, period }) =>
@@ -85,14 +85,14 @@ function refusalOf(books: Books, input: ReserveInput): ReserveResult | undefined
     const found = findRow(books, line.subject, line.period);
     // Granted or not: a limit that was lowered must bound the growth of running holds too.
     const row = found === undefined ? undefined : carryLimit(books, line, found);
-    refusal ??= lineRefusal(books, line, row, input.maxInFlight?.[index]);
+    refusal ??= lineRefusal(books, line, row, input.maxConcurrentCalls?.[index]);
   }
   return refusal;
 }
 
 function lineRefusal(
   books: Books,
-  { subject, amount, limit: carried }: Line,
+  { subject, amount, limit: carried }: QuotaLine,
   row: Row | undefined,
   cap: number | undefined,
 ): ReserveResult | undefined {

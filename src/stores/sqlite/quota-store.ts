@@ -24,18 +24,18 @@ import { aHandle, handleCure, schemaProblems } from './schema.ts';
 /** The database, the clock of the leases, and how long is remembered. */
 export interface SqliteQuotaStoreOptions {
   /** Open, migrated, and not in the middle of a transaction when the store is asked. */
-  readonly db: SqliteHandle;
+  readonly client: SqliteHandle;
   /** The store's own clock, by which leases end: the machine's, which all processes share. */
   readonly clock?: Clock;
   /** How long a reservation that has ended is remembered for repeats; an hour where left out. */
-  readonly tombstoneMs?: number;
+  readonly endedTtlMs?: number;
 }
 
 const optionsSchema = z.strictObject(
   {
-    db: aHandle,
+    client: aHandle,
     clock: aClock.optional(),
-    tombstoneMs: positive.optional(),
+    endedTtlMs: positive.optional(),
   } satisfies Record<keyof SqliteQuotaStoreOptions, z.ZodType>,
   'must be an object',
 );
@@ -77,8 +77,8 @@ const mostForgotten = 10_000n;
  */
 export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
   checkMakerOptions('sqliteQuotaStore', optionsSchema, options, handleCure);
-  const { db, clock = systemClock(), tombstoneMs = 3_600_000 } = options;
-  const connection = connectionTo(db);
+  const { client, clock = systemClock(), endedTtlMs = 3_600_000 } = options;
+  const connection = connectionTo(client);
   const durability = connection.reading(() => (isInFile(connection) ? 'durable' : 'process'));
 
   const inBooks = <T>(
@@ -115,7 +115,7 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
       checkSweep(bounds);
       return connection.transaction(() => {
         const nowMs = clock.now();
-        connection.run(forgetHolds, BigInt(nowMs - tombstoneMs), mostForgotten);
+        connection.run(forgetHolds, BigInt(nowMs - endedTtlMs), mostForgotten);
         return sweep(connection, bounds, nowMs);
       }, bounds);
     },

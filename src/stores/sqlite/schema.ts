@@ -234,13 +234,13 @@ const oldLayout =
 /** What each maker checks first. */
 export const aHandle: z.ZodType = methods('exec', 'prepare');
 
-/** The cure each maker names for its `db`. */
-export const handleCure: Readonly<Record<'db', string>> = {
-  db: 'Give it an open database of libsql, better-sqlite3 or node:sqlite',
+/** The cure each maker names for its `client`. */
+export const handleCure: Readonly<Record<'client', string>> = {
+  client: 'Give it an open database of libsql, better-sqlite3 or node:sqlite',
 };
 
 function checkHandle(maker: string, db: unknown): void {
-  checkMakerOptions(maker, z.object({ db: aHandle }), { db }, handleCure);
+  checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleCure);
 }
 
 function newer(version: number): ConfigurationError {

@@ -26,7 +26,7 @@ import { readUsageCharges, readUsagePage, readUsageReport } from './usage-querie
 /** The database, and how much may wait to be written. */
 export interface SqliteUsageSinkOptions {
   /** Open and migrated. */
-  readonly db: SqliteHandle;
+  readonly client: SqliteHandle;
   /** How long a record may wait for others to be written with it; 200 ms where left out. */
   readonly flushMs?: number;
   /** How many records may wait while the file can't be written; 10,000 where left out. */
@@ -55,7 +55,7 @@ export interface SqliteUsageSink extends UsageSink, UsageQueries {
 
 const optionsSchema = z.strictObject(
   {
-    db: aHandle,
+    client: aHandle,
     flushMs: wait.optional(),
     maxBufferedRecords: positive.optional(),
     onError: aFunction.optional(),
@@ -98,8 +98,8 @@ const turn = { timeoutMs: 250, pauseMs: 100 };
  */
 export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSink {
   checkMakerOptions('sqliteUsageSink', optionsSchema, options, handleCure);
-  const { db, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
-  const connection = connectionTo(db);
+  const { client, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
+  const connection = connectionTo(client);
   const { onError, onLost } = options;
   const waiting: Taken[] = [];
   let untold: unknown;

@@ -87,6 +87,15 @@ export function hang(): Script {
   return { beforeHeaders: 'hang' };
 }
 
+/** The ways to play a reply, by what they send. */
+export const script: Readonly<{
+  json: typeof json;
+  sse: typeof sse;
+  raw: typeof raw;
+  reset: typeof reset;
+  hang: typeof hang;
+}> = { json, sse, raw, reset, hang };
+
 /** A closed gate. */
 export function gate(): Gate {
   let open = (): void => {};

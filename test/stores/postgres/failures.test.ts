@@ -258,11 +258,11 @@ it('a set-up that can’t work says which option, and the cure', () => {
   for (const schema of ['', 'a"b', 'a.b', '1', 'x'.repeat(64)]) {
     expect(() => postgresQuotaStore({ client: answering(), schema })).toThrow(/options\.schema/);
   }
-  for (const tombstoneMs of [899_999, 1_000_000.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    expect(() => postgresQuotaStore({ client: answering(), tombstoneMs })).toThrow(
-      'postgresQuotaStore: options.tombstoneMs must be an integer of at least 900000 ms. ' +
+  for (const endedTtlMs of [899_999, 1_000_000.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(() => postgresQuotaStore({ client: answering(), endedTtlMs })).toThrow(
+      'postgresQuotaStore: options.endedTtlMs must be an integer of at least 900000 ms. ' +
         'Leave it out for the default.',
     );
   }
-  expect(postgresQuotaStore({ client: answering(), tombstoneMs: 900_000 })).toBeDefined();
+  expect(postgresQuotaStore({ client: answering(), endedTtlMs: 900_000 })).toBeDefined();
 });

@@ -58,7 +58,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     await Promise.all([
       keys.update(key.id, { disabled: true }),
       keys.update(key.id, { group: 'trial' }),
-      keys.update(key.id, { maxInFlight: 3 }),
+      keys.update(key.id, { maxConcurrentCalls: 3 }),
       keys.update(key.id, { metadata: { team: 'a' } }),
     ]);
 
@@ -66,7 +66,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       ...key,
       disabled: true,
       group: 'trial',
-      maxInFlight: 3,
+      maxConcurrentCalls: 3,
       metadata: { team: 'a' },
     });
   });
@@ -108,7 +108,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
 
     expect(one.find('gpt-5')?.channels[0]?.credential).toBe('secret-of-main');
     await vi.waitFor(() => expect(other.find('gpt-5')).toEqual(one.find('gpt-5')));
-    expect(events).toEqual([{ type: 'catalog_loaded', file: 'postgresCatalog', models: 1 }]);
+    expect(events).toEqual([{ type: 'catalog_loaded', source: 'postgresCatalog', models: 1 }]);
     one.close();
     other.close();
   });

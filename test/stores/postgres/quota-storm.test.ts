@@ -1,7 +1,7 @@
 /** Quota in PostgreSQL under many clients at once, and under a server that is killed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Line } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine } from '../../../src/ports/quota-store.ts';
 import type { PostgresClient } from '../../../src/stores/postgres/client.ts';
 import {
   type PostgresQuotaStore,
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
           lines: [{ subject: 'capped', period: periods[index % 2] ?? '', amount: 1n, limit }],
           ttlMs,
           onExpire: 'release',
-          maxInFlight: [7],
+          maxConcurrentCalls: [7],
         }),
       ),
     );
@@ -156,7 +156,7 @@ async function storm(
   return charges;
 }
 
-function linesOf(next: () => number): readonly Line[] {
+function linesOf(next: () => number): readonly QuotaLine[] {
   return ['s1', 's2', 's3', 's4', 's5', 's6']
     .filter((subject) => subject === 's1' || next() < 0.4)
     .map((subject) => ({ subject, period: '', amount: BigInt(1 + Math.floor(next() * 9)), limit }));

@@ -1,7 +1,7 @@
 /** Every operation of a quota store as one short call, for suites that break them all alike. */
 import { randomUUID } from 'node:crypto';
 import type { CallOptions } from '../../../src/ports/call-options.ts';
-import type { Line, QuotaStore, ReserveInput } from '../../../src/ports/quota-store.ts';
+import type { QuotaLine, QuotaStore, ReserveInput } from '../../../src/ports/quota-store.ts';
 
 /** A partition for one test. */
 export function newPartition(): string {
@@ -9,7 +9,7 @@ export function newPartition(): string {
 }
 
 /** A line on a subject, that brings its limit. */
-export function line(subject: string, amount: bigint): Line {
+export function line(subject: string, amount: bigint): QuotaLine {
   return { subject, period: '', amount, limit: 100n };
 }
 

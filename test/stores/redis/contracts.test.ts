@@ -25,7 +25,7 @@ describeRedis('the Redis stores', (server) => {
         const clock = serverClock();
         const settings = {
           prefix: newPrefix(),
-          tombstoneMs: 3_600_000,
+          endedTtlMs: 3_600_000,
           durability: 'replica-async',
         } as const;
         return { store: quotaStoreOver(onClock(run, clock), settings), clock };

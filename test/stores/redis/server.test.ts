@@ -350,7 +350,7 @@ function sceneOn(real: RunScript): ServerScene {
 }
 
 function settingsOf(prefix: string): Parameters<typeof quotaStoreOver>[1] {
-  return { prefix, tombstoneMs: 3_600_000, durability: 'replica-async' };
+  return { prefix, endedTtlMs: 3_600_000, durability: 'replica-async' };
 }
 
 async function connected(path: string) {

@@ -30,7 +30,7 @@ describe('a set-up is refused', () => {
       'redisQuotaStore: options.client must not send a call again for ever: beside ' +
         'maxRetriesPerRequest null set autoResendUnfulfilledCommands to false',
     ],
-    [() => redisQuotaStore({ client, tombstoneMs: 0 }), 'options.tombstoneMs must be a positive'],
+    [() => redisQuotaStore({ client, endedTtlMs: 0 }), 'options.endedTtlMs must be a positive'],
     [
       () => redisRateLimiter({ client, points: 0, durationMs: 1 }),
       'options.points must be a positive integer. Say how many points',

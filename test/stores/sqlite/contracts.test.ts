@@ -23,7 +23,7 @@ describe.each(kinds)('over $name', (kind) => {
     const contract = quotaStoreContract(() => {
       const { db, cleanup } = scratch(kind);
       const clock = fakeClock();
-      return { store: sqliteQuotaStore({ db, clock }), clock, cleanup };
+      return { store: sqliteQuotaStore({ client: db, clock }), clock, cleanup };
     });
     for (const { name, run } of contract) it(name, run, 60_000);
   });
@@ -31,7 +31,7 @@ describe.each(kinds)('over $name', (kind) => {
   describe.each([undefined, 'a pepper'])('sqliteKeyStore with pepper %s', (pepper) => {
     const contract = keyStoreContract(() => {
       const { db, cleanup } = scratch(kind);
-      const store = sqliteKeyStore(pepper === undefined ? { db } : { db, pepper });
+      const store = sqliteKeyStore(pepper === undefined ? { client: db } : { client: db, pepper });
       return { store, put: store.add, cleanup };
     });
     for (const { name, run } of contract) it(name, run);
@@ -40,7 +40,7 @@ describe.each(kinds)('over $name', (kind) => {
   describe('sqliteCatalog', () => {
     const contract = catalogContract(async (models) => {
       const { db, cleanup } = scratch(kind);
-      const catalog = await sqliteCatalog({ db });
+      const catalog = await sqliteCatalog({ client: db });
       await catalog.publish(models.map((model): PublishedModel => ({ ...model, channels: [] })));
       return {
         catalog,
@@ -56,7 +56,7 @@ describe.each(kinds)('over $name', (kind) => {
   describe('sqliteUsageSink', () => {
     const contract = usageSinkContract(() => {
       const { db, cleanup } = scratch(kind);
-      const sink = sqliteUsageSink({ db });
+      const sink = sqliteUsageSink({ client: db });
       return {
         sink,
         stored: () => sink.usageRecords({}, { limit: 1_000 }).records,
@@ -73,7 +73,7 @@ describe.each(kinds)('over $name', (kind) => {
     const contract = idempotencyStoreContract(() => {
       const { db, cleanup } = scratch(kind);
       const clock = fakeClock();
-      return { store: sqliteIdempotencyStore({ db, clock }), clock, cleanup };
+      return { store: sqliteIdempotencyStore({ client: db, clock }), clock, cleanup };
     });
     for (const { name, run } of contract) it(name, run);
   });

@@ -42,7 +42,7 @@ describe.each(fileKinds)('over $name', (kind) => {
   it('QS-40 a file that another process keeps locked is not waited for beyond the time', () => {
     const { db, again } = opened(kind);
     const other = again();
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     other.exec('BEGIN IMMEDIATE');
 
     expect(() => reserve(store, 60)).toThrow(unavailable('not_done'));
@@ -56,7 +56,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('a file that is only read by another is not waited for at all', () => {
     const { db, again } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     reserve(store);
     const other = again();
     other.exec('BEGIN');
@@ -71,7 +71,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('a full disk refuses the write, leaves nothing of it, and is over with room', async () => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     reserve(store);
     const pages = db.prepare('PRAGMA page_count').all();
     const count: unknown = Array.isArray(pages) ? Reflect.get(pages[0], 'page_count') : 0;
@@ -91,9 +91,9 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('a handle that may only read can read keys, and holds nothing', () => {
     const { db } = opened(kind);
-    const keys = sqliteKeyStore({ db });
+    const keys = sqliteKeyStore({ client: db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 1n });
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     db.exec('PRAGMA query_only = 1');
 
     expect(keys.find(secret)?.id).toBe(key.id);
@@ -110,7 +110,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     onTestFinished(() => void db.close());
 
     expect(() => migrateSqlite(db)).toThrow(corrupt);
-    expect(() => sqliteKeyStore({ db }).find('x')).toThrow(corrupt);
+    expect(() => sqliteKeyStore({ client: db }).find('x')).toThrow(corrupt);
     expect(again()).toBeDefined();
   });
 
@@ -118,7 +118,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     const { path } = opened(kind);
     const db = kind.open(`${path}-other`);
     onTestFinished(() => void db.close());
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
 
     expect(store.check()).toEqual({
       ok: false,
@@ -139,7 +139,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     // From WAL there is no way straight to it.
     db.exec('PRAGMA journal_mode = DELETE');
     db.exec('PRAGMA journal_mode = MEMORY');
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
 
     expect(store.check()).toEqual({
       ok: false,
@@ -152,7 +152,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('tables of a newer version are left alone, and told', () => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     db.exec('INSERT INTO tollgate_schema (version) VALUES (99)');
 
     expect(() => migrateSqlite(db)).toThrow('newer than this package');
@@ -164,7 +164,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('tables of a version before the first release are told apart by their columns', () => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     db.exec('ALTER TABLE tollgate_quota DROP COLUMN extra_nanos');
 
     const sentence = expect.stringContaining('a version before the first release');
@@ -174,7 +174,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 
   it('migrating again, and from a second handle, changes nothing', () => {
     const { db, again } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     reserve(store);
     const before = store.read('alice', '', partition);
 
@@ -188,7 +188,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 describe.each(kinds)('over $name', (kind) => {
   it('a transaction that the host has open on the handle is not joined, and not ended', () => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     db.exec('BEGIN');
     db.exec("INSERT INTO tollgate_catalog (models, published_at_ms) VALUES ('[]', 1)");
 
@@ -201,7 +201,7 @@ describe.each(kinds)('over $name', (kind) => {
 
   it('a call that was given up before it began is not begun', () => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     const signal = AbortSignal.abort();
 
     expect(() => store.adjust({ id: newId(), partition, ...line, limit: 1n }, { signal })).toThrow(
@@ -216,7 +216,7 @@ describe.each(kinds)('over $name', (kind) => {
     ['QS-43 a balance below what is held', 'UPDATE tollgate_quota SET held_nanos = 3'],
   ])('%s is corrupt, and nothing is changed by whoever finds it', (_what, damage) => {
     const { db } = opened(kind);
-    const store = sqliteQuotaStore({ db });
+    const store = sqliteQuotaStore({ client: db });
     const id = newId();
     store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
     db.exec(damage);
@@ -230,7 +230,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('an illegal growth in a batch changes none of the batch', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
-    const store = sqliteQuotaStore({ db, clock });
+    const store = sqliteQuotaStore({ client: db, clock });
     const [one, other] = [newId(), newId()];
     for (const id of [one, other]) {
       store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
@@ -251,7 +251,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('a short renewal that comes late does not cut a long one', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
-    const store = sqliteQuotaStore({ db, clock });
+    const store = sqliteQuotaStore({ client: db, clock });
     const id = newId();
     store.reserve({ id, partition, lines: [limited], ttlMs: 30_000, onExpire: 'release' });
 
@@ -266,7 +266,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('a sweep forgets what ended an hour ago, and nothing younger', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
-    const store = sqliteQuotaStore({ db, clock });
+    const store = sqliteQuotaStore({ client: db, clock });
     const [old, young] = [newId(), newId()];
     const settle = (id: string): unknown =>
       store.settle({ id, partition, lines: [line], basis: 'usage' });
@@ -285,7 +285,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('a top-up that is told again after days, and sweeps, counts once', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
-    const store = sqliteQuotaStore({ db, clock });
+    const store = sqliteQuotaStore({ client: db, clock });
     const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 100n };
     store.adjust(topUp);
     clock.advance(10 * 86_400_000);
@@ -299,7 +299,7 @@ describe.each(kinds)('over $name', (kind) => {
     const clock = fakeClock();
     const errors: unknown[] = [];
     const sink = sqliteUsageSink({
-      db,
+      client: db,
       clock,
       maxBufferedRecords: 2,
       onError: (error) => errors.push(error),
@@ -322,15 +322,17 @@ describe.each(kinds)('over $name', (kind) => {
 
   it('names the option that is wrong, and the cure', () => {
     const { db } = opened(kind);
-    const wrong: OpenOptions = JSON.parse('{ "db": {} }');
+    const wrong: OpenOptions = JSON.parse('{ "client": {} }');
 
     for (const make of [sqliteQuotaStore, sqliteUsageSink, sqliteIdempotencyStore]) {
-      expect(() => make(wrong)).toThrow(/options\.db must be an object with exec\(\), prepare\(\)/);
+      expect(() => make(wrong)).toThrow(
+        /options\.client must be an object with exec\(\), prepare\(\)/,
+      );
     }
-    expect(() => sqliteKeyStore({ db, allowWeakKeys: true })).toThrow('needs a pepper');
+    expect(() => sqliteKeyStore({ client: db, allowWeakKeys: true })).toThrow('needs a pepper');
   });
 });
 
 interface OpenOptions {
-  readonly db: Scratch['db'];
+  readonly client: Scratch['db'];
 }

@@ -18,8 +18,13 @@ function opened(kind: Kind): Scratch {
 
 describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
   it('an issued key is found, disabled, listed by its group, and forgotten', () => {
-    const keys = sqliteKeyStore({ db: opened(kind).db, pepper: 'a pepper' });
-    const chat = keys.issue({ group: 'chat', limitNanos: 5n, period: 'month', maxInFlight: 2 });
+    const keys = sqliteKeyStore({ client: opened(kind).db, pepper: 'a pepper' });
+    const chat = keys.issue({
+      group: 'chat',
+      limitNanos: 5n,
+      period: 'month',
+      maxConcurrentCalls: 2,
+    });
     const image = keys.issue({ group: 'image', limitNanos: 7n, metadata: { team: 'ü' } });
 
     expect(keys.find(chat.secret)).toEqual(chat.key);
@@ -34,7 +39,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
   });
 
   it('a change of a key can’t change its id', () => {
-    const keys = sqliteKeyStore({ db: opened(kind).db });
+    const keys = sqliteKeyStore({ client: opened(kind).db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
     const change: { disabled: boolean } = JSON.parse('{ "id": "other", "disabled": true }');
 
@@ -44,7 +49,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
   });
 
   it('an id or a secret is taken once, and a weak secret not at all', () => {
-    const keys = sqliteKeyStore({ db: opened(kind).db });
+    const keys = sqliteKeyStore({ client: opened(kind).db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
 
     expect(() => keys.add(secret, { ...key, id: 'another' })).toThrow('is taken');
@@ -55,7 +60,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
 
   it('a record that was damaged is corrupt, not a key', () => {
     const { db } = opened(kind);
-    const keys = sqliteKeyStore({ db });
+    const keys = sqliteKeyStore({ client: db });
     const { secret } = keys.issue({ group: 'chat', limitNanos: 5n });
     db.exec(`UPDATE tollgate_key SET record = '{"quota":[{"id":1}]}'`);
 
@@ -68,8 +73,8 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
 describe.each(fileKinds)('a file of $name', (kind) => {
   it('holds no secret: neither a key’s nor an account’s', async () => {
     const { db, path } = opened(kind);
-    const { secret } = sqliteKeyStore({ db }).issue({ group: 'chat', limitNanos: 5n });
-    const catalog = await sqliteCatalog({ db, credentials: () => 'the-account-secret' });
+    const { secret } = sqliteKeyStore({ client: db }).issue({ group: 'chat', limitNanos: 5n });
+    const catalog = await sqliteCatalog({ client: db, credentials: () => 'the-account-secret' });
     onTestFinished(catalog.close);
     await catalog.publish([model('m', { name: 'openai' })]);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -86,9 +91,9 @@ describe.each(fileKinds)('a file of $name', (kind) => {
     const { db, again } = opened(kind);
     const clock = fakeClock();
     const events: GatewayEvent[] = [];
-    const here = await sqliteCatalog({ db, ...known });
+    const here = await sqliteCatalog({ client: db, ...known });
     const there = await sqliteCatalog({
-      db: again(),
+      client: again(),
       clock,
       pollMs: 500,
       onEvent: (event) => events.push(event),
@@ -103,13 +108,13 @@ describe.each(fileKinds)('a file of $name', (kind) => {
     await expect.poll(() => events).toHaveLength(1);
 
     expect(there.list('staff', 'chat').map(({ id }) => id)).toEqual(['one', 'two']);
-    expect(events).toEqual([{ type: 'catalog_loaded', file: 'sqliteCatalog', models: 2 }]);
+    expect(events).toEqual([{ type: 'catalog_loaded', source: 'sqliteCatalog', models: 2 }]);
   });
 });
 
 describe.each(kinds)('sqliteCatalog over $name', (kind) => {
   it('refuses a bad version with the place in it, and serves the last good one', async () => {
-    const catalog = await sqliteCatalog({ db: opened(kind).db, ...known });
+    const catalog = await sqliteCatalog({ client: opened(kind).db, ...known });
     onTestFinished(catalog.close);
     await catalog.publish([model('one')]);
 
@@ -122,7 +127,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
 
   it('takes a secret for none of its credentials, and does not repeat it', async () => {
     const { db } = opened(kind);
-    const catalog = await sqliteCatalog({ db, ...known });
+    const catalog = await sqliteCatalog({ client: db, ...known });
     onTestFinished(catalog.close);
     const secret: { name: string } = JSON.parse('"sk-a-real-secret"');
 
@@ -135,7 +140,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
 
   it('writes no version whose secrets are not to be had', async () => {
     const { db } = opened(kind);
-    const catalog = await sqliteCatalog({ db, credentials: () => '' });
+    const catalog = await sqliteCatalog({ client: db, credentials: () => '' });
     onTestFinished(catalog.close);
 
     await expect(catalog.publish([model('one')])).rejects.toThrow(
@@ -151,12 +156,12 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
     const events: GatewayEvent[] = [];
     let secret = '';
     const catalog = await sqliteCatalog({
-      db,
+      client: db,
       clock,
       credentials: () => secret,
       onEvent: (event) => events.push(event),
     });
-    const publisher = await sqliteCatalog({ db, ...known });
+    const publisher = await sqliteCatalog({ client: db, ...known });
     onTestFinished(catalog.close);
     onTestFinished(publisher.close);
     await publisher.publish([model('one')]);

@@ -80,7 +80,7 @@ it('QS-35 writers killed in mid-load leave exact books, and lose nothing they to
   expect(told.length).toBeGreaterThan(1_000);
 
   const later = fakeClock(Date.now() + 120_000);
-  await sqliteQuotaStore({ db, clock: later }).sweep({ max: 1_000 });
+  await sqliteQuotaStore({ client: db, clock: later }).sweep({ max: 1_000 });
   expectConserved(db);
   expect(stateOf(db)).toMatchObject({ held: 0n, inFlight: 0 });
 }, 60_000);
@@ -157,14 +157,14 @@ function idsOf(name: string, count: number): readonly string[] {
 }
 
 function give(db: OpenDatabase, limit: bigint): void {
-  const store = sqliteQuotaStore({ db });
+  const store = sqliteQuotaStore({ client: db });
   for (const subject of ['group', 'key']) {
     store.adjust({ id: `adjustment-${subject}-0`, partition, subject, period: '', limit });
   }
 }
 
 function stateOf(db: OpenDatabase): unknown {
-  return sqliteQuotaStore({ db }).read('key', '', partition);
+  return sqliteQuotaStore({ client: db }).read('key', '', partition);
 }
 
 interface Hold {
@@ -196,7 +196,7 @@ function expectConserved(db: OpenDatabase): void {
     inFlight: held.length,
   };
   for (const subject of ['group', 'key']) {
-    expect(sqliteQuotaStore({ db }).read(subject, '', partition)).toMatchObject(expected);
+    expect(sqliteQuotaStore({ client: db }).read(subject, '', partition)).toMatchObject(expected);
   }
   expect(integerAt(Array.isArray(leases) ? leases[0] : undefined, 'leases')).toBe(2 * held.length);
 }

@@ -33,7 +33,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('a record that the file refuses is told as lost, and holds up no other', async () => {
     const { db, clock } = opened(kind);
     const lost: (readonly [UsageRecord, unknown])[] = [];
-    const sink = sqliteUsageSink({ db, clock, onLost: (...told) => lost.push(told) });
+    const sink = sqliteUsageSink({ client: db, clock, onLost: (...told) => lost.push(told) });
     db.exec(refusal);
     for (const record of [one, two, three]) sink.record(record);
 
@@ -47,7 +47,7 @@ describe.each(kinds)('over $name', (kind) => {
 
   it('closing rejects where nobody was told of what is lost', async () => {
     const { db, clock } = opened(kind);
-    const sink = sqliteUsageSink({ db, clock });
+    const sink = sqliteUsageSink({ client: db, clock });
     db.exec(refusal);
     for (const record of [one, two, three]) sink.record(record);
 
@@ -59,7 +59,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('closing tries again until the file can be written', async () => {
     const { db, clock } = opened(kind);
     const lost: UsageRecord[] = [];
-    const sink = sqliteUsageSink({ db, clock, onLost: (record) => lost.push(record) });
+    const sink = sqliteUsageSink({ client: db, clock, onLost: (record) => lost.push(record) });
     db.exec('PRAGMA query_only = 1');
     sink.record(one);
 
@@ -74,8 +74,8 @@ describe.each(kinds)('over $name', (kind) => {
   it('what can’t be written for 8 s while it closes is lost aloud', async () => {
     const { db, clock } = opened(kind);
     const lost: (readonly [UsageRecord, unknown])[] = [];
-    const heard = sqliteUsageSink({ db, clock, onLost: (...told) => lost.push(told) });
-    const unheard = sqliteUsageSink({ db, clock });
+    const heard = sqliteUsageSink({ client: db, clock, onLost: (...told) => lost.push(told) });
+    const unheard = sqliteUsageSink({ client: db, clock });
     db.exec('PRAGMA query_only = 1');
     heard.record(one);
     heard.record(two);
@@ -105,7 +105,7 @@ describe.each(kinds)('over $name', (kind) => {
     ['rejects', () => Promise.reject(new Error('the host’s own mistake'))],
   ])('a listener that %s harms nobody', async (_how, listener) => {
     const { db, clock } = opened(kind);
-    const sink = sqliteUsageSink({ db, clock, onError: listener, onLost: listener });
+    const sink = sqliteUsageSink({ client: db, clock, onError: listener, onLost: listener });
     db.exec(refusal);
     db.exec('PRAGMA query_only = 1');
     for (const record of [one, two, three]) sink.record(record);
@@ -120,7 +120,7 @@ describe.each(kinds)('over $name', (kind) => {
 
   it('a record with what no driver binds is refused to whoever recorded it', async () => {
     const { db, clock } = opened(kind);
-    const sink = sqliteUsageSink({ db, clock });
+    const sink = sqliteUsageSink({ client: db, clock });
     const broken: UsageRecord = { ...usageRecord(), ...JSON.parse('{ "keyId": {} }') };
 
     expect(() => sink.record(broken)).toThrow(RangeError);

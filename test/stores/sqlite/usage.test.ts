@@ -13,7 +13,7 @@ const most = 9_007_199_254_740_991n;
 describe.each(kinds)('over $name', (kind) => {
   function opened(): SqliteUsageSink {
     const { db, cleanup } = scratch(kind);
-    const sink = sqliteUsageSink({ db });
+    const sink = sqliteUsageSink({ client: db });
     onTestFinished(async () => {
       await sink.close();
       cleanup();
@@ -127,7 +127,7 @@ describe.each(kinds)('over $name', (kind) => {
   it('a call in doubt is on the disk when record returns', () => {
     const { db, cleanup } = scratch(kind);
     onTestFinished(cleanup);
-    const sink = sqliteUsageSink({ db, flushMs: 3_600_000 });
+    const sink = sqliteUsageSink({ client: db, flushMs: 3_600_000 });
 
     sink.record(usageRecord({ requestId: 'req_plain' }));
     const rows = (): unknown => db.prepare('SELECT count(*) AS rows FROM tollgate_usage').all();

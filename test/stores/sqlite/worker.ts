@@ -26,7 +26,7 @@ const lines = [
   { subject: 'key', period: '', amount },
 ];
 const db = new Libsql(config.path);
-const store = sqliteQuotaStore({ db });
+const store = sqliteQuotaStore({ client: db });
 const patience = { timeoutMs: 10_000 };
 
 /** Straight to the pipe: what is buffered dies with the process. */

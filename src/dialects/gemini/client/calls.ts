@@ -21,7 +21,7 @@ export interface CallReader {
 }
 
 /** Where calls go, and what all candidates of a reply share. */
-export interface CallSurroundings {
+export interface CallContext {
   readonly choice: number;
   readonly say: (event: ContentEvent) => void;
   /** The upstream's id if no call of the reply has it yet, else a fresh one. */
@@ -38,7 +38,7 @@ interface HeldCall {
 }
 
 /** A fresh one for each candidate. */
-export function callReader(surroundings: CallSurroundings): CallReader {
+export function callReader(surroundings: CallContext): CallReader {
   let count = 0;
   let held: HeldCall | undefined;
   let hasCut = false;

@@ -11,7 +11,7 @@ import {
   type JsonValue,
   member,
 } from '../../../json.ts';
-import type { CallSurroundings } from './calls.ts';
+import type { CallContext } from './calls.ts';
 import { type CandidateEnding, endingOf } from './ending.ts';
 import { weightierFinish } from './finish-words.ts';
 import { citationsIn } from './grounding.ts';
@@ -29,7 +29,7 @@ export interface CandidateReader {
 }
 
 /** A fresh one for each candidate. */
-export function candidateReader(surroundings: CallSurroundings): CandidateReader {
+export function candidateReader(surroundings: CallContext): CandidateReader {
   const { choice, say } = surroundings;
   const parts = partReader(surroundings);
   let word: string | undefined;

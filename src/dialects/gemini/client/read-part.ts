@@ -4,7 +4,7 @@
  */
 import type { Opaque } from '../../../canonical/opaque.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { type CallSurroundings, callReader } from './calls.ts';
+import { type CallContext, callReader } from './calls.ts';
 
 /** The parts of a candidate, told one by one. */
 export interface PartReader {
@@ -26,7 +26,7 @@ const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
 /** A fresh one for each candidate. */
-export function partReader(surroundings: CallSurroundings): PartReader {
+export function partReader(surroundings: CallContext): PartReader {
   const { choice, say } = surroundings;
   const calls = callReader(surroundings);
   let visible = '';

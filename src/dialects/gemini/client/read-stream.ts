@@ -15,7 +15,7 @@ import {
   geminiReplyUsage,
   geminiStated,
 } from '../reply-usage.ts';
-import type { CallSurroundings } from './calls.ts';
+import type { CallContext } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
 
@@ -68,7 +68,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
       const choice = choiceOf(candidate, position);
       if (choice >= maxCandidates) return;
       const known = candidates.get(choice);
-      const surroundings: CallSurroundings = { choice, say, callId, callerName };
+      const surroundings: CallContext = { choice, say, callId, callerName };
       const reader = known ?? candidateReader(surroundings);
       if (known === undefined) candidates.set(choice, reader);
       reader.read(candidate);

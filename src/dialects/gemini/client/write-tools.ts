@@ -1,6 +1,6 @@
 /** Writes the tools and which of them the model may or must call (TRANSLATION §6.3, §6.6). */
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
-import { newSchemaRoom, type SchemaRoom } from '../../../canonical/schema/flatten.ts';
+import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import { GatewayError } from '../../../errors.ts';
@@ -31,7 +31,7 @@ export function writeTools(writing: Writing): WrittenTools {
   }
   if (request.parallelToolCalls === false) drop(request.names.parallelToolCalls);
   const choice = chosen(writing, functions);
-  const room = newSchemaRoom();
+  const room = newSchemaBudget();
   const declarations = choice.functions.map((tool) => declarationOf(writing, tool, room));
   const entries: readonly Members[] = [
     ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
@@ -52,7 +52,7 @@ function builtInTools({ request, capabilities, drop }: Writing): readonly BuiltI
   return tools.filter(({ provider }) => provider === 'gemini');
 }
 
-function declarationOf(writing: Writing, tool: FunctionTool, room: SchemaRoom): Members {
+function declarationOf(writing: Writing, tool: FunctionTool, room: SchemaBudget): Members {
   return {
     name: writing.names.upstream(tool.name),
     description: tool.description,
@@ -63,7 +63,7 @@ function declarationOf(writing: Writing, tool: FunctionTool, room: SchemaRoom): 
 function parametersOf(
   { capabilities, drop }: Writing,
   { parameters }: FunctionTool,
-  room: SchemaRoom,
+  room: SchemaBudget,
 ): Members {
   if (parameters === undefined) return {};
   if (capabilities.structuredOutput === 'schema') {

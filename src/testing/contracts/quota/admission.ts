@@ -83,7 +83,7 @@ export const admissionCases: readonly QuotaCase[] = [
     name: 'QS-15 a cap of simultaneous holds is exact under races and frees with each ending',
     run: async ({ give, reserve, settle, release, advance, expectState }) => {
       await give('alice', 1_000n);
-      const cap = { maxInFlight: [3] };
+      const cap = { maxConcurrentCalls: [3] };
       const ids = newIds(20);
 
       const results = await Promise.all(ids.map((id) => reserve(id, [line('alice', 1n)], cap)));
@@ -109,9 +109,9 @@ export const admissionCases: readonly QuotaCase[] = [
     run: async ({ reserve }) => {
       const november = line('alice', 1n, { period: '2026-11', limit: 10n });
       const december = line('alice', 1n, { period: '2026-12', limit: 10n });
-      await reserve(newId(), [november], { maxInFlight: [1] });
+      await reserve(newId(), [november], { maxConcurrentCalls: [1] });
 
-      const result = await reserve(newId(), [december], { maxInFlight: [1] });
+      const result = await reserve(newId(), [december], { maxConcurrentCalls: [1] });
 
       assert(result.status === 'too_many_in_flight');
       assert.equal(result.subject, 'alice');
@@ -123,11 +123,13 @@ export const admissionCases: readonly QuotaCase[] = [
       await give('group', 100n);
       await give('key', 100n);
       const lines = [line('group', 1n), line('key', 1n)];
-      const change = { maxInFlight: [undefined, 1] };
+      const change = { maxConcurrentCalls: [undefined, 1] };
       await reserve(newId(), lines, change);
 
       const capped = await reserve(newId(), lines, change);
-      const uncapped = await reserve(newId(), [line('group', 1n)], { maxInFlight: [undefined] });
+      const uncapped = await reserve(newId(), [line('group', 1n)], {
+        maxConcurrentCalls: [undefined],
+      });
 
       assert(capped.status === 'too_many_in_flight');
       assert.equal(capped.subject, 'key');

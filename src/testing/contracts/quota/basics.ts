@@ -80,8 +80,8 @@ export const basicCases: readonly QuotaCase[] = [
       await give('alice', 10n);
       await settle(await hold('alice', 10n), [line('alice', 30n)]);
 
-      const free = await reserve(newId(), [line('alice', 0n)], { maxInFlight: [1] });
-      const second = await reserve(newId(), [line('alice', 0n)], { maxInFlight: [1] });
+      const free = await reserve(newId(), [line('alice', 0n)], { maxConcurrentCalls: [1] });
+      const second = await reserve(newId(), [line('alice', 0n)], { maxConcurrentCalls: [1] });
 
       assert(free.status === 'held');
       assert.deepEqual(free.available, [-20n]);

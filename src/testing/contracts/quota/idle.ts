@@ -9,7 +9,7 @@ export const idleCases: readonly QuotaCase[] = [
     name: 'QS-60 a hold in doubt keeps its money and frees its place, however often it is said',
     run: async (scene) => {
       const { give, hold, reserve, expectState } = scene;
-      const cap = { maxInFlight: [2] };
+      const cap = { maxConcurrentCalls: [2] };
       await give('alice', 100n);
       const doubtful = await hold('alice', 30n, cap);
       await hold('alice', 10n, cap);
@@ -62,7 +62,7 @@ export const idleCases: readonly QuotaCase[] = [
       for (const id of [settled, released, expired]) {
         assert.equal((await makeIdle(scene, id)).status, 'gone');
       }
-      await hold('alice', 1n, { maxInFlight: [1] });
+      await hold('alice', 1n, { maxConcurrentCalls: [1] });
       await expectState('alice', { used: 11n, held: 1n, inFlight: 1 });
     },
   },
@@ -79,7 +79,7 @@ export const idleCases: readonly QuotaCase[] = [
       ];
       await reserve(id, lines);
       await makeIdle(scene, id);
-      const cap = { maxInFlight: [1, 1, undefined] };
+      const cap = { maxConcurrentCalls: [1, 1, undefined] };
       const next = newId();
 
       assert.equal((await reserve(next, lines, cap)).status, 'held');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Nanos } from '../../../money.ts';
 import { maxNanos } from '../../../money.ts';
-import type { Line, ReserveInput } from '../../../ports/quota-store.ts';
+import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
 import type { QuotaCase } from './scene.ts';
 import { expectRefused, line, newId, ttlMs } from './scene.ts';
 
@@ -37,7 +37,7 @@ export const numberCases: readonly QuotaCase[] = [
       for (const subject of ['a', 'b']) await give(subject, 100n);
       const before = await read('a');
       const [a, b] = [line('a', 1n), line('b', 1n)];
-      const illegal: readonly (readonly [readonly Line[], Partial<ReserveInput>?])[] = [
+      const illegal: readonly (readonly [readonly QuotaLine[], Partial<ReserveInput>?])[] = [
         [[]],
         [[b, a]],
         [[a, a]],
@@ -47,9 +47,9 @@ export const numberCases: readonly QuotaCase[] = [
         [[a], { ttlMs: 1_000.5 }],
         [[a], { onExpire: { charge: [] } }],
         [[a], { onExpire: { charge: [2n] } }],
-        [[a], { maxInFlight: [] }],
-        [[a], { maxInFlight: [0] }],
-        [[a], { maxInFlight: [1.5] }],
+        [[a], { maxConcurrentCalls: [] }],
+        [[a], { maxConcurrentCalls: [0] }],
+        [[a], { maxConcurrentCalls: [1.5] }],
       ];
 
       for (const [lines, change] of illegal) {

@@ -8,7 +8,7 @@ import type { MaybePromise } from '../../../ports/call-options.ts';
 import type {
   AdjustInput,
   ExtendResult,
-  Line,
+  QuotaLine,
   QuotaState,
   QuotaStore,
   ReleaseResult,
@@ -45,14 +45,14 @@ export interface Scene {
   give(subject: string, limit: Nanos, change?: Partial<AdjustInput>): Promise<QuotaState>;
   reserve(
     id: string,
-    lines: readonly Line[],
+    lines: readonly QuotaLine[],
     change?: Partial<ReserveInput>,
   ): Promise<ReserveResult>;
   /** Reserves one line under a new id, and insists that it is held. */
   hold(subject: string, amount: Nanos, change?: Partial<ReserveInput>): Promise<string>;
   extend(id: string, add?: readonly Nanos[], forMs?: number): Promise<ExtendResult>;
-  settle(id: string, lines: readonly Line[]): Promise<SettleResult>;
-  release(id: string, lines: readonly Line[]): Promise<ReleaseResult>;
+  settle(id: string, lines: readonly QuotaLine[]): Promise<SettleResult>;
+  release(id: string, lines: readonly QuotaLine[]): Promise<ReleaseResult>;
   read(subject: string, period?: string): Promise<QuotaState | undefined>;
   /** Insists on what a subject has used and holds, and on how many hold it. */
   expectState(subject: string, expected: ExpectedState): Promise<void>;
@@ -80,7 +80,7 @@ export function newIds(count: number): readonly string[] {
 }
 
 /** A line on a subject, for all time where nothing else is said. */
-export function line(subject: string, amount: Nanos, rest: Partial<Line> = {}): Line {
+export function line(subject: string, amount: Nanos, rest: Partial<QuotaLine> = {}): QuotaLine {
   return { subject, period: '', amount, ...rest };
 }
 
@@ -101,7 +101,7 @@ export function openScene({ store, clock }: QuotaStoreSetup): Scene {
     store.read(subject, period, partition);
   const reserve = async (
     id: string,
-    lines: readonly Line[],
+    lines: readonly QuotaLine[],
     change: Partial<ReserveInput> = {},
   ): Promise<ReserveResult> =>
     store.reserve({ id, partition, lines, ttlMs, onExpire: 'release', ...change });

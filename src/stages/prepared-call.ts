@@ -12,7 +12,7 @@ import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 
 /** One call, made ready for one channel. */
-export interface Exchange {
+export interface PreparedCall {
   /** Whose refusals may come back. */
   readonly upstream: Pick<Dialect, 'readFailure'>;
   /** How the content type of a streamed reply begins. */

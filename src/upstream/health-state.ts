@@ -7,10 +7,10 @@
 /** Why no calls go there for a while. */
 export interface Pause {
   /**
-   * `resting`: asked for, or the account's own state. `ejected`: the circuit is open, for it failed
-   * too often. `probing`: its time is up, and one call is finding out.
+   * `cooling_down`: asked for, or the account's own state. `open`: it failed too often. `half_open`:
+   * its time is up, and one call finds out whether it is back.
    */
-  readonly state: 'resting' | 'ejected' | 'probing';
+  readonly state: 'cooling_down' | 'open' | 'half_open';
   /** `upstream_rate_limited`, `reset`, …: the finer name of what led to it. */
   readonly reason: string;
   /** On the monotonic clock. */
@@ -45,7 +45,7 @@ export interface Demotion {
 }
 
 /** Where an account, or a model on it, stands. */
-export interface Standing {
+export interface HealthState {
   /** Failures since the last success, whatever time lies between them. */
   readonly failures: number;
   /** Time-outs since the last success. A caller that left a silent call counts as half of one. */
@@ -79,7 +79,7 @@ export interface FailureSeen {
 }
 
 /** Nothing is known against it. */
-export const goodStanding: Standing = {
+export const goodHealth: HealthState = {
   failures: 0,
   timeouts: 0,
   leftBy: [],
@@ -109,7 +109,7 @@ const imageTrialMs = 3_600_000;
 /** What stood when a call began, and now. */
 interface Moment {
   /** A call that ran before a pause began adds nothing to it. */
-  readonly begun: Standing;
+  readonly begun: HealthState;
   readonly nowMs: number;
 }
 
@@ -123,13 +123,13 @@ interface ChanceMoment extends Moment {
  * a failed probe. From the first time-out on it is drawn last.
  */
 export function afterFailure(
-  standing: Standing,
+  standing: HealthState,
   seen: FailureSeen,
   moment: ChanceMoment,
-): Standing {
+): HealthState {
   const { pause } = standing;
   const isProbe = isProbing(standing, moment.begun);
-  if (pause !== undefined && pause.state !== 'resting' && !isProbe) return standing;
+  if (pause !== undefined && pause.state !== 'cooling_down' && !isProbe) return standing;
   const failures = standing.failures + 1;
   const timeouts = standing.timeouts + (seen.isTimeout ? 1 : 0);
   if (isProbe || failures >= failuresToEject || timeouts >= timeoutsToEject) {
@@ -144,10 +144,10 @@ export function afterFailure(
  * others.
  */
 export function afterLeaving(
-  standing: Standing,
+  standing: HealthState,
   { reason, keyId }: { readonly reason: string; readonly keyId: string },
   moment: ChanceMoment,
-): Standing {
+): HealthState {
   const { pause, leftBy } = standing;
   if (pause !== undefined || leftBy.includes(keyId)) return standing;
   const timeouts = standing.timeouts + 0.5;
@@ -158,14 +158,14 @@ export function afterLeaving(
 }
 
 function ejected(
-  standing: Standing,
+  standing: HealthState,
   { reason, isTimeout, yields }: FailureSeen,
   { nowMs, random }: ChanceMoment,
-): Standing {
+): HealthState {
   const ejections = standing.ejections + 1;
   const spanMs = spread(Math.min(ejectionMs * ejections, longestEjectionMs), random);
   const fresh: Pause = {
-    state: 'ejected',
+    state: 'open',
     reason,
     untilMs: nowMs + spanMs,
     spanMs,
@@ -174,11 +174,15 @@ function ejected(
     isTimeout,
   };
   const pause = stronger(standing.pause, fresh);
-  return { ...goodStanding, rests: standing.rests, ejections, pause };
+  return { ...goodHealth, rests: standing.rests, ejections, pause };
 }
 
 /** Drawn last from the first time-out on; whatever else fails, its next trial is later. */
-function demoted(standing: Standing, reason: string, { nowMs, random }: ChanceMoment): Standing {
+function demoted(
+  standing: HealthState,
+  reason: string,
+  { nowMs, random }: ChanceMoment,
+): HealthState {
   if (standing.timeouts < timeoutsToDemote) return standing;
   const untilMs = nowMs + spread(demotionMs, random);
   return { ...standing, demotion: { kind: 'timed_out', reason, untilMs, isTried: false } };
@@ -190,10 +194,10 @@ function spread(spanMs: number, random: () => number): number {
 
 /** Three calls have waited long there: other channels come first until a byte says it is back. */
 export function afterSlowness(
-  standing: Standing,
+  standing: HealthState,
   kind: 'slow' | 'compared',
   { nowMs, random }: Omit<ChanceMoment, 'begun'>,
-): Standing {
+): HealthState {
   const { demotion } = standing;
   if (demotion !== undefined && demotion.kind !== 'compared') return standing;
   const untilMs = kind === 'slow' ? nowMs + spread(demotionMs, random) : Number.POSITIVE_INFINITY;
@@ -201,12 +205,12 @@ export function afterSlowness(
 }
 
 /** The comparison has been made, or has become idle. */
-export function afterComparison(standing: Standing): Standing {
+export function afterComparison(standing: HealthState): HealthState {
   return standing.demotion?.kind === 'compared' ? { ...standing, demotion: undefined } : standing;
 }
 
 /** A first byte came. */
-export function afterByte(standing: Standing): Standing {
+export function afterByte(standing: HealthState): HealthState {
   const { demotion } = standing;
   return demotion === undefined || demotion.kind === 'timed_out'
     ? standing
@@ -214,19 +218,19 @@ export function afterByte(standing: Standing): Standing {
 }
 
 /** A probe whose reply has begun is one until somebody has been served. */
-function isProbing({ pause, ejections }: Standing, begun: Standing): boolean {
-  if (begun.pause?.state !== 'probing') return false;
+function isProbing({ pause, ejections }: HealthState, begun: HealthState): boolean {
+  if (begun.pause?.state !== 'half_open') return false;
   return pause === begun.pause || (pause === undefined && ejections > 0);
 }
 
 /** A rest of the length that was named, or of one that doubles from rest to rest. */
 export function afterRest(
-  standing: Standing,
+  standing: HealthState,
   { reason, forMs, yields, isRateLimit = false }: RestAsked,
   { begun, nowMs }: Moment,
-): Standing {
+): HealthState {
   const { pause: old } = standing;
-  const isResting = old?.state === 'resting' && nowMs < old.untilMs && old.yields === yields;
+  const isResting = old?.state === 'cooling_down' && nowMs < old.untilMs && old.yields === yields;
   // Calls that were under way when it went to rest say the same once more.
   if (forMs === undefined && isResting && old !== begun.pause) return standing;
   // A call that was let through during a rest, for want of another channel, tells nothing new.
@@ -236,7 +240,7 @@ export function afterRest(
     : Math.min(unnamedRestMs * 2 ** standing.rests, longestUnnamedRestMs);
   const spanMs = Math.min(Math.max(forMs ?? unnamedMs, shortestRestMs), longestRestMs);
   const pause: Pause = {
-    state: 'resting',
+    state: 'cooling_down',
     reason,
     untilMs: nowMs + spanMs,
     spanMs,
@@ -249,26 +253,26 @@ export function afterRest(
 }
 
 /** A call was served: what stood against the upstream when it began is disproved. */
-export function afterService({ pause }: Standing, begun: Standing): Standing {
-  return pause === undefined || pause === begun.pause ? goodStanding : { ...goodStanding, pause };
+export function afterService({ pause }: HealthState, begun: HealthState): HealthState {
+  return pause === undefined || pause === begun.pause ? goodHealth : { ...goodHealth, pause };
 }
 
 /**
  * A reply has begun. Calls may go there again where they were kept out for its silence, and how it
  * ends is still to be seen. A rest that was asked for lasts until somebody has been served.
  */
-export function afterAnswer(standing: Standing, begun: Standing): Standing {
+export function afterAnswer(standing: HealthState, begun: HealthState): HealthState {
   const { pause, demotion } = standing;
-  const isProved = pause?.state === 'probing' && pause === begun.pause;
+  const isProved = pause?.state === 'half_open' && pause === begun.pause;
   if (!isProved && demotion === undefined) return standing;
   return { ...standing, pause: isProved ? undefined : pause, demotion: undefined };
 }
 
 /** A call that said nothing of the upstream: if it tried it out, the next one does. */
-export function afterNothing(standing: Standing, begun: Standing): Standing {
+export function afterNothing(standing: HealthState, begun: HealthState): HealthState {
   const { pause, demotion } = standing;
-  if (pause?.state === 'probing' && pause === begun.pause) {
-    return { ...standing, pause: { ...pause, state: 'ejected' } };
+  if (pause?.state === 'half_open' && pause === begun.pause) {
+    return { ...standing, pause: { ...pause, state: 'open' } };
   }
   return demotion?.isTried === true && demotion === begun.demotion
     ? { ...standing, demotion: { ...demotion, isTried: false } }
@@ -276,20 +280,20 @@ export function afterNothing(standing: Standing, begun: Standing): Standing {
 }
 
 /** A call goes there: a rest that is over is forgotten, whatever else is over is tried out. */
-export function atBegin(standing: Standing, nowMs: number): Standing {
+export function atBegin(standing: HealthState, nowMs: number): HealthState {
   const { pause, demotion } = standing;
   if (pause !== undefined) {
-    if (pause.state === 'probing' || nowMs < pause.untilMs) return standing;
-    const isOver = pause.state === 'resting';
-    return { ...standing, pause: isOver ? undefined : { ...pause, state: 'probing' } };
+    if (pause.state === 'half_open' || nowMs < pause.untilMs) return standing;
+    const isOver = pause.state === 'cooling_down';
+    return { ...standing, pause: isOver ? undefined : { ...pause, state: 'half_open' } };
   }
   if (demotion === undefined || demotion.isTried || nowMs < demotion.untilMs) return standing;
   return { ...standing, demotion: { ...demotion, isTried: true } };
 }
 
 /** The pause that still holds, or undefined where a call may go. */
-export function pauseFor({ pause }: Standing, nowMs: number): Pause | undefined {
-  if (pause === undefined || pause.state === 'probing') return pause;
+export function pauseFor({ pause }: HealthState, nowMs: number): Pause | undefined {
+  if (pause === undefined || pause.state === 'half_open') return pause;
   return nowMs < pause.untilMs ? pause : undefined;
 }
 
@@ -299,14 +303,14 @@ export function pauseFor({ pause }: Standing, nowMs: number): Pause | undefined 
  * or an hour where the trial may hang.
  */
 export function isLast(
-  { pause, demotion }: Standing,
+  { pause, demotion }: HealthState,
   nowMs: number,
   {
     isBoughtOnce,
     hasTried = false,
   }: { readonly isBoughtOnce: boolean; readonly hasTried?: boolean },
 ): boolean {
-  if (pause !== undefined && pause.state === 'ejected') {
+  if (pause !== undefined && pause.state === 'open') {
     const untilMs = pause.untilMs + (pause.isTimeout ? imageTrialMs : pause.spanMs);
     return (isBoughtOnce || hasTried) && nowMs < untilMs;
   }
@@ -318,7 +322,7 @@ export function isLast(
 
 /** Of two pauses the one that nothing may pass, and the later end of both. */
 function stronger(old: Pause | undefined, fresh: Pause): Pause {
-  if (old === undefined || old.state === 'probing') return fresh;
+  if (old === undefined || old.state === 'half_open') return fresh;
   const isLonger = old.untilMs > fresh.untilMs;
   if (old.yields === fresh.yields) return isLonger ? old : fresh;
   const closed = old.yields ? fresh : old;
