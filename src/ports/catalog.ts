@@ -247,8 +247,8 @@ export interface Model {
   /** Exact and case-sensitive; slashes and colons are legal. */
   readonly id: string;
   /**
-   * Named to callers in lists of models and in `No available <vendor> accounts`. Where left out, the
-   * provider of the first channel: `OpenAI`, `Google` or `Anthropic`.
+   * Named to callers in lists of models and in `No available <vendor> accounts`. Where left out,
+   * the provider of the first channel: `OpenAI`, `Google` or `Anthropic`.
    */
   readonly vendor?: string;
   /** Where left out: `images` for a price per image, else `chat` and `native`. */

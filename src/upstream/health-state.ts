@@ -7,8 +7,8 @@
 /** Why no calls go there for a while. */
 export interface Pause {
   /**
-   * `cooling_down`: asked for, or the account's own state. `open`: it failed too often. `half_open`:
-   * its time is up, and one call finds out whether it is back.
+   * `cooling_down`: asked for, or the account's own state. `open`: it failed too often.
+   * `half_open`: its time is up, and one call finds out whether it is back.
    */
   readonly state: 'cooling_down' | 'open' | 'half_open';
   /** `upstream_rate_limited`, `reset`, …: the finer name of what led to it. */
