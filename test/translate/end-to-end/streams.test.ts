@@ -1,9 +1,9 @@
 /** Streams that other gateways were reported to spoil, by the sections of TRANSLATION. */
 import { describe, expect, it } from 'vitest';
-import { items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
-import { columnOf, heardStream, type Way } from './bug-list-scene.ts';
-import { called } from './matrix/call.ts';
-import { pick, textAt } from './matrix/json.ts';
+import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
+import { called } from '../matrix/call.ts';
+import { pick, textAt } from '../matrix/json.ts';
+import { columnOf, heardStream, type Way } from './translated-call.ts';
 
 const data = (document: JsonObject): string => `data: ${JSON.stringify(document)}\n\n`;
 const delta = (piece: JsonObject, finish: string | null = null): string =>

@@ -1,7 +1,7 @@
 /** Settings of a request that other gateways were reported to spoil, by TRANSLATION's sections. */
 import { describe, expect, it } from 'vitest';
-import { sent, upstreamBody } from './bug-list-scene.ts';
-import { pick } from './matrix/json.ts';
+import { pick } from '../matrix/json.ts';
+import { sent, upstreamBody } from './translated-call.ts';
 
 const gemini25 = { channel: { upstreamModel: 'gemini-2.5-flash' } };
 

@@ -1,8 +1,8 @@
 /** Schemas, forms of answers and thoughts that other gateways were reported to spoil. */
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/json.ts';
-import { sent, upstreamBody } from './bug-list-scene.ts';
-import { pick } from './matrix/json.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { pick } from '../matrix/json.ts';
+import { sent, upstreamBody } from './translated-call.ts';
 
 const user = (content: string): JsonObject => ({ role: 'user', content });
 const turn = (role: string, ...parts: readonly JsonObject[]): JsonObject => ({ role, parts });

@@ -1,11 +1,11 @@
 /** One translated call, for the rules and bugs of TRANSLATION that are checked from end to end. */
-import type { JsonObject, JsonValue } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/catalog.ts';
-import type { TestSetup } from '../support/call-gateway.ts';
-import { type Called, called } from './matrix/call.ts';
-import type { Protocol } from './matrix/columns.ts';
-import { type Heard, heard } from './matrix/heard.ts';
-import { plainReplies, played } from './matrix/upstream-replies.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import type { TestSetup } from '../../support/call-gateway.ts';
+import { type Called, called } from '../matrix/call.ts';
+import type { Protocol } from '../matrix/columns.ts';
+import { type Heard, heard } from '../matrix/heard.ts';
+import { plainReplies, played } from '../matrix/upstream-replies.ts';
 
 /** Whom a call goes from and to. */
 export type Way = `${Protocol} over ${DialectName}`;

@@ -1,11 +1,11 @@
 /** Answers that other gateways were reported to spoil, by the sections of TRANSLATION. */
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/catalog.ts';
-import { bothHeard, columnOf, heardStream, type Way } from './bug-list-scene.ts';
-import { called } from './matrix/call.ts';
-import { pick } from './matrix/json.ts';
-import { anthropicReply, geminiReply, openaiReply, played } from './matrix/upstream-replies.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import { called } from '../matrix/call.ts';
+import { pick } from '../matrix/json.ts';
+import { anthropicReply, geminiReply, openaiReply, played } from '../matrix/upstream-replies.ts';
+import { bothHeard, columnOf, heardStream, type Way } from './translated-call.ts';
 
 const data = (document: JsonObject): string => `data: ${JSON.stringify(document)}\n\n`;
 const functionCall = (id: string | undefined, name = 'now'): JsonObject => ({

@@ -1,8 +1,8 @@
 /** Requests that other gateways were reported to spoil, by the sections of TRANSLATION. */
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { sent, upstreamBody } from './bug-list-scene.ts';
-import { pick } from './matrix/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { pick } from '../matrix/json.ts';
+import { sent, upstreamBody } from './translated-call.ts';
 
 const user = (content: JsonValue): JsonObject => ({ role: 'user', content });
 const turn = (role: string, ...parts: readonly JsonObject[]): JsonObject => ({ role, parts });

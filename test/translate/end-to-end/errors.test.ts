@@ -1,9 +1,9 @@
 /** §8: what callers are told of the failures of an upstream that speaks another dialect. */
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/json.ts';
-import type { DialectName } from '../../src/ports/catalog.ts';
-import { columnOf, type Way } from './bug-list-scene.ts';
-import { called, errorOf } from './matrix/call.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import type { DialectName } from '../../../src/ports/catalog.ts';
+import { called, errorOf } from '../matrix/call.ts';
+import { columnOf, type Way } from './translated-call.ts';
 
 /** A refusal in the dialect's own words. */
 function refusalOf(
