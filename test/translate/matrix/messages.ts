@@ -55,7 +55,7 @@ export const messageFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'system message in mid-conversation',
+    title: 'system message after other messages',
     chat: {
       body: {
         messages: [
@@ -72,21 +72,21 @@ export const messageFeatures: readonly RequestFeature[] = [
       anthropic: { messages: [{}, {}, {}, { role: 'system' }] },
     },
   },
-  mediaFeature('image inline', {
+  mediaFeature('inline image (Base64)', {
     chat: { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
     gemini: inline('image/png', png),
     anthropic: { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
   }),
-  mediaFeature('image by address', {
+  mediaFeature('image URL', {
     chat: { type: 'image_url', image_url: { url: address } },
     gemini: { fileData: { mimeType: 'image/png', fileUri: address } },
     anthropic: { type: 'image', source: { type: 'url', url: address } },
   }),
-  mediaFeature('sound', {
+  mediaFeature('audio', {
     chat: { type: 'input_audio', input_audio: { format: 'wav', data: wav } },
     gemini: inline('audio/wav', wav),
   }),
-  mediaFeature('film', { gemini: inline('video/mp4', png) }),
+  mediaFeature('video', { gemini: inline('video/mp4', png) }),
   mediaFeature('document', {
     chat: {
       type: 'file',
@@ -99,7 +99,7 @@ export const messageFeatures: readonly RequestFeature[] = [
     },
   }),
   {
-    title: 'name of a document',
+    title: 'file name of a document',
     chat: {
       body: {
         messages: [{ role: 'user', content: [{ type: 'file', file: namedPdf }] }],
@@ -116,11 +116,11 @@ export const messageFeatures: readonly RequestFeature[] = [
       anthropic: { messages: [{ content: [{ title: 'a.pdf' }] }] },
     },
   },
-  mediaFeature('file that lies at Google', {
+  mediaFeature('file uploaded to Google', {
     native: { fileData: { mimeType: 'image/png', fileUri: 'gs://bucket/cat.png' } },
   }),
   {
-    title: 'file that lies at OpenAI',
+    title: 'file uploaded to OpenAI',
     chat: {
       body: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f-1' } }] }] },
       names: ['messages[0].content[0]'],
@@ -128,7 +128,7 @@ export const messageFeatures: readonly RequestFeature[] = [
     carried: {},
   },
   {
-    title: 'turn of the model at the end',
+    title: 'assistant message at the end (prefill)',
     chat: { body: { messages: [user('hi'), assistant('Dear')] }, names: ['messages[1]'] },
     native: {
       body: { contents: [turn('user', 'hi'), turn('model', 'Dear')] },
@@ -141,7 +141,7 @@ export const messageFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'unsigned thoughts in the history',
+    title: 'unsigned reasoning in the history',
     chat: {
       body: {
         messages: [

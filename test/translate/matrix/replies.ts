@@ -46,7 +46,7 @@ const contents: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.text === ' Hello\n' && /^stop$/i.test(heard.finish),
   },
   {
-    title: 'thoughts',
+    title: 'reasoning',
     replies: {
       openai: openaiReply({ reasoning_content: 'Hm.', content: 'Hello.' }),
       gemini: geminiReply([{ text: 'Hm.', thought: true }, hello]),
@@ -55,7 +55,7 @@ const contents: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.thoughts === 'Hm.' && heard.text === 'Hello.',
   },
   {
-    title: 'a call',
+    title: 'a tool call',
     replies: {
       openai: openaiReply(
         { content: null, tool_calls: [call('call_1', 'weather', 'Rome')] },
@@ -71,7 +71,7 @@ const contents: readonly ReplyFeature[] = [
       ['tool_calls', 'STOP'].includes(finish),
   },
   {
-    title: 'several calls beside text',
+    title: 'text and several tool calls',
     replies: {
       openai: openaiReply(
         {
@@ -109,7 +109,7 @@ const contents: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.images.join() === png && heard.text === 'Hello.',
   },
   {
-    title: 'sources of the text',
+    title: 'citations',
     replies: {
       openai: openaiReply({
         content: 'Hello.',
@@ -146,7 +146,7 @@ const contents: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.sources === 1,
   },
   {
-    title: 'probabilities of tokens',
+    title: 'logprobs',
     replies: {
       openai: openaiReply(
         { content: 'Hi' },
@@ -162,7 +162,7 @@ const contents: readonly ReplyFeature[] = [
 
 const endings: readonly ReplyFeature[] = [
   {
-    title: 'an answer cut by its length',
+    title: 'a reply cut at the token limit',
     replies: {
       openai: openaiReply({ content: 'Hello.' }, { finish_reason: 'length' }),
       gemini: geminiReply([hello], { finishReason: 'MAX_TOKENS' }),
@@ -171,7 +171,7 @@ const endings: readonly ReplyFeature[] = [
     isHeard: (heard) => ['length', 'MAX_TOKENS'].includes(heard.finish) && heard.text === 'Hello.',
   },
   {
-    title: 'an answer that was blocked',
+    title: 'a blocked reply',
     replies: {
       openai: openaiReply({ content: 'Hel' }, { finish_reason: 'content_filter' }),
       gemini: geminiReply([{ text: 'Hel' }], { finishReason: 'SAFETY' }),
@@ -181,7 +181,7 @@ const endings: readonly ReplyFeature[] = [
       ['content_filter', 'SAFETY'].includes(heard.finish) && heard.text.startsWith('Hel'),
   },
   {
-    title: 'why the model refuses',
+    title: 'text of a refusal',
     replies: {
       openai: openaiReply({ content: null, refusal: 'I can’t.' }),
       gemini: geminiReply([], { finishReason: 'SAFETY', finishMessage: 'I can’t.' }),
@@ -193,7 +193,7 @@ const endings: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.refusal === 'I can’t.',
   },
   {
-    title: 'a prompt that was blocked',
+    title: 'a blocked prompt',
     replies: {
       openai: {
         error: { message: 'Filtered.', type: 'invalid_request_error', code: 'content_filter' },
@@ -210,7 +210,7 @@ const endings: readonly ReplyFeature[] = [
       heard.status === 400,
   },
   {
-    title: 'tokens used, of the cache and for reasoning too',
+    title: 'token usage, with cached and reasoning tokens',
     replies: {
       openai: openaiReply(
         { content: 'Hello.' },
@@ -264,7 +264,7 @@ const failures: readonly ReplyFeature[] = [
     isHeard: (heard) => heard.status === 429 && heard.error !== undefined,
   },
   {
-    title: 'an error in mid-stream',
+    title: 'an error in the middle of a stream',
     replies: {
       openai: openaiReply({ content: 'Hello.' }),
       gemini: geminiReply([{ text: 'Hel' }, { text: 'lo.' }]),

@@ -19,7 +19,7 @@ const jsonConfig = { responseMimeType: 'application/json', responseJsonSchema: s
 
 const formats: readonly RequestFeature[] = [
   {
-    title: 'answer by a JSON schema',
+    title: 'response format: JSON schema',
     chat: { body: { response_format: format }, names: ['response_format'] },
     native: { body: config(jsonConfig), names: ['generationConfig.response'] },
     carried: {
@@ -29,7 +29,7 @@ const formats: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'answer by a JSON schema, functions beside it',
+    title: 'response format: JSON schema, together with functions',
     chat: {
       body: { response_format: format, tools: chatFunction },
       names: ['response_format'],
@@ -45,7 +45,7 @@ const formats: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'JSON without a schema',
+    title: 'response format: JSON without a schema',
     chat: { body: { response_format: { type: 'json_object' } }, names: ['response_format'] },
     native: {
       body: config({ responseMimeType: 'application/json' }),
@@ -58,7 +58,7 @@ const formats: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'one of some values (`text/x.enum`)',
+    title: 'response format: enum (`text/x.enum`)',
     native: {
       body: config({
         responseMimeType: 'text/x.enum',
@@ -112,7 +112,7 @@ const reasoning: readonly RequestFeature[] = [
 
 const sampling: readonly RequestFeature[] = [
   plainFeature({
-    title: 'longest answer',
+    title: 'maximum output tokens',
     chat: 'max_completion_tokens',
     native: 'maxOutputTokens',
     value: 300,
@@ -172,14 +172,14 @@ const sampling: readonly RequestFeature[] = [
     },
   }),
   plainFeature({
-    title: 'several answers',
+    title: 'several candidates (`n` > 1)',
     chat: 'n',
     native: 'candidateCount',
     value: 2,
     carried: { openai: { n: 2 }, gemini: config({ candidateCount: 2 }) },
   }),
   {
-    title: 'probabilities of tokens',
+    title: 'logprobs',
     chat: { body: { logprobs: true, top_logprobs: 2 }, names: ['logprobs', 'top_logprobs'] },
     native: {
       body: config({ responseLogprobs: true, logprobs: 2 }),
@@ -191,7 +191,7 @@ const sampling: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'biased tokens',
+    title: '`logit_bias`',
     chat: { body: { logit_bias: { '50256': -100 } }, names: ['logit_bias'] },
     carried: {},
   },
@@ -199,7 +199,7 @@ const sampling: readonly RequestFeature[] = [
 
 const others: readonly RequestFeature[] = [
   {
-    title: 'answers in pictures',
+    title: 'image output',
     chat: { body: { modalities: ['text', 'image'] }, names: ['modalities'] },
     native: {
       body: config({ responseModalities: ['TEXT', 'IMAGE'] }),

@@ -9,7 +9,7 @@ import { cell, none } from './outcome.ts';
 import { anthropicReply, geminiReply, plainReplies, played } from './upstream-replies.ts';
 
 /** The title of the row. */
-export const signatureFeature = 'signatures of thoughts and calls, echoed to their provider';
+export const signatureFeature = 'signatures of reasoning and tool calls, echoed to their provider';
 
 const signature = 'c2lnbmVkIGJ5IGl0cyBwcm92aWRlcg==';
 const input = { city: 'Rome' };

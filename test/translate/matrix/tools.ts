@@ -53,7 +53,7 @@ const asked = { role: 'user', parts: [{ text: 'hi' }] };
 const png = 'iVBORw0KGgo=';
 
 const results: RequestFeature = {
-  title: 'results of parallel calls, in another order',
+  title: 'results of parallel tool calls, in another order',
   chat: {
     body: {
       messages: [
@@ -134,7 +134,7 @@ const results: RequestFeature = {
 };
 
 const resultMedia: RequestFeature = {
-  title: 'image in the result of a call',
+  title: 'image in a tool result',
   native: {
     body: {
       contents: [
@@ -184,7 +184,7 @@ export const toolFeatures: readonly RequestFeature[] = [
   results,
   resultMedia,
   {
-    title: 'a call is forced',
+    title: 'tool choice: any tool, required',
     chat: chatAsks({ tool_choice: 'required' }, 'tool_choice'),
     native: nativeAsks({ mode: 'ANY' }),
     carried: {
@@ -194,7 +194,7 @@ export const toolFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'one of several functions is forced',
+    title: 'tool choice: one named function',
     chat: chatAsks(
       { tool_choice: { type: 'function', function: { name: 'time' } } },
       'tool_choice',
@@ -207,7 +207,7 @@ export const toolFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'some of several functions are allowed',
+    title: 'tool choice: a subset of the functions',
     chat: chatAsks(
       {
         tool_choice: {
@@ -233,7 +233,7 @@ export const toolFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'no call is allowed',
+    title: 'tool choice: none',
     chat: chatAsks({ tool_choice: 'none' }, 'tool_choice'),
     native: nativeAsks({ mode: 'NONE' }),
     carried: {
@@ -243,7 +243,7 @@ export const toolFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'arguments are held to the schema',
+    title: 'strict function schemas',
     chat: {
       body: {
         tools: [
@@ -282,17 +282,17 @@ export const toolFeatures: readonly RequestFeature[] = [
     },
   },
   {
-    title: 'parallel calls are off',
+    title: 'parallel tool calls turned off',
     chat: chatAsks({ parallel_tool_calls: false }, 'parallel_tool_calls'),
     carried: { anthropic: { tool_choice: { disable_parallel_tool_use: true } } },
   },
   {
-    title: 'a tool that the provider runs (`googleSearch`)',
+    title: 'tool that the provider runs (`googleSearch`)',
     native: { body: { tools: [{ googleSearch: {} }] }, names: ['tools[0].googleSearch'] },
     carried: {},
   },
   {
-    title: 'a custom tool of OpenAI',
+    title: 'custom tool of OpenAI',
     chat: {
       body: { tools: [{ type: 'custom', custom: { name: 'shell' } }] },
       names: ['tools[0]'],
