@@ -14,14 +14,14 @@ export interface ContentServerCodec {
    * @param body the parsed request, which the protocol has found well-formed in outline
    * @throws GatewayError `invalid_request` that names the member
    */
-  readRequest(body: JsonObject, asked: AskedReply): ContentRequest;
+  readRequest(body: JsonObject, asked: RequestedReply): ContentRequest;
   /** The whole reply as JSON text, and what of the events had no place in it. */
   writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply;
   writeStream(head: ReplyHead): ContentStreamWriter;
 }
 
 /** How the reply is to be laid out, as the path or the body said it. */
-export interface AskedReply {
+export interface RequestedReply {
   readonly streamed: boolean;
 }
 

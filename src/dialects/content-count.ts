@@ -21,7 +21,7 @@ export function contentTokens(bytes: number): number {
 export interface ContentCount {
   /** Takes in whole events or a document, as latin1, and says whether they hold any content. */
   add(text: string): boolean;
-  /** Takes in one string of which the place is known: its member's, as {@link onlyContent} says. */
+  /** Counts one content string whose position is already known, see {@link singleContent}. */
   addString(text: string, at: number, start: number, end: number): void;
   /** Takes in what the search does not find: an image, a sound. */
   addTokens(tokens: number): void;
@@ -65,7 +65,7 @@ export function openaiContentCount(): ContentCount {
   };
 
   return {
-    add: (text) => eachValue(text, openaiMembers, addAt),
+    add: (text) => countStrings(text, openaiMembers, addAt),
     addString: (text, at, start, end) => addAt(text, at, unescapedBytes(text, start, end)),
     addTokens: (more) => {
       tokens += more;
@@ -88,7 +88,9 @@ export function geminiContentCount(): ContentCount {
     // Nearly all of it is text, and one name is found faster than three. Only parts of code that
     // was executed have the others.
     add: (text) =>
-      text.includes('xecut') ? eachValue(text, geminiMembers, addAt) : eachText(text, addAt),
+      text.includes('xecut')
+        ? countStrings(text, geminiMembers, addAt)
+        : countTextStrings(text, addAt),
     addString: (text, at, start, end) => addAt(text, at, unescapedBytes(text, start, end)),
     addTokens: (more) => {
       tokens += more;
@@ -98,11 +100,11 @@ export function geminiContentCount(): ContentCount {
 }
 
 /** The one string of content in an event of OpenAI's; undefined where it has none, or several. */
-export function onlyContent(
+export function singleContent(
   event: string,
 ): { readonly at: number; readonly start: number } | undefined {
   const found: { readonly at: number; readonly start: number }[] = [];
-  eachValue(event, openaiMembers, (_text, at, _bytes, start) => found.push({ at, start }));
+  countStrings(event, openaiMembers, (_text, at, _bytes, start) => found.push({ at, start }));
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -112,7 +114,7 @@ const colon = 0x3a;
 const quote = 0x22;
 
 /** Gives each string behind `members` to `take`, in bytes. Whether there was one with any. */
-function eachValue(
+function countStrings(
   text: string,
   members: RegExp,
   take: (text: string, at: number, bytes: number, start: number) => void,
@@ -138,7 +140,10 @@ function eachValue(
 const textEnd = 'xt"';
 
 /** The same of `text` alone. */
-function eachText(text: string, take: (text: string, at: number, bytes: number) => void): boolean {
+function countTextStrings(
+  text: string,
+  take: (text: string, at: number, bytes: number) => void,
+): boolean {
   let hasAny = false;
   let at = text.indexOf(textEnd);
   while (at !== -1) {

@@ -38,7 +38,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
   let bytes = 0;
   const bounds = byteBounds();
 
-  const faultIn = (chunk: Uint8Array): FailureReport | undefined => {
+  const failureIn = (chunk: Uint8Array): FailureReport | undefined => {
     const { captured, elements, counted } = watch.end();
     const error = captured.error === undefined ? undefined : parseJson(captured.error);
     const report = error === undefined ? undefined : options.inBandFailure({ error });
@@ -53,7 +53,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     write: (chunk) => {
       bounds.add(chunk.length, true);
       watch.write(chunk);
-      failure ??= faultIn(chunk);
+      failure ??= failureIn(chunk);
       if (failure !== undefined) return noBytes;
       bytes += chunk.length;
       return chunk;

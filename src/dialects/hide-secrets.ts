@@ -8,14 +8,14 @@
 export const redacted = '[redacted]';
 
 /** A part of a secret is found from this length on, at its end from a shorter one. */
-const leastPart = 12;
-const leastTail = 8;
+const minPartChars = 12;
+const minTailChars = 8;
 /** A shorter value is found only as it is spelled: without spaces, texts hold it by accident. */
-const leastLoose = 6;
+const minLooseChars = 6;
 /** Only a text that is long enough, and no plain word, has parts that tell something. */
-const leastSecret = 16;
+const minPartialSecretChars = 16;
 /** A secret is compared up to this length. */
-const mostCompared = 2_048;
+const maxComparedChars = 2_048;
 
 const entities: Readonly<Record<string, string>> = {
   amp: '&',
@@ -38,19 +38,19 @@ const entities: Readonly<Record<string, string>> = {
 };
 const percentEncoded = /%([2-7][0-9a-f])/gi;
 /** In UTF-8, what is not ASCII has two to four bytes. */
-const percentEncodedFar = /(?:%[89a-f][0-9a-f]){2,4}/gi;
+const percentEncodedUtf8 = /(?:%[89a-f][0-9a-f]){2,4}/gi;
 const escaped = /\\{1,4}(?:u00|u\{0{0,4}|x)([2-7][0-9a-f])\}?/gi;
-const escapedFar = /\\{1,4}u(?:\{([0-9a-f]{2,6})\}|([0-9a-f]{4}))/gi;
+const escapedUnicode = /\\{1,4}u(?:\{([0-9a-f]{2,6})\}|([0-9a-f]{4}))/gi;
 const entity = /&(?:#(\d{2,7})|#x([0-9a-f]{2,6})|([a-z]{2,24}));?/gi;
 /** Names of characters that are not seen. */
-const unseenEntity =
+const invisibleEntity =
   /^(?:shy|zwn?j|lrm|rlm|ic|it|af|nobreak|\w+space|invisible\w+|applyfunction|\w{2,4}sp)$/i;
 
 /** Encodings may be nested: an error that passed through three systems was encoded by each. */
 const nestedEncodings = 3;
 
 /** White space, control characters, accents, and what is not seen at all. */
-const unseen = /[\s\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const invisible = /[\s\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const printable = /^[!-~]*$/;
 const notAscii = /[^!-~]/;
 
@@ -61,9 +61,9 @@ const notAscii = /[^!-~]/;
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const given = secrets.filter((secret) => secret !== '');
   const plain = given.reduce((kept, secret) => kept.replaceAll(secret, redacted), decoded(text));
-  const seen = seenIn(plain);
-  const spans = given.flatMap((secret) => spansOf(secret, seen));
-  return withoutSpans(plain, seen, spans);
+  const visible = visibleIn(plain);
+  const spans = given.flatMap((secret) => spansOf(secret, visible));
+  return withoutSpans(plain, visible, spans);
 }
 
 /**
@@ -74,13 +74,15 @@ function decoded(text: string): string {
   let plain = text;
   for (let pass = 0; pass < nestedEncodings; pass += 1) {
     const next = plain
-      .replace(percentEncoded, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
-      .replace(percentEncodedFar, withoutUnseen)
-      .replace(escaped, (all, hex) => asciiOr(all, Number.parseInt(hex, 16)))
-      .replace(escapedFar, (all, long, short) => asciiOr(all, Number.parseInt(long ?? short, 16)))
+      .replace(percentEncoded, (all, hex) => asciiOrSame(all, Number.parseInt(hex, 16)))
+      .replace(percentEncodedUtf8, withoutInvisible)
+      .replace(escaped, (all, hex) => asciiOrSame(all, Number.parseInt(hex, 16)))
+      .replace(escapedUnicode, (all, long, short) =>
+        asciiOrSame(all, Number.parseInt(long ?? short, 16)),
+      )
       .replace(entity, (all, decimal, hex, name) => {
-        if (name !== undefined) return entities[name.toLowerCase()] ?? unseenOr(all, name);
-        return asciiOr(all, Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10));
+        if (name !== undefined) return entities[name.toLowerCase()] ?? emptyIfInvisible(all, name);
+        return asciiOrSame(all, Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10));
       });
     if (next === plain) return plain;
     plain = next;
@@ -88,39 +90,39 @@ function decoded(text: string): string {
   return plain;
 }
 
-function asciiOr(text: string, code: number): string {
+function asciiOrSame(text: string, code: number): string {
   if (code >= 0x20 && code < 0x7f) return String.fromCharCode(code);
   if (code > 0x10ffff) return text;
   const character = String.fromCodePoint(code);
   if (/\s/.test(character)) return ' ';
-  return unseen.test(character) ? '' : text;
+  return invisible.test(character) ? '' : text;
 }
 
-function unseenOr(text: string, name: string): string {
-  return unseenEntity.test(name) ? '' : text;
+function emptyIfInvisible(text: string, name: string): string {
+  return invisibleEntity.test(name) ? '' : text;
 }
 
 /** The bytes of UTF-8 that stand here, or nothing where none of their characters is seen. */
-function withoutUnseen(encoded: string): string {
+function withoutInvisible(encoded: string): string {
   const text = Buffer.from(encoded.replaceAll('%', ''), 'hex').toString('utf8');
-  return [...text].every((character) => unseen.test(character)) ? '' : encoded;
+  return [...text].every((character) => invisible.test(character)) ? '' : encoded;
 }
 
 /** The characters of a text that are seen, in lower case, and where each of them stands. */
-interface SeenText {
+interface VisibleText {
   readonly letters: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }
 
-function seenIn(text: string): SeenText {
+function visibleIn(text: string): VisibleText {
   let letters = '';
   const starts: number[] = [];
   const ends: number[] = [];
   let at = 0;
   for (const character of text) {
     const end = at + character.length;
-    for (const letter of seenLetters(character)) {
+    for (const letter of visibleLetters(character)) {
       letters += letter;
       starts.push(at);
       ends.push(end);
@@ -131,16 +133,16 @@ function seenIn(text: string): SeenText {
 }
 
 /** Full-width and mathematical letters are read as those that they stand for. */
-function seenLetters(character: string): string {
+function visibleLetters(character: string): string {
   if (character > ' ' && character < '\x7F') return character.toLowerCase();
-  if (unseen.test(character)) return '';
+  if (invisible.test(character)) return '';
   const plain = character.normalize('NFKC').toLowerCase();
   return notAscii.test(plain) ? '\uFFFD' : plain;
 }
 
 /** The same of a secret, whose places nobody asks for. */
 function lettersOf(secret: string): string {
-  return printable.test(secret) ? secret.toLowerCase() : seenIn(secret).letters;
+  return printable.test(secret) ? secret.toLowerCase() : visibleIn(secret).letters;
 }
 
 /** From the first letter to behind the last, as places among the letters that are seen. */
@@ -149,23 +151,24 @@ interface Span {
   readonly to: number;
 }
 
-function spansOf(secret: string, { letters }: SeenText): readonly Span[] {
-  const compared = lettersOf(secret.slice(0, mostCompared));
-  if (compared.length < leastLoose) return [];
+function spansOf(secret: string, { letters }: VisibleText): readonly Span[] {
+  const compared = lettersOf(secret.slice(0, maxComparedChars));
+  if (compared.length < minLooseChars) return [];
   const whole = wholeSpans(compared, letters);
-  if (!hasTellingParts(secret)) return whole;
+  if (!hasRecognisableParts(secret)) return whole;
   return [...whole, ...formsOf(secret).flatMap((form) => partSpans(form, letters))];
 }
 
 /** A random text; of an address or of a word that the host wrote, parts stand in any message. */
-function hasTellingParts(secret: string): boolean {
-  if (secret.length < leastSecret || secret.includes('://') || /\s/.test(secret)) return false;
+function hasRecognisableParts(secret: string): boolean {
+  if (secret.length < minPartialSecretChars || secret.includes('://') || /\s/.test(secret))
+    return false;
   return /\d/.test(secret) && /[a-z]/i.test(secret);
 }
 
 /** A secret, and what it looks like in the encodings that hide every letter of it. */
 function formsOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret.slice(0, mostCompared));
+  const bytes = Buffer.from(secret.slice(0, maxComparedChars));
   // Base64 looks different for each of the three places at which a text may begin in a group.
   const base64 = [0, 1, 2].map((before) =>
     Buffer.concat([Buffer.alloc(before), bytes])
@@ -174,7 +177,7 @@ function formsOf(secret: string): readonly string[] {
       .replace(/.?=+$/, ''),
   );
   const url = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
-  const reversed = [...secret.slice(0, mostCompared)].reverse().join('');
+  const reversed = [...secret.slice(0, maxComparedChars)].reverse().join('');
   const forms = [secret, reversed, bytes.toString('hex'), ...base64, ...url];
   return [...new Set(forms.map(lettersOf))];
 }
@@ -194,7 +197,7 @@ function wholeSpans(secret: string, letters: string): readonly Span[] {
  * place of the secret: a part of twelve holds one of these, and the end is one.
  */
 function partSpans(secret: string, letters: string): readonly Span[] {
-  const last = secret.length - leastTail;
+  const last = secret.length - minTailChars;
   const seeds = Array.from({ length: Math.ceil(last / 4) + 1 }, (_, at) => Math.min(4 * at, last));
   return seeds.flatMap((at) => spansAround(at, secret, letters));
 }
@@ -202,30 +205,34 @@ function partSpans(secret: string, letters: string): readonly Span[] {
 /** The parts that hold the eight letters of the secret that stand at this place. */
 function spansAround(at: number, secret: string, letters: string): readonly Span[] {
   const spans: Span[] = [];
-  const seed = secret.slice(at, at + leastTail);
+  const seed = secret.slice(at, at + minTailChars);
   // Behind the last part that was found: no letter is compared twice with the same seed.
-  let free = 0;
+  let minStart = 0;
   let hit = letters.indexOf(seed);
   while (hit !== -1) {
     let from = hit;
-    while (from > free && hit - from < at && letters[from - 1] === secret[at - (hit - from) - 1]) {
+    while (
+      from > minStart &&
+      hit - from < at &&
+      letters[from - 1] === secret[at - (hit - from) - 1]
+    ) {
       from -= 1;
     }
-    let length = leastTail;
+    let length = minTailChars;
     while (at + length < secret.length && letters[hit + length] === secret[at + length]) {
       length += 1;
     }
     const to = hit + length;
     const isTail = at + length === secret.length;
-    const isFound = to - from >= (isTail ? leastTail : leastPart);
-    if (isFound) spans.push({ from, to });
-    free = isFound ? to : free;
-    hit = letters.indexOf(seed, isFound ? to : hit + 1);
+    const isLongEnough = to - from >= (isTail ? minTailChars : minPartChars);
+    if (isLongEnough) spans.push({ from, to });
+    minStart = isLongEnough ? to : minStart;
+    hit = letters.indexOf(seed, isLongEnough ? to : hit + 1);
   }
   return spans;
 }
 
-function withoutSpans(text: string, { starts, ends }: SeenText, spans: readonly Span[]): string {
+function withoutSpans(text: string, { starts, ends }: VisibleText, spans: readonly Span[]): string {
   let kept = '';
   let at = 0;
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {

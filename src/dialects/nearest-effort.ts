@@ -10,15 +10,15 @@ const high = reasoningEfforts.indexOf('high');
  */
 export function nearestEffort(
   wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[],
+  supported: readonly ReasoningEffort[],
 ): ReasoningEffort | undefined {
-  if (known.includes(wanted)) return wanted;
+  if (supported.includes(wanted)) return wanted;
   const rank = reasoningEfforts.indexOf(wanted);
   const distance = (effort: ReasoningEffort): number => {
     const steps = reasoningEfforts.indexOf(effort) - rank;
     const isEasier = steps < 0;
     return Math.abs(steps) + (isEasier === rank > high ? 0 : 0.5);
   };
-  const awake = known.filter((effort) => effort !== 'none');
-  return awake.toSorted((one, other) => distance(one) - distance(other))[0];
+  const thinking = supported.filter((effort) => effort !== 'none');
+  return thinking.toSorted((one, other) => distance(one) - distance(other))[0];
 }

@@ -63,16 +63,22 @@ export interface MediaString {
 }
 
 /** The head of a data URL, and every address that is looked at, is shorter. */
-const longestHead = 2048;
+const maxHeadChars = 2048;
 
 /** How a string begins, its escapes undone and the white space before it left out. */
 export function headOf(bytes: Buffer, { start, end }: Span): string {
-  const head = bytes.toString('latin1', start + 1, Math.min(end - 1, start + longestHead));
-  const plain = head.includes('\\') ? head.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, unescaped) : head;
+  const head = bytes.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
+  const plain = head.includes('\\')
+    ? head.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, unescapeChar)
+    : head;
   return plain.trimStart();
 }
 
-function unescaped(_escape: string, hex: string | undefined, letter: string | undefined): string {
+function unescapeChar(
+  _escape: string,
+  hex: string | undefined,
+  letter: string | undefined,
+): string {
   if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
   return letter === undefined || /[bfnrt]/.test(letter) ? ' ' : letter;
 }
@@ -83,7 +89,7 @@ function unescaped(_escape: string, hex: string | undefined, letter: string | un
  */
 export function addMediaString(tally: PromptTally, { span, at, types }: MediaString): void {
   const { body, media } = tally;
-  const end = Math.min(span.end - 1, span.start + longestHead);
+  const end = Math.min(span.end - 1, span.start + maxHeadChars);
   const text = body.text.toString('latin1', span.start + 1, end);
   const length = lengthOf(body, span.start, span.end) - 2;
   if (/^data:/i.test(text)) {
@@ -100,7 +106,7 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
       : 0;
     addPayload(tally, { kind: payloadKind(named), bytes, at });
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-    media.push({ kind: addressKind(text, types), bytes: 0, at });
+    media.push({ kind: urlKind(text, types), bytes: 0, at });
   } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(body.text, span))) {
     // Some servers undo escapes and cut white space: what lies there, nobody knows.
     media.push({ kind: 'reference', bytes: 0, at });
@@ -114,7 +120,7 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
  * escapes its slashes; none of one with another escape, or that does not begin as Base64.
  */
 function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
-  const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + longestHead));
+  const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
   if (!/^[A-Za-z0-9+/\\_-]*={0,2}$/.test(beginning)) return 0;
   let escapes = 0;
   let at = text.indexOf(backslash, start);
@@ -161,7 +167,7 @@ function kindOfType(type: string): PayloadKind {
 }
 
 /** An image only if nothing says otherwise: what lies at an address, nobody here can know. */
-export function addressKind(address: string, types: readonly string[]): MediaKind {
+export function urlKind(address: string, types: readonly string[]): MediaKind {
   const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(address);
   const named = types.length > 0 ? types : [mimeTypeOfName(address) ?? 'image/*'];
   return isWeb && payloadKind(named) === 'image' ? 'image' : 'reference';
@@ -181,7 +187,7 @@ export function addSealed(tally: PromptTally, { start, end }: Span): void {
 /** The text of a short string; undefined for everything else. */
 export function shortText(bytes: Buffer, span: Span | undefined): string | undefined {
   if (span === undefined || bytes[span.start] !== quote) return undefined;
-  if (span.end - span.start > longestHead) return undefined;
+  if (span.end - span.start > maxHeadChars) return undefined;
   return decodeString(bytes, span.start + 1, span.end - 1);
 }
 

@@ -6,11 +6,11 @@ import { redacted, withoutSecrets } from './hide-secrets.ts';
 
 const maxChars = 512;
 /** Longer texts are cut before the patterns run, so that their cost has a bound. */
-const maxRead = 2_048;
+const maxMatchedChars = 2_048;
 /** Of a longer text no secret is looked for: an encoded one takes up to ten times its length. */
-const maxDecoded = 8 * maxChars;
+const maxDecodedChars = 8 * maxChars;
 /** What of a text that was cut there may be the beginning of a secret. */
-const maxHalf = 256;
+const maxPartialSecretChars = 256;
 
 const domains =
   'com|net|org|io|ai|dev|app|cloud|eu|cn|lan|corp|local|internal|svc|cluster|example|test';
@@ -51,12 +51,13 @@ const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u
  * its host.
  */
 export function redact(text: string, secrets: readonly string[]): string | undefined {
-  const open = withoutSecrets(text.slice(0, maxDecoded), secrets.flatMap(withHost));
-  const whole = text.length > maxDecoded ? open.slice(0, -maxHalf) : open;
+  const cleaned = withoutSecrets(text.slice(0, maxDecodedChars), secrets.flatMap(withHost));
+  const trusted =
+    text.length > maxDecodedChars ? cleaned.slice(0, -maxPartialSecretChars) : cleaned;
   const plain = patterns
     .reduce(
       (kept, pattern) => kept.replace(pattern, redacted),
-      bounded(whole).replace(invisible, ''),
+      withoutCutWord(trusted).replace(invisible, ''),
     )
     .replace(unprintable, ' ')
     .trim();
@@ -64,9 +65,9 @@ export function redact(text: string, secrets: readonly string[]): string | undef
 }
 
 /** Without the word that the cut goes through: it could be half an address. */
-function bounded(text: string): string {
-  if (text.length <= maxRead) return text;
-  const head = text.slice(0, maxRead);
+function withoutCutWord(text: string): string {
+  if (text.length <= maxMatchedChars) return text;
+  const head = text.slice(0, maxMatchedChars);
   return head.slice(0, Math.max(0, head.search(/\s\S*$/)));
 }
 

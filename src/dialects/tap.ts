@@ -99,7 +99,7 @@ const maxReplyBytes = 16 * maxEventBytes;
 /** Bounds such a reply in bytes: an upstream may send without end what says nothing. */
 export interface ByteBounds {
   /** @throws UpstreamError `reply_too_large` beyond one of the bounds */
-  add(bytes: number, saysSomething: boolean): void;
+  add(bytes: number, hasContent: boolean): void;
 }
 
 /** Nothing has come yet. */

@@ -13,8 +13,8 @@ import { noUsage, type Usage } from '../money.ts';
 import type { ContentStreamReader, ContentStreamWriter } from './codec.ts';
 import { charsPerAudioToken, contentTokens, imageTokens } from './content-count.ts';
 import type { Dialect } from './dialect.ts';
-import { usageFloor } from './known-usage.ts';
 import type { Frame } from './stream-format.ts';
+import { usageFloor } from './stream-usage.ts';
 import {
   billedReply,
   brokenReply,
@@ -56,29 +56,29 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let done = false;
   let ended = false;
   /** Nothing more comes from the upstream. */
-  let isAtEnd = false;
-  let replyCame = false;
-  let spoken = 0;
+  let upstreamEnded = false;
+  let wholeReplyCame = false;
+  let contentChunks = 0;
 
   /** What the reader gives at its end is told as content then. */
-  const held = (): number => (ended ? 0 : (reader.heldChars?.() ?? 0));
+  const heldChars = (): number => (ended ? 0 : (reader.heldChars?.() ?? 0));
 
-  const counted = (): number => mediaTokens + contentTokens(contentBytes + held());
+  const counted = (): number => mediaTokens + contentTokens(contentBytes + heldChars());
 
   /**
    * Upstreams repeat their figures: equal ones with the finish are the last all the same, but for
    * those that a reader repeats by itself at its end.
    */
-  const noteUsage = (stated: ReplyUsage): void => {
+  const recordUsage = (stated: ReplyUsage): void => {
     const figures = chargeableUsage(stated);
-    if (isAtEnd && lastUsage !== undefined && isSameUsage(lastUsage, figures)) return;
+    if (upstreamEnded && lastUsage !== undefined && isSameUsage(lastUsage, figures)) return;
     lastUsage = figures;
     floor.note(stated, counted(), reader.complete());
   };
 
-  const tell = (events: readonly ContentEvent[]): string => {
+  const writeEvents = (events: readonly ContentEvent[]): string => {
     for (const event of events) {
-      if (event.type === 'usage') noteUsage(event.usage);
+      if (event.type === 'usage') recordUsage(event.usage);
       else if (event.type === 'unusable') failure = billedReply(event.reason);
       // Nothing was made: figures that nobody gave are zeros (TRANSLATION §6.14).
       else if (event.type === 'blocked') isBlocked = true;
@@ -86,27 +86,27 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
         contentBytes += bytesOf(event);
         if (event.type === 'media') mediaTokens += mediaTokensOf(event);
       }
-      begun ||= saysSomething(event);
+      begun ||= beginsReply(event);
     }
     return failure === undefined && events.length > 0 ? writer.write(events) : '';
   };
 
-  const take = ({ name, data, loose }: Frame): string => {
+  const takeFrame = ({ name, data, loose }: Frame): string => {
     if (loose !== '') unframed.add(`${loose}\n`);
     if (unframed.byteLength() > maxEventBytes) failure = brokenReply('upstream_bad_stream');
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
     if (data.trim() === '[DONE]') {
       done = true;
       // Only the reader knows whether its dialect ends so: a proxy's word makes no reply whole.
-      return tell(reader.read('[DONE]'));
+      return writeEvents(reader.read('[DONE]'));
     }
     const document = parseExactly(data);
     failure = failureIn(upstream, name, data, document);
     if (document === undefined) return '';
     // Even an error may tell what the upstream has billed.
     const events = reader.read(document);
-    const text = tell(failure === undefined ? events : events.filter(isUsage));
-    begun ||= failure === undefined && held() > 0;
+    const text = writeEvents(failure === undefined ? events : events.filter(isUsage));
+    begun ||= failure === undefined && heldChars() > 0;
     done ||= reader.finished?.() === true;
     return text;
   };
@@ -114,7 +114,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   const takeAll = (all: readonly Frame[]): string => {
     let text = '';
     for (const frame of all) {
-      text += take(frame);
+      text += takeFrame(frame);
       if (done || failure !== undefined) break;
     }
     return text;
@@ -127,25 +127,25 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     if (text.trim() === '') return '';
     const document = parseExactly(text);
     const elements = Array.isArray(document) ? items(document) : [document];
-    let told = '';
+    let translated = '';
     for (const element of elements) {
       failure = failureIn(upstream, undefined, text, element);
       if (failure !== undefined || element === undefined) break;
-      replyCame = !Array.isArray(document);
-      told += tell(replyCame ? options.readReply(element) : reader.read(element));
+      wholeReplyCame = !Array.isArray(document);
+      translated += writeEvents(wholeReplyCame ? options.readReply(element) : reader.read(element));
     }
-    return told;
+    return translated;
   };
 
-  const complete = (): boolean => replyCame || reader.complete();
+  const complete = (): boolean => wholeReplyCame || reader.complete();
 
   const write = (chunk: Uint8Array): string => {
     if (done) return '';
-    const before = contentBytes + mediaTokens + held();
+    const before = contentBytes + mediaTokens + heldChars();
     const text = takeAll(frames.read(chunk));
-    const says = contentBytes + mediaTokens + held() > before;
-    if (says) spoken += 1;
-    bounds.add(chunk.length, says);
+    const hasContent = contentBytes + mediaTokens + heldChars() > before;
+    if (hasContent) contentChunks += 1;
+    bounds.add(chunk.length, hasContent);
     silentBytes = text === '' ? silentBytes + chunk.length : 0;
     if (silentBytes > maxSilentBytes) throw new UpstreamError('body', 'event_too_large');
     return text;
@@ -155,8 +155,8 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     if (ended || failure !== undefined) return '';
     ended = true;
     let text = takeAll(done ? [] : frames.rest()) + takeUnframed();
-    isAtEnd = true;
-    if (failure === undefined && complete() && !replyCame) text += tell(reader.end());
+    upstreamEnded = true;
+    if (failure === undefined && complete() && !wholeReplyCame) text += writeEvents(reader.end());
     return failure === undefined && complete() ? text + writer.end() : text;
   };
 
@@ -169,7 +169,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     failure: () => failure,
     usage: () => floor.soFar(counted()) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted,
-    progress: () => spoken,
+    progress: () => contentChunks,
     breakOff: (error) => writer.breakOff(error).map((piece) => Buffer.from(piece)),
   };
 }
@@ -188,7 +188,7 @@ function failureIn(
 }
 
 /** The content of a whole reply, in tokens. */
-export function countedIn(events: readonly ContentEvent[]): number {
+export function countTokensIn(events: readonly ContentEvent[]): number {
   let bytes = 0;
   let tokens = 0;
   for (const event of events) {
@@ -214,7 +214,7 @@ function bytesOf(event: ContentEvent): number {
 }
 
 /** Whether a reply begins with it: an empty text only carries what is opaque. */
-function saysSomething(event: ContentEvent): boolean {
+function beginsReply(event: ContentEvent): boolean {
   switch (event.type) {
     case 'text':
     case 'refusal':

@@ -6,7 +6,7 @@ import { asBuffer } from '../bytes/decode.ts';
 import { type Pieces, pieces } from '../bytes/pieces.ts';
 
 /** What begins as no document is an error whatever follows: this much is kept of it. */
-const maxOtherBytes = 65_536;
+const maxNonDocumentBytes = 65_536;
 
 /** The text of one stream. */
 export interface UnframedText {
@@ -23,10 +23,10 @@ export function unframedText(): UnframedText {
   let isDocument: boolean | undefined;
   return {
     add: (text) => {
-      isDocument ??= beginsAsDocument(text);
-      const most = isDocument === true ? Number.POSITIVE_INFINITY : maxOtherBytes;
+      isDocument ??= startsAsDocument(text);
+      const limit = isDocument === true ? Number.POSITIVE_INFINITY : maxNonDocumentBytes;
       held ??= pieces();
-      const kept = Buffer.from(text.slice(0, most)).subarray(0, most - held.byteLength());
+      const kept = Buffer.from(text.slice(0, limit)).subarray(0, limit - held.byteLength());
       if (kept.length > 0) held.add(kept);
     },
     byteLength: () => held?.byteLength() ?? 0,
@@ -35,7 +35,7 @@ export function unframedText(): UnframedText {
 }
 
 /** Undefined for white space, which may stand in front of anything. */
-function beginsAsDocument(text: string): boolean | undefined {
+function startsAsDocument(text: string): boolean | undefined {
   const first = /\S/.exec(text)?.[0];
   return first === undefined ? undefined : first === '{' || first === '[';
 }

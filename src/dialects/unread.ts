@@ -9,14 +9,14 @@ export const read = true;
 
 /** The members that are read, of an object or of each object in a list. */
 export interface Shape {
-  readonly [name: string]: Known;
+  readonly [name: string]: ReadMembers;
 }
 
 /** How much of a member is read. */
-export type Known = typeof read | Shape | ((holder: JsonObject) => Shape);
+export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => Shape);
 
 /** Where a walk stands. */
-export interface UnreadPlace {
+export interface UnreadScope {
   readonly shape: Shape;
   /** The path of the holder, with its dot; empty for the document. */
   readonly at: string;
@@ -25,11 +25,11 @@ export interface UnreadPlace {
 }
 
 /** Looks through the object for members that its shape does not have. */
-export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadPlace): void {
+export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadScope): void {
   for (const [name, value] of Object.entries(holder)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (known === read || isNothing(value)) continue;
-    const path = `${at}${plain(name)}`;
+    if (known === read || isNullOrEmpty(value)) continue;
+    const path = `${at}${headerSafe(name)}`;
     if (known === undefined) {
       unread.add(path);
       continue;
@@ -54,7 +54,7 @@ export function allRead(holder: JsonObject): Shape {
   return Object.fromEntries(Object.keys(holder).map((name) => [name, read]));
 }
 
-function isNothing(value: JsonValue): boolean {
+function isNullOrEmpty(value: JsonValue): boolean {
   return value === null || (isList(value) && value.length === 0);
 }
 
@@ -64,6 +64,6 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /** The list goes out in a header. */
-function plain(name: string): string {
+function headerSafe(name: string): string {
   return name.replace(/[^\w.-]/g, '_').slice(0, 64);
 }

@@ -4,7 +4,7 @@
  */
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
-import { isWellKnown } from '../dialects/failure-words.ts';
+import { isWellKnownCode } from '../dialects/failure-meaning.ts';
 import { redact } from '../dialects/redact.ts';
 import type { FailureReport } from '../dialects/tap.ts';
 import { type ErrorCode, GatewayError, type UpstreamError } from '../errors.ts';
@@ -255,7 +255,7 @@ function clientCode(
   { clientCode: code = '' }: FailureReport,
   { hideErrors, secrets }: ErrorRedaction,
 ): { readonly clientCode?: string } {
-  if (isWellKnown(code)) return { clientCode: code };
+  if (isWellKnownCode(code)) return { clientCode: code };
   const isPlain = /^[a-z][a-z0-9_]{2,63}$/.test(code) && redact(code, secrets) === code;
   return isPlain && !hideErrors ? { clientCode: code } : {};
 }

@@ -14,9 +14,9 @@ import type {
   UpstreamTarget,
 } from '../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
-import { isFilterCode } from '../dialects/failure-words.ts';
+import { isFilterCode } from '../dialects/failure-meaning.ts';
 import type { StreamTap } from '../dialects/tap.ts';
-import { countedIn, translateTap } from '../dialects/translate-tap.ts';
+import { countTokensIn, translateTap } from '../dialects/translate-tap.ts';
 import { parseExactly } from '../exact-numbers.ts';
 import { noUsage, type Usage } from '../money.ts';
 import { droppedNote } from './notes.ts';
@@ -109,14 +109,14 @@ function judge(
     kind: 'whole',
     bytes: Buffer.from(text),
     usage,
-    countedTokens: countedIn(events),
+    countedTokens: countTokensIn(events),
     notes,
   };
 }
 
 function usageIn(events: readonly ContentEvent[]): Usage | undefined {
   const last = events.findLast((event) => event.type === 'usage');
-  if (last !== undefined) return wholeUsage(last.usage, () => countedIn(events));
+  if (last !== undefined) return wholeUsage(last.usage, () => countTokensIn(events));
   // Figures that nobody gave for a blocked prompt are zeros (TRANSLATION §6.14).
   return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Opaque } from '../../src/canonical/opaque.ts';
 import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
-import type { EventOf } from '../../src/dialects/openai/server/words.ts';
+import type { EventOf } from '../../src/dialects/openai/server/reply-pieces.ts';
 
 /** An end of the first choice. */
 export const finish = (reason: FinishReason, native?: string): ContentEvent => ({

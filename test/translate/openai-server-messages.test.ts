@@ -4,9 +4,9 @@ import type { ContentEvent } from '../../src/canonical/reply.ts';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import { fixture, fixtures } from '../support/fixtures.ts';
-import { bodyOf, conversation, read, user } from './openai-server-asked.ts';
 import { wholeOf } from './openai-server-assemble.ts';
 import { finish, text, time, weather } from './openai-server-events.ts';
+import { bodyOf, conversation, read, user } from './openai-server-read.ts';
 
 const answered = [...fixtures('openai-chat'), ...fixtures('openai-compat')].filter(
   ({ request, url, status }) =>

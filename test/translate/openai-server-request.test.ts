@@ -1,13 +1,13 @@
 /** How the other members of a chat caller's request are read. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
-import { asked, read, user } from './openai-server-asked.ts';
+import { read, requestWith, user } from './openai-server-read.ts';
 
 describe('tools and the choice among them', () => {
   it('functions keep their schema, other tools are named for their provider', () => {
     const schema = { type: 'object', properties: {} };
 
-    const { tools } = asked({
+    const { tools } = requestWith({
       tools: [
         {
           type: 'function',
@@ -69,13 +69,13 @@ describe('tools and the choice among them', () => {
     [{ function_call: 'none' }, { mode: 'none', names: [] }],
     [{ function_call: { name: 'f' } }, { mode: 'required', names: ['f'] }],
   ])('%j is a choice', (members, choice) => {
-    expect(asked(members).toolChoice).toEqual(choice);
+    expect(requestWith(members).toolChoice).toEqual(choice);
   });
 });
 
 describe('fields', () => {
   it('zero and false are values, null is none', () => {
-    const request = asked({
+    const request = requestWith({
       temperature: 0,
       top_p: 0,
       seed: 0,
@@ -96,7 +96,7 @@ describe('fields', () => {
   });
 
   it('the older of two names is used, and is the name in refusals, where it stands alone', () => {
-    const { maxOutputTokens, endUserId, names } = asked({
+    const { maxOutputTokens, endUserId, names } = requestWith({
       max_tokens: 9,
       safety_identifier: 'u',
     });
@@ -106,24 +106,26 @@ describe('fields', () => {
   });
 
   it('stop is a list, a bare string too', () => {
-    expect(asked({ stop: 'a' }).stop).toEqual(['a']);
-    expect(asked({ stop: ['', 'a', 'b'] }).stop).toEqual(['', 'a', 'b']);
-    expect(asked({ stop: null }).stop).toEqual([]);
+    expect(requestWith({ stop: 'a' }).stop).toEqual(['a']);
+    expect(requestWith({ stop: ['', 'a', 'b'] }).stop).toEqual(['', 'a', 'b']);
+    expect(requestWith({ stop: null }).stop).toEqual([]);
   });
 
   it('an effort asks for the thoughts as well, but for none', () => {
-    expect(asked({ reasoning_effort: 'low' }).reasoning).toMatchObject({
+    expect(requestWith({ reasoning_effort: 'low' }).reasoning).toMatchObject({
       effort: 'low',
       includeThoughts: true,
     });
-    expect(asked({ reasoning_effort: 'none' }).reasoning).toMatchObject({ includeThoughts: false });
+    expect(requestWith({ reasoning_effort: 'none' }).reasoning).toMatchObject({
+      includeThoughts: false,
+    });
   });
 
   it('a schema for the answer is kept with its name', () => {
     const schema = { type: 'object', properties: {} };
     const json_schema = { name: 'n', schema, strict: true };
 
-    const { format } = asked({ response_format: { type: 'json_schema', json_schema } });
+    const { format } = requestWith({ response_format: { type: 'json_schema', json_schema } });
 
     expect(format).toEqual({
       type: 'json_schema',
@@ -135,7 +137,7 @@ describe('fields', () => {
   });
 
   it('Google’s own members go under Google’s names', () => {
-    const { own, dropped } = asked({
+    const { own, dropped } = requestWith({
       safety_settings: [{ category: 'A', threshold: 'B' }],
       extra_body: {
         google: { cached_content: 'cachedContents/1', thinking_config: { thinking_budget: 5 } },
@@ -226,7 +228,7 @@ describe('what makes no sense is refused by its path', () => {
     [{ response_format: { type: 'xml' } }, 'response_format.type'],
     [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
   ])('%j', (members, param) => {
-    expect(() => asked(members)).toThrow(
+    expect(() => requestWith(members)).toThrow(
       expect.objectContaining({ code: 'invalid_request', param }),
     );
   });

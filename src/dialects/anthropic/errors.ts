@@ -3,7 +3,7 @@
  * body of a refusal and as an event in a stream.
  */
 import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
-import { bareMessage, meaningOf } from '../failure-words.ts';
+import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import type { FailureReport } from '../tap.ts';
 
 /** The HTTP status that Anthropic sends with each of its types; in-band there is no other. */

@@ -2,8 +2,8 @@
 import { chargeableUsage, type ReplyUsage, type UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls, Usage } from '../../money.ts';
-import type { UsageReader } from '../known-usage.ts';
-import { countIn, figure, hasCount, withCached } from '../usage-figures.ts';
+import type { UsageReader } from '../stream-usage.ts';
+import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-counts.ts';
 
 const names: readonly string[] = ['input_tokens', 'output_tokens'];
 
@@ -16,7 +16,7 @@ function anthropicGap(stated: JsonValue | undefined): UsageGap {
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
   const usage = member(reply, 'usage') ?? member(member(reply, 'message'), 'usage');
   const figures = anthropicReplyUsage(usage);
-  return figures === undefined ? undefined : withCached(chargeableUsage(figures));
+  return figures === undefined ? undefined : withCachedInInput(chargeableUsage(figures));
 }
 
 /**
@@ -29,7 +29,7 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
   const iterations = items(member(usage, 'iterations'));
   const parts = [usage, ...iterations.filter((one) => member(one, 'type') === 'compaction')];
   const sum = (name: string): number =>
-    parts.reduce<number>((sum, one) => sum + figure(one, name), 0);
+    parts.reduce<number>((sum, one) => sum + countOrZero(one, name), 0);
   const cached = sum('cache_read_input_tokens');
   const written = sum('cache_creation_input_tokens');
   const reasoning = countIn(member(usage, 'output_tokens_details'), 'thinking_tokens');
@@ -50,7 +50,7 @@ export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | 
 }
 
 function hourWrites(usage: JsonValue | undefined): number {
-  return figure(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
+  return countOrZero(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
 }
 
 /** A price by the size of the prompt goes by each pass, and not by their sum. */
@@ -61,9 +61,9 @@ function largestPass(iterations: readonly JsonValue[]): number | undefined {
 
 function inputOf(usage: JsonValue | undefined): number {
   return (
-    figure(usage, 'input_tokens') +
-    figure(usage, 'cache_read_input_tokens') +
-    figure(usage, 'cache_creation_input_tokens')
+    countOrZero(usage, 'input_tokens') +
+    countOrZero(usage, 'cache_read_input_tokens') +
+    countOrZero(usage, 'cache_creation_input_tokens')
   );
 }
 
@@ -71,8 +71,8 @@ function inputOf(usage: JsonValue | undefined): number {
 function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
   if (!isJsonObject(stated)) return noToolCalls;
   return {
-    web_search: figure(stated, 'web_search_requests'),
-    web_fetch: figure(stated, 'web_fetch_requests'),
+    web_search: countOrZero(stated, 'web_search_requests'),
+    web_fetch: countOrZero(stated, 'web_fetch_requests'),
   };
 }
 

@@ -8,7 +8,7 @@ import { joined, noBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { geminiContentCount } from '../content-count.ts';
-import { knownUsage } from '../known-usage.ts';
+import { streamUsage } from '../stream-usage.ts';
 import {
   brokenReply,
   byteBounds,
@@ -25,7 +25,7 @@ export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
   const counted = geminiContentCount();
   const bounds = byteBounds();
-  const known = knownUsage(geminiUsageReader);
+  const known = streamUsage(geminiUsageReader);
   let failure: FailureReport | undefined;
   let bytes = 0;
   let begun = false;

@@ -2,7 +2,7 @@
 import type { LiftPlace } from '../../bytes/json/stream/string-lift.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { passingDocuments } from '../passing-documents.ts';
+import { watchDocuments } from '../watch-documents.ts';
 
 /** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
 export function geminiImageCounter(framing: Framing): ImageCounter {
@@ -43,7 +43,7 @@ export function geminiImageCounter(framing: Framing): ImageCounter {
   const root: LiftPlace = { members, elements: { members } };
 
   return {
-    write: passingDocuments(framing, { root, eventEnds: endPart }),
+    write: watchDocuments(framing, { root, eventEnds: endPart }),
     // A reply that breaks off in a part has that part.
     images: () => images + (part.hasData && part.isImage && !part.isDraft ? 1 : 0),
   };

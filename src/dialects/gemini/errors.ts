@@ -11,8 +11,8 @@ import {
   member,
   parseJson,
 } from '../../json.ts';
+import { bareMessage, meaningOf, namesCallerResource } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
-import { bareMessage, isOfNamedThing, meaningOf } from '../failure-words.ts';
 import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
@@ -168,7 +168,7 @@ function accountFaultOf(
 ): FailureReport['fault'] {
   if (reason !== undefined && credentialReasons.has(reason)) return 'credential';
   // A file is refused as an account is: with this name before it is processed.
-  const isOfAccount = rpcName === 'FAILED_PRECONDITION' && !isOfNamedThing(message);
+  const isOfAccount = rpcName === 'FAILED_PRECONDITION' && !namesCallerResource(message);
   return isOfAccount || accountReasons.has(reason ?? '') ? 'account' : undefined;
 }
 
@@ -176,7 +176,7 @@ function accountFaultOf(
 function memberOf(message: string = ''): string | undefined {
   if (/\bcached?[ _-]?contents?\b/i.test(message)) return 'cachedContent';
   if (/\bfile[ _-]?search[ _-]?stores?\b/i.test(message)) return 'tools';
-  return isOfNamedThing(message) ? 'fileData' : undefined;
+  return namesCallerResource(message) ? 'fileData' : undefined;
 }
 
 /** In the midst of a stream some proxies of Google's send the name without the number. */

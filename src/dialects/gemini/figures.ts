@@ -5,7 +5,7 @@
 import { dividedUsage, type UsageGap } from '../../canonical/reply.ts';
 import { type JsonObject, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
-import { mergedFigures } from '../usage-figures.ts';
+import { mergedUsage } from '../usage-counts.ts';
 import { geminiFigureNames, geminiGap, geminiReplyUsage, geminiStated } from './reply-usage.ts';
 
 /**
@@ -44,7 +44,7 @@ export function streamFigures(): StreamFigures {
     if (last === undefined) return;
     const parsed = parseJson(last.slice(0, objectEnd(last)));
     const stated = geminiStated(merged, parsed);
-    const after = mergedFigures(merged, stated, geminiFigureNames);
+    const after = mergedUsage(merged, stated, geminiFigureNames);
     gap = geminiGap(stated);
     if (gap !== 'output') countedThen = countedAtLast;
     // What is absurd replaces nothing.

@@ -12,7 +12,6 @@ import {
 import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
-import { addNamed, addNamedAtTop } from '../named-media.ts';
 import {
   addMediaString,
   addSealed,
@@ -24,6 +23,7 @@ import {
   sizeOf,
   textsOf,
 } from '../prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
 /** The size of a native request. */
 export const measureGemini: MeasureBody = (body, members) => measureNative(body, members).size;
@@ -47,7 +47,7 @@ export function measureNative(
       addContent(tally, value.start, name);
     }
   }
-  addNamedAtTop(tally, members);
+  addTopLevelReferences(tally, members);
   return { size: sizeOf(tally), hasObjects: tally.messages === elements };
 }
 
@@ -111,15 +111,15 @@ function addPart(tally: PromptTally, start: number, at: () => string): number {
       else if (is('fileData', 'file_data')) addFile(tally, value, at());
       else if (is('functionResponse', 'function_response')) addResult(tally, value, at());
       else if (!textMembers.some((name) => isString(text, next, nameEnd, name))) {
-        addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
+        addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
       }
     } else if (text[value.start] === quote) {
       if (is('thoughtSignature', 'thought_signature')) addSealed(tally, value);
       else if (!isString(text, next, nameEnd, 'text')) {
-        addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
+        addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
       }
     } else if (text[value.start] === openBracket) {
-      addNamed(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
+      addReferences(tally, { start: value.start, name: { start: next, end: nameEnd }, at });
     }
     next = nextInside(text, value.end);
   }
@@ -131,7 +131,7 @@ function addBlob(tally: PromptTally, span: Span, at: string): void {
   const members = membersOf(text, span);
   const data = presentValue(text, members, 'data');
   if (data === undefined || text[data.start] !== quote) {
-    addNamed(tally, { start: span.start, at: () => at, hasIdOnly: true });
+    addReferences(tally, { start: span.start, at: () => at, hasIdOnly: true });
     return;
   }
   const types = textsOf(text, members, 'mimeType', 'mime_type');

@@ -4,8 +4,8 @@
  */
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import type { UsageReader } from '../known-usage.ts';
-import { countIn, figure, hasCount, maxCount, withCached } from '../usage-figures.ts';
+import type { UsageReader } from '../stream-usage.ts';
+import { countIn, countOrZero, hasCount, maxCount, withCachedInInput } from '../usage-counts.ts';
 
 /** A reply that gives none of these says nothing of what it used. */
 const countNames: readonly string[] = [
@@ -39,7 +39,7 @@ export function geminiStated(
   if (!isJsonObject(stated) || hasCount(stated, outputNames)) return stated;
   const total = totalOf(stated);
   const holder = hasCount(stated, inputNames) ? stated : known;
-  const output = total - inputOf(holder) - figure(stated, 'thoughtsTokenCount');
+  const output = total - inputOf(holder) - countOrZero(stated, 'thoughtsTokenCount');
   if (total === 0 || output < 0 || !hasCount(holder, inputNames)) return stated;
   return { ...stated, candidatesTokenCount: output };
 }
@@ -51,12 +51,12 @@ export function geminiGap(stated: JsonValue | undefined): UsageGap {
 }
 
 function inputOf(usage: JsonValue | undefined): number {
-  return figure(usage, 'promptTokenCount') + figure(usage, 'toolUsePromptTokenCount');
+  return countOrZero(usage, 'promptTokenCount') + countOrZero(usage, 'toolUsePromptTokenCount');
 }
 
 /** A sum that nobody can have used says nothing of its parts. */
 function totalOf(usage: JsonValue | undefined): number {
-  const total = figure(usage, 'totalTokenCount');
+  const total = countOrZero(usage, 'totalTokenCount');
   return total < maxCount ? total : 0;
 }
 
@@ -76,16 +76,16 @@ export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | u
 /** Thoughts are output; what tools fed in is input. */
 function readFigures(usage: JsonValue | undefined): ReplyUsage {
   const gap = geminiGap(usage);
-  const candidates = figure(usage, 'candidatesTokenCount');
-  const thoughts = figure(usage, 'thoughtsTokenCount');
+  const candidates = countOrZero(usage, 'candidatesTokenCount');
+  const thoughts = countOrZero(usage, 'thoughtsTokenCount');
   const input = gap === 'split' ? Math.max(0, totalOf(usage) - thoughts) : inputOf(usage);
   // Google counts thoughts beside the candidates; where the total is reached without them they are
   // inside (seen through proxies).
   const areInside =
-    thoughts <= candidates && input + candidates === figure(usage, 'totalTokenCount');
-  const sums = withCached({
+    thoughts <= candidates && input + candidates === countOrZero(usage, 'totalTokenCount');
+  const sums = withCachedInInput({
     inputTokens: input,
-    cachedInputTokens: figure(usage, 'cachedContentTokenCount'),
+    cachedInputTokens: countOrZero(usage, 'cachedContentTokenCount'),
     outputTokens: areInside ? candidates : candidates + thoughts,
     images: 0,
   });

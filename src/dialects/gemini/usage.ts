@@ -2,7 +2,7 @@
 import { chargeableUsage, type ReplyUsage, wholeUsage } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
-import { usageMerger } from '../known-usage.ts';
+import { usageMerger } from '../stream-usage.ts';
 import { geminiReplyUsage, geminiUsageReader } from './reply-usage.ts';
 
 /**

@@ -4,7 +4,7 @@ import { charsPerAudioToken, imageTokens } from '../content-count.ts';
 import { isFilled } from '../is-filled.ts';
 
 /** Whether it holds content or a finish: not only a role, a filter's report or usage. */
-export function saysSomething(chunk: JsonValue): boolean {
+export function hasContentOrFinish(chunk: JsonValue): boolean {
   return items(member(chunk, 'choices')).some(
     (choice) =>
       hasFinished(choice) ||

@@ -2,7 +2,7 @@
 import type { LiftPlace } from '../../bytes/json/stream/string-lift.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
-import { passingDocuments } from '../passing-documents.ts';
+import { watchDocuments } from '../watch-documents.ts';
 
 /** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
 export function openaiImageCounter(framing: Framing): ImageCounter {
@@ -43,7 +43,7 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
   const root: LiftPlace = { members: { choices: { elements: choice } } };
 
   return {
-    write: passingDocuments(framing, { root, eventEnds: endElement }),
+    write: watchDocuments(framing, { root, eventEnds: endElement }),
     // A reply that breaks off in an image has that image.
     images: () => images + (isImage ? 1 : 0),
   };

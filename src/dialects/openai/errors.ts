@@ -7,43 +7,44 @@ import { jsonText } from '../../canonical/raw-json.ts';
 import type { ErrorCode, GatewayError } from '../../errors.ts';
 import { statusOf } from '../../errors.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
+import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
-import { bareMessage, meaningOf } from '../failure-words.ts';
 import { billedReply, type FailureReport } from '../tap.ts';
 
 /** `type` and `code` of OpenAI's error object for each of our codes. */
-const words: Readonly<Record<ErrorCode, { readonly type: string; readonly code: string | null }>> =
-  {
-    invalid_request: { type: 'invalid_request_error', code: null },
-    not_portable: { type: 'invalid_request_error', code: null },
-    too_complex: { type: 'invalid_request_error', code: 'too_complex' },
-    invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
-    insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
-    model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },
-    route_not_found: { type: 'invalid_request_error', code: 'unknown_url' },
-    model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
-    method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
-    body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
-    unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
-    idempotency_in_progress: { type: 'invalid_request_error', code: 'idempotency_in_progress' },
-    result_expired: { type: 'invalid_request_error', code: 'result_expired' },
-    idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
-    rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-    upstream_rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
-    internal_error: { type: 'server_error', code: null },
-    not_implemented: { type: 'invalid_request_error', code: 'not_implemented' },
-    upstream_failed: { type: 'server_error', code: 'upstream_failed' },
-    no_channel: { type: 'server_error', code: 'no_channel' },
-    upstream_overloaded: { type: 'server_error', code: 'upstream_overloaded' },
-    store_unavailable: { type: 'server_error', code: 'store_unavailable' },
-    overloaded: { type: 'server_error', code: 'overloaded' },
-    draining: { type: 'server_error', code: 'draining' },
-    upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
-  };
+const wireErrors: Readonly<
+  Record<ErrorCode, { readonly type: string; readonly code: string | null }>
+> = {
+  invalid_request: { type: 'invalid_request_error', code: null },
+  not_portable: { type: 'invalid_request_error', code: null },
+  too_complex: { type: 'invalid_request_error', code: 'too_complex' },
+  invalid_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
+  insufficient_quota: { type: 'insufficient_quota', code: 'insufficient_quota' },
+  model_not_allowed: { type: 'invalid_request_error', code: 'model_not_allowed' },
+  route_not_found: { type: 'invalid_request_error', code: 'unknown_url' },
+  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
+  body_too_large: { type: 'invalid_request_error', code: 'body_too_large' },
+  unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
+  idempotency_in_progress: { type: 'invalid_request_error', code: 'idempotency_in_progress' },
+  result_expired: { type: 'invalid_request_error', code: 'result_expired' },
+  idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
+  rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  upstream_rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  internal_error: { type: 'server_error', code: null },
+  not_implemented: { type: 'invalid_request_error', code: 'not_implemented' },
+  upstream_failed: { type: 'server_error', code: 'upstream_failed' },
+  no_channel: { type: 'server_error', code: 'no_channel' },
+  upstream_overloaded: { type: 'server_error', code: 'upstream_overloaded' },
+  store_unavailable: { type: 'server_error', code: 'store_unavailable' },
+  overloaded: { type: 'server_error', code: 'overloaded' },
+  draining: { type: 'server_error', code: 'draining' },
+  upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
+};
 
 /** OpenAI's error object as text. */
 export function openaiErrorText(error: GatewayError): string {
-  const { type, code } = words[error.code];
+  const { type, code } = wireErrors[error.code];
   const { clientCode } = error;
   return jsonText({
     error: { message: error.message, type, param: error.param ?? null, code: clientCode ?? code },
@@ -101,21 +102,24 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   const code = text(member(source, 'code'));
   const message = text(error) ?? text(member(source, 'message')) ?? bareMessage(document);
   const metadata = member(source, 'metadata');
-  const named =
+  const namedStatus =
     status ??
     failureStatus(member(source, 'code')) ??
     failureStatus(member(source, 'status')) ??
-    statusOfWord(code) ??
-    statusOfWord(type);
+    statusOfCode(code) ??
+    statusOfCode(type);
   const codes = [
     code,
     type,
     text(member(metadata, 'error_type')),
     text(member(member(source, 'innererror'), 'code')),
   ];
-  const { fault, clientCode } = meaningOf({ status: named, message, codes }, isFlagged(metadata));
+  const { fault, clientCode } = meaningOf(
+    { status: namedStatus, message, codes },
+    isFlagged(metadata),
+  );
   return {
-    status: named ?? (fault === 'request' ? 400 : 502),
+    status: namedStatus ?? (fault === 'request' ? 400 : 502),
     message,
     code: code ?? type,
     param: text(member(source, 'param')),
@@ -136,7 +140,7 @@ function accountFaultOf(code: string = ''): FailureReport['fault'] {
   return accountCodes.test(code) ? 'account' : undefined;
 }
 
-function statusOfWord(word: string | undefined): number | undefined {
+function statusOfCode(word: string | undefined): number | undefined {
   switch (word) {
     case 'invalid_request_error':
       return 400;

@@ -3,7 +3,7 @@
  * nearly all of them. That one was parsed, so a few comparisons tell all there is to know of them.
  */
 import { isJsonObject, parseJson } from '../../json.ts';
-import { onlyContent, stringEnd } from '../content-count.ts';
+import { singleContent, stringEnd } from '../content-count.ts';
 
 /** Learns one event at a time. */
 export interface EventTemplate {
@@ -32,7 +32,7 @@ interface Pattern {
 /** OpenAI pads its events with random text, so that their length does not tell their content. */
 const padding = '"obfuscation":"';
 /** Streams whose events all differ are not parsed again and again. */
-const mostMisses = 16;
+const maxMisses = 16;
 
 /** Nothing is known yet. */
 export function eventTemplate(): EventTemplate {
@@ -54,18 +54,18 @@ export function eventTemplate(): EventTemplate {
     // A line end inside of a string would be one of the stream.
     if (text.indexOf('\n', start) !== eventEnd - 2) return -1;
     misses = 0;
-    made.memberAt = start - distance;
-    made.start = start;
-    made.contentEnd = contentEnd;
+    template.memberAt = start - distance;
+    template.start = start;
+    template.contentEnd = contentEnd;
     return eventEnd;
   };
 
   const learn = (events: string): void => {
-    if (misses >= mostMisses || !events.endsWith('}\n\n')) return;
+    if (misses >= maxMisses || !events.endsWith('}\n\n')) return;
     misses += 1;
     const before = events.lastIndexOf('\n\n', events.length - 3);
     const event = before === -1 ? events : events.slice(before + 2);
-    const content = event.startsWith('data:') ? onlyContent(event) : undefined;
+    const content = event.startsWith('data:') ? singleContent(event) : undefined;
     if (content === undefined || !isJsonObject(parseJson(event.slice('data:'.length)))) return;
     const { at, start } = content;
     const contentEnd = stringEnd(event, start);
@@ -80,6 +80,6 @@ export function eventTemplate(): EventTemplate {
     };
   };
 
-  const made = { match, learn, memberAt: 0, start: 0, contentEnd: 0 };
-  return made;
+  const template = { match, learn, memberAt: 0, start: 0, contentEnd: 0 };
+  return template;
 }

@@ -26,11 +26,11 @@ export function imageReply(createdSeconds: number): ImageReplyWriter {
     },
     imageEnds: () => Buffer.from('"}'),
     end: (usage) =>
-      Buffer.from(usage === undefined ? ']}' : `],"usage":${jsonText(figures(usage))}}`),
+      Buffer.from(usage === undefined ? ']}' : `],"usage":${jsonText(usageObject(usage))}}`),
   };
 }
 
-function figures({ inputTokens, outputTokens }: Usage) {
+function usageObject({ inputTokens, outputTokens }: Usage) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,

@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ImageRequest } from '../image-codec.ts';
 
 /** Members that a request says something with, or that the gateway itself has dealt with. */
-const known: ReadonlySet<string> = new Set([
+const handledMembers: ReadonlySet<string> = new Set([
   'model',
   'prompt',
   'n',
@@ -38,18 +38,20 @@ export function readImageRequest(body: JsonObject): ImageRequest {
     outputFormat: text(body, 'output_format'),
     background: text(body, 'background'),
     endUserId: text(body, 'user'),
-    dropped: Object.keys(body).filter((name) => !known.has(name) && said(body, name) !== undefined),
+    dropped: Object.keys(body).filter(
+      (name) => !handledMembers.has(name) && presentMember(body, name) !== undefined,
+    ),
   };
 }
 
 function text(body: JsonObject, name: string): string | undefined {
-  const value = said(body, name);
+  const value = presentMember(body, name);
   if (value === undefined || typeof value === 'string') return value;
   throw new GatewayError('invalid_request', `\`${name}\` must be a string.`, { param: name });
 }
 
 function count(body: JsonObject, name: string): number | undefined {
-  const value = said(body, name);
+  const value = presentMember(body, name);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
   throw new GatewayError('invalid_request', `\`${name}\` must be a whole number from 1.`, {
@@ -57,6 +59,6 @@ function count(body: JsonObject, name: string): number | undefined {
   });
 }
 
-function said(body: JsonObject, name: string): JsonValue | undefined {
+function presentMember(body: JsonObject, name: string): JsonValue | undefined {
   return member(body, name) ?? undefined;
 }

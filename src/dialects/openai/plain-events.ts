@@ -17,7 +17,7 @@ export function plainEnd(text: string, start: number): number {
   let choicesAt = -1;
   for (let at = start; at < text.length; ) {
     const lineEnd = text.indexOf('\n', at);
-    const end = endOfPlain(text, at, lineEnd);
+    const end = endOfPlainEvent(text, at, lineEnd);
     if (end === -1) return at;
     // What an earlier event lacked was found behind it.
     if (choicesAt < at) choicesAt = text.indexOf(choicesName, at);
@@ -28,7 +28,7 @@ export function plainEnd(text: string, start: number): number {
 }
 
 /** Where the event ends whose one line ends at `lineEnd`, -1 where it is not plain. */
-function endOfPlain(text: string, at: number, lineEnd: number): number {
+function endOfPlainEvent(text: string, at: number, lineEnd: number): number {
   if (lineEnd === -1 || !text.startsWith(dataMark, at)) return -1;
   const first = at + dataMark.length;
   if (text.charCodeAt(text.charCodeAt(first) === space ? first + 1 : first) !== openBrace)

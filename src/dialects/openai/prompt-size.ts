@@ -14,7 +14,6 @@ import type { Member, Span } from '../../bytes/json/scan/scan.ts';
 import { backslash, closeBrace, openBrace, openBracket, quote } from '../../bytes/json/text.ts';
 import type { PromptSize } from '../../call.ts';
 import { mimeTypeOfName } from '../../canonical/media.ts';
-import { addNamed, addNamedAtTop } from '../named-media.ts';
 import {
   addMediaString,
   addSealed,
@@ -27,6 +26,7 @@ import {
   textsOf,
   unreadable,
 } from '../prompt-size.ts';
+import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
 /** Parts of these types hold their media in a member of the same name. */
 const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
@@ -47,7 +47,7 @@ export function measureChat(
   if (messages !== undefined && text[messages.value.start] === openBracket) {
     eachElement(text, messages.value.start, (start, index) => addMessage(tally, start, index));
   }
-  addNamedAtTop(prompt, members);
+  addTopLevelReferences(prompt, members);
   return { size: sizeOf(prompt), hasRoles: tally.roles === tally.elements };
 }
 
@@ -103,14 +103,14 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
     // Media stand in `content` and in an answer's `images`, reasoning in `reasoning_details`.
     return eachElement(text, value, (start, element) => {
       const part = { start, at: () => `${at()}[${element}]` };
-      if (isMedia && text[start] === quote) return addNamed(tally, { ...part, name: span });
+      if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
       return addPart(tally, part, isContent ? 'content' : 'other');
     });
   }
   if (isContent && !isMedia) return addPart(tally, { start: value, at }, 'content');
   // The spoken answer that a message continues is only named: `audio.id`.
   if (!isMedia) return skipValue(text, value);
-  return addNamed(tally, { start: value, name: span, at, hasIdOnly: true });
+  return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
 }
 
 /** Members of a message that hold media; by their first letter, most are none. */
@@ -124,14 +124,14 @@ function isMediaName(text: Buffer, name: number, nameEnd: number): boolean {
     case 0x76: // v
     case backslash:
       return mediaName.test(
-        decodeString(text, name + 1, Math.min(nameEnd - 1, name + longestName)),
+        decodeString(text, name + 1, Math.min(nameEnd - 1, name + maxNameBytes)),
       );
     default:
       return false;
   }
 }
 
-const longestName = 256;
+const maxNameBytes = 256;
 const mediaName = /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)/i;
 
 function nameAt(text: Buffer, start: number, end: number): string {
@@ -156,7 +156,7 @@ function addPart(tally: PromptTally, { start, at }: Part, place: 'content' | 'ot
   let isEncrypted = false;
   let data: Span | undefined;
   let counted: number[] | undefined;
-  let holders: (readonly [name: string, value: Span])[] | undefined;
+  let mediaMembers: (readonly [name: string, value: Span])[] | undefined;
   let next = firstInside(text, start);
   while (text[next] !== closeBrace) {
     const nameEnd = skipString(text, next);
@@ -174,35 +174,35 @@ function addPart(tally: PromptTally, { start, at }: Part, place: 'content' | 'ot
     } else {
       const holder = mediaTypes.find((one) => isString(text, next, nameEnd, one));
       if (holder !== undefined) {
-        holders ??= [];
-        holders.push([holder, value]);
+        mediaMembers ??= [];
+        mediaMembers.push([holder, value]);
       }
     }
     next = nextInside(text, value.end);
   }
   if (isEncrypted && data !== undefined) addSealed(tally, data);
-  for (const [name, value] of holders ?? []) {
+  for (const [name, value] of mediaMembers ?? []) {
     counted ??= [];
-    counted.push(...addHolder(tally, { name, value, isRead: name === type }, at()));
+    counted.push(...addMediaMember(tally, { name, value, matchesType: name === type }, at()));
   }
   if (place === 'content' && type !== 'text') {
     const hasIdOnly = tally.media.length === mediaBefore;
-    addNamed(tally, { start, at, counted: counted ?? [], hasIdOnly });
+    addReferences(tally, { start, at, counted: counted ?? [], hasIdOnly });
   }
   return next + 1;
 }
 
 /** What a part holds in the member of its type; `isRead` where the two agree. */
-interface Holder {
+interface MediaMember {
   readonly name: string;
   readonly value: Span;
-  readonly isRead: boolean;
+  readonly matchesType: boolean;
 }
 
 /** Counts it, and gives where the strings begin that were counted. */
-function addHolder(
+function addMediaMember(
   tally: PromptTally,
-  { name, value, isRead }: Holder,
+  { name, value, matchesType }: MediaMember,
   at: string,
 ): readonly number[] {
   const { text } = tally.body;
@@ -211,7 +211,7 @@ function addHolder(
   if (fileId !== undefined) addFileId(tally, fileId, `${at}.${name}`);
   const counted = fileId === undefined ? [] : [fileId.start];
   // The payload of a member of another type than its part's is text to whoever reads it at all.
-  if (!isRead) return counted;
+  if (!matchesType) return counted;
   const isAudio = name === 'input_audio';
   const payload = isAudio ? 'data' : name === 'file' ? 'file_data' : 'url';
   // An address may stand by itself where it has a member of its own.
@@ -239,6 +239,6 @@ function addHolder(
 }
 
 function addFileId({ body, media }: PromptTally, { start, end }: Span, at: string): void {
-  const isNothing = body.text[start] === quote ? end - start === 2 : body.text[start] !== openBrace;
-  if (!isNothing) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
+  const isEmpty = body.text[start] === quote ? end - start === 2 : body.text[start] !== openBrace;
+  if (!isEmpty) media.push({ kind: 'reference', bytes: 0, at: `${at}.file_id`, isFileId: true });
 }

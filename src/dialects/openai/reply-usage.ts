@@ -2,11 +2,11 @@
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls } from '../../money.ts';
-import type { UsageReader } from '../known-usage.ts';
-import { countIn, maxCount } from '../usage-figures.ts';
+import type { UsageReader } from '../stream-usage.ts';
+import { countIn, maxCount } from '../usage-counts.ts';
 
 /** The members of a `usage` object that are read. */
-const figureNames: readonly string[] = [
+const usageMembers: readonly string[] = [
   'prompt_tokens',
   'completion_tokens',
   'input_tokens',
@@ -41,11 +41,11 @@ function totalsIn(usage: JsonValue | undefined): Totals {
 /** Some vendors give the names of both APIs. */
 function largestOf(
   usage: JsonValue | undefined,
-  ofChat: string,
-  ofOthers: string,
+  chatName: string,
+  otherName: string,
 ): number | undefined {
-  const one = countIn(usage, ofChat);
-  const other = countIn(usage, ofOthers);
+  const one = countIn(usage, chatName);
+  const other = countIn(usage, otherName);
   if (one === undefined || other === undefined) return one ?? other;
   return one > other ? one : other;
 }
@@ -54,7 +54,7 @@ function largestOf(
  * One more `usage` object with the completion that it implies: a total without a completion, where
  * the prompt is known.
  */
-function openaiStated(
+function withImpliedCompletion(
   known: JsonObject | undefined,
   stated: JsonValue | undefined,
 ): JsonValue | undefined {
@@ -83,26 +83,26 @@ export function openaiReplyUsage(
   const { prompt, completion } = totals;
   const isStated = prompt !== undefined || completion !== undefined;
   if (!isStated && countIn(usage, 'total_tokens') === undefined) return undefined;
-  const ofInput = detailsIn(usage, 'prompt_tokens_details', 'input_tokens_details');
-  const ofOutput = detailsIn(usage, 'completion_tokens_details', 'output_tokens_details');
-  const cached = countIn(ofInput, 'cached_tokens');
-  const stated = countIn(ofOutput, 'reasoning_tokens');
-  const ofPrompt = inputOf(totals, stated);
+  const inputDetails = detailsIn(usage, 'prompt_tokens_details', 'input_tokens_details');
+  const outputDetails = detailsIn(usage, 'completion_tokens_details', 'output_tokens_details');
+  const cached = countIn(inputDetails, 'cached_tokens');
+  const stated = countIn(outputDetails, 'reasoning_tokens');
+  const promptTokens = inputOf(totals, stated);
   // Some vendors count cached tokens apart from the prompt's.
-  const input = Math.max(ofPrompt, cached ?? 0);
-  const { output, reasoning } = outputOf(totals, ofPrompt, stated, reasoningOutside);
+  const input = Math.max(promptTokens, cached ?? 0);
+  const { output, reasoning } = outputOf(totals, promptTokens, stated, reasoningOutside);
   return {
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    cacheWriteTokens: atMost(input, ofInput, 'cache_write_tokens'),
+    cacheWriteTokens: atMost(input, inputDetails, 'cache_write_tokens'),
     reasoningTokens: reasoning === undefined ? undefined : Math.min(output, reasoning),
-    audioInputTokens: atMost(input, ofInput, 'audio_tokens'),
-    audioOutputTokens: atMost(output, ofOutput, 'audio_tokens'),
+    audioInputTokens: atMost(input, inputDetails, 'audio_tokens'),
+    audioOutputTokens: atMost(output, outputDetails, 'audio_tokens'),
     gap: gapIn(totals),
-    imageInputTokens: atMost(input, ofInput, 'image_tokens'),
-    imageOutputTokens: atMost(output, ofOutput, 'image_tokens'),
-    videoInputTokens: atMost(input, ofInput, 'video_tokens'),
+    imageInputTokens: atMost(input, inputDetails, 'image_tokens'),
+    imageOutputTokens: atMost(output, outputDetails, 'image_tokens'),
+    videoInputTokens: atMost(input, inputDetails, 'video_tokens'),
     toolCalls: toolCallsIn(usage),
   };
 }
@@ -111,10 +111,10 @@ export function openaiReplyUsage(
 function detailsIn(
   usage: JsonValue | undefined,
   name: string,
-  ofImages: string,
+  imagesName: string,
 ): JsonValue | undefined {
   const details = member(usage, name);
-  return isJsonObject(details) ? details : member(usage, ofImages);
+  return isJsonObject(details) ? details : member(usage, imagesName);
 }
 
 /** OpenRouter, Perplexity and xAI state searches, each in its own words; OpenAI states none. */
@@ -144,11 +144,11 @@ function outputOf(
   if (completion === undefined) {
     return { output: Math.max(total - input, reasoning ?? 0), reasoning };
   }
-  const beyond = total - input - completion;
-  if (beyond <= 0 || !reasoningOutside) return { output: completion, reasoning };
-  if (reasoning === beyond) return { output: completion + reasoning, reasoning };
+  const excess = total - input - completion;
+  if (excess <= 0 || !reasoningOutside) return { output: completion, reasoning };
+  if (reasoning === excess) return { output: completion + reasoning, reasoning };
   if (reasoning === undefined || reasoning === 0) {
-    return { output: completion + beyond, reasoning: beyond };
+    return { output: completion + excess, reasoning: excess };
   }
   return { output: completion, reasoning };
 }
@@ -163,8 +163,8 @@ function atMost(whole: number, details: JsonValue | undefined, name: string): nu
 /** How the usage objects of a stream are read. */
 export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
   return {
-    names: figureNames,
-    stated: openaiStated,
+    names: usageMembers,
+    stated: withImpliedCompletion,
     gap: (stated) => gapIn(totalsIn(stated)),
     read: (usage) => openaiReplyUsage(usage, reasoningOutside),
   };

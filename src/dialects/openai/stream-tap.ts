@@ -23,7 +23,7 @@ import {
 } from '../../json.ts';
 import { candidateEnds } from '../candidate-ends.ts';
 import { openaiContentCount } from '../content-count.ts';
-import { knownUsage } from '../known-usage.ts';
+import { streamUsage } from '../stream-usage.ts';
 import {
   brokenReply,
   byteBounds,
@@ -32,7 +32,7 @@ import {
   type StreamTap,
 } from '../tap.ts';
 import { unframedText } from '../unframed-text.ts';
-import { hasFinished, mediaTokens, saysSomething } from './chunk.ts';
+import { hasContentOrFinish, hasFinished, mediaTokens } from './chunk.ts';
 import { openaiErrorText, openaiEventFailure } from './errors.ts';
 import { eventTemplate } from './event-template.ts';
 import { plainEnd } from './plain-events.ts';
@@ -47,7 +47,7 @@ import { openaiUsageObject } from './usage.ts';
  * behind them what stood before: V8 then skips five bytes at a time, a third of the time of
  * `[{,]\s*"(?:message|detail)` by itself.
  */
-const marks: readonly RegExp[] = [
+const inspectedPatterns: readonly RegExp[] = [
   /(?:error|Error|usage|ssage(?<=[{,]\s*"message)|etail(?<=[{,]\s*"detail))["\r\n](?!\s*:\s*null)/,
   /finish_reason"\s*:\s*"/,
   /\[DONE\]/,
@@ -70,23 +70,23 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const counted = openaiContentCount();
   const bounds = byteBounds();
   const ends = candidates > 1 ? candidateEnds() : undefined;
-  const figures = knownUsage(openaiUsageReader(reasoningOutside));
+  const usageSoFar = streamUsage(openaiUsageReader(reasoningOutside));
   const template = eventTemplate();
   let failure: FailureReport | undefined;
   let done = false;
   let finished = false;
   let begun = false;
   /** Grows with every block that says something. */
-  let spoken = 0;
+  let contentBlocks = 0;
   /** Text that was never framed; only the end says what it is. */
   const unframed = unframedText();
 
   const begin = (): void => {
     begun = true;
-    spoken += 1;
+    contentBlocks += 1;
   };
 
-  const noteEnd = (choices: readonly JsonValue[]): void => {
+  const recordFinish = (choices: readonly JsonValue[]): void => {
     if (ends === undefined) finished ||= choices.some(hasFinished);
     else {
       for (const choice of choices) ends.note(indexOf(choice), hasFinished(choice));
@@ -96,14 +96,14 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 
   const readUsage = (document: JsonValue | undefined): void => {
     if (document === undefined) return;
-    figures.add(openaiUsageObject(document), counted.tokens(), finished);
+    usageSoFar.add(openaiUsageObject(document), counted.tokens(), finished);
   };
 
   /** Takes in what an event says: the bytes that go on to the caller, undefined for none. */
-  const admit = (event: SseEvent): Uint8Array | undefined => {
+  const acceptEvent = (event: SseEvent): Uint8Array | undefined => {
     const document = documentOf(event);
-    if (isOfAnotherKind(event, document)) return undefined;
-    failure = openaiEventFailure(event, document) ?? faultOf(event, document);
+    if (isOtherObject(event, document)) return undefined;
+    failure = openaiEventFailure(event, document) ?? badDataFailure(event, document);
     if (failure !== undefined) {
       readUsage(document);
       return undefined;
@@ -112,16 +112,16 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     if (done) return framed(event);
     if (event.loose !== '') unframed.add(`${event.loose}\n`);
     if (event.data === undefined || !isJsonObject(document)) return undefined;
-    return take(event, document);
+    return acceptChunk(event, document);
   };
 
-  const take = (event: SseEvent, document: JsonObject): Uint8Array | undefined => {
+  const acceptChunk = (event: SseEvent, document: JsonObject): Uint8Array | undefined => {
     const choices = items(member(document, 'choices'));
     const hasContent = counted.add(asBuffer(event.raw).toString('latin1'));
     counted.addTokens(hasContent ? 0 : mediaTokens(document));
-    noteEnd(choices);
-    const says = hasContent || saysSomething(document);
-    if (says) begin();
+    recordFinish(choices);
+    const hasContentOrEnd = hasContent || hasContentOrFinish(document);
+    if (hasContentOrEnd) begin();
     readUsage(document);
     const hasUsage = isJsonObject(member(document, 'usage'));
     if (choices.length === 0 && hasUsage) return stripUsage ? undefined : framed(event);
@@ -136,9 +136,9 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     let from = 0;
     let at = start;
     for (const event of eventsIn(block.subarray(start))) {
-      const before = spoken;
-      const bytes = admit(event);
-      bounds.add(event.raw.length, spoken !== before);
+      const before = contentBlocks;
+      const bytes = acceptEvent(event);
+      bounds.add(event.raw.length, contentBlocks !== before);
       const end = at + event.raw.length;
       if (bytes !== event.raw) {
         if (from < at) kept.push(block.subarray(from, at));
@@ -156,17 +156,17 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     if (block.length === 0) return block;
     if (ends !== undefined) return inspect(block, 0);
     const text = asBuffer(block).toString('latin1');
-    const known = passKnown(text);
+    const known = passMatching(text);
     if (known === text.length) return block;
     const plain = plainEnd(text, known);
     const unknown = text.slice(known, plain);
-    const mark = firstMark(unknown);
+    const mark = firstInspected(unknown);
     const start = mark === -1 ? plain : eventStart(block, known + mark);
     if (start > known) {
       const plainEvents = unknown.slice(0, start - known);
-      const isSound = areObjects(plainEvents);
+      const areValid = areObjects(plainEvents);
       // A role looks as plain as text does.
-      if (!isSound || !counted.add(plainEvents)) return inspect(block, known);
+      if (!areValid || !counted.add(plainEvents)) return inspect(block, known);
       template.learn(plainEvents);
       begin();
       bounds.add(start - known, true);
@@ -175,7 +175,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   };
 
   /** Takes in the events that are like one before. Where they end. */
-  const passKnown = (text: string): number => {
+  const passMatching = (text: string): number => {
     let at = 0;
     for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
       counted.addString(text, template.memberAt, template.start, template.contentEnd);
@@ -192,21 +192,21 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
    * An event whose blank line never came counts if it is whole. It goes on only if nothing has to
    * follow it: an error behind it would be read as its last line.
    */
-  const last = (rest: Uint8Array): Uint8Array => {
+  const passLastEvent = (rest: Uint8Array): Uint8Array => {
     const [event] = eventsIn(rest);
     if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
-      const bytes = admit(event);
+      const bytes = acceptEvent(event);
       if (bytes !== undefined && failure === undefined) return done || finished ? bytes : noBytes;
     } else if (event !== undefined && isDone(event)) {
       done = true;
       return rest;
     }
-    judgeUnframed();
+    checkUnframed();
     return noBytes;
   };
 
   /** A document that came in place of events, over several lines. */
-  const judgeUnframed = (): void => {
+  const checkUnframed = (): void => {
     const loose = unframed.take();
     if (failure !== undefined || begun || loose.trim() === '') return;
     const event = { name: undefined, loose };
@@ -215,15 +215,15 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 
   return {
     write: (chunk) => (done ? noBytes : pass(cutter.push(chunk))),
-    end: () => (done ? noBytes : last(cutter.rest())),
+    end: () => (done ? noBytes : passLastEvent(cutter.rest())),
     hasBegun: () => begun,
     finished: () => done,
     // Its end alone says nothing: a reply has content or a finish.
     complete: () => finished || (done && begun),
     failure: () => failure,
-    usage: () => figures.soFar(counted.tokens()),
+    usage: () => usageSoFar.soFar(counted.tokens()),
     countedTokens: counted.tokens,
-    progress: () => spoken,
+    progress: () => contentBlocks,
     breakOff: (error: GatewayError) => [Buffer.from(`data: ${openaiErrorText(error)}\n\n`)],
   };
 }
@@ -239,14 +239,17 @@ function framed({ raw, data = '', isDataOnly }: SseEvent): Uint8Array {
 }
 
 /** A status with a message is neither a chunk nor an error, if it says what else it is. */
-function isOfAnotherKind({ name }: SseEvent, document: JsonValue | undefined): boolean {
+function isOtherObject({ name }: SseEvent, document: JsonValue | undefined): boolean {
   const kind = member(document, 'object');
   const isChunk = ['choices', 'error', 'usage'].some((one) => member(document, one) !== undefined);
   return typeof kind === 'string' && kind !== 'error' && !isChunk && name !== 'error';
 }
 
 /** What is data and no chunk: plain text, half a document, a bare string or list. */
-function faultOf(event: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
+function badDataFailure(
+  event: SseEvent,
+  document: JsonValue | undefined,
+): FailureReport | undefined {
   const { data } = event;
   if (data === undefined || data.trim() === '' || isDone(event)) return undefined;
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
@@ -260,9 +263,9 @@ function areObjects(events: string): boolean {
 }
 
 /** Where the first mark in the text begins, -1 where it has none. */
-function firstMark(text: string): number {
+function firstInspected(text: string): number {
   let first = -1;
-  for (const mark of marks) {
+  for (const mark of inspectedPatterns) {
     const at = text.search(mark);
     if (at !== -1 && (first === -1 || at < first)) first = at;
   }

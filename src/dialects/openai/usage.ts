@@ -3,7 +3,7 @@ import { chargeableUsage, wholeUsage } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
-import { withCached } from '../usage-figures.ts';
+import { withCachedInInput } from '../usage-counts.ts';
 import { openaiReplyUsage } from './reply-usage.ts';
 
 /**
@@ -36,7 +36,7 @@ export function openaiUsage(
   const images = items(member(reply, 'data')).length;
   const usage = openaiUsageObject(reply);
   const figures = openaiReplyUsage(usage, reasoningOutside);
-  if (figures === undefined) return openaiFigures(usage, images, reasoningOutside);
+  if (figures === undefined) return openaiUsageOfObject(usage, images, reasoningOutside);
   return withImages(wholeUsage(figures, counted), images);
 }
 
@@ -44,7 +44,7 @@ export function openaiUsage(
  * A `usage` object by itself. Without figures, images alone are still all that a price by image
  * needs.
  */
-export function openaiFigures(
+export function openaiUsageOfObject(
   usage: JsonValue | undefined,
   images: number,
   reasoningOutside: boolean,
@@ -57,7 +57,7 @@ export function openaiFigures(
 
 /** The image API's earlier models do not say what their output is: images, and nothing else. */
 function withImages(figures: Usage, images: number): Usage {
-  const usage = withCached({ ...figures, images });
+  const usage = withCachedInInput({ ...figures, images });
   if (images === 0 || usage.imageOutputTokens !== undefined) return usage;
   return { ...usage, imageOutputTokens: usage.outputTokens };
 }

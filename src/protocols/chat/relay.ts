@@ -8,7 +8,7 @@ import { editInside } from '../../dialects/edit-inside.ts';
 import { mediaTokens } from '../../dialects/openai/chunk.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
 import { openaiStreamTap } from '../../dialects/openai/stream-tap.ts';
-import { openaiFigures, openaiUsage, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
 import { member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { modelEdit } from '../model-edit.ts';
@@ -30,7 +30,8 @@ export const chatRelay: RelayRules = {
         })
       : documentTap({
           usageMember: 'usage',
-          readUsage: (usage, images) => openaiFigures(usage, images, reasoningOutside(channel)),
+          readUsage: (usage, images) =>
+            openaiUsageOfObject(usage, images, reasoningOutside(channel)),
           inBandFailure: openaiInBandFailure,
           isImages: false,
         }),

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations } from '../../call.ts';
-import { addNamedAtTop } from '../../dialects/named-media.ts';
 import { promptTally, sizeOf } from '../../dialects/prompt-size.ts';
+import { addTopLevelReferences } from '../../dialects/referenced-media.ts';
 import { checkExtraBody } from '../extra-body.ts';
 import { checkedFields, fieldOf } from '../fields.ts';
 import { guardedUses } from '../find-guarded.ts';
@@ -48,7 +48,7 @@ export function readImages(scanned: ScannedBody): Call {
     },
   });
   const tally = promptTally(scanned.body);
-  addNamedAtTop(tally, scanned.members);
+  addTopLevelReferences(tally, scanned.members);
   const prompt = sizeOf(tally);
   return {
     protocol: 'images',

@@ -3,7 +3,7 @@ import type { MemberEdit } from '../../bytes/body/splice.ts';
 import type { Call } from '../../call.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { openaiInBandFailure } from '../../dialects/openai/errors.ts';
-import { openaiFigures, openaiUsage, reasoningOutside } from '../../dialects/openai/usage.ts';
+import { openaiUsage, openaiUsageOfObject, reasoningOutside } from '../../dialects/openai/usage.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import type { Channel } from '../../ports/catalog.ts';
 import { modelEdit } from '../model-edit.ts';
@@ -18,7 +18,7 @@ export const imagesRelay: RelayRules = {
   tap: (_call, channel) =>
     documentTap({
       usageMember: 'usage',
-      readUsage: (usage, images) => openaiFigures(usage, images, reasoningOutside(channel)),
+      readUsage: (usage, images) => openaiUsageOfObject(usage, images, reasoningOutside(channel)),
       inBandFailure: openaiInBandFailure,
       isImages: true,
     }),

@@ -2,7 +2,7 @@
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
-import { countIn } from '../../usage-figures.ts';
+import { countIn } from '../../usage-counts.ts';
 import { readReply } from './read-reply.ts';
 import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';

@@ -2,7 +2,7 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { usageMerger } from '../../known-usage.ts';
+import { usageMerger } from '../../stream-usage.ts';
 import { anthropicUsageReader } from '../reply-usage.ts';
 import { blockReader, nothing, type Reading } from './blocks.ts';
 import { finishEvent, readStop, type Stop } from './finish.ts';

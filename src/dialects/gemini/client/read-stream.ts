@@ -6,8 +6,8 @@ import { madeUpCallId } from '../../../canonical/call-ids.ts';
 import type { ContentEvent, UsageGap } from '../../../canonical/reply.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { withGap } from '../../known-usage.ts';
-import { mergedFigures } from '../../usage-figures.ts';
+import { withGap } from '../../stream-usage.ts';
+import { mergedUsage } from '../../usage-counts.ts';
 import {
   geminiBlockedUsage,
   geminiFigureNames,
@@ -77,7 +77,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
 
   const readUsage = (document: JsonValue): void => {
     const stated = geminiStated(usage, member(document, 'usageMetadata'));
-    const merged = mergedFigures(usage, stated, geminiFigureNames);
+    const merged = mergedUsage(usage, stated, geminiFigureNames);
     // Zeros behind figures are none: they don't make those before them the last.
     if (merged === usage) return;
     usage = merged;

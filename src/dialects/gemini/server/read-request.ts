@@ -1,7 +1,7 @@
 /** Reads a native request into the common form (TRANSLATION §3, WIRE §4.1). */
 import type { ContentRequest, ProviderMember, RequestField } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
-import type { AskedReply } from '../../codec.ts';
+import type { RequestedReply } from '../../codec.ts';
 import { readConfig } from './read-config.ts';
 import { readContents, readSystem } from './read-contents.ts';
 import { readTools } from './read-tools.ts';
@@ -53,7 +53,7 @@ const serviceTiers: Readonly<Record<string, string>> = {
 };
 
 /** @throws GatewayError `invalid_request` that names the member */
-export function readRequest(sent: JsonObject, { streamed }: AskedReply): ContentRequest {
+export function readRequest(sent: JsonObject, { streamed }: RequestedReply): ContentRequest {
   const body = unwrapped(sent);
   const dropped = new Set<string>();
   const drop: Drop = (at) => void dropped.add(at);

@@ -2,9 +2,9 @@
 import type { FinishReason } from '../../../canonical/reply.ts';
 
 /** What is known of a choice when nothing more comes of it. */
-export interface Ended {
+export interface ChoiceEnd {
   /** The upstream's own word, empty where it gave none. */
-  readonly word: string;
+  readonly finishReason: string;
   readonly hasCalls: boolean;
   readonly hasOutput: boolean;
   /** The model's own refusal, empty where it gave none. */
@@ -47,17 +47,17 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
 ]);
 
 /** Precedence: content_filter, length, tool_calls, stop. */
-export function endingOf({ word, hasCalls, hasOutput, refusal }: Ended): Ending {
-  const reason = reasons.get(word.toLowerCase());
+export function endingOf({ finishReason, hasCalls, hasOutput, refusal }: ChoiceEnd): Ending {
+  const reason = reasons.get(finishReason.toLowerCase());
   // OpenRouter and its like end so what broke at the provider behind them: no answer is whole.
-  if (word.toLowerCase() === 'error') return { unusable: 'upstream_unusable_output' };
-  if (refusal !== '') return ending('content_filter', word || undefined, refusal);
+  if (finishReason.toLowerCase() === 'error') return { unusable: 'upstream_unusable_output' };
+  if (refusal !== '') return ending('content_filter', finishReason || undefined, refusal);
   if (reason === 'content_filter' || reason === 'length') return ending(reason);
   if (hasCalls) return ending('tool_calls');
   if (reason === 'tool_calls' && !hasOutput) return { unusable: 'upstream_unusable_output' };
   if (reason !== undefined) return ending('stop');
   if (!hasOutput) return { unusable: 'upstream_empty_response' };
-  return word === '' ? ending('stop') : ending('other', word);
+  return finishReason === '' ? ending('stop') : ending('other', finishReason);
 }
 
 function ending(reason: FinishReason, native?: string, message?: string): Ending {

@@ -11,20 +11,20 @@ export interface Piece {
 }
 
 /** Nothing to write, nothing lost. */
-export const nothing: Piece = { members: {}, dropped: [] };
+export const emptyPiece: Piece = { members: {}, dropped: [] };
 
 /** Members without a loss. */
-export function written(members: Members): Piece {
+export function membersPiece(members: Members): Piece {
   return { members, dropped: [] };
 }
 
 /** A loss without members. */
-export function lost(name: string): Piece {
+export function droppedPiece(name: string): Piece {
   return { members: {}, dropped: [name] };
 }
 
 /** All members and losses, each loss once. */
-export function together(pieces: readonly Piece[]): Piece {
+export function mergePieces(pieces: readonly Piece[]): Piece {
   return {
     members: Object.fromEntries(pieces.flatMap(({ members }) => Object.entries(members))),
     dropped: [...new Set(pieces.flatMap(({ dropped }) => dropped))],

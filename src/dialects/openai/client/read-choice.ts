@@ -9,8 +9,8 @@ import { type Ending, endingOf } from './finish-reason.ts';
 import { citationEvents, logprobEvents } from './read-extras.ts';
 import { messageReader } from './read-message.ts';
 import { signatureOf } from './signature.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 import { type HeldCall, toolSlots } from './tool-slots.ts';
-import { words } from './words.ts';
 
 /** What a reader needs to know of the request. */
 export interface ReadContext {
@@ -42,7 +42,7 @@ export interface ChoiceReader {
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
   const messages = messageReader(choice);
   const slots = toolSlots();
-  let word = '';
+  let finishReason = '';
   let hasOutput = false;
   let signature: Opaque | undefined;
 
@@ -51,7 +51,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     hasOutput ||= events.length > 0;
     slots.addFunctionCall(member(message, 'function_call') ?? null);
     signature = signatureOf(message) ?? signature;
-    word = words(member(node, 'finish_reason')) || word;
+    finishReason = stringOrEmpty(member(node, 'finish_reason')) || finishReason;
     const logprobs = logprobEvents(node, choice);
     const citations = citationEvents(message, choice);
     // Most pieces hold neither, and this runs for each of them.
@@ -77,12 +77,12 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     },
     whole,
     heldChars: () => slots.heldChars(),
-    finished: () => word !== '',
+    finished: () => finishReason !== '',
     end: () => {
-      const calls = signed(slots.calls(), signature);
+      const calls = withSignature(slots.calls(), signature);
       const hasCalls = calls.length > 0;
       const refusal = messages.refusal();
-      const ended = { word, refusal, hasCalls, hasOutput: hasOutput || hasCalls };
+      const ended = { finishReason, refusal, hasCalls, hasOutput: hasOutput || hasCalls };
       const events = callEvents(calls, choice, context);
       if (signature === undefined || calls[0]?.opaque === signature) {
         return { events, ending: endingOf(ended) };
@@ -94,7 +94,10 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
 }
 
 /** A signature beside the calls belongs to the first of them, wherever in a stream it stood. */
-function signed(calls: readonly HeldCall[], signature: Opaque | undefined): readonly HeldCall[] {
+function withSignature(
+  calls: readonly HeldCall[],
+  signature: Opaque | undefined,
+): readonly HeldCall[] {
   const [first, ...others] = calls;
   if (first === undefined || first.opaque !== undefined) return calls;
   return [{ ...first, opaque: signature }, ...others];

@@ -2,12 +2,12 @@
 import { parseDataUrl, sniffed } from '../../../canonical/media.ts';
 import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
 import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
-import { words } from './words.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 
 /** An image as OpenRouter and its like give it: its bytes, or its address. */
 export function imageEvents(image: JsonValue, choice: number): readonly ContentEvent[] {
   const holder = member(image, 'image_url');
-  const url = words(member(holder, 'url')) || words(holder);
+  const url = stringOrEmpty(member(holder, 'url')) || stringOrEmpty(holder);
   if (/^https?:\/\//i.test(url)) return [{ type: 'media_url', choice, url }];
   const parsed = parseDataUrl(url);
   if (parsed === undefined || parsed.data === '') return [];
@@ -15,12 +15,12 @@ export function imageEvents(image: JsonValue, choice: number): readonly ContentE
 }
 
 /** Bare samples, which say nothing of themselves: 24,000 a second at OpenAI, as at Google. */
-const bareSamples = 'audio/pcm;rate=24000';
+const rawPcm = 'audio/pcm;rate=24000';
 
 /** The form of a sound that begins with this data, by its own bytes: vendors don't say it. */
 export function audioTypeOf(audio: JsonValue): string | undefined {
-  const data = words(member(audio, 'data'));
-  return data === '' ? undefined : (sniffed(data) ?? bareSamples);
+  const data = stringOrEmpty(member(audio, 'data'));
+  return data === '' ? undefined : (sniffed(data) ?? rawPcm);
 }
 
 /** A sound, and what is said in it where the message has no other text. */
@@ -28,10 +28,13 @@ export function audioEvents(
   audio: JsonValue | undefined,
   { choice, mimeType }: { readonly choice: number; readonly mimeType: string },
 ): readonly ContentEvent[] {
-  const text = words(member(audio, 'transcript'));
-  const data = words(member(audio, 'data'));
-  const said: readonly ContentEvent[] = text === '' ? [] : [{ type: 'text', choice, text }];
-  return data === '' ? said : [...said, { type: 'media', choice, mimeType, data }];
+  const text = stringOrEmpty(member(audio, 'transcript'));
+  const data = stringOrEmpty(member(audio, 'data'));
+  const transcriptEvents: readonly ContentEvent[] =
+    text === '' ? [] : [{ type: 'text', choice, text }];
+  return data === ''
+    ? transcriptEvents
+    : [...transcriptEvents, { type: 'media', choice, mimeType, data }];
 }
 
 /** The probabilities of a choice or of one piece of it. */
@@ -60,12 +63,12 @@ function tokenOf(entry: JsonValue): readonly Omit<TokenLogprob, 'top'>[] {
 
 function citationOf(annotation: JsonValue): readonly Citation[] {
   const source = member(annotation, 'url_citation') ?? annotation;
-  const url = words(member(source, 'url'));
+  const url = stringOrEmpty(member(source, 'url'));
   if (url === '') return [];
   return [
     {
       url,
-      title: words(member(source, 'title')) || undefined,
+      title: stringOrEmpty(member(source, 'title')) || undefined,
       start: offsetOf(member(source, 'start_index')),
       end: offsetOf(member(source, 'end_index')),
     },

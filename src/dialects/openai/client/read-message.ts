@@ -3,7 +3,7 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { audioEvents, audioTypeOf, imageEvents } from './read-extras.ts';
 import { reasoningReader } from './read-reasoning.ts';
-import { words } from './words.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 
 /** Reads the messages of one choice. */
 export interface MessageReader {
@@ -22,7 +22,7 @@ export function messageReader(choice: number): MessageReader {
     read: (message) => {
       const events: ContentEvent[] = [...reasoning.read(message)];
       addContent(events, member(message, 'content'), choice);
-      const refused = words(member(message, 'refusal'));
+      const refused = stringOrEmpty(member(message, 'refusal'));
       if (refused !== '') events.push({ type: 'refusal', choice, text: refused });
       refusal += refused;
       for (const image of items(member(message, 'images'))) {
@@ -47,13 +47,13 @@ function addContent(events: ContentEvent[], content: JsonValue | undefined, choi
   }
   const others: JsonObject[] = [];
   for (const part of items(content)) {
-    const thoughts = thoughtsIn(member(part, 'thinking'));
-    if (thoughts !== '') events.push({ type: 'reasoning', choice, text: thoughts });
-    const text = words(part) || words(member(part, 'text'));
+    const reasoningText = thinkingText(member(part, 'thinking'));
+    if (reasoningText !== '') events.push({ type: 'reasoning', choice, text: reasoningText });
+    const text = stringOrEmpty(part) || stringOrEmpty(member(part, 'text'));
     if (text !== '') events.push({ type: 'text', choice, text });
     const images = imageEvents(part, choice);
     events.push(...images);
-    if (isJsonObject(part) && thoughts === '' && text === '' && images.length === 0) {
+    if (isJsonObject(part) && reasoningText === '' && text === '' && images.length === 0) {
       others.push(part);
     }
   }
@@ -62,9 +62,9 @@ function addContent(events: ContentEvent[], content: JsonValue | undefined, choi
   }
 }
 
-function thoughtsIn(thinking: JsonValue | undefined): string {
+function thinkingText(thinking: JsonValue | undefined): string {
   if (typeof thinking === 'string') return thinking;
   return items(thinking)
-    .map((part) => words(member(part, 'text')))
+    .map((part) => stringOrEmpty(member(part, 'text')))
     .join('');
 }

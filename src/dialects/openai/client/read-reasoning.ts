@@ -4,7 +4,7 @@ import type { Opaque } from '../../../canonical/opaque.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { TextEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
-import { words } from './words.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 
 /** Reads the thoughts of one choice. */
 export interface ReasoningReader {
@@ -18,15 +18,16 @@ export function reasoningReader(choice: number): ReasoningReader {
   return {
     read: (message) => {
       const plain =
-        words(member(message, 'reasoning_content')) || words(member(message, 'reasoning'));
+        stringOrEmpty(member(message, 'reasoning_content')) ||
+        stringOrEmpty(member(message, 'reasoning'));
       isPlain ||= plain !== '';
       const details = items(member(message, 'reasoning_details'));
       if (plain === '' && details.length === 0) return [];
-      const told = details.map((detail) => ({
+      const detailPieces = details.map((detail) => ({
         text: isPlain ? '' : textOf(detail),
         opaque: opaqueOf(detail),
       }));
-      return [{ text: plain, opaque: undefined }, ...told]
+      return [{ text: plain, opaque: undefined }, ...detailPieces]
         .filter(({ text, opaque }) => text !== '' || opaque !== undefined)
         .map((piece) => ({ type: 'reasoning', choice, ...piece }));
     },
@@ -34,16 +35,16 @@ export function reasoningReader(choice: number): ReasoningReader {
 }
 
 function textOf(detail: JsonValue): string {
-  return words(member(detail, 'text')) || words(member(detail, 'summary'));
+  return stringOrEmpty(member(detail, 'text')) || stringOrEmpty(member(detail, 'summary'));
 }
 
 /** Anthropic's own data is fit for Anthropic; the rest goes back as the detail that it is. */
 function opaqueOf(detail: JsonValue): Opaque | undefined {
-  const signature = words(member(detail, 'signature'));
-  const hidden = words(member(detail, 'data'));
-  if (signature === '' && hidden === '') return undefined;
+  const signature = stringOrEmpty(member(detail, 'signature'));
+  const encrypted = stringOrEmpty(member(detail, 'data'));
+  if (signature === '' && encrypted === '') return undefined;
   const kind = signature === '' ? 'encrypted' : 'signature';
-  return words(member(detail, 'format')).startsWith('anthropic')
-    ? { provider: 'anthropic', kind, data: signature || hidden }
+  return stringOrEmpty(member(detail, 'format')).startsWith('anthropic')
+    ? { provider: 'anthropic', kind, data: signature || encrypted }
     : { provider: 'openai', kind, data: jsonText(detail) };
 }

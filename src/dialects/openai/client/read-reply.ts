@@ -2,12 +2,12 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
-import { usageMerger } from '../../known-usage.ts';
+import { usageMerger } from '../../stream-usage.ts';
 import { openaiUsageReader } from '../reply-usage.ts';
 import { openaiUsageObject } from '../usage.ts';
 import type { Ending } from './finish-reason.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
-import { words } from './words.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 
 /** The events of a whole reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
@@ -62,8 +62,8 @@ function documentReader(context: ReadContext): DocumentReader {
 
 /** Azure's first chunk has empty ones, before the stream says who it is. */
 function startEvents(document: JsonValue): ContentEvent[] {
-  const id = words(member(document, 'id')) || undefined;
-  const model = words(member(document, 'model')) || undefined;
+  const id = stringOrEmpty(member(document, 'id')) || undefined;
+  const model = stringOrEmpty(member(document, 'model')) || undefined;
   return id === undefined && model === undefined ? [] : [{ type: 'start', id, model }];
 }
 

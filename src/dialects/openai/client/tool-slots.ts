@@ -10,7 +10,7 @@ import { type JsonValue, member } from '../../../json.ts';
 import { maxEventBytes } from '../../tap.ts';
 import { type JsonEnd, jsonEnd } from './json-end.ts';
 import { signatureOf } from './signature.ts';
-import { words } from './words.ts';
+import { stringOrEmpty } from './string-or-empty.ts';
 
 /** One call, as whole as it became. */
 export interface HeldCall {
@@ -74,7 +74,7 @@ export function toolSlots(): ToolSlots {
     heldChars += piece.name.length + piece.arguments.length;
     if (heldChars > maxEventBytes) throw new UpstreamError('body', 'event_too_large');
     hasNames ||= piece.name !== '';
-    fill(slot, piece);
+    appendPiece(slot, piece);
   };
   return {
     add: (pieces) => {
@@ -82,7 +82,7 @@ export function toolSlots(): ToolSlots {
         const piece = pieceOf(entry);
         const key = indexOf(entry);
         const held = key === undefined ? slots.at(-1) : byKey.get(key);
-        add(goesOn(held, { key, piece, position }) ?? open(key), piece);
+        add(continuedSlot(held, { key, piece, position }) ?? open(key), piece);
       });
     },
     addWhole: (calls) => {
@@ -100,7 +100,7 @@ export function toolSlots(): ToolSlots {
 }
 
 /** The slot that the piece goes on with, or undefined where it begins a call. */
-function goesOn(
+function continuedSlot(
   held: Slot | undefined,
   {
     key,
@@ -112,10 +112,10 @@ function goesOn(
     readonly position: number;
   },
 ): Slot | undefined {
-  if (held === undefined || beginsAnew(held, piece)) return undefined;
+  if (held === undefined || startsNewCall(held, piece)) return undefined;
   if (key !== undefined) return held;
-  const isNext = position === 0 ? namesAnother(held, piece) : isNamed(piece);
-  return isNext ? undefined : held;
+  const isNewCall = position === 0 ? isOtherCall(held, piece) : hasIdOrName(piece);
+  return isNewCall ? undefined : held;
 }
 
 function indexOf(entry: JsonValue): number | undefined {
@@ -127,7 +127,7 @@ function indexOf(entry: JsonValue): number | undefined {
  * Vendors that begin at 0 again for each call show it by another id, or by a name behind arguments
  * that were whole already.
  */
-function beginsAnew(held: Slot, piece: Piece): boolean {
+function startsNewCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '' && piece.id !== held.id) return piece.name !== '';
   if (piece.name === '' || (piece.id !== '' && piece.id === held.id)) return false;
   const isOther = piece.name !== held.name || piece.arguments.startsWith('{');
@@ -135,18 +135,18 @@ function beginsAnew(held: Slot, piece: Piece): boolean {
 }
 
 /** Without an index a new id or a new name is a new call. */
-function namesAnother(held: Slot, piece: Piece): boolean {
+function isOtherCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '') return piece.id !== held.id;
   return piece.name !== '' && held.name !== '' && piece.name !== held.name;
 }
 
 /** Several unnumbered ones in one delta are several calls. */
-function isNamed({ id, name }: Piece): boolean {
+function hasIdOrName({ id, name }: Piece): boolean {
   return id !== '' || name !== '';
 }
 
 /** A name comes in pieces, or in full with each of them. */
-function fill(slot: Slot, piece: Piece): void {
+function appendPiece(slot: Slot, piece: Piece): void {
   if (slot.id === '') slot.id = piece.id;
   if (piece.name !== slot.name) slot.name += piece.name;
   slot.arguments += piece.arguments;
@@ -157,12 +157,13 @@ function fill(slot: Slot, piece: Piece): void {
 function pieceOf(entry: JsonValue): Piece {
   const called = member(entry, 'function');
   const custom = member(entry, 'custom');
-  const isCustom = words(member(called, 'name')) === '' && words(member(custom, 'name')) !== '';
+  const isCustom =
+    stringOrEmpty(member(called, 'name')) === '' && stringOrEmpty(member(custom, 'name')) !== '';
   const piece = functionPiece(isCustom ? custom : called);
   return {
     ...piece,
-    arguments: isCustom ? words(member(custom, 'input')) : piece.arguments,
-    id: words(member(entry, 'id')),
+    arguments: isCustom ? stringOrEmpty(member(custom, 'input')) : piece.arguments,
+    id: stringOrEmpty(member(entry, 'id')),
     opaque: signatureOf(entry) ?? signatureOf(called),
   };
 }
@@ -170,7 +171,7 @@ function pieceOf(entry: JsonValue): Piece {
 function functionPiece(called: JsonValue | undefined): Piece {
   return {
     id: '',
-    name: words(member(called, 'name')),
+    name: stringOrEmpty(member(called, 'name')),
     arguments: argumentsText(member(called, 'arguments')),
     opaque: undefined,
   };

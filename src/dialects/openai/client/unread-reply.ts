@@ -9,20 +9,20 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 }
 
 const partMembers = ['text', 'thinking', 'image_url'];
-const address: Shape = { url: read };
+const urlShape: Shape = { url: read };
 
 /** Of a part that holds nothing of these all is kept, or listed as a whole. */
 function partShape(part: JsonObject): Shape {
   const isKnown = partMembers.some((name) => member(part, name) !== undefined);
   if (!isKnown) return allRead(part);
-  return { type: read, text: read, thinking: { type: read, text: read }, image_url: address };
+  return { type: read, text: read, thinking: { type: read, text: read }, image_url: urlShape };
 }
 
 /** A source without an address is none. */
 function annotationShape(annotation: JsonObject): Shape {
-  const place: Shape = { url: read, title: read, start_index: read, end_index: read };
+  const location: Shape = { url: read, title: read, start_index: read, end_index: read };
   const hasAddress = member(member(annotation, 'url_citation') ?? annotation, 'url') !== undefined;
-  return hasAddress ? { ...place, type: read, url_citation: place } : {};
+  return hasAddress ? { ...location, type: read, url_citation: location } : {};
 }
 
 const signed: Shape = {
@@ -48,7 +48,7 @@ const message: Shape = {
     custom: { name: read, input: read },
   },
   function_call: { name: read, arguments: read },
-  images: { type: read, index: read, image_url: address },
+  images: { type: read, index: read, image_url: urlShape },
   audio: { data: read, transcript: read },
   annotations: annotationShape,
 };

@@ -15,14 +15,16 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
   const { flags } = context;
   const calls = parts.filter((part) => part.kind === 'tool_call');
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
-  const thoughts = parts.flatMap((part) => (part.kind === 'reasoning' ? [part.text] : [])).join('');
+  const reasoning = parts
+    .flatMap((part) => (part.kind === 'reasoning' ? [part.text] : []))
+    .join('');
   const details = reasoningDetails(parts, flags);
   const images = imageNodes(parts, flags);
-  const sendsThoughts = flags.reasoningHistory && thoughts !== '';
+  const sendsReasoning = flags.reasoningHistory && reasoning !== '';
   const members: Members = {
     role: 'assistant',
     content: texts.length === 0 && calls.length > 0 ? null : contentOf(texts, flags),
-    reasoning_content: sendsThoughts ? thoughts : undefined,
+    reasoning_content: sendsReasoning ? reasoning : undefined,
     reasoning_details: details.length === 0 ? undefined : details,
     images: images.length === 0 ? undefined : images,
     tool_calls: calls.length === 0 ? undefined : calls.map((call) => callNode(call, context)),
@@ -30,8 +32,8 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
   const isEmpty = [texts, calls, details, images].every(({ length }) => length === 0);
   return {
     // Mistral refuses an assistant's message that says nothing.
-    messages: isEmpty && !sendsThoughts ? [] : [members],
-    dropped: sendsThoughts || details.length > 0 ? [] : thoughtsIn(parts),
+    messages: isEmpty && !sendsReasoning ? [] : [members],
+    dropped: sendsReasoning || details.length > 0 ? [] : reasoningPaths(parts),
   };
 }
 
@@ -70,6 +72,6 @@ function refusal(at: string, what: string): GatewayError {
   return new GatewayError('not_portable', message, { param: at });
 }
 
-function thoughtsIn(parts: readonly Part[]): readonly string[] {
+function reasoningPaths(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? [part.at] : []));
 }

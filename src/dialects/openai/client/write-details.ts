@@ -15,13 +15,13 @@ export function reasoningDetails(
   flags: ResolvedCapabilities,
 ): readonly JsonNode[] {
   const details: JsonNode[] = [];
-  let thoughts = '';
+  let reasoning = '';
   for (const part of parts) {
-    if (part.kind === 'reasoning') thoughts += part.text;
-    const detail = part.opaque && detailOf(part.opaque, thoughts, flags);
+    if (part.kind === 'reasoning') reasoning += part.text;
+    const detail = part.opaque && detailOf(part.opaque, reasoning, flags);
     if (detail === undefined) continue;
     details.push(detail);
-    thoughts = '';
+    reasoning = '';
   }
   return details;
 }
@@ -37,21 +37,21 @@ export function signatureMember(
 
 function detailOf(
   { provider, kind, data }: Opaque,
-  thoughts: string,
+  reasoning: string,
   flags: ResolvedCapabilities,
 ): JsonNode | undefined {
   // Compatible servers are many: only one that asks for such data may be where it came from.
   if (!flags.signatures) return undefined;
-  if (provider === 'openai') return ownDetail(data, thoughts);
+  if (provider === 'openai') return openaiDetail(data, reasoning);
   if (provider !== 'anthropic') return undefined;
   const format = 'anthropic-claude-v1';
   return kind === 'encrypted'
     ? { type: 'reasoning.encrypted', data, format }
-    : { type: 'reasoning.text', text: thoughts, signature: data, format };
+    : { type: 'reasoning.text', text: reasoning, signature: data, format };
 }
 
 /** Details are flat; nobody nests one but to exhaust the stack of what writes it. */
-const deepestDetail = 16;
+const maxDetailDepth = 16;
 
 function isDeeper(value: JsonValue, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
@@ -59,9 +59,9 @@ function isDeeper(value: JsonValue, levels: number): boolean {
 }
 
 /** A caller may have made the data up: what is no detail is nobody's. */
-function ownDetail(data: string, thoughts: string): JsonObject | undefined {
+function openaiDetail(data: string, reasoning: string): JsonObject | undefined {
   const detail = parseExactly(data);
-  if (!isJsonObject(detail) || isDeeper(detail, deepestDetail)) return undefined;
+  if (!isJsonObject(detail) || isDeeper(detail, maxDetailDepth)) return undefined;
   // A stream brings the text in pieces, and the signature behind them.
-  return member(detail, 'type') === 'reasoning.text' ? { ...detail, text: thoughts } : detail;
+  return member(detail, 'type') === 'reasoning.text' ? { ...detail, text: reasoning } : detail;
 }

@@ -6,7 +6,7 @@ import type { ContentRequest, OutputFormat } from '../../../canonical/request.ts
 import { isStrictSchema } from '../../../canonical/schema/strictness.ts';
 import { member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { nothing, type Piece } from './piece.ts';
+import { emptyPiece, type Piece } from './piece.ts';
 
 /** A piece of the body, and what has to be said in the system message beside it. */
 export interface FormatPiece extends Piece {
@@ -22,14 +22,14 @@ export const nameRule: { readonly pattern: RegExp; readonly maxLength: number } 
 /** The member `response_format` (TRANSLATION §6.7). */
 export function formatPiece(request: ContentRequest, flags: ResolvedCapabilities): FormatPiece {
   const { format } = request;
-  if (format === undefined) return { ...nothing, hints: [] };
-  if (format.type === 'enum') return hinted(request, enumHint(format.values));
-  if (!takesJson(request, flags)) return hinted(request, hintOf(format));
+  if (format === undefined) return { ...emptyPiece, hints: [] };
+  if (format.type === 'enum') return asHint(request, enumHint(format.values));
+  if (!supportsJson(request, flags)) return asHint(request, hintOf(format));
   if (format.type === 'json') return jsonPiece(request);
   if (flags.structuredOutput === 'json') {
-    return { ...hinted(request, hintOf(format)), members: jsonObject };
+    return { ...asHint(request, hintOf(format)), members: jsonObject };
   }
-  return canSay(format) ? schemaPiece(request, format) : hinted(request, hintOf(format));
+  return isSupportedSchema(format) ? schemaPiece(request, format) : asHint(request, hintOf(format));
 }
 
 type SchemaFormat = Extract<OutputFormat, { type: 'json_schema' }>;
@@ -38,11 +38,11 @@ const jsonObject = { response_format: { type: 'json_object' } } as const;
 
 const jsonHint = 'Answer with JSON and nothing else.';
 
-function takesJson({ tools }: ContentRequest, flags: ResolvedCapabilities): boolean {
+function supportsJson({ tools }: ContentRequest, flags: ResolvedCapabilities): boolean {
   return flags.structuredOutput !== 'none' && (flags.jsonWithTools || tools.length === 0);
 }
 
-function hinted({ names }: ContentRequest, hint: string): FormatPiece {
+function asHint({ names }: ContentRequest, hint: string): FormatPiece {
   return { members: {}, dropped: [names.format], hints: [hint] };
 }
 
@@ -58,19 +58,19 @@ function enumHint(values: readonly string[]): string {
 
 /** OpenAI refuses this mode unless the word stands in a message. */
 function jsonPiece(request: ContentRequest): FormatPiece {
-  return { members: jsonObject, dropped: [], hints: saysJson(request) ? [] : [jsonHint] };
+  return { members: jsonObject, dropped: [], hints: mentionsJson(request) ? [] : [jsonHint] };
 }
 
-function saysJson({ system, turns }: ContentRequest): boolean {
-  const says = (text: string) => /json/i.test(text);
+function mentionsJson({ system, turns }: ContentRequest): boolean {
+  const mentions = (text: string) => /json/i.test(text);
   return (
-    system.some(({ text }) => says(text)) ||
-    turns.some(({ parts }) => parts.some((part) => part.kind === 'text' && says(part.text)))
+    system.some(({ text }) => mentions(text)) ||
+    turns.some(({ parts }) => parts.some((part) => part.kind === 'text' && mentions(part.text)))
   );
 }
 
 /** The root of a schema must be an object at OpenAI; Gemini's callers ask for lists too. */
-function canSay({ schema }: SchemaFormat): boolean {
+function isSupportedSchema({ schema }: SchemaFormat): boolean {
   const type = member(schema, 'type');
   return type === 'object' || (type === undefined && member(schema, '$ref') !== undefined);
 }

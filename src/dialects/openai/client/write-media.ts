@@ -28,7 +28,7 @@ export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNod
 }
 
 /** OpenAI takes the detail of an image and the name of a document, and nothing of the kind else. */
-export function unsaidOfMedia(part: MediaPart): readonly string[] {
+export function droppedMediaMembers(part: MediaPart): readonly string[] {
   const { fileName, detail } = part;
   const kind = mediaKindOf(part.mimeType);
   const isImage = kind === 'image' || part.source.type === 'url';

@@ -6,7 +6,7 @@ import { GatewayError } from '../../../errors.ts';
 import { contentOf, type Messages, textNode } from './message.ts';
 import type { Members } from './piece.ts';
 import { assistantMessages } from './write-assistant.ts';
-import { mediaNode, unsaidOfMedia } from './write-media.ts';
+import { droppedMediaMembers, mediaNode } from './write-media.ts';
 import { toolMessages } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
 
@@ -18,18 +18,22 @@ export function messagesOf(
 ): Messages {
   refusePrefill(request, context);
   const { flags } = context;
-  const isLifted = ({ role }: Turn) => role === 'system' && flags.midSystem === 'lift';
-  const lifted = request.turns.filter(isLifted).flatMap(({ parts }) => parts.filter(isText));
-  const system = [...request.system, ...lifted].map(({ text }) => text).concat(hints);
-  const turns = request.turns.filter((turn) => !isLifted(turn));
+  const movesToSystem = ({ role }: Turn) => role === 'system' && flags.midSystem === 'lift';
+  const movedTexts = request.turns
+    .filter(movesToSystem)
+    .flatMap(({ parts: written }) => written.filter(isText));
+  const system = [...request.system, ...movedTexts].map(({ text }) => text).concat(hints);
+  const turns = request.turns.filter((turn) => !movesToSystem(turn));
   const parts = runsOf(turns).map((run) => runMessages(run, context));
   const messages = parts.flatMap((part) => part.messages);
   return {
-    messages: flags.systemInstruction ? headed(system, messages) : prefixed(system, messages),
+    messages: flags.systemInstruction
+      ? withSystemMessage(system, messages)
+      : withSystemInUserMessage(system, messages),
     dropped: [
       ...parts.flatMap(({ dropped }) => dropped),
       ...cacheMarksIn(request),
-      ...everyPart(request).flatMap(unsaid),
+      ...everyPart(request).flatMap(droppedOf),
     ],
   };
 }
@@ -90,7 +94,7 @@ function userMessage({ parts }: Turn, { flags }: ToolContext): Members[] {
   const nodes: JsonNode[] = [];
   const texts: string[] = [];
   for (const part of parts) {
-    if (part.kind === 'tool_call') throw misplaced(part.at);
+    if (part.kind === 'tool_call') throw misplacedCall(part.at);
     if (part.kind === 'media') nodes.push(mediaNode(part, flags));
     if (part.kind !== 'text') continue;
     texts.push(part.text);
@@ -100,18 +104,24 @@ function userMessage({ parts }: Turn, { flags }: ToolContext): Members[] {
   return parts.length === 0 ? [{ role: 'user', content: '' }] : [];
 }
 
-function misplaced(at: string): GatewayError {
+function misplacedCall(at: string): GatewayError {
   const message = "A call of a function stands in a user's turn; only the model makes calls.";
   return new GatewayError('not_portable', message, { param: at });
 }
 
-function headed(system: readonly string[], messages: readonly Members[]): readonly Members[] {
+function withSystemMessage(
+  system: readonly string[],
+  messages: readonly Members[],
+): readonly Members[] {
   const parts = system.map((text) => ({ text }));
   return [...textMessage('system', parts), ...messages];
 }
 
 /** For models without a system message it is the beginning of what the user says. */
-function prefixed(system: readonly string[], messages: readonly Members[]): readonly Members[] {
+function withSystemInUserMessage(
+  system: readonly string[],
+  messages: readonly Members[],
+): readonly Members[] {
   if (system.length === 0) return messages;
   const [first, ...others] = messages;
   const head = system.map(textNode);
@@ -128,7 +138,7 @@ function listOf(content: JsonNode): readonly JsonNode[] {
 }
 
 /** What OpenAI has no place for: parts of other providers, and some of what is said of media. */
-function unsaid(part: Part): readonly string[] {
+function droppedOf(part: Part): readonly string[] {
   if (part.kind === 'own') return [part.at];
-  return part.kind === 'media' ? unsaidOfMedia(part) : [];
+  return part.kind === 'media' ? droppedMediaMembers(part) : [];
 }

@@ -3,29 +3,32 @@ import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nearestEffort } from '../../nearest-effort.ts';
-import { lost, nothing, type Piece, written } from './piece.ts';
+import { droppedPiece, emptyPiece, membersPiece, type Piece } from './piece.ts';
 
 /** The member `reasoning_effort`. Whether thoughts are shown is the upstream's own choice. */
 export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  const wanted = wantedEffort(request);
+  const requested = requestedEffort(request);
   const hasFunctions = request.tools.some(({ kind }) => kind === 'function');
-  if (flags.toolEffortNone && hasFunctions) return effortPiece(request, wanted, 'none');
-  if (wanted === undefined) return nothing;
-  const given = flags.reasoning === 'none' ? undefined : nearestEffort(wanted, flags.efforts);
-  return given === undefined ? lost(request.names.reasoning) : effortPiece(request, wanted, given);
+  if (flags.toolEffortNone && hasFunctions) return effortPiece(request, requested, 'none');
+  if (requested === undefined) return emptyPiece;
+  const supported =
+    flags.reasoning === 'none' ? undefined : nearestEffort(requested, flags.efforts);
+  return supported === undefined
+    ? droppedPiece(request.names.reasoning)
+    : effortPiece(request, requested, supported);
 }
 
 function effortPiece(
   request: ContentRequest,
-  wanted: ReasoningEffort | undefined,
-  given: ReasoningEffort,
+  requested: ReasoningEffort | undefined,
+  supported: ReasoningEffort,
 ): Piece {
-  const { members } = written({ reasoning_effort: given });
-  const isReplaced = wanted !== undefined && wanted !== given;
+  const { members } = membersPiece({ reasoning_effort: supported });
+  const isReplaced = requested !== undefined && requested !== supported;
   return { members, dropped: isReplaced ? [request.names.reasoning] : [] };
 }
 
-function wantedEffort({ reasoning }: ContentRequest): ReasoningEffort | undefined {
+function requestedEffort({ reasoning }: ContentRequest): ReasoningEffort | undefined {
   return reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens);
 }
 

@@ -4,7 +4,7 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, ProviderMember } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { UpstreamTarget } from '../../codec.ts';
-import { lost, type Piece, together, written } from './piece.ts';
+import { droppedPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 import { formatPiece, nameRule } from './write-format.ts';
 import { messagesOf } from './write-messages.ts';
 import { reasoningPiece } from './write-reasoning.ts';
@@ -29,9 +29,9 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const context = { flags, names };
   const format = formatPiece(request, flags);
   const { messages, dropped } = messagesOf(request, format.hints, context);
-  const whole = together([
+  const whole = mergePieces([
     { members: {}, dropped: request.dropped },
-    together(request.own.map(ownPiece)),
+    mergePieces(request.own.map(ownPiece)),
     { members: { model: target.upstreamModel, messages }, dropped },
     streamPiece(request, target),
     toolsPiece(request, context),
@@ -52,14 +52,14 @@ function namesIn({ tools, turns }: ContentRequest): readonly string[] {
 }
 
 function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {
-  if (provider === 'openai') return written({ [name]: value });
-  if (!vital) return lost(at);
+  if (provider === 'openai') return membersPiece({ [name]: value });
+  if (!vital) return droppedPiece(at);
   const message = 'This model has nothing of the kind; leave the member out.';
   throw new GatewayError('not_portable', message, { param: at });
 }
 
 function streamPiece({ streamed }: ContentRequest, { capabilities }: UpstreamTarget): Piece {
-  if (!streamed) return written({});
+  if (!streamed) return membersPiece({});
   const usage = capabilities.includeUsage ? { stream_options: { include_usage: true } } : {};
-  return written({ stream: true, ...usage });
+  return membersPiece({ stream: true, ...usage });
 }

@@ -24,7 +24,7 @@ export function toolMessages(
 
 function toolMessage(result: ToolResultPart, flags: ResolvedCapabilities): Members {
   const { callId, isError } = result;
-  const content = isError ? failed(result.content) : result.content;
+  const content = isError ? asErrorContent(result.content) : result.content;
   const holdsMedia = flags.resultMedia && content.some(({ kind }) => kind === 'media');
   return {
     role: 'tool',
@@ -34,13 +34,13 @@ function toolMessage(result: ToolResultPart, flags: ResolvedCapabilities): Membe
 }
 
 /** OpenAI has no member for it: that a tool has failed is said in its result. */
-function failed(content: ToolResultPart['content']): ToolResultPart['content'] {
+function asErrorContent(content: ToolResultPart['content']): ToolResultPart['content'] {
   const text = resultText(content);
   const value = parseJson(text);
   const isData = typeof value === 'object' && value !== null;
-  const said = jsonText({ error: isData ? rawJson(text) : text });
+  const errorText = jsonText({ error: isData ? rawJson(text) : text });
   const at = content[0]?.at ?? '';
-  return [{ kind: 'text', at, text: said }, ...content.filter(({ kind }) => kind === 'media')];
+  return [{ kind: 'text', at, text: errorText }, ...content.filter(({ kind }) => kind === 'media')];
 }
 
 function partNodes(content: ToolResultPart['content'], flags: ResolvedCapabilities): JsonNode {
@@ -50,9 +50,9 @@ function partNodes(content: ToolResultPart['content'], flags: ResolvedCapabiliti
 }
 
 function textOf(content: ToolResultPart['content']): string {
-  return content.map((part) => (part.kind === 'text' ? part.text : mark(part))).join('');
+  return content.map((part) => (part.kind === 'text' ? part.text : attachmentNote(part))).join('');
 }
 
-function mark({ mimeType }: MediaPart): string {
+function attachmentNote({ mimeType }: MediaPart): string {
   return mediaKindOf(mimeType) === 'document' ? '[see attached file]' : '[see attached image]';
 }

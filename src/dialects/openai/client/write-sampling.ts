@@ -2,30 +2,30 @@
 import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { lost, nothing, type Piece, together, written } from './piece.ts';
+import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 /** OpenAI's own bound. */
 const maxTopLogprobs = 20;
 
 /** Everything in a body that neither holds text nor tools. */
 export function samplingPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  return together([
-    plain(request, flags.maxTokensField, 'maxOutputTokens'),
+  return mergePieces([
+    copyMember(request, flags.maxTokensField, 'maxOutputTokens'),
     temperature(request, flags),
     topK(request, flags),
     penalty(request, flags, { field: 'presencePenalty', name: 'presence_penalty' }),
     penalty(request, flags, { field: 'frequencyPenalty', name: 'frequency_penalty' }),
-    flags.seed ? plain(request, 'seed', 'seed') : unsayable(request, 'seed'),
+    flags.seed ? copyMember(request, 'seed', 'seed') : dropIfSet(request, 'seed'),
     stop(request, flags),
     candidates(request, flags),
     logprobs(request, flags),
     modalities(request, flags),
-    plain(request, 'user', 'endUserId'),
+    copyMember(request, 'user', 'endUserId'),
     serviceTier(request),
   ]);
 }
 
-type PlainField =
+type CopiedField =
   | 'maxOutputTokens'
   | 'temperature'
   | 'topP'
@@ -35,27 +35,33 @@ type PlainField =
   | 'seed'
   | 'endUserId';
 
-function plain(request: ContentRequest, name: string, field: PlainField): Piece {
+function copyMember(request: ContentRequest, name: string, field: CopiedField): Piece {
   const value = request[field];
-  return value === undefined ? nothing : written({ [name]: value });
+  return value === undefined ? emptyPiece : membersPiece({ [name]: value });
 }
 
-function unsayable(request: ContentRequest, field: RequestField & keyof ContentRequest): Piece {
-  return request[field] === undefined ? nothing : lost(request.names[field]);
+function dropIfSet(request: ContentRequest, field: RequestField & keyof ContentRequest): Piece {
+  return request[field] === undefined ? emptyPiece : droppedPiece(request.names[field]);
 }
 
 function temperature(request: ContentRequest, { sampling }: ResolvedCapabilities): Piece {
-  const both = [plain(request, 'temperature', 'temperature'), plain(request, 'top_p', 'topP')];
-  if (sampling === 'any') return together(both);
+  const both = [
+    copyMember(request, 'temperature', 'temperature'),
+    copyMember(request, 'top_p', 'topP'),
+  ];
+  if (sampling === 'any') return mergePieces(both);
   if (sampling === 'none') {
-    return together([unsayable(request, 'temperature'), unsayable(request, 'topP')]);
+    return mergePieces([dropIfSet(request, 'temperature'), dropIfSet(request, 'topP')]);
   }
-  if (request.temperature === undefined) return plain(request, 'top_p', 'topP');
-  return together([plain(request, 'temperature', 'temperature'), unsayable(request, 'topP')]);
+  if (request.temperature === undefined) return copyMember(request, 'top_p', 'topP');
+  return mergePieces([
+    copyMember(request, 'temperature', 'temperature'),
+    dropIfSet(request, 'topP'),
+  ]);
 }
 
 function topK(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  return flags.topK ? plain(request, 'top_k', 'topK') : unsayable(request, 'topK');
+  return flags.topK ? copyMember(request, 'top_k', 'topK') : dropIfSet(request, 'topK');
 }
 
 /** 0 is what every provider does unasked, and some refuse even that (TRANSLATION §6.11). */
@@ -67,8 +73,8 @@ function penalty(
     name,
   }: { readonly field: 'presencePenalty' | 'frequencyPenalty'; readonly name: string },
 ): Piece {
-  if (request[field] === 0) return nothing;
-  return penalties ? plain(request, name, field) : unsayable(request, field);
+  if (request[field] === 0) return emptyPiece;
+  return penalties ? copyMember(request, name, field) : dropIfSet(request, field);
 }
 
 function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Piece {
@@ -80,7 +86,7 @@ function stop(request: ContentRequest, { stopLimit }: ResolvedCapabilities): Pie
 }
 
 function candidates(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  if (request.candidates <= 1) return nothing;
+  if (request.candidates <= 1) return emptyPiece;
   const param = request.names.candidates;
   if (request.candidates > flags.maxCandidates) {
     const most = flags.maxCandidates;
@@ -92,24 +98,24 @@ function candidates(request: ContentRequest, flags: ResolvedCapabilities): Piece
     const message = 'This model streams one answer at a time; ask for one, or without a stream.';
     throw new GatewayError('not_portable', message, { param });
   }
-  return written({ n: request.candidates });
+  return membersPiece({ n: request.candidates });
 }
 
 function logprobs(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  if (request.logprobs === undefined) return nothing;
-  if (!flags.logprobs) return lost(request.names.logprobs);
+  if (request.logprobs === undefined) return emptyPiece;
+  if (!flags.logprobs) return droppedPiece(request.names.logprobs);
   const { top } = request.logprobs;
   const members = {
     logprobs: true,
     top_logprobs: top === undefined ? undefined : Math.min(top, maxTopLogprobs),
   };
-  const isCut = top !== undefined && top > maxTopLogprobs;
-  return { members, dropped: isCut ? [request.names.logprobs] : [] };
+  const isReduced = top !== undefined && top > maxTopLogprobs;
+  return { members, dropped: isReduced ? [request.names.logprobs] : [] };
 }
 
 function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece {
-  const asked = request.modalities ?? [];
-  if (asked.every((modality) => modality === 'text')) return nothing;
+  const requested = request.modalities ?? [];
+  if (requested.every((modality) => modality === 'text')) return emptyPiece;
   if (!flags.mediaOutput) {
     throw new GatewayError(
       'not_portable',
@@ -117,8 +123,11 @@ function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece
       { param: request.names.modalities },
     );
   }
-  if (!asked.includes('audio')) return written({ modalities: asked });
-  return written({ modalities: asked, audio: { voice: 'alloy', format: audioFormat(request) } });
+  if (!requested.includes('audio')) return membersPiece({ modalities: requested });
+  return membersPiece({
+    modalities: requested,
+    audio: { voice: 'alloy', format: audioFormat(request) },
+  });
 }
 
 /** OpenAI makes no sound without being told its form, and streams it as bare samples only. */
@@ -136,7 +145,9 @@ const tiers: Readonly<Record<string, string>> = {
 };
 
 function serviceTier(request: ContentRequest): Piece {
-  if (request.serviceTier === undefined) return nothing;
+  if (request.serviceTier === undefined) return emptyPiece;
   const tier = Object.entries(tiers).find(([name]) => name === request.serviceTier)?.[1];
-  return tier === undefined ? lost(request.names.serviceTier) : written({ service_tier: tier });
+  return tier === undefined
+    ? droppedPiece(request.names.serviceTier)
+    : membersPiece({ service_tier: tier });
 }

@@ -13,7 +13,7 @@ import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictne
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
-import { lost, nothing, type Piece, together, written } from './piece.ts';
+import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
 /** What the writers of one request share. */
 export interface ToolContext {
@@ -38,8 +38,8 @@ export function toolsPiece(request: ContentRequest, context: ToolContext): Piece
       ],
     };
   }
-  return together([
-    { members: { tools: allowed(tools, request, context) }, dropped },
+  return mergePieces([
+    { members: { tools: offeredTools(tools, request, context) }, dropped },
     choice,
     parallelPiece(request, context),
   ]);
@@ -54,12 +54,12 @@ function toolList(
   { tools }: ContentRequest,
   context: ToolContext,
 ): { readonly tools: readonly NamedTool[]; readonly dropped: readonly string[] } {
-  const room = newShapeRoom();
+  const budget = newShapeRoom();
   const kept: NamedTool[] = [];
   const dropped: string[] = [];
   for (const tool of tools) {
     if (tool.kind === 'function') {
-      const parameters = objectSchema(tool.parameters, room);
+      const parameters = objectSchema(tool.parameters, budget);
       const strict = isStrict(tool, parameters, context);
       if (isLoosened(tool.parameters)) dropped.push('tools.schema');
       if (tool.strict === true && !strict) dropped.push(tool.strictAt ?? `${tool.at}.strict`);
@@ -71,7 +71,7 @@ function toolList(
       dropped.push(tool.at);
     }
   }
-  if (isSpent(room)) dropped.push('tools.schema');
+  if (isSpent(budget)) dropped.push('tools.schema');
   return { tools: kept, dropped };
 }
 
@@ -114,41 +114,41 @@ function functionNode(
 }
 
 /** Where several can't be named in the choice, the others are not shown. */
-function allowed(
+function offeredTools(
   tools: readonly NamedTool[],
   { toolChoice }: ContentRequest,
   { flags }: ToolContext,
 ): JsonNode {
   const mustFilter =
     toolChoice !== undefined &&
-    isChoiceOfSome(toolChoice) &&
-    !isNamed(toolChoice) &&
+    namesFunctions(toolChoice) &&
+    !requiresOneFunction(toolChoice) &&
     !flags.allowedTools;
-  const wanted = new Set(toolChoice?.names);
-  const shown = mustFilter
-    ? tools.filter(({ name }) => name !== undefined && wanted.has(name))
+  const allowedNames = new Set(toolChoice?.names);
+  const offered = mustFilter
+    ? tools.filter(({ name }) => name !== undefined && allowedNames.has(name))
     : tools;
-  return shown.map(({ node }) => node);
+  return offered.map(({ node }) => node);
 }
 
-function isChoiceOfSome({ mode, names }: ToolChoice): boolean {
+function namesFunctions({ mode, names }: ToolChoice): boolean {
   return mode !== 'none' && names.length > 0;
 }
 
-function isNamed({ mode, names }: ToolChoice): boolean {
+function requiresOneFunction({ mode, names }: ToolChoice): boolean {
   return mode === 'required' && names.length === 1;
 }
 
 function choicePiece(request: ContentRequest, { flags, names }: ToolContext): Piece {
   const choice = request.toolChoice;
-  if (choice === undefined) return nothing;
-  if (!isChoiceOfSome(choice)) return written({ tool_choice: choice.mode });
+  if (choice === undefined) return emptyPiece;
+  if (!namesFunctions(choice)) return membersPiece({ tool_choice: choice.mode });
   refuseUnknownNames(request, choice);
   const chosen = choice.names.map((name) => functionChoice(names.upstream(name)));
-  if (isNamed(choice)) return written({ tool_choice: chosen[0] });
-  if (!flags.allowedTools) return written({ tool_choice: choice.mode });
+  if (requiresOneFunction(choice)) return membersPiece({ tool_choice: chosen[0] });
+  if (!flags.allowedTools) return membersPiece({ tool_choice: choice.mode });
   const allowedTools = { mode: choice.mode, tools: chosen };
-  return written({ tool_choice: { type: 'allowed_tools', allowed_tools: allowedTools } });
+  return membersPiece({ tool_choice: { type: 'allowed_tools', allowed_tools: allowedTools } });
 }
 
 function functionChoice(name: string): JsonNode {
@@ -164,8 +164,8 @@ function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice
 
 function parallelPiece(request: ContentRequest, { flags }: ToolContext): Piece {
   const { parallelToolCalls } = request;
-  if (parallelToolCalls === undefined) return nothing;
-  if (flags.parallelToolCalls) return written({ parallel_tool_calls: parallelToolCalls });
+  if (parallelToolCalls === undefined) return emptyPiece;
+  if (flags.parallelToolCalls) return membersPiece({ parallel_tool_calls: parallelToolCalls });
   // To allow several is what a model does anyway.
-  return parallelToolCalls ? nothing : lost(request.names.parallelToolCalls);
+  return parallelToolCalls ? emptyPiece : droppedPiece(request.names.parallelToolCalls);
 }

@@ -1,24 +1,24 @@
 /** Gathers the events of one choice into the object that a whole chat completion holds. */
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import { mergedContent } from './merged-content.ts';
-import { openThought } from './open-thought.ts';
+import { openReasoning } from './open-reasoning.ts';
 import {
   annotationPieces,
   audioPiece,
-  blockedSentence,
+  blockedMessage,
   type ChoiceEvent,
   type EventOf,
-  filterWords,
-  finishWord,
+  filterMessage,
+  finishReason,
   imagePiece,
   imageUrlPiece,
-  isSound,
+  isAudio,
   logprobPieces,
-  ownContent,
   type Piece,
+  providerContent,
   type ReplySource,
   signatureContent,
-} from './words.ts';
+} from './reply-pieces.ts';
 
 /** One choice in the making. */
 export interface ChoiceDraft {
@@ -34,12 +34,12 @@ export interface ChoiceDraft {
 
 /** A choice without anything in it yet. */
 export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
-  const said = saidDraft();
+  const texts = textDraft();
   const calls = callDrafts();
   const media = mediaDraft(reply);
   const annotations: Piece[] = [];
   const logprobs: Piece[] = [];
-  let extra: Piece | undefined;
+  let extraContent: Piece | undefined;
   let textSignatures = 0;
   let finish: EventOf<'finish'> | undefined;
 
@@ -47,13 +47,13 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
     switch (event.type) {
       case 'text':
         if (event.opaque?.provider === 'gemini') textSignatures += 1;
-        extra = mergedContent(extra, signatureContent(event.opaque));
-        return said.add(event);
+        extraContent = mergedContent(extraContent, signatureContent(event.opaque));
+        return texts.add(event);
       case 'refusal':
       case 'reasoning':
-        return said.add(event);
+        return texts.add(event);
       case 'tool_begin':
-        said.closeThought();
+        texts.endReasoning();
         return calls.begin(event);
       case 'tool_arguments':
         return calls.extend(event);
@@ -70,7 +70,7 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
         for (const piece of annotationPieces(event.citations)) annotations.push(piece);
         return;
       case 'own':
-        extra = mergedContent(extra, ownContent(event));
+        extraContent = mergedContent(extraContent, providerContent(event));
         return;
       case 'finish':
         finish = event;
@@ -78,11 +78,11 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
   };
 
   const message = (): Piece => ({
-    ...said.members(finish),
-    tool_calls: some(calls.pieces()),
+    ...texts.members(finish),
+    tool_calls: undefinedIfEmpty(calls.pieces()),
     ...media.members(),
-    annotations: some(annotations),
-    extra_content: extra,
+    annotations: undefinedIfEmpty(annotations),
+    extra_content: extraContent,
   });
 
   return {
@@ -90,13 +90,13 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
     add,
     block: (event) => {
       finish = { type: 'finish', choice: index, reason: 'content_filter' };
-      said.add({ type: 'refusal', choice: index, text: blockedSentence(event) });
+      texts.add({ type: 'refusal', choice: index, text: blockedMessage(event) });
     },
     piece: () => ({
       index,
       message: message(),
       logprobs: logprobs.length === 0 ? null : { content: logprobs, refusal: null },
-      finish_reason: finishWord(finish?.reason ?? 'stop', calls.pieces().length > 0),
+      finish_reason: finishReason(finish?.reason ?? 'stop', calls.pieces().length > 0),
       native_finish_reason: finish?.native,
     }),
     dropped: () => [
@@ -109,34 +109,34 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
   };
 }
 
-function some(pieces: readonly Piece[]): readonly Piece[] | undefined {
+function undefinedIfEmpty(pieces: readonly Piece[]): readonly Piece[] | undefined {
   return pieces.length === 0 ? undefined : pieces;
 }
 
-interface SaidDraft {
+interface TextDraft {
   add(event: EventOf<'text' | 'refusal' | 'reasoning'>): void;
-  closeThought(): void;
+  endReasoning(): void;
   members(finish: EventOf<'finish'> | undefined): Piece;
 }
 
-function saidDraft(): SaidDraft {
+function textDraft(): TextDraft {
   const texts = { text: '', refusal: '', reasoning: '' };
-  const thought = openThought();
+  const openBlock = openReasoning();
   const details: Piece[] = [];
   return {
     add: (event) => {
       texts[event.type] += event.text;
-      if (event.type !== 'reasoning') return thought.drop();
-      thought.add(event.text);
-      if (event.opaque !== undefined) details.push(thought.close(event.opaque));
+      if (event.type !== 'reasoning') return openBlock.drop();
+      openBlock.add(event.text);
+      if (event.opaque !== undefined) details.push(openBlock.close(event.opaque));
     },
-    closeThought: () => thought.drop(),
+    endReasoning: () => openBlock.drop(),
     members: (finish) => ({
       role: 'assistant',
       content: texts.text || null,
-      refusal: texts.refusal || filterWords(finish),
+      refusal: texts.refusal || filterMessage(finish),
       reasoning_content: texts.reasoning || undefined,
-      reasoning_details: some(details),
+      reasoning_details: undefinedIfEmpty(details),
     }),
   };
 }
@@ -176,24 +176,27 @@ interface MediaDraft {
 
 function mediaDraft(reply: ReplySource): MediaDraft {
   const images: Piece[] = [];
-  const sounds: EventOf<'media'>[] = [];
+  const audioPieces: EventOf<'media'>[] = [];
   return {
     add: (event) => {
-      if (isSound(event.mimeType)) sounds.push(event);
+      if (isAudio(event.mimeType)) audioPieces.push(event);
       else images.push(imagePiece(event, images.length));
     },
     addUrl: (url) => {
       images.push(imageUrlPiece(url, images.length));
     },
-    members: () => ({ images: some(images), audio: joinedSound(sounds, reply) }),
+    members: () => ({ images: undefinedIfEmpty(images), audio: joinedAudio(audioPieces, reply) }),
   };
 }
 
 /** The pieces of a sound are Base64 each for itself. */
-function joinedSound(sounds: readonly EventOf<'media'>[], reply: ReplySource): Piece | undefined {
-  const [first] = sounds;
+function joinedAudio(
+  audioPieces: readonly EventOf<'media'>[],
+  reply: ReplySource,
+): Piece | undefined {
+  const [first] = audioPieces;
   if (first === undefined) return undefined;
-  const bytes = sounds.map(({ data }) => Buffer.from(data, 'base64'));
-  const data = sounds.length === 1 ? first.data : Buffer.concat(bytes).toString('base64');
+  const bytes = audioPieces.map(({ data }) => Buffer.from(data, 'base64'));
+  const data = audioPieces.length === 1 ? first.data : Buffer.concat(bytes).toString('base64');
   return { ...audioPiece(reply, first.mimeType), data };
 }

@@ -3,13 +3,13 @@ import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
 import { contentDeltas } from './content-deltas.ts';
 import {
-  blockedSentence,
+  blockedMessage,
   type ChoiceEvent,
   type EventOf,
-  filterWords,
-  finishWord,
+  filterMessage,
+  finishReason,
   logprobPieces,
-} from './words.ts';
+} from './reply-pieces.ts';
 
 /** One choice of a stream. */
 export interface ChoiceStream {
@@ -35,44 +35,46 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
     chunk(deltas.of({ type: 'refusal', choice: index, text }));
 
   const content = (event: ChoiceEvent): string => {
-    if (event.type === 'logprobs') return `${open}${besides(event)}${frame.close}`;
+    if (event.type === 'logprobs') return `${open}${logprobsChoice(event)}${frame.close}`;
     if (event.type !== 'finish') return chunk(deltas.of(event));
     // Only the finish itself waits for the end.
     finish = event;
-    return deltas.hasRefusal() ? '' : refusal(filterWords(event) ?? '');
+    return deltas.hasRefusal() ? '' : refusal(filterMessage(event) ?? '');
   };
 
   /** With the role in front of the first chunk. */
-  const led = (chunks: string): string => {
-    const lead = role;
+  const withRoleChunk = (chunks: string): string => {
+    const roleChunk = role;
     role = '';
-    return `${lead}${chunks}`;
+    return `${roleChunk}${chunks}`;
   };
 
   return {
     index,
-    write: (event) => led(content(event)),
+    write: (event) => withRoleChunk(content(event)),
     block: (event) => {
       finish = { type: 'finish', choice: index, reason: 'content_filter' };
-      return led(refusal(blockedSentence(event)));
+      return withRoleChunk(refusal(blockedMessage(event)));
     },
     end: () => {
       const rest = deltas.rest().map(chunk).join('');
-      return led(`${rest}${open}${ending(finish, deltas.hasCalls())}${frame.close}`);
+      return withRoleChunk(
+        `${rest}${open}${finishChoice(finish, deltas.hasCalls())}${frame.close}`,
+      );
     },
   };
 }
 
 /** An empty delta with the probabilities beside it. */
-function besides({ tokens }: EventOf<'logprobs'>): string {
-  const told = jsonText({ content: logprobPieces(tokens), refusal: null });
-  return `{},"logprobs":${told},"finish_reason":null}`;
+function logprobsChoice({ tokens }: EventOf<'logprobs'>): string {
+  const logprobs = jsonText({ content: logprobPieces(tokens), refusal: null });
+  return `{},"logprobs":${logprobs},"finish_reason":null}`;
 }
 
 /** An empty delta with the finish beside it. */
-function ending(finish: EventOf<'finish'> | undefined, hasCalls: boolean): string {
-  const word = jsonText(finishWord(finish?.reason ?? 'stop', hasCalls));
-  if (finish?.native === undefined) return `{},"logprobs":null,"finish_reason":${word}}`;
+function finishChoice(finish: EventOf<'finish'> | undefined, hasCalls: boolean): string {
+  const reason = jsonText(finishReason(finish?.reason ?? 'stop', hasCalls));
+  if (finish?.native === undefined) return `{},"logprobs":null,"finish_reason":${reason}}`;
   const native = quoted(finish.native);
-  return `{},"logprobs":null,"finish_reason":${word},"native_finish_reason":${native}}`;
+  return `{},"logprobs":null,"finish_reason":${reason},"native_finish_reason":${native}}`;
 }

@@ -2,7 +2,7 @@
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
-import { openThought } from './open-thought.ts';
+import { openReasoning } from './open-reasoning.ts';
 import {
   annotationPieces,
   audioPiece,
@@ -10,11 +10,11 @@ import {
   type EventOf,
   imagePiece,
   imageUrlPiece,
-  isSound,
-  ownContent,
+  isAudio,
   type Piece,
+  providerContent,
   signatureContent,
-} from './words.ts';
+} from './reply-pieces.ts';
 
 /** The content of a choice: all but what stands beside its `delta`. */
 export type DeltaEvent = Exclude<ChoiceEvent, { readonly type: 'finish' | 'logprobs' }>;
@@ -31,7 +31,7 @@ export interface ContentDeltas {
 
 /** For a choice that has said nothing yet. */
 export function contentDeltas(frame: ChunkFrame): ContentDeltas {
-  const said = saidDeltas();
+  const texts = textDeltas();
   const calls = callDeltas();
   const media = mediaDeltas(frame);
   return {
@@ -40,11 +40,11 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
         case 'text':
         case 'reasoning':
         case 'refusal':
-          return said.of(event);
+          return texts.of(event);
         case 'tool_arguments':
-          return event.text === '' ? '' : calls.more(event.call, event.text);
+          return event.text === '' ? '' : calls.appendArguments(event.call, event.text);
         case 'tool_begin':
-          said.dropThought();
+          texts.dropReasoning();
           return calls.begin(event);
         case 'tool_end':
           return calls.end(event.call);
@@ -55,41 +55,41 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
         case 'citations':
           return jsonText({ annotations: annotationPieces(event.citations) });
         case 'own':
-          return jsonText({ extra_content: ownContent(event) });
+          return jsonText({ extra_content: providerContent(event) });
       }
     },
-    hasRefusal: said.hasRefusal,
-    hasCalls: calls.any,
-    rest: () => [...said.rest(), ...calls.unfilled(), ...media.rest()],
+    hasRefusal: texts.hasRefusal,
+    hasCalls: calls.hasCalls,
+    rest: () => [...texts.rest(), ...calls.emptyCalls(), ...media.rest()],
   };
 }
 
-interface SaidDeltas {
+interface TextDeltas {
   of(event: EventOf<'text' | 'reasoning' | 'refusal'>): string;
-  dropThought(): void;
+  dropReasoning(): void;
   hasRefusal(): boolean;
   rest(): readonly string[];
 }
 
-function saidDeltas(): SaidDeltas {
-  const thought = openThought();
+function textDeltas(): TextDeltas {
+  const openBlock = openReasoning();
   /** Held to the end: of a member that comes twice, OpenAI's own client keeps only the last. */
   const details: Piece[] = [];
   let hasRefusal = false;
   const ofReasoning = ({ text, opaque }: EventOf<'reasoning'>): string => {
-    thought.add(text);
-    if (opaque !== undefined) details.push(thought.close(opaque));
+    openBlock.add(text);
+    if (opaque !== undefined) details.push(openBlock.close(opaque));
     return text === '' ? '' : `{"reasoning_content":${quoted(text)}}`;
   };
   return {
     of: (event) => {
       if (event.type === 'reasoning') return ofReasoning(event);
-      thought.drop();
+      openBlock.drop();
       if (event.type === 'text') return ofText(event);
       hasRefusal ||= event.text !== '';
       return event.text === '' ? '' : `{"refusal":${quoted(event.text)}}`;
     },
-    dropThought: thought.drop,
+    dropReasoning: openBlock.drop,
     hasRefusal: () => hasRefusal,
     rest: () => (details.length === 0 ? [] : [jsonText({ reasoning_details: details })]),
   };
@@ -105,11 +105,11 @@ function ofText({ text, opaque }: EventOf<'text'>): string {
 
 interface CallDeltas {
   begin(event: ToolCallBegin): string;
-  more(call: number, text: string): string;
+  appendArguments(call: number, text: string): string;
   end(call: number): string;
-  any(): boolean;
+  hasCalls(): boolean;
   /** The deltas of calls that ended without arguments, which callers could not parse. */
-  unfilled(): readonly string[];
+  emptyCalls(): readonly string[];
 }
 
 function callDeltas(): CallDeltas {
@@ -133,10 +133,10 @@ function callDeltas(): CallDeltas {
       };
       return jsonText({ tool_calls: [called] });
     },
-    more,
+    appendArguments: more,
     end: (call) => (empty.has(call) ? more(call, '{}') : ''),
-    any: () => hasCalls,
-    unfilled: () => [...empty].map((call) => more(call, '{}')),
+    hasCalls: () => hasCalls,
+    emptyCalls: () => [...empty].map((call) => more(call, '{}')),
   };
 }
 
@@ -149,17 +149,17 @@ interface MediaDeltas {
 function mediaDeltas(frame: ChunkFrame): MediaDeltas {
   let images = 0;
   let mimeType = '';
-  let held: Uint8Array = new Uint8Array();
+  let heldBytes: Uint8Array = new Uint8Array();
   const audio = (bytes: Buffer): string =>
     jsonText({ audio: { ...audioPiece(frame, mimeType), data: bytes.toString('base64') } });
   return {
     of: (event) => {
-      if (isSound(event.mimeType)) {
+      if (isAudio(event.mimeType)) {
         mimeType = event.mimeType;
         // Clients put the pieces end to end as text: only the last may end in padding.
-        const bytes = Buffer.concat([held, Buffer.from(event.data, 'base64')]);
+        const bytes = Buffer.concat([heldBytes, Buffer.from(event.data, 'base64')]);
         const whole = bytes.length - (bytes.length % 3);
-        held = bytes.subarray(whole);
+        heldBytes = bytes.subarray(whole);
         return whole === 0 ? '' : audio(bytes.subarray(0, whole));
       }
       images += 1;
@@ -169,6 +169,6 @@ function mediaDeltas(frame: ChunkFrame): MediaDeltas {
       images += 1;
       return jsonText({ images: [imageUrlPiece(url, images - 1)] });
     },
-    rest: () => (held.length === 0 ? [] : [audio(Buffer.from(held))]),
+    rest: () => (heldBytes.length === 0 ? [] : [audio(Buffer.from(heldBytes))]),
   };
 }

@@ -1,6 +1,6 @@
 /** Joins what providers say for themselves, which may come in several pieces. */
 import { isJsonObject } from '../../../json.ts';
-import type { Piece, PieceValue } from './words.ts';
+import type { Piece, PieceValue } from './reply-pieces.ts';
 
 /** Both contents in one: objects member by member, lists end to end, of all else the later. */
 export function mergedContent(one: Piece | undefined, other: Piece | undefined): Piece | undefined {

@@ -4,9 +4,9 @@
  */
 import type { OwnPart } from '../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import type { PlacedObject } from './read-members.ts';
+import type { ObjectAtPath } from './read-members.ts';
 
-interface OwnPlace {
+interface PartLocation {
   readonly provider: string;
   /** Its member of `extra_content`, and the list of parts in it. */
   readonly path: readonly [string, string];
@@ -14,30 +14,30 @@ interface OwnPlace {
    * Whether it is something that the provider's own tools leave in an answer. Nothing else is sent:
    * a caller could put any content there, past the checks on the content of a message.
    */
-  readonly isEcho: (part: JsonObject) => boolean;
+  readonly isToolResult: (part: JsonObject) => boolean;
 }
 
 const anthropicEcho =
   /^(?:server_tool_use|mcp_tool_use|compaction|[a-z][a-z0-9_]{0,60}_tool_result)$/;
 
-const places: readonly OwnPlace[] = [
+const locations: readonly PartLocation[] = [
   {
     provider: 'anthropic',
     path: ['anthropic', 'blocks'],
-    isEcho: (block) => anthropicEcho.test(String(member(block, 'type'))),
+    isToolResult: (block) => anthropicEcho.test(String(member(block, 'type'))),
   },
   {
     provider: 'gemini',
     path: ['google', 'parts'],
-    isEcho: (part) => isJsonObject(member(part, 'toolCall') ?? member(part, 'toolResponse')),
+    isToolResult: (part) => isJsonObject(member(part, 'toolCall') ?? member(part, 'toolResponse')),
   },
 ];
 
 /** The parts that can go back to their provider. */
-export function readOwnParts({ value: message, at }: PlacedObject): readonly OwnPart[] {
-  return places.flatMap((place) =>
+export function readOwnParts({ value: message, at }: ObjectAtPath): readonly OwnPart[] {
+  return locations.flatMap((place) =>
     partsAt(message, place).flatMap((value, index): readonly OwnPart[] => {
-      if (!isJsonObject(value) || !place.isEcho(value)) return [];
+      if (!isJsonObject(value) || !place.isToolResult(value)) return [];
       const path = `${at}.extra_content.${place.path.join('.')}[${index}]`;
       return [{ kind: 'own', at: path, provider: place.provider, value }];
     }),
@@ -46,13 +46,16 @@ export function readOwnParts({ value: message, at }: PlacedObject): readonly Own
 
 /** Which of the lists hold something that is sent to nobody. */
 export function unreadOwnParts(message: JsonValue): readonly string[] {
-  return places
+  return locations
     .filter((place) =>
-      partsAt(message, place).some((part) => !isJsonObject(part) || !place.isEcho(part)),
+      partsAt(message, place).some((part) => !isJsonObject(part) || !place.isToolResult(part)),
     )
     .map(({ path }) => `messages.extra_content.${path.join('.')}`);
 }
 
-function partsAt(message: JsonValue, { path: [provider, name] }: OwnPlace): readonly JsonValue[] {
+function partsAt(
+  message: JsonValue,
+  { path: [provider, name] }: PartLocation,
+): readonly JsonValue[] {
   return items(member(member(member(message, 'extra_content'), provider), name));
 }

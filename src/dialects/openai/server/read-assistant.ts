@@ -10,58 +10,58 @@ import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/reque
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { readOwnParts } from './own-parts.ts';
 import {
-  given,
-  nameIn,
-  neededObject,
+  type ObjectAtPath,
   objectIn,
   objectsIn,
-  type PlacedObject,
+  presentMember,
+  requiredObject,
+  requiredText,
   textIn,
 } from './read-members.ts';
 import { type ContentPart, readContent, readImage } from './read-parts.ts';
-import { providerOfFormat } from './words.ts';
+import { providerOfFormat } from './reply-pieces.ts';
 
 /** What an assistant said. */
 export interface AssistantMessage {
   readonly parts: readonly Part[];
   readonly calls: readonly ToolCallPart[];
   /** The calls to which the caller gave no id. */
-  readonly unnumbered: readonly ToolCallPart[];
+  readonly withoutId: readonly ToolCallPart[];
 }
 
 /** `turn` is the message's place among the turns, from which missing ids are derived. */
-export function readAssistant(placed: PlacedObject, turn: number): AssistantMessage {
+export function readAssistant(placed: ObjectAtPath, turn: number): AssistantMessage {
   // A provider's own tools ran before the answer was written.
   const said: readonly Part[] = [
     ...readReasoning(placed),
     ...readOwnParts(placed),
-    ...readSaid(placed),
+    ...readContentParts(placed),
   ];
   const slots = callSlots(placed);
   const calls = slots.map((slot, index) =>
     readCall(slot, derivedCallId(turn, said.length + index)),
   );
-  const unnumbered = calls.filter((_, index) => sentId(slots[index]?.value) === '');
+  const withoutId = calls.filter((_, index) => idOf(slots[index]?.value) === '');
   const parts = [...said, ...calls];
   if (parts.length === 0) parts.push({ kind: 'text', at: `${placed.at}.content`, text: '' });
-  return { parts: withSignature(parts, placed), calls, unnumbered };
+  return { parts: withSignature(parts, placed), calls, withoutId };
 }
 
 /** The id of a call, without the signature that LiteLLM hangs on it. */
 export function bareCallId(id: string): string {
-  return id.split(signatureMark, 1)[0] ?? '';
+  return id.split(idSignatureSeparator, 1)[0] ?? '';
 }
 
-const signatureMark = '__thought__';
+const idSignatureSeparator = '__thought__';
 
-function readReasoning({ value: message, at }: PlacedObject): readonly ReasoningPart[] {
+function readReasoning({ value: message, at }: ObjectAtPath): readonly ReasoningPart[] {
   const details = items(member(message, 'reasoning_details')).flatMap((detail, index) =>
     readDetail(detail, `${at}.reasoning_details[${index}]`),
   );
   // The plain text repeats what the details say, unless they only hold what is hidden.
   if (details.some(({ text }) => text !== '')) return details;
   const name =
-    given(message, 'reasoning_content') === undefined ? 'reasoning' : 'reasoning_content';
+    presentMember(message, 'reasoning_content') === undefined ? 'reasoning' : 'reasoning_content';
   const text = textIn(message, name, at) ?? '';
   return text === '' ? details : [{ kind: 'reasoning', at: `${at}.${name}`, text }, ...details];
 }
@@ -83,7 +83,7 @@ function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
   return text === '' && opaque === undefined ? [] : [{ kind: 'reasoning', at, text, opaque }];
 }
 
-function readSaid(placed: PlacedObject): readonly ContentPart[] {
+function readContentParts(placed: ObjectAtPath): readonly ContentPart[] {
   const { value: message, at } = placed;
   const refusal = textIn(message, 'refusal', at) ?? '';
   const images = objectsIn(message, 'images', at).map((image) => ({
@@ -99,22 +99,22 @@ function readSaid(placed: PlacedObject): readonly ContentPart[] {
 }
 
 /** The calls of `tool_calls`, and the one of the older `function_call`. */
-function callSlots({ value: message, at }: PlacedObject): readonly PlacedObject[] {
+function callSlots({ value: message, at }: ObjectAtPath): readonly ObjectAtPath[] {
   const older = objectIn(message, 'function_call', at);
   const calls = objectsIn(message, 'tool_calls', at);
   if (older === undefined) return calls;
   return [...calls, { at: `${at}.function_call`, value: { function: older } }];
 }
 
-function readCall({ value: call, at }: PlacedObject, derivedId: string): ToolCallPart {
+function readCall({ value: call, at }: ObjectAtPath, derivedId: string): ToolCallPart {
   const type = member(call, 'type') === 'custom' ? 'custom' : 'function';
-  const called = neededObject(call, type, at);
-  const id = bareCallId(sentId(call));
+  const called = requiredObject(call, type, at);
+  const id = bareCallId(idOf(call));
   return {
     kind: 'tool_call',
     at,
     id: id === '' ? derivedId : id,
-    name: nameIn(called, 'name', `${at}.${type}`),
+    name: requiredText(called, 'name', `${at}.${type}`),
     arguments: argumentsText(member(called, type === 'custom' ? 'input' : 'arguments')),
     opaque:
       googleSignature(call) ?? signature(member(called, 'thought_signature')) ?? idSignature(call),
@@ -127,7 +127,7 @@ function argumentsText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : jsonText(value);
 }
 
-function sentId(call: JsonObject | undefined): string {
+function idOf(call: JsonObject | undefined): string {
   const id = member(call, 'id');
   return typeof id === 'string' ? id : '';
 }
@@ -139,9 +139,9 @@ function googleSignature(source: JsonObject): Opaque | undefined {
 }
 
 function idSignature(call: JsonObject): Opaque | undefined {
-  const id = sentId(call);
-  const mark = id.indexOf(signatureMark);
-  return mark === -1 ? undefined : signature(id.slice(mark + signatureMark.length));
+  const id = idOf(call);
+  const mark = id.indexOf(idSignatureSeparator);
+  return mark === -1 ? undefined : signature(id.slice(mark + idSignatureSeparator.length));
 }
 
 function signature(data: JsonValue | undefined): Opaque | undefined {
@@ -155,7 +155,7 @@ function signature(data: JsonValue | undefined): Opaque | undefined {
  */
 function withSignature(
   parts: readonly Part[],
-  { value: message, at }: PlacedObject,
+  { value: message, at }: ObjectAtPath,
 ): readonly Part[] {
   const opaque = googleSignature(message) ?? signature(member(message, 'thought_signature'));
   if (opaque === undefined) return parts;

@@ -1,7 +1,7 @@
 /** Reads `response_format`: what form the answer's text must have (TRANSLATION §6.7). */
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
-import { flagIn, neededObject, objectIn, refuse, textIn } from './read-members.ts';
+import { flagIn, objectIn, refuse, requiredObject, textIn } from './read-members.ts';
 
 /** The form asked for, or undefined for plain text. */
 export function readFormat(body: JsonObject): OutputFormat | undefined {
@@ -13,7 +13,7 @@ export function readFormat(body: JsonObject): OutputFormat | undefined {
     case 'json_object':
       return jsonFormat(format);
     case 'json_schema':
-      return schemaFormat(neededObject(format, 'json_schema', 'response_format'));
+      return schemaFormat(requiredObject(format, 'json_schema', 'response_format'));
     default:
       return refuse('response_format.type', 'must be "text", "json_object" or "json_schema".');
   }

@@ -15,19 +15,19 @@ export function refuse(param: string, sentence: string): never {
 }
 
 /** What the member holds, or undefined where it is absent or null. */
-export function given(source: JsonValue | undefined, name: string): JsonValue | undefined {
+export function presentMember(source: JsonValue | undefined, name: string): JsonValue | undefined {
   return member(source, name) ?? undefined;
 }
 
 /** A string; `at` is the path of `source`, empty for the body itself. */
 export function textIn(source: JsonObject, name: string, at: string): string | undefined {
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined || typeof value === 'string') return value;
   return refuse(pathTo(name, at), 'must be a string.');
 }
 
 /** A string that must be there and hold something. */
-export function nameIn(source: JsonObject, name: string, at: string): string {
+export function requiredText(source: JsonObject, name: string, at: string): string {
   const text = textIn(source, name, at);
   if (text === undefined || text === '') return refuse(pathTo(name, at), 'must not be empty.');
   return text;
@@ -35,7 +35,7 @@ export function nameIn(source: JsonObject, name: string, at: string): string {
 
 /** Any number. */
 export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined) return undefined;
   const number = numberOf(value);
   if (number !== undefined && Number.isFinite(number)) return number;
@@ -44,7 +44,7 @@ export function numberIn(source: JsonObject, name: string, at: string): number |
 
 /** A whole number. */
 export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined) return undefined;
   const number = numberOf(value);
   if (Number.isInteger(number)) return number;
@@ -53,37 +53,40 @@ export function integerIn(source: JsonObject, name: string, at: string): number 
 
 /** True or false. */
 export function flagIn(source: JsonObject, name: string, at: string): boolean | undefined {
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined || typeof value === 'boolean') return value;
   return refuse(pathTo(name, at), 'must be true or false.');
 }
 
 /** An object. */
 export function objectIn(source: JsonObject, name: string, at: string): JsonObject | undefined {
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined || isJsonObject(value)) return value;
   return refuse(pathTo(name, at), 'must be an object.');
 }
 
 /** An object that must be there. */
-export function neededObject(source: JsonObject, name: string, at: string): JsonObject {
+export function requiredObject(source: JsonObject, name: string, at: string): JsonObject {
   return objectIn(source, name, at) ?? refuse(pathTo(name, at), 'must be an object.');
 }
 
 /** The objects of an array, each with its path; none where the array is absent. */
-export function objectsIn(source: JsonObject, name: string, at: string): readonly PlacedObject[] {
+export function objectsIn(source: JsonObject, name: string, at: string): readonly ObjectAtPath[] {
   const path = pathTo(name, at);
-  const value = given(source, name);
+  const value = presentMember(source, name);
   if (value === undefined) return [];
   if (!isList(value)) return refuse(path, 'must be an array.');
   return value.map((element, index) => {
-    const place = `${path}[${index}]`;
-    return { at: place, value: isJsonObject(element) ? element : refuse(place, mustBeObject) };
+    const elementPath = `${path}[${index}]`;
+    return {
+      at: elementPath,
+      value: isJsonObject(element) ? element : refuse(elementPath, mustBeObject),
+    };
   });
 }
 
 /** An object of the body, and where it stands: `messages[2]`. */
-export interface PlacedObject {
+export interface ObjectAtPath {
   readonly at: string;
   readonly value: JsonObject;
 }

@@ -6,7 +6,7 @@ import { checkMessageCount, checkNestedJson } from '../../../canonical/complexit
 import type { TextPart, ToolCallPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { items, type JsonObject, member } from '../../../json.ts';
 import { type AssistantMessage, bareCallId, readAssistant } from './read-assistant.ts';
-import { nameIn, objectsIn, type PlacedObject, refuse, textIn } from './read-members.ts';
+import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from './read-members.ts';
 import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
 
 /** What was said so far. */
@@ -24,30 +24,33 @@ export function readMessages(body: JsonObject): Conversation {
   if (first !== -1) {
     const turns = readTurns(messages.slice(first));
     checkNestedJson(turns);
-    return { system: spoken(head.flat()), turns };
+    return { system: nonEmptyTexts(head.flat()), turns };
   }
   const last = head.at(-1);
   if (last === undefined) return refuse('messages', 'is empty. Send at least one message.');
   // Nobody but OpenAI answers to instructions alone.
-  return { system: spoken(head.slice(0, -1).flat()), turns: [{ role: 'user', parts: last }] };
+  return {
+    system: nonEmptyTexts(head.slice(0, -1).flat()),
+    turns: [{ role: 'user', parts: last }],
+  };
 }
 
-function isInstruction({ value: message }: PlacedObject): boolean {
+function isInstruction({ value: message }: ObjectAtPath): boolean {
   const role = member(message, 'role');
   return role === 'system' || role === 'developer';
 }
 
-function readInstruction(message: PlacedObject): readonly TextPart[] {
+function readInstruction(message: ObjectAtPath): readonly TextPart[] {
   return withCacheControl(readTexts(message), message);
 }
 
-function spoken(parts: readonly TextPart[]): readonly TextPart[] {
+function nonEmptyTexts(parts: readonly TextPart[]): readonly TextPart[] {
   return parts.filter(({ text }) => text !== '');
 }
 
-function readTurns(messages: readonly PlacedObject[]): readonly Turn[] {
+function readTurns(messages: readonly ObjectAtPath[]): readonly Turn[] {
   const turns: Turn[] = [];
-  const calls = callBook();
+  const calls = callIndex();
   let results: ToolResultPart[] | undefined;
   for (const message of messages) {
     const role = member(message.value, 'role');
@@ -73,7 +76,7 @@ function readTurns(messages: readonly PlacedObject[]): readonly Turn[] {
   return turns;
 }
 
-function readUser(message: PlacedObject): Turn {
+function readUser(message: ObjectAtPath): Turn {
   if (member(message.value, 'role') !== 'user') {
     return refuse(
       `${message.at}.role`,
@@ -85,25 +88,25 @@ function readUser(message: PlacedObject): Turn {
   return { role: 'user', parts: withCacheControl(parts, message) };
 }
 
-function readResult(message: PlacedObject, calls: CallBook): ToolResultPart {
+function readResult(message: ObjectAtPath, calls: CallIndex): ToolResultPart {
   const { value, at } = message;
   const id = textIn(value, 'tool_call_id', at);
   if (id === undefined) {
     return refuse(`${at}.tool_call_id`, 'must be the id of the call that the message answers.');
   }
   const bareId = bareCallId(id);
-  const call = bareId === '' ? calls.nextUnnumbered() : calls.find(bareId);
+  const call = bareId === '' ? calls.nextWithoutId() : calls.find(bareId);
   return resultPart(message, call?.id ?? bareId, call?.name ?? textIn(value, 'name', at));
 }
 
 /** A result in the words of `functions`, which know no ids. */
-function readOlderResult(message: PlacedObject, calls: CallBook): ToolResultPart {
-  const name = nameIn(message.value, 'name', message.at);
-  return resultPart(message, calls.nextUnnumbered()?.id ?? name, name);
+function readOlderResult(message: ObjectAtPath, calls: CallIndex): ToolResultPart {
+  const name = requiredText(message.value, 'name', message.at);
+  return resultPart(message, calls.nextWithoutId()?.id ?? name, name);
 }
 
 function resultPart(
-  message: PlacedObject,
+  message: ObjectAtPath,
   callId: string,
   name: string | undefined,
 ): ToolResultPart {
@@ -119,27 +122,27 @@ function resultPart(
 }
 
 /** Which calls were made, and which of those without an id still wait for a result. */
-interface CallBook {
+interface CallIndex {
   add(message: AssistantMessage): void;
   find(id: string): ToolCallPart | undefined;
   /** The first waiting call of the latest message; the results stand in the order of the calls. */
-  nextUnnumbered(): ToolCallPart | undefined;
+  nextWithoutId(): ToolCallPart | undefined;
 }
 
-function callBook(): CallBook {
+function callIndex(): CallIndex {
   // Some vendors number from 0 in every answer: of two calls with one id the later is meant.
   const byId = new Map<string, ToolCallPart>();
   let waiting: readonly ToolCallPart[] = [];
   let next = 0;
   return {
-    add: ({ calls, unnumbered }) => {
+    add: ({ calls, withoutId }) => {
       if (calls.length === 0) return;
       for (const call of calls) byId.set(call.id, call);
-      waiting = unnumbered;
+      waiting = withoutId;
       next = 0;
     },
     find: (id) => byId.get(id),
-    nextUnnumbered: () => {
+    nextWithoutId: () => {
       next += 1;
       return waiting[next - 1];
     },
@@ -149,7 +152,7 @@ function callBook(): CallBook {
 /** Some callers put `cache_control` on the message: its last part is meant. */
 function withCacheControl<Kind extends Turn['parts'][number]>(
   parts: readonly Kind[],
-  { value: message }: PlacedObject,
+  { value: message }: ObjectAtPath,
 ): readonly Kind[] {
   const cacheControl = cacheControlOf(message);
   if (cacheControl === undefined) return parts;

@@ -6,13 +6,13 @@ import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import {
-  given,
   isList,
-  nameIn,
-  neededObject,
+  type ObjectAtPath,
   objectsIn,
-  type PlacedObject,
+  presentMember,
   refuse,
+  requiredObject,
+  requiredText,
   textIn,
 } from './read-members.ts';
 
@@ -20,8 +20,8 @@ import {
 export type ContentPart = TextPart | MediaPart;
 
 /** The parts of a message's `content`; none where it is absent or null. */
-export function readContent({ value: message, at }: PlacedObject): readonly ContentPart[] {
-  const content = given(message, 'content');
+export function readContent({ value: message, at }: ObjectAtPath): readonly ContentPart[] {
+  const content = presentMember(message, 'content');
   if (content === undefined) return [];
   if (typeof content === 'string') return [{ kind: 'text', at: `${at}.content`, text: content }];
   if (!isList(content)) {
@@ -31,7 +31,7 @@ export function readContent({ value: message, at }: PlacedObject): readonly Cont
 }
 
 /** The text parts of a message that may hold nothing else. */
-export function readTexts(message: PlacedObject): readonly TextPart[] {
+export function readTexts(message: ObjectAtPath): readonly TextPart[] {
   return readContent(message).map((part) =>
     part.kind === 'text'
       ? part
@@ -46,20 +46,24 @@ export function cacheControlOf(source: JsonObject): JsonObject | undefined {
 }
 
 /** An image of a message's `image_url` or `images`; the address may stand there by itself. */
-export function readImage({ value: part, at }: PlacedObject, name: string): MediaPart {
-  const image = given(part, name);
+export function readImage({ value: part, at }: ObjectAtPath, name: string): MediaPart {
+  const image = presentMember(part, name);
   const source = isJsonObject(image) ? image : { url: image ?? null };
   return {
     kind: 'media',
     at,
     detailAt: `${at}.${name}.detail`,
-    ...readAddress(nameIn(source, 'url', `${at}.${name}`), `${at}.${name}.url`, saidType(source)),
+    ...readUrl(
+      requiredText(source, 'url', `${at}.${name}`),
+      `${at}.${name}.url`,
+      declaredType(source),
+    ),
     detail: textIn(source, 'detail', `${at}.${name}`),
     cacheControl: cacheControlOf(part),
   };
 }
 
-function readPart(placed: PlacedObject): ContentPart {
+function readPart(placed: ObjectAtPath): ContentPart {
   const { value: part, at } = placed;
   switch (member(part, 'type')) {
     case 'text':
@@ -82,14 +86,14 @@ function readPart(placed: PlacedObject): ContentPart {
   }
 }
 
-function readText({ value: part, at }: PlacedObject, name: string): TextPart {
+function readText({ value: part, at }: ObjectAtPath, name: string): TextPart {
   const text = textIn(part, name, at) ?? refuse(`${at}.${name}`, 'must be a string.');
   return { kind: 'text', at, text, cacheControl: cacheControlOf(part) };
 }
 
-function readAudio({ value: part, at }: PlacedObject): MediaPart {
-  const audio = neededObject(part, 'input_audio', at);
-  const data = nameIn(audio, 'data', `${at}.input_audio`);
+function readAudio({ value: part, at }: ObjectAtPath): MediaPart {
+  const audio = requiredObject(part, 'input_audio', at);
+  const data = requiredText(audio, 'data', `${at}.input_audio`);
   const format = textIn(audio, 'format', `${at}.input_audio`);
   const media = readBase64(data, format === undefined ? undefined : audioType(format));
   return { kind: 'media', at, ...media, cacheControl: cacheControlOf(part) };
@@ -99,17 +103,18 @@ function audioType(format: string): string {
   return format.includes('/') ? format.toLowerCase() : `audio/${format.toLowerCase()}`;
 }
 
-function readFile({ value: part, at }: PlacedObject): MediaPart {
-  const file = neededObject(part, 'file', at);
+function readFile({ value: part, at }: ObjectAtPath): MediaPart {
+  const file = requiredObject(part, 'file', at);
   const path = `${at}.file`;
   const fileName = textIn(file, 'filename', path);
-  const said = saidType(file) ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
+  const said =
+    declaredType(file) ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
   const names = { fileName, fileNameAt: `${path}.filename` };
   const base = { kind: 'media', at, ...names, cacheControl: cacheControlOf(part) } as const;
   const data = textIn(file, 'file_data', path);
   if (data !== undefined && data !== '') {
-    const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(data);
-    const media = isAddress ? readAddress(data, `${path}.file_data`, said) : readBase64(data, said);
+    const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(data);
+    const media = isUrl ? readUrl(data, `${path}.file_data`, said) : readBase64(data, said);
     return { ...base, ...media };
   }
   const id = textIn(file, 'file_id', path);
@@ -120,7 +125,7 @@ function readFile({ value: part, at }: PlacedObject): MediaPart {
 }
 
 /** LiteLLM's and Portkey's callers may name the type of what lies at an address. */
-function saidType(source: JsonObject): string | undefined {
+function declaredType(source: JsonObject): string | undefined {
   const said = member(source, 'format') ?? member(source, 'mime_type');
   return typeof said === 'string' && said.includes('/') ? said.toLowerCase() : undefined;
 }
@@ -128,13 +133,13 @@ function saidType(source: JsonObject): string | undefined {
 type Media = Pick<MediaPart, 'mimeType' | 'source'>;
 
 /** Data URLs are taken in; addresses go on as they are, for the gateway fetches nothing itself. */
-function readAddress(url: string, path: string, said: string | undefined): Media {
+function readUrl(url: string, path: string, said: string | undefined): Media {
   if (/^data:/i.test(url)) {
     const data = parseDataUrl(url) ?? refuse(path, 'is no valid data URL.');
     return { mimeType: data.mimeType ?? said, source: { type: 'base64', data: data.data } };
   }
   const mimeType = said ?? mimeTypeOfName(url);
-  if (isStored(url)) return { mimeType, source: { type: 'file', id: url } };
+  if (isGoogleFile(url)) return { mimeType, source: { type: 'file', id: url } };
   if (!/^https?:\/\//i.test(url)) {
     return refuse(path, 'must be a data URL or an http(s) address.');
   }
@@ -142,7 +147,7 @@ function readAddress(url: string, path: string, said: string | undefined): Media
 }
 
 /** An address that only Google can read, with the credentials of its own. */
-function isStored(url: string): boolean {
+function isGoogleFile(url: string): boolean {
   return /^gs:\/\/|^https:\/\/generativelanguage\.googleapis\.com\/(?:[^/]+\/)?files\//i.test(url);
 }
 

@@ -10,16 +10,24 @@ import type {
 } from '../../../canonical/request.ts';
 import type { JsonObject } from '../../../json.ts';
 import { reasoningEfforts } from '../../../ports/catalog.ts';
-import type { AskedReply } from '../../codec.ts';
+import type { RequestedReply } from '../../codec.ts';
 import { readFormat } from './read-format.ts';
-import { flagIn, given, integerIn, isList, numberIn, refuse, textIn } from './read-members.ts';
+import { readGoogleMembers } from './read-google-members.ts';
+import {
+  flagIn,
+  integerIn,
+  isList,
+  numberIn,
+  presentMember,
+  refuse,
+  textIn,
+} from './read-members.ts';
 import { readMessages } from './read-messages.ts';
-import { readOwn } from './read-own.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
 /** @throws GatewayError `invalid_request` that names the member */
-export function readRequest(body: JsonObject, asked: AskedReply): ContentRequest {
+export function readRequest(body: JsonObject, asked: RequestedReply): ContentRequest {
   return {
     ...readMessages(body),
     tools: readTools(body),
@@ -42,14 +50,14 @@ export function readRequest(body: JsonObject, asked: AskedReply): ContentRequest
     endUserId: textIn(body, 'user', '') ?? textIn(body, 'safety_identifier', ''),
     serviceTier: textIn(body, 'service_tier', ''),
     streamed: asked.streamed,
-    own: readOwn(body),
+    own: readGoogleMembers(body),
     names: namesIn(body),
     dropped: unreadMembers(body),
   };
 }
 
 function readStop(body: JsonObject): readonly string[] {
-  const stop = given(body, 'stop') ?? [];
+  const stop = presentMember(body, 'stop') ?? [];
   return (isList(stop) ? stop : [stop]).map((text) =>
     typeof text === 'string' ? text : refuse('stop', 'must be a string or an array of strings.'),
   );
@@ -64,7 +72,7 @@ function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {
 
 /** Who asks for an effort wants to see the thoughts, as Google's own chat endpoint has it. */
 function readReasoning(body: JsonObject): Reasoning | undefined {
-  const asked = given(body, 'reasoning_effort');
+  const asked = presentMember(body, 'reasoning_effort');
   if (asked === undefined) return undefined;
   const effort =
     reasoningEfforts.find((known) => known === asked) ??
@@ -73,7 +81,7 @@ function readReasoning(body: JsonObject): Reasoning | undefined {
 }
 
 function readModalities(body: JsonObject): readonly Modality[] | undefined {
-  const asked = given(body, 'modalities');
+  const asked = presentMember(body, 'modalities');
   if (asked === undefined) return undefined;
   if (!isList(asked)) return refuse('modalities', 'must be an array.');
   return asked.map(
@@ -88,7 +96,9 @@ const modalities: readonly Modality[] = ['text', 'image', 'audio'];
 /** How this caller called each field, of those that have two names. */
 function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
   const sent = (name: string, other: string): string =>
-    given(body, name) === undefined && given(body, other) !== undefined ? other : name;
+    presentMember(body, name) === undefined && presentMember(body, other) !== undefined
+      ? other
+      : name;
   return {
     ...fixedNames,
     toolChoice: sent('tool_choice', 'function_call'),

@@ -6,13 +6,13 @@ import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../canon
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import {
   flagIn,
-  given,
-  nameIn,
-  neededObject,
+  type ObjectAtPath,
   objectIn,
   objectsIn,
-  type PlacedObject,
+  presentMember,
   refuse,
+  requiredObject,
+  requiredText,
   textIn,
 } from './read-members.ts';
 import { cacheControlOf } from './read-parts.ts';
@@ -27,9 +27,9 @@ export function readTools(body: JsonObject): readonly Tool[] {
 
 /** The choice of `tool_choice`, else of the older `function_call`. */
 export function readToolChoice(body: JsonObject): ToolChoice | undefined {
-  const choice = given(body, 'tool_choice');
+  const choice = presentMember(body, 'tool_choice');
   if (choice !== undefined) return readChoice(choice);
-  const call = given(body, 'function_call');
+  const call = presentMember(body, 'function_call');
   if (call === undefined) return undefined;
   const mode = modeOf(call);
   if (mode === 'auto' || mode === 'none') return { mode, names: [] };
@@ -39,22 +39,25 @@ export function readToolChoice(body: JsonObject): ToolChoice | undefined {
     : refuse('function_call', 'must be "none", "auto" or an object with the `name` of a function.');
 }
 
-function readTool(placed: PlacedObject): Tool {
+function readTool(placed: ObjectAtPath): Tool {
   const { value: tool, at } = placed;
   const type = textIn(tool, 'type', at);
-  if (type === 'function' || (type === undefined && given(tool, 'function') !== undefined)) {
-    const declared = neededObject(tool, 'function', at);
+  if (
+    type === 'function' ||
+    (type === undefined && presentMember(tool, 'function') !== undefined)
+  ) {
+    const declared = requiredObject(tool, 'function', at);
     const cacheControl = cacheControlOf(tool) ?? cacheControlOf(declared);
     return { ...readFunction({ value: declared, at: `${at}.function` }), at, cacheControl };
   }
   if (type === undefined) return refuse(at, 'must be a function: send `type` and `function`.');
-  return readOwnTool(placed, type);
+  return readBuiltInTool(placed, type);
 }
 
-function readFunction({ value: declared, at }: PlacedObject): FunctionTool {
+function readFunction({ value: declared, at }: ObjectAtPath): FunctionTool {
   return {
     kind: 'function',
-    name: nameIn(declared, 'name', at),
+    name: requiredText(declared, 'name', at),
     description: textIn(declared, 'description', at),
     parameters: objectIn(declared, 'parameters', at),
     strict: flagIn(declared, 'strict', at),
@@ -65,8 +68,8 @@ function readFunction({ value: declared, at }: PlacedObject): FunctionTool {
 }
 
 /** OpenAI's custom tools, and what else its own servers may run. */
-function readOwnTool({ value: tool, at }: PlacedObject, type: string): BuiltInTool {
-  const value = type === 'custom' ? neededObject(tool, 'custom', at) : tool;
+function readBuiltInTool({ value: tool, at }: ObjectAtPath, type: string): BuiltInTool {
+  const value = type === 'custom' ? requiredObject(tool, 'custom', at) : tool;
   return { kind: 'built_in', provider: 'openai', name: type, value, at };
 }
 

@@ -9,7 +9,7 @@ import { unreadOwnParts } from './own-parts.ts';
 
 /** The members nobody reads, by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
-  const unread = new Set(secondNames(body));
+  const unread = new Set(ignoredAliases(body));
   collectUnread(body, { shape: request, at: '', unread });
   for (const message of items(member(body, 'messages'))) {
     if (member(message, 'role') !== 'assistant') continue;
@@ -19,15 +19,15 @@ export function unreadMembers(body: JsonObject): readonly string[] {
   return [...unread];
 }
 
-const marked: Shape = { type: read, cache_control: read };
-const address: Shape = { url: read, detail: read, format: read, mime_type: read };
+const cacheable: Shape = { type: read, cache_control: read };
+const urlShape: Shape = { url: read, detail: read, format: read, mime_type: read };
 const parts: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
-  ['text', { ...marked, text: read }],
-  ['refusal', { ...marked, refusal: read }],
-  ['image_url', { ...marked, image_url: address }],
-  ['video_url', { ...marked, video_url: address }],
-  ['input_audio', { ...marked, input_audio: { data: read, format: read } }],
-  ['file', { ...marked, file: fileShape }],
+  ['text', { ...cacheable, text: read }],
+  ['refusal', { ...cacheable, refusal: read }],
+  ['image_url', { ...cacheable, image_url: urlShape }],
+  ['video_url', { ...cacheable, video_url: urlShape }],
+  ['input_audio', { ...cacheable, input_audio: { data: read, format: read } }],
+  ['file', { ...cacheable, file: fileShape }],
 ]);
 
 /** The bytes of a file count before its id. */
@@ -52,24 +52,24 @@ const call: Shape = {
   custom: { ...called, input: read },
   extra_content: google,
 };
-const spoken: Shape = { role: read, content: partShape, cache_control: read };
+const messageMembers: Shape = { role: read, content: partShape, cache_control: read };
 /** What only describes an earlier answer, `annotations` and the like, is no part of a request. */
 const assistant: Shape = {
-  ...spoken,
+  ...messageMembers,
   refusal: read,
   reasoning_content: read,
   reasoning: read,
   reasoning_details: reasoningDetail,
   tool_calls: call,
   function_call: { name: read, arguments: read, thought_signature: read },
-  images: { ...marked, index: read, image_url: address, extra_content: google },
+  images: { ...cacheable, index: read, image_url: urlShape, extra_content: google },
   extra_content: {
     google: { thought_signature: read, parts: read },
     anthropic: { blocks: read },
   },
   thought_signature: read,
 };
-const result: Shape = { ...spoken, tool_call_id: read, name: read };
+const result: Shape = { ...messageMembers, tool_call_id: read, name: read };
 const messages: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
   ['assistant', assistant],
   ['tool', result],
@@ -77,7 +77,7 @@ const messages: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | 
 ]);
 
 function messageShape(message: JsonObject): Shape {
-  return messages.get(member(message, 'role')) ?? spoken;
+  return messages.get(member(message, 'role')) ?? messageMembers;
 }
 
 const declared: Shape = {
@@ -90,7 +90,7 @@ const declared: Shape = {
 
 /** Tools of other types are refused, or left out as a whole. */
 function toolShape(tool: JsonObject): Shape {
-  if (member(tool, 'type') === 'function') return { ...marked, function: declared };
+  if (member(tool, 'type') === 'function') return { ...cacheable, function: declared };
   return allRead(tool);
 }
 
@@ -138,8 +138,8 @@ const request: Shape = {
 };
 
 /** Where a caller uses both names of a field, the newer one is read. */
-function secondNames(body: JsonObject): readonly string[] {
-  return pairs
+function ignoredAliases(body: JsonObject): readonly string[] {
+  return aliases
     .filter(([first, second]) => {
       const [one, other] = [member(body, first) ?? null, member(body, second) ?? null];
       return one !== null && other !== null && one !== other;
@@ -147,7 +147,7 @@ function secondNames(body: JsonObject): readonly string[] {
     .map(([, second]) => second);
 }
 
-const pairs = [
+const aliases = [
   ['max_completion_tokens', 'max_tokens'],
   ['user', 'safety_identifier'],
   ['tool_choice', 'function_call'],
@@ -158,8 +158,8 @@ function repeatsOtherReasoning(message: JsonValue): boolean {
   const details = items(member(message, 'reasoning_details')).map(
     (detail) => member(detail, 'text') ?? member(detail, 'summary'),
   );
-  const told = details.filter((text) => typeof text === 'string').join('');
-  if (told === '') return false;
+  const detailsText = details.filter((text) => typeof text === 'string').join('');
+  if (detailsText === '') return false;
   const plainTexts = [member(message, 'reasoning_content'), member(message, 'reasoning')];
-  return plainTexts.some((text) => typeof text === 'string' && text !== '' && text !== told);
+  return plainTexts.some((text) => typeof text === 'string' && text !== '' && text !== detailsText);
 }

@@ -3,7 +3,7 @@ import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { type ChoiceDraft, choiceDraft } from './choice-draft.ts';
-import { noUsage, type ReplySource, replyId, usagePiece } from './words.ts';
+import { type ReplySource, replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
 
 /** Never without a choice: clients read the first one unasked. */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
@@ -11,7 +11,7 @@ export function writeReply(events: readonly ContentEvent[], head: ReplyHead): Wr
   const id = replyId(start?.id, head.fallbackId);
   const drafts = draftsOf(events, { id, createdSeconds: head.createdSeconds });
   const isBlocked = events.some(({ type }) => type === 'blocked');
-  const usage = lastUsage(events) ?? (isBlocked ? noUsage : undefined);
+  const usage = lastUsage(events) ?? (isBlocked ? zeroUsage : undefined);
   const text = jsonText({
     id,
     object: 'chat.completion',

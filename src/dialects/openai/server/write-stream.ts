@@ -8,7 +8,7 @@ import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { openaiErrorText } from '../errors.ts';
 import { type ChoiceStream, choiceStream } from './choice-stream.ts';
 import { type ChunkFrame, chunkFrame } from './chunk-frame.ts';
-import { noUsage, replyId, usagePiece } from './words.ts';
+import { replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
 
 /** The stream of one reply. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
@@ -40,7 +40,7 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
         usage = event.usage;
         return '';
       case 'blocked':
-        usage ??= noUsage;
+        usage ??= zeroUsage;
         return choiceOf(0).block(event);
       case 'unusable':
         return '';

@@ -13,7 +13,7 @@ export interface DocumentWatch {
 }
 
 /** Begins with the reply; gets its bytes in pieces, of an event stream whole events. */
-export function passingDocuments(
+export function watchDocuments(
   framing: Framing,
   { root, eventEnds }: DocumentWatch,
 ): (bytes: Uint8Array) => void {

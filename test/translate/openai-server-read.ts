@@ -17,7 +17,7 @@ export function conversation(...messages: readonly JsonObject[]): ContentRequest
 }
 
 /** A request of one message and these members. */
-export function asked(members: JsonObject): ContentRequest {
+export function requestWith(members: JsonObject): ContentRequest {
   return read({ model: 'm', messages: [user], ...members });
 }
 

@@ -6,7 +6,7 @@
 import { dividedUsage, type ReplyUsage, type UsageGap } from '../canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
-import { mergedFigures, withCached } from './usage-figures.ts';
+import { mergedUsage, withCachedInInput } from './usage-counts.ts';
 
 /** How a dialect's usage objects are read. */
 export interface UsageReader {
@@ -21,7 +21,7 @@ export interface UsageReader {
 }
 
 /** The usage objects of one stream. */
-export interface KnownUsage {
+export interface StreamUsage {
   /** One more usage object; `counted` is the content so far, in tokens. */
   add(usage: JsonValue | undefined, counted: number, hasFinished: boolean): void;
   /** The last figures, or a floor of what was used; undefined where none came. */
@@ -29,7 +29,7 @@ export interface KnownUsage {
 }
 
 /** None yet. */
-export function knownUsage(reader: UsageReader): KnownUsage {
+export function streamUsage(reader: UsageReader): StreamUsage {
   const merge = usageMerger(reader);
   const floor = usageFloor();
   return {
@@ -51,7 +51,7 @@ export function usageMerger(
   let merged: JsonObject | undefined;
   return (usage) => {
     const stated = reader.stated(merged, usage);
-    const after = mergedFigures(merged, stated, reader.names);
+    const after = mergedUsage(merged, stated, reader.names);
     if (after === undefined || after === merged) return undefined;
     merged = after;
     const figures = reader.read(after);
@@ -79,14 +79,14 @@ export interface UsageFloor {
 export function usageFloor(): UsageFloor {
   let usage: Usage | undefined;
   /** What had been counted when the figure of the output last grew. */
-  let countedThen = 0;
+  let countedAtOutput = 0;
   let hasEnded = false;
   let isFinal = false;
   return {
     note: (stated, counted, hasFinished) => {
-      const figures = withCached(dividedUsage(stated, counted));
+      const figures = withCachedInInput(dividedUsage(stated, counted));
       const hasOutput = stated.gap !== 'output';
-      if (hasOutput && figures.outputTokens > (usage?.outputTokens ?? 0)) countedThen = counted;
+      if (hasOutput && figures.outputTokens > (usage?.outputTokens ?? 0)) countedAtOutput = counted;
       usage = figures;
       hasEnded ||= hasFinished;
       isFinal ||= hasFinished && hasOutput;
@@ -95,7 +95,7 @@ export function usageFloor(): UsageFloor {
       if (usage === undefined || isFinal) return usage;
       // The settlement counts an output of which nothing was stated, and says so in the record.
       if (hasEnded && usage.outputTokens === 0) return usage;
-      return { ...usage, outputTokens: usage.outputTokens + counted - countedThen };
+      return { ...usage, outputTokens: usage.outputTokens + counted - countedAtOutput };
     },
   };
 }

@@ -1,9 +1,9 @@
 /** The thought that no opaque data has closed yet: a signature vouches for the text before it. */
 import type { Opaque } from '../../../canonical/opaque.ts';
-import { type Piece, reasoningDetail } from './words.ts';
+import { type Piece, reasoningDetail } from './reply-pieces.ts';
 
 /** Gathers the text of a thought until its signature comes. */
-export interface OpenThought {
+export interface OpenReasoning {
   add(text: string): void;
   /** Something else has come between: what is signed later is another thought. */
   drop(): void;
@@ -12,7 +12,7 @@ export interface OpenThought {
 }
 
 /** A thought without any text yet. */
-export function openThought(): OpenThought {
+export function openReasoning(): OpenReasoning {
   let text = '';
   return {
     add: (more) => {

@@ -3,17 +3,17 @@ import { decodeString } from '../bytes/decode.ts';
 import type { Span } from '../bytes/json/scan/scan.ts';
 
 /** What the name of a member says of its strings. */
-export interface NameSays {
+export interface NameHints {
   readonly isText: boolean;
   readonly isImage: boolean;
   readonly isType: boolean;
-  readonly isAddress: boolean;
+  readonly isUrl: boolean;
   /** Its strings are ids, of what is called so. */
-  readonly thing: string | undefined;
+  readonly resource: string | undefined;
   /** Its strings are ids of nobody knows what. */
   readonly isId: boolean;
   /** One of the last four. */
-  readonly mayName: boolean;
+  readonly mayRefer: boolean;
 }
 
 /** Strings by these names are text for whoever reads them. */
@@ -29,7 +29,7 @@ const textNames: ReadonlySet<string> = new Set([
   'caption',
   'context',
 ]);
-const things: readonly string[] = [
+const resourceNames: readonly string[] = [
   'file',
   'media',
   'audio',
@@ -47,38 +47,38 @@ const things: readonly string[] = [
   'reference',
   'content',
 ];
-const thingId: RegExp = new RegExp(`(?:^|_)(${things.join('|')})_ids?$`);
-const addressName = /(?:^|_)(?:ur[il]s?|href)$/;
+const resourceIdName: RegExp = new RegExp(`(?:^|_)(${resourceNames.join('|')})_ids?$`);
+const urlName = /(?:^|_)(?:ur[il]s?|href)$/;
 const typeName = /(?:^|_)(?:(?:mime|media|content)_?type|format)$/;
 
 /** Reads a name; that of an element of a list is undefined. */
-export function readName(text: Buffer, span: Span | undefined): NameSays {
-  if (span === undefined || span.end - span.start > longestName) return saysNothing;
+export function readMemberName(text: Buffer, span: Span | undefined): NameHints {
+  if (span === undefined || span.end - span.start > longestName) return noHints;
   const name = decodeString(text, span.start + 1, span.end - 1)
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase();
   const isType = typeName.test(name);
-  const isAddress = addressName.test(name);
-  const thing = thingId.exec(name)?.[1];
+  const isUrl = urlName.test(name);
+  const resource = resourceIdName.exec(name)?.[1];
   const isId = name === 'id' || name === 'ids' || name === 'uuid';
   return {
     isText: textNames.has(name),
     isImage: name.includes('image'),
     isType,
-    isAddress,
-    thing,
+    isUrl,
+    resource,
     isId,
-    mayName: isType || isAddress || isId || thing !== undefined,
+    mayRefer: isType || isUrl || isId || resource !== undefined,
   };
 }
 
 const longestName = 256;
-const saysNothing: NameSays = {
+const noHints: NameHints = {
   isText: false,
   isImage: false,
   isType: false,
-  isAddress: false,
-  thing: undefined,
+  isUrl: false,
+  resource: undefined,
   isId: false,
-  mayName: false,
+  mayRefer: false,
 };

@@ -30,7 +30,7 @@ export function hasCount(holder: JsonValue | undefined, names: readonly string[]
  * value replaces an earlier one, what is left out or no count does not. Servers have sent an object
  * of zeros behind the real one: it is ignored.
  */
-export function mergedFigures(
+export function mergedUsage(
   before: JsonObject | undefined,
   after: JsonValue | undefined,
   names: readonly string[],
@@ -39,7 +39,7 @@ export function mergedFigures(
   const stated = names
     .map((name) => [name, member(after, name) ?? null] as const)
     .filter(([, value]) => isDetails(value) || asCount(value) !== undefined);
-  if (before !== undefined && stated.every(([, value]) => isNothing(value))) return before;
+  if (before !== undefined && stated.every(([, value]) => isAllZero(value))) return before;
   return { ...before, ...Object.fromEntries(stated) };
 }
 
@@ -48,19 +48,19 @@ function isDetails(value: JsonValue): boolean {
 }
 
 /** A zero, or an object or list that holds no other number. */
-function isNothing(value: JsonValue): boolean {
+function isAllZero(value: JsonValue): boolean {
   const number = numberOf(value);
   if (number !== undefined) return number === 0;
-  return typeof value === 'object' && value !== null && Object.values(value).every(isNothing);
+  return typeof value === 'object' && value !== null && Object.values(value).every(isAllZero);
 }
 
 /** A count, 0 where it is missing. */
-export function figure(holder: JsonValue | undefined, name: string): number {
+export function countOrZero(holder: JsonValue | undefined, name: string): number {
   return countIn(holder, name) ?? 0;
 }
 
 /** Some vendors count cached tokens apart from the prompt's. */
-export function withCached(figures: Usage): Usage {
+export function withCachedInInput(figures: Usage): Usage {
   const { inputTokens, cachedInputTokens } = figures;
   return { ...figures, inputTokens: Math.max(inputTokens, cachedInputTokens) };
 }

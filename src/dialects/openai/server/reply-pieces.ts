@@ -45,18 +45,18 @@ export function replyId(upstreamId: string | undefined, fallbackId: string): str
 const idPrefix = 'chatcmpl-';
 
 /** The word a caller acts on: calls are to be run unless the answer was cut or blocked. */
-export function finishWord(reason: FinishReason, hasCalls: boolean): string {
+export function finishReason(reason: FinishReason, hasCalls: boolean): string {
   if (reason === 'content_filter' || reason === 'length') return reason;
   return hasCalls ? 'tool_calls' : 'stop';
 }
 
 /** Why a filter stepped in, where the upstream says so: all there is to show of a refusal. */
-export function filterWords(finish: EventOf<'finish'> | undefined): string | null {
+export function filterMessage(finish: EventOf<'finish'> | undefined): string | null {
   return finish?.reason === 'content_filter' ? finish.message || null : null;
 }
 
 /** What stands in for the answer to a prompt that was blocked. */
-export function blockedSentence({ reason, message }: EventOf<'blocked'>): string {
+export function blockedMessage({ reason, message }: EventOf<'blocked'>): string {
   const sentence = `Prompt blocked: ${reason}`;
   return message === undefined || message === '' ? sentence : `${sentence}. ${message}`;
 }
@@ -84,7 +84,7 @@ function details(figures: Readonly<Record<string, number | undefined>>): Piece |
 }
 
 /** What a blocked prompt cost where nobody said. */
-export const noUsage: ReplyUsage = {
+export const zeroUsage: ReplyUsage = {
   inputTokens: 0,
   outputTokens: 0,
   cachedInputTokens: undefined,
@@ -121,7 +121,7 @@ export function signatureContent(opaque: Opaque | undefined): Piece | undefined 
 }
 
 /** The place of what one provider alone says. */
-export function ownContent({ provider, name, value }: EventOf<'own'>): Piece {
+export function providerContent({ provider, name, value }: EventOf<'own'>): Piece {
   const member = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { [provider === 'gemini' ? 'google' : provider]: { [member]: value } };
 }
@@ -147,7 +147,7 @@ export function audioPiece({ id, createdSeconds }: ReplySource, mimeType: string
 }
 
 /** Whether the medium is a sound; all else is shown as an image. */
-export function isSound(mimeType: string): boolean {
+export function isAudio(mimeType: string): boolean {
   return mimeType.startsWith('audio/');
 }
 

@@ -17,18 +17,18 @@ import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { backslash, closeBrace, colon, openBrace, openBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind } from '../call.ts';
 import { checkMerged, tooComplex } from '../canonical/complexity.ts';
-import { type NameSays, readName } from './media-names.ts';
+import { type NameHints, readMemberName } from './member-names.ts';
 import {
-  addressKind,
   eachElement,
   headOf,
   type PromptTally,
   payloadKind,
   shortText,
+  urlKind,
 } from './prompt-size.ts';
 
 /** A value in which something may be named. */
-export interface NamingValue {
+export interface ReferringValue {
   readonly start: number;
   readonly at: () => string;
   /** The name of the member that holds the value; undefined for an element of a list. */
@@ -40,7 +40,7 @@ export interface NamingValue {
 }
 
 /** Something named that is no text, if the object around it is none. */
-interface Found {
+interface Reference {
   readonly kind: MediaKind | undefined;
   /** Where a URL begins that may be an image's. */
   readonly start: number;
@@ -51,7 +51,7 @@ interface Found {
 interface Walk {
   readonly text: Buffer;
   readonly counted: readonly number[];
-  readonly found: Found[];
+  readonly found: Reference[];
   /** Media types that stand beside a payload. */
   readonly types: string[];
   /** Members that are called `id` and no more. */
@@ -63,20 +63,20 @@ interface Holder {
   readonly name: Span | undefined;
   readonly isImage: boolean;
   /** What its name says, once somebody needs to know. */
-  says: NameSays | undefined;
+  hints: NameHints | undefined;
 }
 
 /** Counts everything that a value names; gives where it ends. */
-export function addNamed(tally: PromptTally, value: NamingValue): number {
+export function addReferences(tally: PromptTally, value: ReferringValue): number {
   const { text } = tally.body;
   const walk: Walk = { text, counted: value.counted ?? [], found: [], types: [], ids: 0 };
-  const holder = { name: value.name, isImage: false, says: undefined };
+  const holder = { name: value.name, isImage: false, hints: undefined };
   const end = walkValue(walk, value.start, holder);
   const { found, types, ids } = walk;
   if (found.length > 0) {
     const at = value.at();
     for (const one of found) {
-      const kind = one.kind ?? (one.isImage ? urlKind(text, one.start, types) : 'reference');
+      const kind = one.kind ?? (one.isImage ? kindOfUrlAt(text, one.start, types) : 'reference');
       if (one.isFileId) tally.media.push({ kind, bytes: 0, at, isFileId: true });
       else tally.media.push({ kind, bytes: 0, at });
     }
@@ -89,17 +89,17 @@ export function addNamed(tally: PromptTally, value: NamingValue): number {
   return end;
 }
 
-function urlKind(text: Buffer, start: number, types: readonly string[]): MediaKind {
-  return addressKind(headOf(text, { start, end: skipString(text, start) }), types);
+function kindOfUrlAt(text: Buffer, start: number, types: readonly string[]): MediaKind {
+  return urlKind(headOf(text, { start, end: skipString(text, start) }), types);
 }
 
 /** Members beside the messages that hold media, or name a cache or an earlier reply. */
-const topName =
+const topLevelMediaName =
   /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)s?(?:_?(?:ids?|ur[il]s?))?$/i;
 const cacheName = /^(?:cached_?content|previous_?(?:response|interaction)_?id)$/i;
 
 /** By its first letter most members are none of these, and the pattern is not run. */
-function beginsTopName(name: string): boolean {
+function mayBeTopLevelName(name: string): boolean {
   return 'acdfimpvACDFIMPV'.includes(name.charAt(0)) && name !== 'messages' && name !== 'model';
 }
 
@@ -109,7 +109,7 @@ function beginsTopName(name: string): boolean {
  *
  * @throws GatewayError `too_complex`
  */
-export function addNamedAtTop(
+export function addTopLevelReferences(
   tally: PromptTally,
   members: readonly Member[],
   path = '',
@@ -120,10 +120,10 @@ export function addNamedAtTop(
     if (name === 'extra_body' || name === 'extraBody' || name === 'google') {
       // Some servers merge these into the body.
       checkMerged(level, value.end - value.start);
-      addNamedAtTop(tally, membersOf(text, value), `${path}${name}.`, level + 1);
-    } else if (beginsTopName(name) && (topName.test(name) || cacheName.test(name))) {
+      addTopLevelReferences(tally, membersOf(text, value), `${path}${name}.`, level + 1);
+    } else if (mayBeTopLevelName(name) && (topLevelMediaName.test(name) || cacheName.test(name))) {
       if (!cacheName.test(name)) {
-        addNamed(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });
+        addReferences(tally, { start: value.start, name: nameSpan, at: () => `${path}${name}` });
       } else if (value.end - value.start > 2 && kindAt(text, value) !== 'null') {
         tally.media.push({ kind: 'reference', bytes: 0, at: `${path}${name}` });
       }
@@ -145,7 +145,7 @@ function walkValue(walk: Walk, start: number, holder: Holder): number {
       return walkObject(walk, start, holder);
     default: {
       const isNumber = isDigit(text[start] ?? 0);
-      if (isNumber && saysOf(text, holder).thing !== undefined) addId(walk, holder);
+      if (isNumber && hintsOf(text, holder).resource !== undefined) addId(walk, holder);
       return skipValue(text, start);
     }
   }
@@ -156,7 +156,7 @@ function walkObject(walk: Walk, start: number, holder: Holder): number {
   const found = walk.found.length;
   const types = walk.types.length;
   const { ids } = walk;
-  const isImage = holder.isImage || saysOf(text, holder).isImage;
+  const isImage = holder.isImage || hintsOf(text, holder).isImage;
   let type: string | undefined;
   let at = firstInside(text, start);
   while (text[at] !== closeBrace) {
@@ -168,7 +168,7 @@ function walkObject(walk: Walk, start: number, holder: Holder): number {
       type = shortText(text, { start: value, end });
     } else {
       const name = { start: at, end: nameEnd };
-      end = walkValue(walk, value, { name, isImage, says: undefined });
+      end = walkValue(walk, value, { name, isImage, hints: undefined });
     }
     at = nextInside(text, end);
   }
@@ -212,67 +212,68 @@ function isTextType(type: string): boolean {
   return textTypes.has(type) || type.startsWith('reasoning');
 }
 
-const addressBeginning = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
+const urlStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
 /** How a PDF and an office document begin in Base64. */
-const documentBeginning = /^(?:JVBERi0|UEsDB)/;
+const documentStart = /^(?:JVBERi0|UEsDB)/;
 
 function addString(walk: Walk, span: Span, holder: Holder): void {
   const { text } = walk;
-  const says = saysOf(text, holder);
-  if (says.isText || !(says.mayName || mayBeAddress(text, span))) return;
+  const says = hintsOf(text, holder);
+  if (says.isText || !(says.mayRefer || mayBeUrlOrDocument(text, span))) return;
   const head = headOf(text, { start: span.start, end: Math.min(span.end, span.start + 128) });
   if (/^data:/i.test(head)) {
     const kind = payloadKind([/^data:([^;,]*)/i.exec(head)?.[1] ?? '']);
     if (kind !== 'text') addKind(walk, kind === 'unknown' ? 'reference' : kind);
-  } else if (addressBeginning.test(head)) {
+  } else if (urlStart.test(head)) {
     const isImage = holder.isImage || says.isImage;
-    addFound(walk, { kind: undefined, start: span.start, isFileId: false, isImage });
-  } else if (documentBeginning.test(head)) {
+    addReference(walk, { kind: undefined, start: span.start, isFileId: false, isImage });
+  } else if (documentStart.test(head)) {
     addKind(walk, 'document');
   } else if (says.isType) {
     if (/^[\w.+-]+\/[\w.+*-]+\s*(?:;|$)/.test(head)) walk.types.push(head.split(';', 1)[0] ?? '');
-  } else if (says.isAddress) {
+  } else if (says.isUrl) {
     // A path or the name of a stored file; in an image it may be the Base64 itself.
     addKind(walk, holder.isImage ? 'image' : 'reference');
-  } else if (says.thing !== undefined) addId(walk, holder);
+  } else if (says.resource !== undefined) addId(walk, holder);
   else if (says.isId) walk.ids += 1;
 }
 
 function addId(walk: Walk, holder: Holder): void {
-  const isFileId = saysOf(walk.text, holder).thing === 'file';
-  addFound(walk, { kind: 'reference', start: 0, isFileId, isImage: false });
+  const isFileId = hintsOf(walk.text, holder).resource === 'file';
+  addReference(walk, { kind: 'reference', start: 0, isFileId, isImage: false });
 }
 
 function addKind(walk: Walk, kind: MediaKind): void {
-  addFound(walk, { kind, start: 0, isFileId: false, isImage: false });
+  addReference(walk, { kind, start: 0, isFileId: false, isImage: false });
 }
 
 /** No part names so many things, and each costs a close look. */
-const mostFound = 10_000;
+const maxReferences = 10_000;
 
 /** @throws GatewayError `too_complex` */
-function addFound({ found }: Walk, one: Found): void {
-  if (found.length === mostFound) throw tooComplex(`${mostFound} files and addresses in one part`);
+function addReference({ found }: Walk, one: Reference): void {
+  if (found.length === maxReferences)
+    throw tooComplex(`${maxReferences} files and addresses in one part`);
   found.push(one);
 }
 
 /** Whether the first bytes of a string may be an address or a document: most text has a space. */
-function mayBeAddress(text: Buffer, { start, end }: Span): boolean {
+function mayBeUrlOrDocument(text: Buffer, { start, end }: Span): boolean {
   const first = text[start + 1] ?? 0;
   // `J` and `U` begin documents in Base64, `/` an address without its scheme.
   if (first === 0x4a || first === 0x55 || first === 0x2f || first <= 0x20) return true;
-  const longest = Math.min(end - 1, start + 1 + longestScheme);
+  const longest = Math.min(end - 1, start + 1 + maxSchemeBytes);
   for (let at = start + 1; at < longest; at += 1) {
     const byte = text[at] ?? 0;
     if (byte === colon || byte === backslash) return true;
-    if (!isOfScheme(byte)) return false;
+    if (!isSchemeByte(byte)) return false;
   }
   return false;
 }
 
-const longestScheme = 32;
+const maxSchemeBytes = 32;
 
-function isOfScheme(byte: number): boolean {
+function isSchemeByte(byte: number): boolean {
   const lower = byte | 0x20;
   const isLetter = lower >= 0x61 && lower <= 0x7a;
   return isLetter || isDigit(byte) || byte === 0x2b || byte === 0x2d || byte === 0x2e;
@@ -282,7 +283,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-function saysOf(text: Buffer, holder: Holder): NameSays {
-  holder.says ??= readName(text, holder.name);
-  return holder.says;
+function hintsOf(text: Buffer, holder: Holder): NameHints {
+  holder.hints ??= readMemberName(text, holder.name);
+  return holder.hints;
 }

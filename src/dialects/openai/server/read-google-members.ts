@@ -4,24 +4,24 @@
  */
 import type { ProviderMember } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { given, objectIn } from './read-members.ts';
+import { objectIn, presentMember } from './read-members.ts';
 
 /** Google's members under Google's names. */
-export function readOwn(body: JsonObject): readonly ProviderMember[] {
+export function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {
   const extra = objectIn(body, 'extra_body', '') ?? {};
   const google = objectIn(extra, 'google', 'extra_body') ?? {};
   return [
-    ...ownMember(google, 'safety_settings', 'extra_body.google.'),
-    ...ownMember(extra, 'safety_settings', 'extra_body.'),
-    ...ownMember(body, 'safety_settings', ''),
-    ...ownMember(google, 'cached_content', 'extra_body.google.'),
-    ...ownMember(google, 'thinking_config', 'extra_body.google.'),
+    ...googleMember(google, 'safety_settings', 'extra_body.google.'),
+    ...googleMember(extra, 'safety_settings', 'extra_body.'),
+    ...googleMember(body, 'safety_settings', ''),
+    ...googleMember(google, 'cached_content', 'extra_body.google.'),
+    ...googleMember(google, 'thinking_config', 'extra_body.google.'),
     ...readVoice(body),
   ].filter((own, index, all) => all.findIndex(({ name }) => name === own.name) === index);
 }
 
-function ownMember(source: JsonObject, name: string, at: string): readonly ProviderMember[] {
-  const value = given(source, name);
+function googleMember(source: JsonObject, name: string, at: string): readonly ProviderMember[] {
+  const value = presentMember(source, name);
   if (value === undefined) return [];
   return [
     {

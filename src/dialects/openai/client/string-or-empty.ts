@@ -2,6 +2,6 @@
 import type { JsonValue } from '../../../json.ts';
 
 /** The text, or an empty one for what is no text. */
-export function words(value: JsonValue | undefined): string {
+export function stringOrEmpty(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }

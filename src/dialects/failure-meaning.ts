@@ -25,7 +25,7 @@ export interface Meaning {
 }
 
 /** Longer messages are cut before the patterns run. */
-const maxRead = 2_048;
+const maxMatchedChars = 2_048;
 
 const contextLength = 'context_length_exceeded';
 const contentFilter = 'content_filter';
@@ -50,7 +50,7 @@ const otherFilterCodes: ReadonlySet<string> = new Set([
 ]);
 const modelCodes: ReadonlySet<string> = new Set(['model_not_found', 'DeploymentNotFound']);
 
-const contextWords = new RegExp(
+const contextPattern = new RegExp(
   [
     // OpenAI, vLLM, xAI: "maximum context length is 8192 tokens", "maximum prompt length is 9".
     String.raw`\bmax\w* (?:context|prompt|input) (?:length|size|limit|window)`,
@@ -70,7 +70,7 @@ const contextWords = new RegExp(
   ].join('|'),
   'i',
 );
-const filterWords = new RegExp(
+const filterPattern = new RegExp(
   [
     // Azure: "The response was filtered due to the prompt triggering Azure OpenAI's content
     // management policy"; Anthropic: "Output blocked by content filtering policy".
@@ -85,7 +85,7 @@ const filterWords = new RegExp(
   ].join('|'),
   'i',
 );
-const modelWords = new RegExp(
+const modelPattern = new RegExp(
   [
     // OpenAI: "Project `x` does not have access to model `y`", "must be verified to use the model".
     String.raw`\b(?:access to|use|using|sample from|find)\b[^.]{0,40}\bmodels?\b`,
@@ -98,7 +98,7 @@ const modelWords = new RegExp(
   'i',
 );
 /** What only a caller can have named: nothing that a channel is configured with. */
-const namedThing = new RegExp(
+const callerResource = new RegExp(
   [
     String.raw`\b(?:cached?[ _-]?contents?|files?|containers?|vector[ _-]?stores?|skills?)\b`,
     String.raw`\bfile[ _-]?(?:data|uri|id|search[ _-]?stores?)s?\b`,
@@ -108,9 +108,9 @@ const namedThing = new RegExp(
   'i',
 );
 // OpenRouter: no provider of the model takes what this request holds or asks for.
-const unsupportedWords = /\bno endpoints found that support\b/i;
+const unsupportedPattern = /\bno endpoints found that support\b/i;
 // Google: "Your API key was reported as leaked"; OpenRouter: "Key limit exceeded (total limit)".
-const keyOrMoneyWords = new RegExp(
+const keyOrBillingPattern = new RegExp(
   [
     String.raw`\bAPI key\b[^.]{0,60}\b(?:leaked|expired|invalid|not valid|revoked|suspended)\b`,
     String.raw`\bkey limit exceeded\b`,
@@ -118,7 +118,7 @@ const keyOrMoneyWords = new RegExp(
   ].join('|'),
   'i',
 );
-const accountWords = /\b(?:account|organi[sz]ation|workspace|API key|billing)\b/i;
+const accountPattern = /\b(?:account|organi[sz]ation|workspace|API key|billing)\b/i;
 
 /** Statuses with which providers refuse what a request names or holds. */
 const requestStatuses: ReadonlySet<number> = new Set([400, 403, 404, 413, 422]);
@@ -132,15 +132,15 @@ export function meaningOf({ status, message, codes }: Refusal, isFlagged = false
   if (isFlagged) return { fault: 'request', clientCode: clientCode ?? contentFilter };
   if (clientCode !== undefined) return { fault: 'request', clientCode };
   if (codes.some((code) => modelCodes.has(code ?? ''))) return { fault: 'model', clientCode };
-  const text = message?.slice(0, maxRead) ?? '';
+  const text = message?.slice(0, maxMatchedChars) ?? '';
   // A prompt may be too long with any status but these two, which speak of rights and of names.
-  if (status !== 403 && status !== 404 && contextWords.test(text)) {
+  if (status !== 403 && status !== 404 && contextPattern.test(text)) {
     return { fault: 'request', clientCode: contextLength };
   }
-  if (filterWords.test(text) && !accountWords.test(text)) {
+  if (filterPattern.test(text) && !accountPattern.test(text)) {
     return { fault: 'request', clientCode: contentFilter };
   }
-  return { fault: status === 403 || status === 404 ? faultOfRight(text) : undefined, clientCode };
+  return { fault: status === 403 || status === 404 ? faultOfDenial(text) : undefined, clientCode };
 }
 
 /** Whether a code says that a filter has refused the prompt or what came of it. */
@@ -149,19 +149,19 @@ export function isFilterCode(code: string | undefined): boolean {
 }
 
 /** Whether a code is one of a few that clients act on, whoever answers them. */
-export function isWellKnown(clientCode: string): boolean {
+export function isWellKnownCode(clientCode: string): boolean {
   return clientCode === contextLength || isFilterCode(clientCode);
 }
 
 /** The words of a document that is neither a reply nor a provider's own error: often a proxy's. */
 export function bareMessage(document: JsonValue | undefined): string | undefined {
-  const words = [member(document, 'message'), member(document, 'detail')];
-  return words.find((value) => typeof value === 'string' && value !== '')?.toString();
+  const messages = [member(document, 'message'), member(document, 'detail')];
+  return messages.find((value) => typeof value === 'string' && value !== '')?.toString();
 }
 
 /** Whether a message speaks of something that the caller named, and a channel never does. */
-export function isOfNamedThing(message: string | undefined): boolean {
-  return namedThing.test(message?.slice(0, maxRead) ?? '');
+export function namesCallerResource(message: string | undefined): boolean {
+  return callerResource.test(message?.slice(0, maxMatchedChars) ?? '');
 }
 
 function knownCode(codes: readonly (string | undefined)[]): string | undefined {
@@ -174,9 +174,9 @@ function knownCode(codes: readonly (string | undefined)[]): string | undefined {
 }
 
 /** Of a 403 or a 404: what may not be used, or is not there. */
-function faultOfRight(text: string): Fault | undefined {
+function faultOfDenial(text: string): Fault | undefined {
   // First, for its name is the caller's: a file may be called as an account's failure reads.
-  if (namedThing.test(text) || unsupportedWords.test(text)) return 'request';
-  if (keyOrMoneyWords.test(text)) return 'account';
-  return modelWords.test(text) ? 'model' : undefined;
+  if (callerResource.test(text) || unsupportedPattern.test(text)) return 'request';
+  if (keyOrBillingPattern.test(text)) return 'account';
+  return modelPattern.test(text) ? 'model' : undefined;
 }
