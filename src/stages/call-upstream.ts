@@ -96,7 +96,7 @@ async function askInTurn(
   return { failure: failureOf(failures, passed, held, upstreams) };
 }
 
-const nothing: HealthSignal = { kind: 'nothing' };
+const nothing: HealthSignal = { kind: 'neutral' };
 
 /**
  * Takes the channel, in the same turn of the event loop in which it was chosen: of two calls that
@@ -162,7 +162,7 @@ function choose(
   const availability = (channel: Channel): Availability =>
     health.availability(channel, plan.channel(channel).upstreamModel, kind);
   const { promptCacheKey } = call;
-  const asked = { keyId: key.id, promptCacheKey, passed, hasTried };
+  const asked = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };
   return chooseChannel(pool, asked, { availability, inFlight: health.inFlight }, settings.random);
 }
 
@@ -246,7 +246,7 @@ function callerLeft(ending: 'not_run' | 'failed' | 'left_early' | 'left'): CallF
     error: new GatewayError('internal_error', 'The caller went away.', { reason }),
     ending,
     retry: 'never',
-    verdict: { kind: 'nothing' },
+    verdict: { kind: 'neutral' },
     reason,
     status: undefined,
   };

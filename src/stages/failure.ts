@@ -92,7 +92,7 @@ function verdictOf(
 ): HealthSignal {
   switch (health) {
     case 'none':
-      return { kind: 'nothing' };
+      return { kind: 'neutral' };
     case 'counts':
       return { kind: 'failed', reason, where: 'model' };
     case 'timed_out':
@@ -103,7 +103,7 @@ function verdictOf(
     default: {
       const { rests, forMs = report.retryAfterMs, yields } = health;
       const isRateLimit = code === 'upstream_rate_limited';
-      return { kind: 'rest', reason, where: rests, forMs, yields, isRateLimit };
+      return { kind: 'cooldown', reason, where: rests, forMs, lastResort: yields, isRateLimit };
     }
   }
 }
@@ -114,7 +114,7 @@ export function refusedHere(error: GatewayError, status?: number): CallFailure {
     error,
     ending: 'not_run',
     retry: 'never',
-    verdict: { kind: 'nothing' },
+    verdict: { kind: 'neutral' },
     reason: error.reason ?? error.code,
     status,
   };
@@ -176,7 +176,7 @@ const localReasons: ReadonlySet<string> = new Set([
 ]);
 
 function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): HealthSignal {
-  if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'nothing' };
+  if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'neutral' };
   return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model', timedOut };
 }
 

@@ -66,7 +66,7 @@ function soonestReturnMs(
   const kind = { isBoughtOnce: call.operation.isBoughtOnce };
   const returnMs = (channel: Channel): number => {
     const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);
-    const isUsable = standing.kind !== 'out' || standing.reason === 'busy';
+    const isUsable = standing.kind !== 'unavailable' || standing.reason === 'busy';
     // One that was tried and is not cooling down has failed: nothing says when it will do better.
     if (isUsable) return passed.includes(channel.id) ? Number.POSITIVE_INFINITY : 0;
     return (standing.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;

@@ -30,7 +30,7 @@ export function noChannel(
     error: new GatewayError(code, sentence(code, model), { reason, retryAfterMs }),
     ending: 'not_run',
     retry: 'never',
-    verdict: { kind: 'nothing' },
+    verdict: { kind: 'neutral' },
     reason,
     status: undefined,
   };

@@ -105,7 +105,7 @@ function asMidStreamError(error: GatewayError, model: Model): GatewayError {
 
 const served: HealthSignal = { kind: 'served' };
 
-const nothing: HealthSignal = { kind: 'nothing' };
+const nothing: HealthSignal = { kind: 'neutral' };
 
 /**
  * Who broke a reply off. A caller may have left before anybody was there to be told so. A reply

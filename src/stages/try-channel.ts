@@ -115,7 +115,7 @@ function ofSilence(
   const waitedMs = received.settings.clock.monotonicMs() - lease.startedMs;
   if (stage !== 'sent' || waitedMs < longSilenceMs) return failure;
   if (reason === 'caller_left') {
-    return { ...failure, verdict: { kind: 'left_waiting', reason, keyId: key.id } };
+    return { ...failure, verdict: { kind: 'disconnected_waiting', reason, keyId: key.id } };
   }
   if (reason !== 'total_timeout') return failure;
   return { ...failure, verdict: { kind: 'failed', reason, where: 'model', timedOut: true } };
@@ -224,7 +224,7 @@ function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams):
 function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
   if (!('failure' in outcome)) return outcome;
   const { verdict, ending, reason, status } = outcome.failure;
-  const isHeldAgainst = verdict.kind !== 'nothing' || ending !== 'not_run';
+  const isHeldAgainst = verdict.kind !== 'neutral' || ending !== 'not_run';
   const fault = isHeldAgainst && reason !== 'caller_left' ? faultInGaps(body) : undefined;
   return fault === undefined ? outcome : { failure: refusedHere(fault, status) };
 }

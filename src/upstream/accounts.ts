@@ -1,60 +1,66 @@
-/** The upstream accounts of one gateway, and what stands against them and their models. */
+/**
+ * The table of upstream accounts of one gateway, with the health of each account and its models.
+ */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HealthStatus } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { goodHealth, type HealthState } from './health-state.ts';
 
-/** What is known of one upstream account. */
+/** The state of one upstream account. */
 export interface Account {
   isOff: boolean;
   inFlight: number;
-  /** The credential that was not accepted, to know a new one from it. */
+  /** The credential that was rejected, so that a new one can be told from it. */
   refused: { readonly credential: Channel['credential']; readonly reason: string } | undefined;
-  /** The model that was the last to be forbidden, with nothing served since. */
+  /** The last model that was answered with 403, if nothing has been served since. */
   forbiddenModel: string | undefined;
   /**
-   * Of those that have something against them: models by name, the account itself by none.
-   * Undefined where nothing stands against any: of a thousand accounts most are well.
+   * The health of each model with failures on record, by name; of the account itself under
+   * `undefined`. The map is undefined if there are no failures, as for most of a thousand accounts.
    */
-  standings: Map<string | undefined, HealthState> | undefined;
+  health: Map<string | undefined, HealthState> | undefined;
 }
 
-/** The accounts that have been called or switched. */
+/** The accounts that have been called, enabled or disabled. */
 export interface AccountTable {
   find(channelId: string): Account | undefined;
-  /** A new one where there is none yet. */
+  /** Creates the account if it is not known yet. */
   of(channelId: string): Account;
   /** In the order of their first call. */
   all(): Iterable<readonly [channelId: string, account: Account]>;
-  /** Puts a standing in place of another, and tells the host where that makes a difference. */
-  put(channelId: string, upstreamModel: string | undefined, after: HealthState): void;
-  tell(channelId: string, upstreamModel: string | undefined, status: HealthStatus): void;
+  /** Replaces the health of an account or model, and emits an event if its state has changed. */
+  setHealth(channelId: string, upstreamModel: string | undefined, after: HealthState): void;
+  emitChange(channelId: string, upstreamModel: string | undefined, status: HealthStatus): void;
 }
 
-/** A catalog that makes up ids must not fill the memory. */
-const mostAccounts = 10_000;
-const mostStandings = 1_000;
+/** A bound on memory, in case a catalog keeps making up new ids. */
+const maxAccounts = 10_000;
+const maxUnhealthyModels = 1_000;
 
-/** No account is known yet. */
+/** Starts empty. */
 export function accountTable(clock: Clock, emit: EventListener): AccountTable {
   const accounts = new Map<string, Account>();
 
   const of = (channelId: string): Account => {
     const known = accounts.get(channelId);
     if (known !== undefined) return known;
-    if (accounts.size >= mostAccounts) dropOne(accounts, mayGo);
+    if (accounts.size >= maxAccounts) removeFirst(accounts, isRemovable);
     const account: Account = {
       isOff: false,
       inFlight: 0,
       refused: undefined,
       forbiddenModel: undefined,
-      standings: undefined,
+      health: undefined,
     };
     accounts.set(channelId, account);
     return account;
   };
 
-  const tell: AccountTable['tell'] = (channelId, upstreamModel, { state, reason, untilMs }) => {
+  const tell: AccountTable['emitChange'] = (
+    channelId,
+    upstreamModel,
+    { state, reason, untilMs },
+  ) => {
     emit({ type: 'channel_changed', channelId, upstreamModel, state, reason, untilMs });
   };
 
@@ -62,38 +68,38 @@ export function accountTable(clock: Clock, emit: EventListener): AccountTable {
     find: (channelId) => accounts.get(channelId),
     of,
     all: () => accounts,
-    put: (channelId, upstreamModel, after) => {
+    setHealth: (channelId, upstreamModel, after) => {
       const account = of(channelId);
-      const before = standingOf(account, upstreamModel);
+      const before = healthOf(account, upstreamModel);
       if (after === before) return;
-      const standings = account.standings ?? new Map<string | undefined, HealthState>();
-      standings.delete(upstreamModel);
+      const health = account.health ?? new Map<string | undefined, HealthState>();
+      health.delete(upstreamModel);
       if (after !== goodHealth) {
-        if (standings.size >= mostStandings) dropOne(standings, () => true);
-        standings.set(upstreamModel, after);
+        if (health.size >= maxUnhealthyModels) removeFirst(health, () => true);
+        health.set(upstreamModel, after);
       }
-      account.standings = standings.size === 0 ? undefined : standings;
-      const status = standingStatus(after, clock);
-      if (standingStatus(before, clock).state !== status.state) {
+      account.health = health.size === 0 ? undefined : health;
+      const status = healthStatus(after, clock);
+      if (healthStatus(before, clock).state !== status.state) {
         tell(channelId, upstreamModel, status);
       }
     },
-    tell,
+    emitChange: tell,
   };
 }
 
-/** Where a model on an account stands, or the account itself. */
-export function standingOf(
-  { standings }: Pick<Account, 'standings'>,
+/** The health of a model on an account, or of the account itself (`undefined`). */
+export function healthOf(
+  { health }: Pick<Account, 'health'>,
   upstreamModel: string | undefined,
 ): HealthState {
-  return standings?.get(upstreamModel) ?? goodHealth;
+  return health?.get(upstreamModel) ?? goodHealth;
 }
 
 const ready: HealthStatus = { state: 'ready', reason: undefined, untilMs: undefined };
 
-/** What a standing means to a host; the end of a pause becomes a time of day. */
-export function standingStatus({ pause, demotion }: HealthState, clock: Clock): HealthStatus {
+/** The health as a host reads it. The end of a pause becomes a time of day. */
+export function healthStatus({ pause, demotion }: HealthState, clock: Clock): HealthStatus {
   const timeOf = (untilMs: number): number =>
     Math.round(clock.now() + untilMs - clock.monotonicMs());
   if (pause !== undefined) {
@@ -101,17 +107,17 @@ export function standingStatus({ pause, demotion }: HealthState, clock: Clock): 
     return { state, reason, untilMs: state === 'half_open' ? undefined : timeOf(untilMs) };
   }
   if (demotion === undefined || demotion.kind === 'compared') return ready;
-  const { reason, untilMs, isTried } = demotion;
-  return { state: 'deprioritized', reason, untilMs: isTried ? undefined : timeOf(untilMs) };
+  const { reason, untilMs, inTrial } = demotion;
+  return { state: 'deprioritized', reason, untilMs: inTrial ? undefined : timeOf(untilMs) };
 }
 
-function mayGo({ isOff, inFlight }: Account): boolean {
+function isRemovable({ isOff, inFlight }: Account): boolean {
   return !isOff && inFlight === 0;
 }
 
-function dropOne<Name, T>(map: Map<Name, T>, isOne: (value: T) => boolean): void {
+function removeFirst<Name, T>(map: Map<Name, T>, isMatch: (value: T) => boolean): void {
   for (const [name, value] of map) {
-    if (isOne(value)) {
+    if (isMatch(value)) {
       map.delete(name);
       return;
     }

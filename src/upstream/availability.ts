@@ -1,72 +1,83 @@
-/** Whether a call may go through a channel just now, by what stands against its account. */
+/** Decides whether a channel can take a call now, from the health of its account and model. */
 import type { Clock } from '../clock.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Account, standingOf } from './accounts.ts';
+import { type Account, healthOf } from './accounts.ts';
 import type { Availability } from './choose.ts';
-import { isLast, type Pause, pauseFor } from './health-state.ts';
+import { currentPause, isDeprioritized, type Pause } from './health-state.ts';
 
-/** What decides whether a call may be a probe. */
+/** The properties that decide whether a call may be a trial call. */
 export interface CallKind {
-  /** An image is bought with its request: it tries nothing out. */
+  /** An image call is billed when it is sent, so it is no trial. */
   readonly isBoughtOnce: boolean;
-  /** It has failed elsewhere: its caller has waited enough to try nothing out. */
+  /** The call has failed elsewhere: its caller has waited enough, so it is no trial. */
   readonly hasTried?: boolean;
 }
 
-/** Nothing stands against it. */
-export const open: Availability = { kind: 'open' };
-const last: Availability = { kind: 'last' };
-const busy: Availability = { kind: 'out', reason: 'busy', untilMs: undefined, yields: false };
+/** No failure is on record. */
+export const available: Availability = { kind: 'available' };
+const deprioritized: Availability = { kind: 'deprioritized' };
+const busy: Availability = {
+  kind: 'unavailable',
+  reason: 'busy',
+  untilMs: undefined,
+  lastResort: false,
+};
 
-function outBy(
-  { state, reason, untilMs, yields, isRateLimit }: Pause,
+function pausedBy(
+  { state, reason, untilMs, lastResort, isRateLimit }: Pause,
   isInUse: boolean,
 ): Availability {
   return {
-    kind: 'out',
+    kind: 'unavailable',
     reason,
     untilMs,
-    // While a call finds out, nobody else goes there.
-    yields: yields && state !== 'half_open',
+    // While the trial call is running, no other call is let through.
+    lastResort: lastResort && state !== 'half_open',
     isInUse,
     isRateLimit,
-    isEjected: state !== 'cooling_down',
+    isCircuitOpen: state !== 'cooling_down',
   };
 }
 
-/** What a look at an account takes. */
+/** The state shared by all checks of one gateway. */
 export interface AvailabilityInput {
   readonly clock: Clock;
-  /** The pauses of last channels that a call is using. */
-  readonly inUse: { has(pause: Pause): boolean };
+  /** The pauses during which a last-resort call is running. */
+  readonly lastResortInUse: { has(pause: Pause): boolean };
 }
 
-/** What a call of this model, by its upstream's name for it, meets there. */
+/** The availability for a call of this model, by its upstream name. */
 export function availabilityOf(
   account: Account,
   { credential, maxConcurrentCalls }: Channel,
   upstreamModel: string,
   call: CallKind,
-  { clock, inUse }: AvailabilityInput,
+  { clock, lastResortInUse }: AvailabilityInput,
 ): Availability {
-  const { isOff, refused, inFlight, standings } = account;
-  if (isOff) return { kind: 'out', reason: 'switched_off', untilMs: undefined, yields: false };
+  const { isOff, refused, inFlight, health } = account;
+  if (isOff)
+    return { kind: 'unavailable', reason: 'switched_off', untilMs: undefined, lastResort: false };
   if (refused !== undefined && refused.credential === credential) {
-    return { kind: 'out', reason: refused.reason, untilMs: undefined, yields: false };
+    return { kind: 'unavailable', reason: refused.reason, untilMs: undefined, lastResort: false };
   }
   if (maxConcurrentCalls !== undefined && inFlight >= maxConcurrentCalls) return busy;
-  if (standings === undefined) return open;
+  if (health === undefined) return available;
   const nowMs = clock.monotonicMs();
-  const ofAccount = standingOf(account, undefined);
-  const ofModel = standingOf(account, upstreamModel);
-  const pause = longer(pauseFor(ofAccount, nowMs), pauseFor(ofModel, nowMs));
-  if (pause !== undefined) return outBy(pause, inUse.has(pause));
-  return isLast(ofAccount, nowMs, call) || isLast(ofModel, nowMs, call) ? last : open;
+  const ofAccount = healthOf(account, undefined);
+  const ofModel = healthOf(account, upstreamModel);
+  const pause = stricter(currentPause(ofAccount, nowMs), currentPause(ofModel, nowMs));
+  if (pause !== undefined) return pausedBy(pause, lastResortInUse.has(pause));
+  return isDeprioritized(ofAccount, nowMs, call) || isDeprioritized(ofModel, nowMs, call)
+    ? deprioritized
+    : available;
 }
 
-/** The pause that a call has to wait for; one that yields to nobody stands before one that does. */
-function longer(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
+/**
+ * The stricter of two pauses: one that excludes last-resort calls before one that allows them, then
+ * the longer.
+ */
+function stricter(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
   if (a === undefined || b === undefined) return a ?? b;
-  if (a.yields !== b.yields) return a.yields ? b : a;
+  if (a.lastResort !== b.lastResort) return a.lastResort ? b : a;
   return a.untilMs > b.untilMs ? a : b;
 }

@@ -1,12 +1,12 @@
 /**
- * The body of one answer between undici, which pushes it, and whoever reads it: keeps what comes
- * too early, and holds the rest back at the socket.
+ * Buffers the body of one upstream response between undici, which pushes it, and its reader. Small
+ * amounts that arrive early are kept; the rest is held back at the socket.
  */
 import { pieces } from '../bytes/pieces.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import type { SocketGate } from './socket-gate.ts';
 
-/** Keeps what arrives before somebody reads, a little at most, then passes everything through. */
+/** Buffers a little until a reader is attached, then passes everything through. */
 export interface BodyInbox {
   readonly body: UpstreamBody;
   write(chunk: Uint8Array): void;
@@ -14,10 +14,12 @@ export interface BodyInbox {
   fail(error: Error): void;
 }
 
-/** What may lie unread before the socket is paused. */
-const unreadBytes = 64 * 1024;
+/** The number of unread bytes at which the socket is paused. */
+const maxUnreadBytes = 64 * 1024;
 
-/** Nothing has come yet. `gate` is that of the socket it comes from; `abortCall` ends the call. */
+/**
+ * Starts empty. `gate` belongs to the socket that the body comes from; `abortCall` ends the call.
+ */
 export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
   const waiting = pieces();
   let sink: ByteSink | undefined;
@@ -38,13 +40,14 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
     start: (target) => {
       sink = target;
       paused = false;
-      // One by one: what the first says of a reply is asked before the second is looked at.
+      // Written one by one, because the reader may act on the first chunk before it sees the
+      // second.
       for (const chunk of waiting.take()) {
-        // The reader may have seen enough, and aborted.
+        // The reader may have aborted meanwhile.
         if (state !== 'aborted') target.write(chunk);
       }
       if (state !== 'open') finish();
-      // The reader may have asked for a pause already.
+      // The reader may already have asked for a pause.
       else if (!paused) gate.open();
     },
     pause: () => {
@@ -54,7 +57,8 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
     resume: () => {
       if (!paused) return;
       paused = false;
-      // Once the body has ended its socket may serve another call, which is not ours to wake.
+      // After the end of the body its socket may serve another call, which this one must not
+      // resume.
       if (state === 'open') gate.open();
     },
     abort: () => {
@@ -73,7 +77,7 @@ export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
         return;
       }
       waiting.add(chunk);
-      paused = waiting.byteLength() > unreadBytes;
+      paused = waiting.byteLength() > maxUnreadBytes;
       if (paused) gate.close();
     },
     end: () => {

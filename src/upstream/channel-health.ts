@@ -1,66 +1,66 @@
 /**
- * The health of upstream accounts, and of each model on them: who rests, whose circuit is open, who
- * is drawn last, who was refused, who was switched off, and how many calls each has. Kept by one
- * gateway, for itself.
+ * Tracks the health of upstream accounts and of each model on them: cooldowns, circuit breakers,
+ * demotions, refused credentials, accounts that the host disabled, and the number of running calls.
+ * The state belongs to one gateway.
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener } from '../events.ts';
 import type { Channel } from '../ports/catalog.ts';
-import { type Account, accountTable, standingOf, standingStatus } from './accounts.ts';
-import { availabilityOf, type CallKind, open } from './availability.ts';
+import { type Account, accountTable, healthOf, healthStatus } from './accounts.ts';
+import { availabilityOf, available, type CallKind } from './availability.ts';
 import { type ChannelStatus, statusOf, switchedOff } from './channel-status.ts';
 import type { Availability } from './choose.ts';
 import {
-  afterAnswer,
-  afterByte,
   afterComparison,
+  afterCooldown,
+  afterDisconnect,
   afterFailure,
-  afterLeaving,
-  afterNothing,
-  afterRest,
-  afterService,
-  afterSlowness,
-  atBegin,
+  afterFirstByte,
+  afterNeutral,
+  afterReplyBegan,
+  afterSlowCalls,
+  afterSuccess,
+  atCallStart,
+  type CooldownInput,
+  currentPause,
   goodHealth,
   type HealthState,
   type Pause,
-  pauseFor,
-  type RestAsked,
 } from './health-state.ts';
 import {
-  isOutrun,
-  type ModelAsked,
+  isOvertaken,
+  type RequestedModel,
   type ServedModel,
   usualLimitMs,
   type WaitingCall,
   waitingCalls,
 } from './waiting-calls.ts';
 
-/** What a call has shown of the channel it went through. */
+/** What a call tells about the health of its channel. */
 export type HealthSignal =
   | { readonly kind: 'served' }
-  /** The caller's mistake or ours: the upstream is neither better nor worse for it. */
-  | { readonly kind: 'nothing' }
-  /** Could not be reached (`account`), or failed or took too long (`model`). */
+  /** A mistake of the caller or the gateway: it tells nothing about the upstream. */
+  | { readonly kind: 'neutral' }
+  /** The account could not be reached, or the model failed or timed out. */
   | {
       readonly kind: 'failed';
       readonly reason: string;
       readonly where: HealthScope;
-      /** It did not answer in time, or said itself that it could not. */
+      /** It timed out, or the upstream itself reported a time-out. */
       readonly timedOut?: boolean;
     }
-  /** The caller left after it had waited long for a first byte. */
-  | { readonly kind: 'left_waiting'; readonly reason: string; readonly keyId: string }
-  | ({ readonly kind: 'rest'; readonly where: HealthScope } & RestAsked)
-  /** The credential is not accepted: nothing can be done with it until it is another. */
+  /** The caller disconnected after a long wait for the first byte. */
+  | { readonly kind: 'disconnected_waiting'; readonly reason: string; readonly keyId: string }
+  | ({ readonly kind: 'cooldown'; readonly where: HealthScope } & CooldownInput)
+  /** The credential was rejected: the account is out until it has another one. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * Refused without a word about whom it blames. It may be this one request, or the right to this
-   * model; it is the account only if a second model is refused before any was served.
+   * A 403 that does not say what it applies to: this request, the model, or the account. The
+   * account is blamed only if a second model is refused before any call was served.
    */
   | { readonly kind: 'forbidden'; readonly reason: string };
 
-/** The account with all its models, or the one model that was asked. */
+/** The account with all its models, or only the model that was called. */
 export type HealthScope = 'account' | 'model';
 
 /** A channel in use by one call. */
@@ -68,70 +68,72 @@ export interface ChannelLease {
   /** On the monotonic clock. */
   readonly startedMs: number;
   /**
-   * How long this call may wait for a first byte before another channel is asked, in ms: it tries
-   * out one that did not answer in time, and its caller is not to pay for that with minutes.
-   * Undefined for all other calls.
+   * For a trial call after a time-out: how long it may wait for a first byte before another channel
+   * is tried, in ms, so that its caller doesn't wait for minutes. Undefined for all other calls.
    */
   readonly trialMs: number | undefined;
-  /** Something came, at this time: the head of an answer, whatever it says. */
+  /** Something was received at this time: the response head, with any status. */
   firstByte(atMs: number): void;
-  /** The reply has begun: if the call tries the channel out, that is proof enough. */
+  /** The reply has begun, which is enough for a trial call to succeed. */
   answered(): void;
-  /** The call is done with the channel; a second time does nothing. */
-  end(verdict: HealthSignal): void;
+  /** The call has ended. Only the first call of this method has an effect. */
+  end(signal: HealthSignal): void;
 }
 
-/** Watches the channels of one gateway. */
+/** The health of the channels of one gateway. */
 export interface ChannelHealth {
-  /** Whether a call may go through this channel just now. */
+  /** Whether the channel can take a call now. */
   availability(channel: Channel, upstreamModel: string, call: CallKind): Availability;
-  /** The calls that run through it. */
+  /** The number of calls that are running through it. */
   inFlight(channel: Channel): number;
   /**
-   * A call goes there. To be called in the same turn of the event loop as the choice, or two calls
-   * could both be the one that tries a channel out.
+   * Starts a call. Must be called in the same turn of the event loop as the choice; otherwise two
+   * calls could both become the trial call.
    */
-  begin(channel: Channel, upstreamModel: string, asked: ModelAsked): ChannelLease;
-  /** Looks for channels that keep their callers waiting; called every second. */
+  begin(channel: Channel, upstreamModel: string, asked: RequestedModel): ChannelLease;
+  /** Looks for slow channels; called every second. */
   tick(): void;
-  /** Every account that has been called or switched, in the order of their first call. */
+  /** Every account that has been called, enabled or disabled, in the order of the first call. */
   statuses(): readonly ChannelStatus[];
-  /** Puts an account back, with everything forgotten that was recorded against it. */
+  /** Enables an account, and clears everything recorded against it. */
   enable(channelId: string): void;
-  /** Takes an account out. */
+  /** Disables an account. */
   disable(channelId: string): void;
-  /** The host gave another catalog: refused credentials may be tried again. */
+  /** The host reloaded the catalog: rejected credentials may be tried again. */
   reloaded(): void;
 }
 
-/** A call on its way through a channel, and what stood against that when it began. */
+/** A call that is running through a channel, and the health of account and model when it began. */
 interface CallInProgress {
   readonly account: Account;
   readonly channel: Channel;
   readonly upstreamModel: string;
-  readonly begunAccount: HealthState;
-  readonly begunModel: HealthState;
+  readonly accountAtStart: HealthState;
+  readonly modelAtStart: HealthState;
   readonly waiting: WaitingCall;
 }
 
-/** What stood against an account or a model when a call began. */
-interface BegunAt {
-  readonly standing: HealthState;
-  /** The call is the one that tries it out after a time-out. */
+/** The health of an account or a model when a call began. */
+interface HealthAtStart {
+  readonly health: HealthState;
+  /** The call is the trial after a time-out. */
   readonly isTrial: boolean;
 }
 
-const nothingStood: BegunAt = { standing: goodHealth, isTrial: false };
+const healthyAtStart: HealthAtStart = { health: goodHealth, isTrial: false };
 
-/** A function gives another secret one day, and nobody tells us when. */
-const rotatingRestMs = 60_000;
-/** How long a trial may wait for a first byte where nobody knows how long one usually takes. */
-const unknownTrialMs = 30_000;
-/** What a 403 costs the model that was asked for, and the account where it is to blame. */
+/**
+ * The cooldown of a rejected credential that comes from a function: it may return another one at
+ * any time, without notice.
+ */
+const rotatingCredentialMs = 60_000;
+/** How long a trial call may wait for a first byte if the usual time is unknown. */
+const defaultTrialMs = 30_000;
+/** The cooldown after a 403, for the model or for the account. */
 const forbiddenModelMs = 60_000;
 const forbiddenAccountMs = 600_000;
 
-/** All channels are ready. */
+/** Starts with all channels ready. */
 export function channelHealth(
   clock: Clock,
   random: () => number,
@@ -139,144 +141,156 @@ export function channelHealth(
 ): ChannelHealth {
   const accounts = accountTable(clock, emit);
   const calls = waitingCalls();
-  /** The pauses of last channels that a call is using: one at a time. */
-  const inUse = new WeakSet<Pause>();
-  const look = { clock, inUse };
+  /** The pauses during which a last-resort call is running: one at a time. */
+  const lastResortInUse = new WeakSet<Pause>();
+  const input = { clock, lastResortInUse };
 
-  const accept = (channelId: string, account: Account): void => {
+  const clearRefusal = (channelId: string, account: Account): void => {
     account.refused = undefined;
-    accounts.tell(channelId, undefined, standingStatus(standingOf(account, undefined), clock));
+    accounts.emitChange(channelId, undefined, healthStatus(healthOf(account, undefined), clock));
   };
 
-  const refuse = ({ account, channel, begunAccount }: CallInProgress, reason: string): void => {
+  const recordRefusal = (
+    { account, channel, accountAtStart }: CallInProgress,
+    reason: string,
+  ): void => {
     const { id, credential } = channel;
     if (typeof credential !== 'string') {
-      const asked = { reason, forMs: rotatingRestMs, yields: false };
-      const moment = { begun: begunAccount, nowMs: clock.monotonicMs() };
-      return accounts.put(id, undefined, afterRest(standingOf(account, undefined), asked, moment));
+      const cooldown = { reason, forMs: rotatingCredentialMs, lastResort: false };
+      const moment = { atStart: accountAtStart, nowMs: clock.monotonicMs() };
+      return accounts.setHealth(
+        id,
+        undefined,
+        afterCooldown(healthOf(account, undefined), cooldown, moment),
+      );
     }
     if (account.refused?.credential === credential) return;
     account.refused = { credential, reason };
-    accounts.tell(id, undefined, { state: 'refused', reason, untilMs: undefined });
+    accounts.emitChange(id, undefined, { state: 'refused', reason, untilMs: undefined });
   };
 
-  const beginAt = (
+  const recordStart = (
     account: Account,
     { id }: Channel,
     upstreamModel: string | undefined,
     nowMs: number,
-  ): BegunAt => {
-    if (account.standings === undefined) return nothingStood;
-    const before = standingOf(account, upstreamModel);
-    const standing = atBegin(before, nowMs);
-    accounts.put(id, upstreamModel, standing);
-    const pause = pauseFor(standing, nowMs);
-    if (pause?.yields === true && pause.state !== 'half_open') inUse.add(pause);
-    const isTrial = standing !== before && triesOut(standing);
-    // Another call is trying it out: how this one ends says nothing of that.
-    const isBeside = standing.demotion?.isTried === true && !isTrial;
-    return { standing: isBeside ? { ...standing, demotion: undefined } : standing, isTrial };
+  ): HealthAtStart => {
+    if (account.health === undefined) return healthyAtStart;
+    const before = healthOf(account, upstreamModel);
+    const health = atCallStart(before, nowMs);
+    accounts.setHealth(id, upstreamModel, health);
+    const pause = currentPause(health, nowMs);
+    if (pause?.lastResort === true && pause.state !== 'half_open') lastResortInUse.add(pause);
+    const isTrial = health !== before && isTimeoutTrial(health);
+    // Another call is the trial, so this one's outcome does not decide it.
+    const isNotTrial = health.demotion?.inTrial === true && !isTrial;
+    return { health: isNotTrial ? { ...health, demotion: undefined } : health, isTrial };
   };
 
-  const each = (
-    { account, channel, upstreamModel, begunAccount, begunModel }: CallInProgress,
-    rule: (standing: HealthState, begun: HealthState) => HealthState,
+  const updateHealth = (
+    { account, channel, upstreamModel, accountAtStart, modelAtStart }: CallInProgress,
+    rule: (health: HealthState, atStart: HealthState) => HealthState,
   ): void => {
-    // No rule finds anything against what nothing stands against.
-    if (account.standings === undefined) return;
-    accounts.put(channel.id, undefined, rule(standingOf(account, undefined), begunAccount));
-    accounts.put(channel.id, upstreamModel, rule(standingOf(account, upstreamModel), begunModel));
+    // A healthy account: there is nothing for a rule to change.
+    if (account.health === undefined) return;
+    accounts.setHealth(channel.id, undefined, rule(healthOf(account, undefined), accountAtStart));
+    accounts.setHealth(
+      channel.id,
+      upstreamModel,
+      rule(healthOf(account, upstreamModel), modelAtStart),
+    );
   };
 
-  const note = (visit: CallInProgress, verdict: Counted): void => {
-    const { account, channel, upstreamModel, waiting } = visit;
-    const isAccount = 'where' in verdict && verdict.where === 'account';
-    const place = isAccount ? undefined : upstreamModel;
-    const begun = isAccount ? visit.begunAccount : visit.begunModel;
-    const moment = { begun, nowMs: clock.monotonicMs(), random };
-    const standing = standingOf(account, place);
-    const isTimeout = verdict.kind === 'left_waiting' || isTimedOut(verdict);
-    // A later call has been answered there since: the silence of this one says nothing of now.
-    if (isTimeout && isOutrun(waiting)) return;
-    accounts.put(channel.id, place, counted(standing, verdict, moment));
+  const recordFailure = (call: CallInProgress, signal: FailureSignal): void => {
+    const { account, channel, upstreamModel, waiting } = call;
+    const isAccount = 'where' in signal && signal.where === 'account';
+    const scope = isAccount ? undefined : upstreamModel;
+    const atStart = isAccount ? call.accountAtStart : call.modelAtStart;
+    const moment = { atStart, nowMs: clock.monotonicMs(), random };
+    const health = healthOf(account, scope);
+    const isTimeout = signal.kind === 'disconnected_waiting' || isTimedOut(signal);
+    // The channel has replied to a later call since, so this time-out is outdated.
+    if (isTimeout && isOvertaken(waiting)) return;
+    accounts.setHealth(channel.id, scope, afterSignal(health, signal, moment));
   };
 
-  const forbid = (visit: CallInProgress, reason: string): void => {
-    const { account, upstreamModel } = visit;
+  const recordForbidden = (call: CallInProgress, reason: string): void => {
+    const { account, upstreamModel } = call;
     const { forbiddenModel } = account;
-    const isOfAccount = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;
+    const isAccountScope = forbiddenModel !== undefined && forbiddenModel !== upstreamModel;
     account.forbiddenModel = upstreamModel;
-    note(visit, {
-      kind: 'rest',
-      where: isOfAccount ? 'account' : 'model',
+    recordFailure(call, {
+      kind: 'cooldown',
+      where: isAccountScope ? 'account' : 'model',
       reason,
-      forMs: isOfAccount ? forbiddenAccountMs : forbiddenModelMs,
-      yields: !isOfAccount,
+      forMs: isAccountScope ? forbiddenAccountMs : forbiddenModelMs,
+      lastResort: !isAccountScope,
     });
   };
 
-  const freePauses = ({ begunAccount, begunModel }: CallInProgress): void => {
-    if (begunAccount.pause !== undefined) inUse.delete(begunAccount.pause);
-    if (begunModel.pause !== undefined) inUse.delete(begunModel.pause);
+  const releaseLastResort = ({ accountAtStart, modelAtStart }: CallInProgress): void => {
+    if (accountAtStart.pause !== undefined) lastResortInUse.delete(accountAtStart.pause);
+    if (modelAtStart.pause !== undefined) lastResortInUse.delete(modelAtStart.pause);
   };
 
-  const demoteSlow = (): void => {
+  const deprioritizeSlow = (): void => {
     const nowMs = clock.monotonicMs();
     for (const { channelId, upstreamModel, kind } of calls.slowChannels(nowMs)) {
-      const standing = standingOf(accounts.of(channelId), upstreamModel);
-      accounts.put(channelId, upstreamModel, afterSlowness(standing, kind, { nowMs, random }));
+      const health = healthOf(accounts.of(channelId), upstreamModel);
+      accounts.setHealth(channelId, upstreamModel, afterSlowCalls(health, kind, { nowMs, random }));
     }
   };
 
   const endComparison = ({ channelId, upstreamModel }: ServedModel): void => {
-    accounts.put(
+    accounts.setHealth(
       channelId,
       upstreamModel,
-      afterComparison(standingOf(accounts.of(channelId), upstreamModel)),
+      afterComparison(healthOf(accounts.of(channelId), upstreamModel)),
     );
   };
 
-  const forget = (channelId: string): Account => {
+  const resetAccount = (channelId: string): Account => {
     const account = accounts.of(channelId);
     account.refused = undefined;
     account.forbiddenModel = undefined;
-    account.standings = undefined;
+    account.health = undefined;
     calls.forget(channelId, clock.monotonicMs());
     return account;
   };
 
-  const leaseOf = (visit: CallInProgress, trialMs: number | undefined): ChannelLease => {
-    const { account, waiting } = visit;
+  const leaseOf = (call: CallInProgress, trialMs: number | undefined): ChannelLease => {
+    const { account, waiting } = call;
     let ended = false;
     return {
       startedMs: waiting.startedMs,
       trialMs,
       firstByte: (atMs) => {
         calls.firstByte(waiting, atMs);
-        if (account.standings === undefined) return;
-        freePauses(visit);
-        each(visit, afterByte);
+        if (account.health === undefined) return;
+        releaseLastResort(call);
+        updateHealth(call, afterFirstByte);
       },
       answered: () => {
-        each(visit, afterAnswer);
-        if (calls.answered(waiting)) demoteSlow();
+        updateHealth(call, afterReplyBegan);
+        if (calls.answered(waiting)) deprioritizeSlow();
       },
-      end: (verdict) => {
+      end: (signal) => {
         if (ended) return;
         ended = true;
         account.inFlight -= 1;
-        // Whose first byte has come waits for nothing: no need of the time.
-        if (waiting.position !== undefined) calls.over(waiting, clock.monotonicMs());
-        if (account.standings !== undefined) freePauses(visit);
-        if (verdict.kind === 'served') {
+        // A call that has received its first byte is no longer waiting, so the clock need not be
+        // read.
+        if (waiting.position !== undefined) calls.end(waiting, clock.monotonicMs());
+        if (account.health !== undefined) releaseLastResort(call);
+        if (signal.kind === 'served') {
           account.forbiddenModel = undefined;
-          return each(visit, afterService);
+          return updateHealth(call, afterSuccess);
         }
-        if (verdict.kind === 'refused') refuse(visit, verdict.reason);
-        else if (verdict.kind === 'forbidden') forbid(visit, verdict.reason);
-        else if (verdict.kind !== 'nothing') note(visit, verdict);
-        // What the verdict says nothing of has not been proved by it.
-        each(visit, afterNothing);
+        if (signal.kind === 'refused') recordRefusal(call, signal.reason);
+        else if (signal.kind === 'forbidden') recordForbidden(call, signal.reason);
+        else if (signal.kind !== 'neutral') recordFailure(call, signal);
+        // A trial in the scope that the signal is not about has not been decided.
+        updateHealth(call, afterNeutral);
       },
     };
   };
@@ -285,8 +299,8 @@ export function channelHealth(
     availability: (channel, upstreamModel, call) => {
       const account = accounts.find(channel.id);
       return account === undefined
-        ? open
-        : availabilityOf(account, channel, upstreamModel, call, look);
+        ? available
+        : availabilityOf(account, channel, upstreamModel, call, input);
     },
     inFlight: ({ id }) => accounts.find(id)?.inFlight ?? 0,
     begin: (channel, upstreamModel, asked) => {
@@ -294,66 +308,69 @@ export function channelHealth(
       const account = accounts.of(id);
       account.inFlight += 1;
       if (account.refused !== undefined && account.refused.credential !== channel.credential) {
-        accept(id, account);
+        clearRefusal(id, account);
       }
       const nowMs = clock.monotonicMs();
-      const ofAccount = beginAt(account, channel, undefined, nowMs);
-      const ofModel = beginAt(account, channel, upstreamModel, nowMs);
+      const accountStart = recordStart(account, channel, undefined, nowMs);
+      const modelStart = recordStart(account, channel, upstreamModel, nowMs);
       const waiting = calls.begin({ channelId: id, upstreamModel }, asked, nowMs);
       const compared = calls.comparedWith(waiting);
       if (compared !== undefined) endComparison(compared);
-      const isTrial = (ofAccount.isTrial || ofModel.isTrial) && asked.reply !== 'image';
-      const visit: CallInProgress = {
+      const isTrial = (accountStart.isTrial || modelStart.isTrial) && asked.reply !== 'image';
+      const call: CallInProgress = {
         account,
         channel,
         upstreamModel,
-        begunAccount: ofAccount.standing,
-        begunModel: ofModel.standing,
+        accountAtStart: accountStart.health,
+        modelAtStart: modelStart.health,
         waiting,
       };
-      return leaseOf(visit, isTrial ? (usualLimitMs(waiting) ?? unknownTrialMs) : undefined);
+      return leaseOf(call, isTrial ? (usualLimitMs(waiting) ?? defaultTrialMs) : undefined);
     },
-    tick: demoteSlow,
+    tick: deprioritizeSlow,
     statuses: () =>
       [...accounts.all()].map(([channelId, account]) => statusOf(channelId, account, clock)),
     enable: (channelId) => {
-      forget(channelId).isOff = false;
-      accounts.tell(channelId, undefined, standingStatus(goodHealth, clock));
+      resetAccount(channelId).isOff = false;
+      accounts.emitChange(channelId, undefined, healthStatus(goodHealth, clock));
     },
     disable: (channelId) => {
-      forget(channelId).isOff = true;
-      accounts.tell(channelId, undefined, switchedOff);
+      resetAccount(channelId).isOff = true;
+      accounts.emitChange(channelId, undefined, switchedOff);
     },
     reloaded: () => {
       for (const [channelId, account] of accounts.all()) {
-        if (account.refused !== undefined) accept(channelId, account);
+        if (account.refused !== undefined) clearRefusal(channelId, account);
       }
     },
   };
 }
 
-/** A verdict that stands against a channel for a while. */
-type Counted = Extract<HealthSignal, { readonly kind: 'failed' | 'left_waiting' | 'rest' }>;
+/** A signal that counts against a channel. */
+type FailureSignal = Extract<
+  HealthSignal,
+  { readonly kind: 'failed' | 'disconnected_waiting' | 'cooldown' }
+>;
 
-function counted(
-  standing: HealthState,
-  verdict: Counted,
+function afterSignal(
+  health: HealthState,
+  signal: FailureSignal,
   moment: Parameters<typeof afterFailure>[2],
 ): HealthState {
-  if (verdict.kind === 'rest') return afterRest(standing, verdict, moment);
-  if (verdict.kind === 'left_waiting') return afterLeaving(standing, verdict, moment);
-  const isTimeout = isTimedOut(verdict);
-  // Who can't be reached, or does not answer, has no words of its own that a caller could be given.
-  const yields = !isTimeout && verdict.where === 'model';
-  return afterFailure(standing, { reason: verdict.reason, isTimeout, yields }, moment);
+  if (signal.kind === 'cooldown') return afterCooldown(health, signal, moment);
+  if (signal.kind === 'disconnected_waiting') return afterDisconnect(health, signal, moment);
+  const isTimeout = isTimedOut(signal);
+  // A channel that is unreachable or timed out sends no reply that a caller could be given.
+  const lastResort = !isTimeout && signal.where === 'model';
+  return afterFailure(health, { reason: signal.reason, isTimeout, lastResort }, moment);
 }
 
-function isTimedOut(verdict: Counted): boolean {
-  return verdict.kind === 'failed' && verdict.timedOut === true;
+function isTimedOut(signal: FailureSignal): boolean {
+  return signal.kind === 'failed' && signal.timedOut === true;
 }
 
-/** Whether a call that begins so tries out what did not answer in time. */
-function triesOut({ pause, demotion }: HealthState): boolean {
+/** Whether a call that starts with this health is the trial after a time-out. */
+function isTimeoutTrial({ pause, demotion }: HealthState): boolean {
   if (pause !== undefined) return pause.state === 'half_open' && pause.isTimeout;
-  return demotion?.isTried === true;
+  return demotion?.inTrial === true;
 }

@@ -1,38 +1,38 @@
-/** How upstream accounts stand, as a host reads it. */
+/** The health of upstream accounts in the form that a host reads. */
 import type { Clock } from '../clock.ts';
 import type { HealthStatus } from '../events.ts';
-import { type Account, standingOf, standingStatus } from './accounts.ts';
+import { type Account, healthOf, healthStatus } from './accounts.ts';
 import type { HealthState } from './health-state.ts';
 
-/** How a channel stands, as a host reads it. */
+/** The health of a channel and its models. */
 export interface ChannelStatus extends HealthStatus {
   readonly channelId: string;
-  /** Calls that run through it now. */
+  /** The number of calls that are running through it. */
   readonly inFlight: number;
-  /** The models on it that have trouble of their own, by their upstream's names for them. */
+  /** The models on it with problems of their own, by their upstream names. */
   readonly models: readonly (HealthStatus & { readonly upstreamModel: string })[];
 }
 
 /** The host has switched it off. */
 export const switchedOff: HealthStatus = { state: 'off', reason: undefined, untilMs: undefined };
 
-/** The account, and each of its models that has trouble of its own. */
+/** The status of the account, and of each of its models that has problems of its own. */
 export function statusOf(channelId: string, account: Account, clock: Clock): ChannelStatus {
-  const { isOff, refused, standings, inFlight } = account;
+  const { isOff, refused, health, inFlight } = account;
   const own = isOff
     ? switchedOff
     : refused === undefined
-      ? currentStatus(standingOf(account, undefined), clock)
+      ? currentStatus(healthOf(account, undefined), clock)
       : { state: 'refused' as const, reason: refused.reason, untilMs: undefined };
-  const models = [...(standings ?? [])].flatMap(([upstreamModel, standing]) =>
-    upstreamModel === undefined ? [] : [{ upstreamModel, ...currentStatus(standing, clock) }],
+  const models = [...(health ?? [])].flatMap(([upstreamModel, health]) =>
+    upstreamModel === undefined ? [] : [{ upstreamModel, ...currentStatus(health, clock) }],
   );
   return { channelId, inFlight, ...own, models: models.filter(({ state }) => state !== 'ready') };
 }
 
-/** A rest that is over is over, though no call has come since to see it. */
-function currentStatus(standing: HealthState, clock: Clock): HealthStatus {
-  const { pause } = standing;
+/** A cooldown that has ended is not shown, even if no call has come since to remove it. */
+function currentStatus(health: HealthState, clock: Clock): HealthStatus {
+  const { pause } = health;
   const isOver = pause?.state === 'cooling_down' && clock.monotonicMs() >= pause.untilMs;
-  return standingStatus(isOver ? { ...standing, pause: undefined } : standing, clock);
+  return healthStatus(isOver ? { ...health, pause: undefined } : health, clock);
 }

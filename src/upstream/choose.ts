@@ -1,6 +1,6 @@
 /**
- * Chooses the channel that a call goes through: who may serve it, who is well, and then by
- * priority, weight and load. Pure: what it knows of channels and the random source are handed in.
+ * Chooses the channel for a call: restrictions first, then health, then priority, weight and load.
+ * Pure: the state of the channels and the random source are passed in.
  */
 import { hash } from 'node:crypto';
 import type { NoChannelReason } from '../events.ts';
@@ -9,51 +9,55 @@ import type { Channel } from '../ports/catalog.ts';
 import { priorityOf, weightOf } from '../ports/model-defaults.ts';
 import { mostExpensiveUnit } from '../prices/tokens.ts';
 
-/** Whether a call may go through a channel just now. */
+/** Whether a channel can take a call now. */
 export type Availability =
-  | { readonly kind: 'open' }
-  /** Did not answer in time, or keeps its callers waiting: only where no other channel is open. */
-  | { readonly kind: 'last' }
+  | { readonly kind: 'available' }
+  /** It timed out or is slow: chosen only when no other channel is available. */
+  | { readonly kind: 'deprioritized' }
   | {
-      readonly kind: 'out';
-      /** `busy`, `switched_off`, or what the channel rests for. */
+      readonly kind: 'unavailable';
+      /** `busy`, `switched_off`, or the reason of the cooldown or open circuit. */
       readonly reason: string;
-      /** On the monotonic clock; undefined where no time is known. */
+      /** The end, on the monotonic clock; undefined if it is not known. */
       readonly untilMs: number | undefined;
-      /** Takes one call at a time all the same, where no other channel can. */
-      readonly yields: boolean;
-      /** It has that call just now. */
+      /** It still takes one call at a time when no other channel is untried. */
+      readonly lastResort: boolean;
+      /** Such a call is running. */
       readonly isInUse?: boolean;
-      /** It said 429. */
+      /** The upstream replied 429. */
       readonly isRateLimit?: boolean;
-      /** For failing too often: no more than half of a large pool may be. */
-      readonly isEjected?: boolean;
+      /** Its circuit is open. At maxOpen half of a large pool is kept out for this reason. */
+      readonly isCircuitOpen?: boolean;
     };
 
-/** How channels stand at this moment. */
-export interface AccountStates {
+/** The state of a pool's channels when a call is made. */
+export interface PoolState {
   availability(channel: Channel): Availability;
-  /** Calls that run through it. */
+  /** The number of calls that are running through the channel. */
   inFlight(channel: Channel): number;
 }
 
-/** What the restrictions of a pool depend on. */
-export interface PoolAsked {
+/** The properties of a call that decide which channels may serve it. */
+export interface PoolInput {
   readonly price: Price;
   readonly group: string;
-  /** Whether the channel's dialect has the operation at all. */
+  /** Whether the channel's dialect supports the operation. */
   readonly isAble: (channel: Channel) => boolean;
 }
 
-/** The channels that may serve one kind of call when they are well; the same for all such calls. */
+/**
+ * The channels that may serve one kind of call when they are healthy. The same for all such calls,
+ * so it is computed once.
+ */
 export interface Pool {
   readonly channels: readonly Channel[];
   readonly weighted: WeightedChoice | undefined;
 }
 
 /**
- * Those of the best priority with the running sums of their weights: drawing two of a thousand
- * costs no more than two of three. None where it matters who asks.
+ * The channels of the best priority with the running sums of their weights: choosing two of a
+ * thousand costs no more than choosing two of three. Undefined where the choice depends on the
+ * caller (sticky channels).
  */
 interface WeightedChoice {
   readonly channels: readonly Channel[];
@@ -61,13 +65,13 @@ interface WeightedChoice {
   readonly total: number;
 }
 
-/** What of a call the choice depends on. */
-export interface ChoiceAsked {
+/** The properties of a call that the choice depends on. */
+export interface ChoiceInput {
   readonly keyId: string;
   readonly promptCacheKey: string | undefined;
-  /** Channels this call has been through, or has no words for. */
-  readonly passed: readonly string[];
-  /** Another channel has failed already. */
+  /** The ids of channels that this call has tried, or that can't express it. */
+  readonly excluded: readonly string[];
+  /** Another channel has already failed. */
   readonly hasTried: boolean;
 }
 
@@ -75,8 +79,8 @@ export interface ChoiceAsked {
 export type Choice =
   | { readonly kind: 'channel'; readonly channel: Channel }
   /**
-   * `untilMs`: the soonest return, on the monotonic clock. `isRateLimit`: there is a last channel,
-   * which said 429 and has its one call.
+   * `untilMs`: when the first channel becomes available again, on the monotonic clock.
+   * `isRateLimit`: the channel of last resort replied 429 and is already serving its one call.
    */
   | {
       readonly kind: 'none';
@@ -93,14 +97,16 @@ interface Candidate {
   readonly inFlight: number;
 }
 
-type Paused = Candidate & { readonly availability: Extract<Availability, { kind: 'out' }> };
+type UnavailableCandidate = Candidate & {
+  readonly availability: Extract<Availability, { kind: 'unavailable' }>;
+};
 
-const poolWithCap = 4;
+const cappedPoolSize = 4;
 
-/** The channels that may serve such calls, or the restriction that leaves none. */
+/** The channels that may serve such calls, or the restriction that excludes all of them. */
 export function poolOf(
   channels: readonly Channel[],
-  { price, group, isAble }: PoolAsked,
+  { price, group, isAble }: PoolInput,
 ): Pool | NoChannelReason {
   const configured = channels.filter((channel) => weightOf(channel) > 0);
   if (configured.length === 0) return 'none_configured';
@@ -113,11 +119,11 @@ export function poolOf(
     ({ maxPriceNanos }) => maxPriceNanos === undefined || unit <= maxPriceNanos,
   );
   if (cheap.length === 0) return 'price_restriction';
-  return { channels: cheap, weighted: weightedOf(cheap) };
+  return { channels: cheap, weighted: weightedChoiceOf(cheap) };
 }
 
-function weightedOf(pool: readonly Channel[]): WeightedChoice | undefined {
-  const best = bestOf(pool);
+function weightedChoiceOf(pool: readonly Channel[]): WeightedChoice | undefined {
+  const best = bestPriority(pool);
   const channels = pool.filter((channel) => priorityOf(channel) === best);
   if (channels.some(({ stickyBy }) => stickyBy !== undefined)) return undefined;
   let total = 0;
@@ -128,73 +134,75 @@ function weightedOf(pool: readonly Channel[]): WeightedChoice | undefined {
   return { channels, sums, total };
 }
 
-function bestOf(channels: readonly Channel[]): number {
+function bestPriority(channels: readonly Channel[]): number {
   return channels.reduce((best, channel) => Math.min(best, priorityOf(channel)), Number.MAX_VALUE);
 }
 
-/** The channel to try next. Draws by `random`, a number in [0, 1). */
+/** The channel to try next. `random` returns a number in [0, 1). */
 export function chooseChannel(
   pool: Pool,
-  asked: ChoiceAsked,
-  accounts: AccountStates,
+  asked: ChoiceInput,
+  accounts: PoolState,
   random: () => number,
 ): Choice {
   const { weighted } = pool;
-  if (weighted !== undefined && asked.passed.length === 0) {
-    const channel = drawnAtOnce(weighted, accounts, random);
+  if (weighted !== undefined && asked.excluded.length === 0) {
+    const channel = chooseFromTwo(weighted, accounts, random);
     if (channel !== undefined) return { kind: 'channel', channel };
   }
-  return chosenOfAll(pool, asked, accounts, random);
+  return chooseFromAll(pool, asked, accounts, random);
 }
 
 /**
- * The first lot of {@link drawn}, or the second where that is less loaded, without a look at any
- * other channel if both can be had. Undefined where the first can't: then all are looked at.
+ * Chooses as {@link chooseByWeight} does, but looks only at the two channels that are chosen by
+ * weight, and takes the less loaded of them. Undefined if the first is not available: then the
+ * whole pool has to be considered.
  */
-function drawnAtOnce(
+function chooseFromTwo(
   { channels, sums, total }: WeightedChoice,
-  accounts: AccountStates,
+  accounts: PoolState,
   random: () => number,
 ): Channel | undefined {
-  if (channels.length === 1) return openOf(channels[0], accounts);
-  const at = indexAt(sums, random() * total);
-  const first = openOf(channels[at], accounts);
+  if (channels.length === 1) return ifAvailable(channels[0], accounts);
+  const index = indexAt(sums, random() * total);
+  const first = ifAvailable(channels[index], accounts);
   if (first === undefined) return undefined;
-  const before = sums[at - 1] ?? 0;
+  const before = sums[index - 1] ?? 0;
   const chance = random() * (total - weightOf(first));
   const next = indexAt(sums, chance < before ? chance : chance + weightOf(first));
-  const second = openOf(channels[next], accounts) ?? anotherOf(channels, first, accounts, random);
+  const second =
+    ifAvailable(channels[next], accounts) ?? chooseAnother(channels, first, accounts, random);
   if (second === undefined) return first;
   const isLessLoaded =
     accounts.inFlight(second) / weightOf(second) < accounts.inFlight(first) / weightOf(first);
   return isLessLoaded ? second : first;
 }
 
-/** Any other that can be had, drawn by weight. */
-function anotherOf(
+/** Another available channel, chosen by weight. */
+function chooseAnother(
   channels: readonly Channel[],
   first: Channel,
-  accounts: AccountStates,
+  accounts: PoolState,
   random: () => number,
 ): Channel | undefined {
-  let drawn: Channel | undefined;
+  let chosen: Channel | undefined;
   let total = 0;
   for (const channel of channels) {
-    if (channel === first || openOf(channel, accounts) === undefined) continue;
+    if (channel === first || ifAvailable(channel, accounts) === undefined) continue;
     total += weightOf(channel);
-    if (random() * total < weightOf(channel)) drawn = channel;
+    if (random() * total < weightOf(channel)) chosen = channel;
   }
-  return drawn;
+  return chosen;
 }
 
-function openOf(
+function ifAvailable(
   channel: Channel | undefined,
-  { availability }: AccountStates,
+  { availability }: PoolState,
 ): Channel | undefined {
-  return channel !== undefined && availability(channel).kind === 'open' ? channel : undefined;
+  return channel !== undefined && availability(channel).kind === 'available' ? channel : undefined;
 }
 
-/** The first index whose sum lies above a number; sums only grow. */
+/** The first index whose sum exceeds `chance`, by binary search. */
 function indexAt(sums: readonly number[], chance: number): number {
   let low = 0;
   let high = sums.length - 1;
@@ -206,10 +214,10 @@ function indexAt(sums: readonly number[], chance: number): number {
   return low;
 }
 
-function chosenOfAll(
+function chooseFromAll(
   { channels }: Pool,
-  asked: ChoiceAsked,
-  accounts: AccountStates,
+  asked: ChoiceInput,
+  accounts: PoolState,
   random: () => number,
 ): Choice {
   const pool: readonly Candidate[] = channels.map((channel) => ({
@@ -217,61 +225,65 @@ function chosenOfAll(
     availability: accounts.availability(channel),
     inFlight: accounts.inFlight(channel),
   }));
-  const isLeft = ({ channel }: Candidate): boolean => !asked.passed.includes(channel.id);
-  const left = pool.filter(isLeft);
-  const readmitted = beyondCap(pool);
-  const usable = left.filter(
-    (candidate) => isOpen(candidate) || readmitted.includes(candidate.channel),
+  const isUntried = ({ channel }: Candidate): boolean => !asked.excluded.includes(channel.id);
+  const untried = pool.filter(isUntried);
+  const readmitted = readmittedAboveCap(pool);
+  const usable = untried.filter(
+    (candidate) => isAvailable(candidate) || readmitted.includes(candidate.channel),
   );
-  if (usable.length > 0) return { kind: 'channel', channel: drawn(usable, asked, random) };
-  const drawnLast = left.filter(({ availability }) => availability.kind === 'last');
-  if (drawnLast.length > 0) return { kind: 'channel', channel: drawn(drawnLast, asked, random) };
-  // Nobody else is left: better the upstream's own refusal than an hour of ours. A call that has
-  // failed elsewhere has an answer already.
-  const last = soonest(left.filter(isPaused).filter(({ availability }) => availability.yields));
-  if (last === undefined || asked.hasTried) return noneUsable(left);
+  if (usable.length > 0) return { kind: 'channel', channel: chooseByWeight(usable, asked, random) };
+  const deprioritized = untried.filter(({ availability }) => availability.kind === 'deprioritized');
+  if (deprioritized.length > 0)
+    return { kind: 'channel', channel: chooseByWeight(deprioritized, asked, random) };
+  // No other channel is untried: the upstream's own refusal is better than ours for the next hour.
+  // A call that has failed elsewhere already has an error to return.
+  const last = soonest(
+    untried.filter(isUnavailable).filter(({ availability }) => availability.lastResort),
+  );
+  if (last === undefined || asked.hasTried) return noneUsable(untried);
   const { isInUse = false, isRateLimit = false } = last.availability;
   return isInUse
-    ? { ...noneUsable(left), isRateLimit }
+    ? { ...noneUsable(untried), isRateLimit }
     : { kind: 'channel', channel: last.channel };
 }
 
 /**
- * Of a pool of four or more, half at most may be ejected; the others go on in turn of their return.
- * Not those that can't be reached or do not answer: they take no load off the ones that are left.
+ * In a pool of four or more, at maxOpen half are kept out by an open circuit; the others are
+ * readmitted, those first that would return first. Channels that are unreachable or time out are
+ * not readmitted, because they would take no load off the rest.
  */
-function beyondCap(pool: readonly Candidate[]): readonly Channel[] {
-  if (pool.length < poolWithCap) return [];
-  const ejected = pool
-    .filter(isPaused)
-    .filter(({ availability }) => availability.isEjected === true && availability.yields);
-  const most = Math.floor(pool.length / 2);
-  if (ejected.length <= most) return [];
-  return [...ejected]
+function readmittedAboveCap(pool: readonly Candidate[]): readonly Channel[] {
+  if (pool.length < cappedPoolSize) return [];
+  const open = pool
+    .filter(isUnavailable)
+    .filter(({ availability }) => availability.isCircuitOpen === true && availability.lastResort);
+  const maxOpen = Math.floor(pool.length / 2);
+  if (open.length <= maxOpen) return [];
+  return [...open]
     .sort(byReturn)
-    .slice(0, ejected.length - most)
+    .slice(0, open.length - maxOpen)
     .map(({ channel }) => channel);
 }
 
-function isOpen({ availability }: Candidate): boolean {
-  return availability.kind === 'open';
+function isAvailable({ availability }: Candidate): boolean {
+  return availability.kind === 'available';
 }
 
-function isPaused(candidate: Candidate): candidate is Paused {
-  return candidate.availability.kind === 'out';
+function isUnavailable(candidate: Candidate): candidate is UnavailableCandidate {
+  return candidate.availability.kind === 'unavailable';
 }
 
-function byReturn(a: Paused, b: Paused): number {
+function byReturn(a: UnavailableCandidate, b: UnavailableCandidate): number {
   return (a.availability.untilMs ?? 0) - (b.availability.untilMs ?? 0);
 }
 
-function soonest(paused: readonly Paused[]): Paused | undefined {
+function soonest(paused: readonly UnavailableCandidate[]): UnavailableCandidate | undefined {
   return [...paused].sort(byReturn)[0];
 }
 
 function noneUsable(pool: readonly Candidate[]): NoChoice {
   if (pool.length === 0) return { kind: 'none', reason: 'protocol' };
-  const paused = pool.filter(isPaused);
+  const paused = pool.filter(isUnavailable);
   const reasons = new Set(paused.map(({ availability }) => availability.reason));
   if (reasons.has('busy')) return { kind: 'none', reason: 'busy' };
   if (reasons.size === 1 && reasons.has('switched_off')) {
@@ -283,44 +295,52 @@ function noneUsable(pool: readonly Candidate[]): NoChoice {
 }
 
 /**
- * The best priority decides. Within it each channel draws a lot that weight makes early, as in a
- * race of exponential clocks; of the first two the less loaded goes. A channel that keeps its
- * callers draws by who asks, and so draws the same lot every time.
+ * Chooses among the channels of the best priority. Each gets a random rank weighted as in a race of
+ * exponential clocks, and the less loaded of the first two wins. A sticky channel's rank is derived
+ * from the caller instead, so the same caller always gets the same one.
  */
-function drawn(usable: readonly Candidate[], asked: ChoiceAsked, random: () => number): Channel {
+function chooseByWeight(
+  usable: readonly Candidate[],
+  asked: ChoiceInput,
+  random: () => number,
+): Channel {
   const [only, ...others] = usable;
   if (only !== undefined && others.length === 0) return only.channel;
-  const best = bestOf(usable.map(({ channel }) => channel));
-  const lots = usable
+  const best = bestPriority(usable.map(({ channel }) => channel));
+  const ranked = usable
     .filter(({ channel }) => priorityOf(channel) === best)
-    .map((candidate) => lotOf(candidate, asked, random))
-    .sort((a, b) => a.at - b.at);
-  const [first, second] = lots;
-  if (first === undefined) throw new Error('a choice among no channels');
-  const swaps = second !== undefined && !first.isKept && loadOf(second) < loadOf(first);
+    .map((candidate) => weighCandidate(candidate, asked, random))
+    .sort((a, b) => a.rank - b.rank);
+  const [first, second] = ranked;
+  if (first === undefined) throw new Error('No channel to choose from');
+  const swaps = second !== undefined && !first.isSticky && loadOf(second) < loadOf(first);
   return swaps ? second.channel : first.channel;
 }
 
-interface Lot {
+interface WeightedCandidate {
   readonly channel: Channel;
   readonly inFlight: number;
-  readonly at: number;
-  /** Drawn by who asks: load does not move it. */
-  readonly isKept: boolean;
+  readonly rank: number;
+  /** The rank is derived from the caller, so load does not change the choice. */
+  readonly isSticky: boolean;
 }
 
-function lotOf({ channel, inFlight }: Candidate, asked: ChoiceAsked, random: () => number): Lot {
-  const kept = channel.stickyBy === 'key' ? asked.keyId : asked.promptCacheKey;
-  const isKept = channel.stickyBy !== undefined && kept !== undefined;
-  const chance = isKept ? fraction(`${channel.id}\n${kept}`) : random();
-  return { channel, inFlight, at: -Math.log(1 - chance) / weightOf(channel), isKept };
+function weighCandidate(
+  { channel, inFlight }: Candidate,
+  asked: ChoiceInput,
+  random: () => number,
+): WeightedCandidate {
+  const stickyKey = channel.stickyBy === 'key' ? asked.keyId : asked.promptCacheKey;
+  const isSticky = channel.stickyBy !== undefined && stickyKey !== undefined;
+  const chance = isSticky ? fraction(`${channel.id}\n${stickyKey}`) : random();
+  return { channel, inFlight, rank: -Math.log(1 - chance) / weightOf(channel), isSticky };
 }
 
-/** A number in [0, 1) that is the same for the same text. */
+/** A hash of a text as a number in [0, 1). */
 function fraction(text: string): number {
   return Number.parseInt(hash('sha256', text, 'hex').slice(0, 12), 16) / 2 ** 48;
 }
 
-function loadOf({ channel, inFlight }: Lot): number {
+function loadOf({ channel, inFlight }: WeightedCandidate): number {
   return inFlight / weightOf(channel);
 }

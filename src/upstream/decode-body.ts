@@ -1,15 +1,15 @@
 /**
- * Takes off the one layer of compression that some upstreams put on although nobody asked
- * (SECURITY T34). It streams, within a ratio, and anything odd is a protocol error.
+ * Removes the content encoding that some upstreams apply although the gateway asks for none.
+ * Streams, and treats a compression bomb or an invalid encoding as a protocol error.
  */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { UpstreamError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 
-/** Below this a small reply may compress as well as it likes. */
-const freeBytes = 1024 * 1024;
-const largestRatio = 50;
+/** Output up to this size is exempt from the ratio check: small replies may compress well. */
+const uncheckedBytes = 1024 * 1024;
+const maxRatio = 50;
 
 const decoders = {
   gzip: createGunzip,
@@ -23,39 +23,39 @@ const decoders = {
  *
  * @throws UpstreamError `encoded` for an encoding that is none of gzip, deflate and br, or several
  */
-export function decoded(body: UpstreamBody, headers: HeaderMap): UpstreamBody {
+export function decodeBody(body: UpstreamBody, headers: HeaderMap): UpstreamBody {
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return body;
   const known = Object.entries(decoders).find(([name]) => name === encoding);
   if (known === undefined) throw new UpstreamError('body', 'encoded');
-  return inflated(body, known[1]);
+  return decompress(body, known[1]);
 }
 
-function inflated(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']): UpstreamBody {
+function decompress(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']): UpstreamBody {
   const decoder = createDecoder();
   let sink: ByteSink | undefined;
-  let taken = 0;
-  let given = 0;
-  let over = false;
+  let compressedBytes = 0;
+  let decodedBytes = 0;
+  let isOver = false;
 
   const fail = (error: Error): void => {
-    if (over) return;
-    over = true;
+    if (isOver) return;
+    isOver = true;
     decoder.destroy();
     sink?.fail(error);
   };
 
   decoder.on('data', (chunk: Buffer) => {
-    given += chunk.length;
-    if (given > freeBytes && given > taken * largestRatio) {
+    decodedBytes += chunk.length;
+    if (decodedBytes > uncheckedBytes && decodedBytes > compressedBytes * maxRatio) {
       body.abort();
       fail(new UpstreamError('body', 'compression_bomb'));
-    } else if (!over) sink?.write(chunk);
+    } else if (!isOver) sink?.write(chunk);
   });
   decoder.on('drain', () => body.resume());
   decoder.on('end', () => {
-    if (!over) sink?.end();
-    over = true;
+    if (!isOver) sink?.end();
+    isOver = true;
   });
   decoder.on('error', (cause) => {
     body.abort();
@@ -68,7 +68,7 @@ function inflated(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']):
       sink = target;
       body.start({
         write: (chunk) => {
-          taken += chunk.length;
+          compressedBytes += chunk.length;
           if (!decoder.write(chunk)) body.pause();
         },
         end: () => {
@@ -84,7 +84,7 @@ function inflated(body: UpstreamBody, createDecoder: (typeof decoders)['gzip']):
       decoder.resume();
     },
     abort: () => {
-      over = true;
+      isOver = true;
       decoder.destroy();
       body.abort();
     },

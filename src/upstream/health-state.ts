@@ -1,308 +1,332 @@
 /**
- * What the last calls have shown of an upstream account, or of one model on it, and what follows: a
- * rest, an open circuit, a place at the end of the draw, or nothing. Pure: each rule gives the
- * standing that comes after.
+ * The health of an upstream account, or of one model on it: failure counts, cooldown, circuit
+ * breaker and demotion. Every rule is a pure function from one state to the next.
  */
 
-/** Why no calls go there for a while. */
+/** A cooldown or an open circuit: the channel receives no calls until it ends. */
 export interface Pause {
   /**
-   * `cooling_down`: asked for, or the account's own state. `open`: it failed too often.
-   * `half_open`: its time is up, and one call finds out whether it is back.
+   * `cooling_down`: requested by the upstream, or required by the state of the account. `open`: the
+   * circuit opened after repeated failures. `half_open`: the time is up, and one trial call finds
+   * out whether the channel has recovered.
    */
   readonly state: 'cooling_down' | 'open' | 'half_open';
-  /** `upstream_rate_limited`, `reset`, …: the finer name of what led to it. */
+  /** The failure that led to it, such as `upstream_rate_limited` or `reset`. */
   readonly reason: string;
   /** On the monotonic clock. */
   readonly untilMs: number;
-  /** How long it was to last. */
+  /** Its full length. */
   readonly spanMs: number;
   /**
-   * Takes one call at a time where no other channel is left, after a 429 or a 5xx: the caller gets
-   * the upstream's own answer, and the first success ends the pause. Never a refused account, and
-   * never one that can't be reached or does not answer: that would cost each caller the wait.
+   * Whether the channel still takes one call at a time when no other channel is left. Set after a
+   * 429 or a 5xx: the caller receives the upstream's own reply, and the first success ends the
+   * pause. Never set for a refused account, nor for one that is unreachable or timing out, because
+   * every caller would pay for the attempt with a long wait.
    */
-  readonly yields: boolean;
+  readonly lastResort: boolean;
   /** The upstream said 429. */
   readonly isRateLimit: boolean;
-  /** It did not answer in time: who tries it out may have to wait. */
+  /** It was caused by a time-out, so the trial call may have to wait too. */
   readonly isTimeout: boolean;
 }
 
-/** Calls go there only where no other channel can take them. */
+/** A deprioritized channel: it is chosen only when no other channel is available. */
 export interface Demotion {
   /**
-   * `timed_out`: it did not answer in time. `slow`: it keeps three calls waiting while others
-   * answer. `compared`: it keeps three calls waiting, and one is sent elsewhere to compare.
+   * `timed_out`: a call timed out. `slow`: three calls are waiting for it while other channels have
+   * replied. `compared`: three calls are waiting for it, and one call is sent elsewhere to compare.
    */
   readonly kind: 'timed_out' | 'slow' | 'compared';
-  /** As for a pause. */
+  /** The failure that led to it, as in {@link Pause.reason}. */
   readonly reason: string;
-  /** On the monotonic clock: then one call tries it out. */
+  /** On the monotonic clock. After this time one trial call is sent. */
   readonly untilMs: number;
-  /** One call is trying it out. */
-  readonly isTried: boolean;
+  /** The trial call is running. */
+  readonly inTrial: boolean;
 }
 
-/** Where an account, or a model on it, stands. */
+/** The health of an account, or of one model on it. */
 export interface HealthState {
-  /** Failures since the last success, whatever time lies between them. */
+  /** Failures since the last success, no matter how far apart. */
   readonly failures: number;
-  /** Time-outs since the last success. A caller that left a silent call counts as half of one. */
+  /**
+   * Time-outs since the last success. A caller that disconnects from a silent call counts as half
+   * of one.
+   */
   readonly timeouts: number;
-  /** The keys of those callers: each counts once. */
-  readonly leftBy: readonly string[];
-  /** Open circuits in a row, and rests whose length nobody named. */
-  readonly ejections: number;
-  readonly rests: number;
+  /** The keys of the callers that disconnected; each key counts once. */
+  readonly disconnectedKeys: readonly string[];
+  /** How many times in a row the circuit has opened. */
+  readonly circuitOpenings: number;
+  /** Cooldowns in a row for which the upstream named no length. */
+  readonly unnamedCooldowns: number;
   readonly pause: Pause | undefined;
   readonly demotion: Demotion | undefined;
 }
 
-/** A rest that a failure asks for. */
-export interface RestAsked {
+/** A cooldown that a failure calls for. */
+export interface CooldownInput {
   readonly reason: string;
-  /** As the upstream named it; undefined where it named none. */
+  /** The length that the upstream named, in ms; undefined if it named none. */
   readonly forMs: number | undefined;
-  readonly yields: boolean;
+  readonly lastResort: boolean;
   /** The upstream said 429. */
   readonly isRateLimit?: boolean;
 }
 
-/** A failure that counts. */
-export interface FailureSeen {
+/** A failure that counts against the channel. */
+export interface FailureInput {
   readonly reason: string;
-  /** Nothing came in time. */
+  /** The call timed out. */
   readonly isTimeout: boolean;
-  /** A call may still be served there where no other channel is left. */
-  readonly yields: boolean;
+  /** The channel still takes one call at a time when no other channel is left. */
+  readonly lastResort: boolean;
 }
 
-/** Nothing is known against it. */
+/** No failure is on record. */
 export const goodHealth: HealthState = {
   failures: 0,
   timeouts: 0,
-  leftBy: [],
-  ejections: 0,
-  rests: 0,
+  disconnectedKeys: [],
+  circuitOpenings: 0,
+  unnamedCooldowns: 0,
   pause: undefined,
   demotion: undefined,
 };
 
-const failuresToEject = 5;
-/** A time-out costs its caller minutes: five in a row would cost five callers as much. */
-const timeoutsToEject = 2;
+const failuresToOpen = 5;
+/** Lower than for other failures, because each time-out costs its caller minutes. */
+const timeoutsToOpen = 2;
 const timeoutsToDemote = 1;
-const ejectionMs = 30_000;
-const longestEjectionMs = 300_000;
-/** How long a channel is drawn last before one call tries it out. */
+const openMs = 30_000;
+const maxOpenMs = 300_000;
+/** How long a channel is deprioritized before one trial call is sent. */
 const demotionMs = 30_000;
-/** Spreads returns, so that several gateways do not probe in step. */
+/** Jitter keeps several gateways from sending their trial calls at the same moment. */
 const jitter = 0.2;
-const shortestRestMs = 1_000;
-const longestRestMs = 3_600_000;
-const unnamedRestMs = 10_000;
-const longestUnnamedRestMs = 300_000;
-/** An image that hangs may have been billed: it tries nothing out that others can serve. */
+const minCooldownMs = 1_000;
+const maxCooldownMs = 3_600_000;
+const defaultCooldownMs = 10_000;
+const maxDefaultCooldownMs = 300_000;
+/**
+ * An image call that hangs may have been billed, so it is no trial while other channels can serve
+ * it.
+ */
 const imageTrialMs = 3_600_000;
 
-/** What stood when a call began, and now. */
+/** The health when the call began, and the current time. */
 interface Moment {
-  /** A call that ran before a pause began adds nothing to it. */
-  readonly begun: HealthState;
+  /** Tells whether the call began before the current pause: such a call adds nothing to it. */
+  readonly atStart: HealthState;
   readonly nowMs: number;
 }
 
-/** Where chance is needed, too: a number in [0, 1). */
-interface ChanceMoment extends Moment {
+/** A {@link Moment} for the rules that use jitter. `random` returns a number in [0, 1). */
+interface RandomMoment extends Moment {
   readonly random: () => number;
 }
 
 /**
- * One more failure. The fifth in a row opens the circuit, so does the second time-out, and so does
- * a failed probe. From the first time-out on it is drawn last.
+ * Counts a failure. The fifth in a row opens the circuit, and so does the second time-out or a
+ * failed half-open trial. The first time-out deprioritizes the channel.
  */
 export function afterFailure(
-  standing: HealthState,
-  seen: FailureSeen,
-  moment: ChanceMoment,
+  health: HealthState,
+  seen: FailureInput,
+  moment: RandomMoment,
 ): HealthState {
-  const { pause } = standing;
-  const isProbe = isProbing(standing, moment.begun);
-  if (pause !== undefined && pause.state !== 'cooling_down' && !isProbe) return standing;
-  const failures = standing.failures + 1;
-  const timeouts = standing.timeouts + (seen.isTimeout ? 1 : 0);
-  if (isProbe || failures >= failuresToEject || timeouts >= timeoutsToEject) {
-    return ejected(standing, seen, moment);
+  const { pause } = health;
+  const isTrial = isHalfOpenTrial(health, moment.atStart);
+  if (pause !== undefined && pause.state !== 'cooling_down' && !isTrial) return health;
+  const failures = health.failures + 1;
+  const timeouts = health.timeouts + (seen.isTimeout ? 1 : 0);
+  if (isTrial || failures >= failuresToOpen || timeouts >= timeoutsToOpen) {
+    return openCircuit(health, seen, moment);
   }
-  return demoted({ ...standing, failures, timeouts }, seen.reason, moment);
+  return demoteAfterTimeout({ ...health, failures, timeouts }, seen.reason, moment);
 }
 
 /**
- * A caller left after it had waited long for a first byte: half a time-out, for many callers give
- * up before the gateway does. Once for each key: nobody's impatience alone takes a channel from
- * others.
+ * Counts a caller that disconnected after a long wait for the first byte as half a time-out,
+ * because many callers give up before the gateway does. Each key counts once, so that one impatient
+ * caller can't take a channel from the others.
  */
-export function afterLeaving(
-  standing: HealthState,
+export function afterDisconnect(
+  health: HealthState,
   { reason, keyId }: { readonly reason: string; readonly keyId: string },
-  moment: ChanceMoment,
+  moment: RandomMoment,
 ): HealthState {
-  const { pause, leftBy } = standing;
-  if (pause !== undefined || leftBy.includes(keyId)) return standing;
-  const timeouts = standing.timeouts + 0.5;
-  if (timeouts >= timeoutsToEject) {
-    return ejected(standing, { reason, isTimeout: true, yields: false }, moment);
+  const { pause, disconnectedKeys } = health;
+  if (pause !== undefined || disconnectedKeys.includes(keyId)) return health;
+  const timeouts = health.timeouts + 0.5;
+  if (timeouts >= timeoutsToOpen) {
+    return openCircuit(health, { reason, isTimeout: true, lastResort: false }, moment);
   }
-  return demoted({ ...standing, timeouts, leftBy: [...leftBy, keyId] }, reason, moment);
+  return demoteAfterTimeout(
+    { ...health, timeouts, disconnectedKeys: [...disconnectedKeys, keyId] },
+    reason,
+    moment,
+  );
 }
 
-function ejected(
-  standing: HealthState,
-  { reason, isTimeout, yields }: FailureSeen,
-  { nowMs, random }: ChanceMoment,
+function openCircuit(
+  health: HealthState,
+  { reason, isTimeout, lastResort }: FailureInput,
+  { nowMs, random }: RandomMoment,
 ): HealthState {
-  const ejections = standing.ejections + 1;
-  const spanMs = spread(Math.min(ejectionMs * ejections, longestEjectionMs), random);
+  const circuitOpenings = health.circuitOpenings + 1;
+  const spanMs = withJitter(Math.min(openMs * circuitOpenings, maxOpenMs), random);
   const fresh: Pause = {
     state: 'open',
     reason,
     untilMs: nowMs + spanMs,
     spanMs,
-    yields,
+    lastResort,
     isRateLimit: false,
     isTimeout,
   };
-  const pause = stronger(standing.pause, fresh);
-  return { ...goodHealth, rests: standing.rests, ejections, pause };
+  const pause = stronger(health.pause, fresh);
+  return { ...goodHealth, unnamedCooldowns: health.unnamedCooldowns, circuitOpenings, pause };
 }
 
-/** Drawn last from the first time-out on; whatever else fails, its next trial is later. */
-function demoted(
-  standing: HealthState,
+/** Deprioritizes from the first time-out on. Any later failure postpones the next trial. */
+function demoteAfterTimeout(
+  health: HealthState,
   reason: string,
-  { nowMs, random }: ChanceMoment,
+  { nowMs, random }: RandomMoment,
 ): HealthState {
-  if (standing.timeouts < timeoutsToDemote) return standing;
-  const untilMs = nowMs + spread(demotionMs, random);
-  return { ...standing, demotion: { kind: 'timed_out', reason, untilMs, isTried: false } };
+  if (health.timeouts < timeoutsToDemote) return health;
+  const untilMs = nowMs + withJitter(demotionMs, random);
+  return { ...health, demotion: { kind: 'timed_out', reason, untilMs, inTrial: false } };
 }
 
-function spread(spanMs: number, random: () => number): number {
+function withJitter(spanMs: number, random: () => number): number {
   return Math.round(spanMs * (1 - jitter + 2 * jitter * random()));
 }
 
-/** Three calls have waited long there: other channels come first until a byte says it is back. */
-export function afterSlowness(
-  standing: HealthState,
+/**
+ * Three calls have waited too long: other channels are preferred until a byte arrives from this
+ * one.
+ */
+export function afterSlowCalls(
+  health: HealthState,
   kind: 'slow' | 'compared',
-  { nowMs, random }: Omit<ChanceMoment, 'begun'>,
+  { nowMs, random }: Omit<RandomMoment, 'atStart'>,
 ): HealthState {
-  const { demotion } = standing;
-  if (demotion !== undefined && demotion.kind !== 'compared') return standing;
-  const untilMs = kind === 'slow' ? nowMs + spread(demotionMs, random) : Number.POSITIVE_INFINITY;
-  return { ...standing, demotion: { kind, reason: 'slow', untilMs, isTried: false } };
+  const { demotion } = health;
+  if (demotion !== undefined && demotion.kind !== 'compared') return health;
+  const untilMs =
+    kind === 'slow' ? nowMs + withJitter(demotionMs, random) : Number.POSITIVE_INFINITY;
+  return { ...health, demotion: { kind, reason: 'slow', untilMs, inTrial: false } };
 }
 
-/** The comparison has been made, or has become idle. */
-export function afterComparison(standing: HealthState): HealthState {
-  return standing.demotion?.kind === 'compared' ? { ...standing, demotion: undefined } : standing;
+/** The comparison has been made, or is no longer needed. */
+export function afterComparison(health: HealthState): HealthState {
+  return health.demotion?.kind === 'compared' ? { ...health, demotion: undefined } : health;
 }
 
-/** A first byte came. */
-export function afterByte(standing: HealthState): HealthState {
-  const { demotion } = standing;
+/** A first byte arrived. */
+export function afterFirstByte(health: HealthState): HealthState {
+  const { demotion } = health;
   return demotion === undefined || demotion.kind === 'timed_out'
-    ? standing
-    : { ...standing, demotion: undefined };
+    ? health
+    : { ...health, demotion: undefined };
 }
 
-/** A probe whose reply has begun is one until somebody has been served. */
-function isProbing({ pause, ejections }: HealthState, begun: HealthState): boolean {
-  if (begun.pause?.state !== 'half_open') return false;
-  return pause === begun.pause || (pause === undefined && ejections > 0);
+/** A half-open trial remains one after its reply has begun, until a call has been served. */
+function isHalfOpenTrial({ pause, circuitOpenings }: HealthState, atStart: HealthState): boolean {
+  if (atStart.pause?.state !== 'half_open') return false;
+  return pause === atStart.pause || (pause === undefined && circuitOpenings > 0);
 }
 
-/** A rest of the length that was named, or of one that doubles from rest to rest. */
-export function afterRest(
-  standing: HealthState,
-  { reason, forMs, yields, isRateLimit = false }: RestAsked,
-  { begun, nowMs }: Moment,
+/** Starts a cooldown of the length that the upstream named, or else one that doubles each time. */
+export function afterCooldown(
+  health: HealthState,
+  { reason, forMs, lastResort, isRateLimit = false }: CooldownInput,
+  { atStart, nowMs }: Moment,
 ): HealthState {
-  const { pause: old } = standing;
-  const isResting = old?.state === 'cooling_down' && nowMs < old.untilMs && old.yields === yields;
-  // Calls that were under way when it went to rest say the same once more.
-  if (forMs === undefined && isResting && old !== begun.pause) return standing;
-  // A call that was let through during a rest, for want of another channel, tells nothing new.
-  const isSameRest = forMs === undefined && isResting;
-  const unnamedMs = isSameRest
-    ? Math.max(old.untilMs - nowMs, unnamedRestMs)
-    : Math.min(unnamedRestMs * 2 ** standing.rests, longestUnnamedRestMs);
-  const spanMs = Math.min(Math.max(forMs ?? unnamedMs, shortestRestMs), longestRestMs);
+  const { pause: old } = health;
+  const isCoolingDown =
+    old?.state === 'cooling_down' && nowMs < old.untilMs && old.lastResort === lastResort;
+  // Calls that were running when the cooldown began report the same state again.
+  if (forMs === undefined && isCoolingDown && old !== atStart.pause) return health;
+  // A call that was let through as a last resort during a cooldown reports nothing new.
+  const isSameCooldown = forMs === undefined && isCoolingDown;
+  const unnamedMs = isSameCooldown
+    ? Math.max(old.untilMs - nowMs, defaultCooldownMs)
+    : Math.min(defaultCooldownMs * 2 ** health.unnamedCooldowns, maxDefaultCooldownMs);
+  const spanMs = Math.min(Math.max(forMs ?? unnamedMs, minCooldownMs), maxCooldownMs);
   const pause: Pause = {
     state: 'cooling_down',
     reason,
     untilMs: nowMs + spanMs,
     spanMs,
-    yields,
+    lastResort,
     isRateLimit,
     isTimeout: false,
   };
-  const rests = forMs === undefined && !isSameRest ? standing.rests + 1 : standing.rests;
-  return { ...standing, rests, pause: stronger(old, pause) };
+  const unnamedCooldowns =
+    forMs === undefined && !isSameCooldown ? health.unnamedCooldowns + 1 : health.unnamedCooldowns;
+  return { ...health, unnamedCooldowns, pause: stronger(old, pause) };
 }
 
-/** A call was served: what stood against the upstream when it began is disproved. */
-export function afterService({ pause }: HealthState, begun: HealthState): HealthState {
-  return pause === undefined || pause === begun.pause ? goodHealth : { ...goodHealth, pause };
+/** A call was served: everything on record when it began is disproved. */
+export function afterSuccess({ pause }: HealthState, atStart: HealthState): HealthState {
+  return pause === undefined || pause === atStart.pause ? goodHealth : { ...goodHealth, pause };
 }
 
 /**
- * A reply has begun. Calls may go there again where they were kept out for its silence, and how it
- * ends is still to be seen. A rest that was asked for lasts until somebody has been served.
+ * A reply has begun. Ends a demotion or a half-open pause that was due to silence; how the reply
+ * ends is still open. A cooldown that the upstream asked for lasts until a call has been served.
  */
-export function afterAnswer(standing: HealthState, begun: HealthState): HealthState {
-  const { pause, demotion } = standing;
-  const isProved = pause?.state === 'half_open' && pause === begun.pause;
-  if (!isProved && demotion === undefined) return standing;
-  return { ...standing, pause: isProved ? undefined : pause, demotion: undefined };
+export function afterReplyBegan(health: HealthState, atStart: HealthState): HealthState {
+  const { pause, demotion } = health;
+  const isRecovered = pause?.state === 'half_open' && pause === atStart.pause;
+  if (!isRecovered && demotion === undefined) return health;
+  return { ...health, pause: isRecovered ? undefined : pause, demotion: undefined };
 }
 
-/** A call that said nothing of the upstream: if it tried it out, the next one does. */
-export function afterNothing(standing: HealthState, begun: HealthState): HealthState {
-  const { pause, demotion } = standing;
-  if (pause?.state === 'half_open' && pause === begun.pause) {
-    return { ...standing, pause: { ...pause, state: 'open' } };
+/**
+ * The call ended without telling anything about the upstream. If it was the trial call, the next
+ * call becomes the trial.
+ */
+export function afterNeutral(health: HealthState, atStart: HealthState): HealthState {
+  const { pause, demotion } = health;
+  if (pause?.state === 'half_open' && pause === atStart.pause) {
+    return { ...health, pause: { ...pause, state: 'open' } };
   }
-  return demotion?.isTried === true && demotion === begun.demotion
-    ? { ...standing, demotion: { ...demotion, isTried: false } }
-    : standing;
+  return demotion?.inTrial === true && demotion === atStart.demotion
+    ? { ...health, demotion: { ...demotion, inTrial: false } }
+    : health;
 }
 
-/** A call goes there: a rest that is over is forgotten, whatever else is over is tried out. */
-export function atBegin(standing: HealthState, nowMs: number): HealthState {
-  const { pause, demotion } = standing;
+/**
+ * A call begins: a cooldown that has ended is forgotten; an open circuit or a demotion that has
+ * ended makes this call its trial.
+ */
+export function atCallStart(health: HealthState, nowMs: number): HealthState {
+  const { pause, demotion } = health;
   if (pause !== undefined) {
-    if (pause.state === 'half_open' || nowMs < pause.untilMs) return standing;
+    if (pause.state === 'half_open' || nowMs < pause.untilMs) return health;
     const isOver = pause.state === 'cooling_down';
-    return { ...standing, pause: isOver ? undefined : { ...pause, state: 'half_open' } };
+    return { ...health, pause: isOver ? undefined : { ...pause, state: 'half_open' } };
   }
-  if (demotion === undefined || demotion.isTried || nowMs < demotion.untilMs) return standing;
-  return { ...standing, demotion: { ...demotion, isTried: true } };
+  if (demotion === undefined || demotion.inTrial || nowMs < demotion.untilMs) return health;
+  return { ...health, demotion: { ...demotion, inTrial: true } };
 }
 
-/** The pause that still holds, or undefined where a call may go. */
-export function pauseFor({ pause }: HealthState, nowMs: number): Pause | undefined {
+/** The pause that is in force, or undefined. */
+export function currentPause({ pause }: HealthState, nowMs: number): Pause | undefined {
   if (pause === undefined || pause.state === 'half_open') return pause;
   return nowMs < pause.untilMs ? pause : undefined;
 }
 
 /**
- * Whether a call goes there only where no other channel can take it. An image tries nothing out
- * that others can serve, for it can't be made twice: not until text has had as long again to do so,
- * or an hour where the trial may hang.
+ * Whether a call uses this channel only when no other can take it. An image call can't be repeated,
+ * so it is no trial while others can serve it: not until text calls have had as much time again to
+ * be the trial, or an hour if the trial may hang.
  */
-export function isLast(
+export function isDeprioritized(
   { pause, demotion }: HealthState,
   nowMs: number,
   {
@@ -316,15 +340,15 @@ export function isLast(
   }
   if (demotion === undefined) return false;
   return (
-    demotion.isTried || nowMs < demotion.untilMs + (isBoughtOnce || hasTried ? imageTrialMs : 0)
+    demotion.inTrial || nowMs < demotion.untilMs + (isBoughtOnce || hasTried ? imageTrialMs : 0)
   );
 }
 
-/** Of two pauses the one that nothing may pass, and the later end of both. */
+/** Of two pauses the stricter one, with the later end of both. */
 function stronger(old: Pause | undefined, fresh: Pause): Pause {
   if (old === undefined || old.state === 'half_open') return fresh;
   const isLonger = old.untilMs > fresh.untilMs;
-  if (old.yields === fresh.yields) return isLonger ? old : fresh;
-  const closed = old.yields ? fresh : old;
-  return { ...closed, untilMs: Math.max(old.untilMs, fresh.untilMs) };
+  if (old.lastResort === fresh.lastResort) return isLonger ? old : fresh;
+  const stricter = old.lastResort ? fresh : old;
+  return { ...stricter, untilMs: Math.max(old.untilMs, fresh.untilMs) };
 }

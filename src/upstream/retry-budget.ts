@@ -1,70 +1,70 @@
 /**
- * Bounds how many calls of a model may run a second time at once: when an upstream falls ill,
- * retries must not double the load on what is left of it. A try that surely did not run is no part
- * of this: the call it belongs to has not been any load yet.
+ * Limits how many calls of a model may be retried at once, so that retries don't double the load on
+ * a failing upstream. An attempt that surely did not run doesn't count, because it caused no load.
  */
 
-/** Counts the calls of each model, and those that are retries. */
+/** Counts the running calls of each model, and the retries among them. */
 export interface RetryBudget {
   begin(modelId: string): BudgetedCall;
 }
 
 /** One call, counted until it ends. */
 export interface BudgetedCall {
-  /** Takes the right to run a second time, once a call; false where too many have it. */
+  /** Takes a retry from the budget, once per call; false if too many calls are being retried. */
   mayRetry(): boolean;
-  /** It has an answer: however long that takes, it asks nobody else. */
+  /** The reply has begun: the call will not be retried, however long it takes. */
   answered(): void;
   end(): void;
 }
 
-interface Tally {
+interface RunningCalls {
   calls: number;
   retries: number;
 }
 
-/** Retries that are always allowed, and beyond them their share of the running calls. */
+/** The number of retries that is always allowed; above it, a share of the running calls. */
 const freeRetries = 3;
 const retryShare = 0.2;
 
-/** A catalog that makes up ids must not fill the memory. */
-const mostIdle = 10_000;
+/** A bound on memory, in case a catalog keeps making up new ids. */
+const maxIdleModels = 10_000;
 
-/** Nothing runs yet. */
+/** Starts with no calls. */
 export function retryBudget(): RetryBudget {
-  // A model that has had calls stays: what comes and goes with each would cost more than it holds.
-  const tallies = new Map<string, Tally>();
+  // Entries of idle models are kept: removing and adding them with each call would cost more than
+  // the memory they take.
+  const models = new Map<string, RunningCalls>();
 
-  const tallyOf = (modelId: string): Tally => {
-    const known = tallies.get(modelId);
+  const callsOf = (modelId: string): RunningCalls => {
+    const known = models.get(modelId);
     if (known !== undefined) return known;
-    const tally = { calls: 0, retries: 0 };
-    tallies.set(modelId, tally);
-    return tally;
+    const running = { calls: 0, retries: 0 };
+    models.set(modelId, running);
+    return running;
   };
 
   return {
     begin: (modelId) => {
-      const tally = tallyOf(modelId);
-      tally.calls += 1;
-      let retries = false;
-      const giveBack = (): void => {
-        if (retries) tally.retries -= 1;
-        retries = false;
+      const running = callsOf(modelId);
+      running.calls += 1;
+      let isRetry = false;
+      const releaseRetry = (): void => {
+        if (isRetry) running.retries -= 1;
+        isRetry = false;
       };
       return {
         mayRetry: () => {
-          if (retries) return true;
-          if (tally.retries >= Math.max(freeRetries, tally.calls * retryShare)) return false;
-          retries = true;
-          tally.retries += 1;
+          if (isRetry) return true;
+          if (running.retries >= Math.max(freeRetries, running.calls * retryShare)) return false;
+          isRetry = true;
+          running.retries += 1;
           return true;
         },
-        answered: giveBack,
+        answered: releaseRetry,
         end: () => {
-          tally.calls -= 1;
-          giveBack();
-          if (tally.calls === 0 && tallies.size > mostIdle) tallies.delete(modelId);
+          running.calls -= 1;
+          releaseRetry();
+          if (running.calls === 0 && models.size > maxIdleModels) models.delete(modelId);
         },
       };
     },

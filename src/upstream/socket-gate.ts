@@ -1,32 +1,38 @@
 /**
- * Holds a socket's bytes back without its parser's knowledge. undici's own pause is an assertion
- * that fails, uncaught, when the upstream closes meanwhile (nodejs/undici#5360, in all of 7).
+ * Holds back the bytes of a socket without pausing its parser: a paused undici parser fails an
+ * assertion, uncaught, if the upstream closes meanwhile (nodejs/undici#5360, in all of 7).
  */
 import type { Socket } from 'node:net';
 
-/** Whether the bytes of one socket go on to its parser. */
+/** Controls whether one socket's bytes reach its parser. */
 export interface SocketGate {
-  /** From now on reads find nothing; what has arrived waits, and the network waits behind it. */
+  /**
+   * From now on reads return nothing: bytes stay in the socket's buffer, and TCP backpressure holds
+   * the rest.
+   */
   close(): void;
-  /** Reading goes on, in a turn of its own: the parser may be at work in this one. */
+  /** Resumes reading on the next tick, because the parser may be running in this one. */
   open(): void;
-  /** Reading may go on when somebody wants to: the call that closed the gate is over. */
+  /** Lets later reads through without triggering one: the call that closed the gate has ended. */
   release(): void;
 }
 
 /** The gates of one client's sockets. */
 export interface SocketGates {
-  /** Puts a gate into a fresh socket. */
-  fit(socket: Socket): void;
-  /** The gate of the socket that was read last: while a parser runs, the one it reads. */
+  /** Installs a gate in a new socket. */
+  install(socket: Socket): void;
+  /**
+   * The gate of the socket that was read last. While a parser runs, that is the socket it is
+   * parsing.
+   */
   current(): SocketGate;
 }
 
-/** No sockets yet. */
+/** Starts with no sockets. */
 export function socketGates(): SocketGates {
-  let current: SocketGate = noGate;
+  let current: SocketGate = openGate;
   return {
-    fit: (socket) => {
+    install: (socket) => {
       const read = socket.read;
       let isClosed = false;
       const gate: SocketGate = {
@@ -52,4 +58,4 @@ export function socketGates(): SocketGates {
   };
 }
 
-const noGate: SocketGate = { close: () => {}, open: () => {}, release: () => {} };
+const openGate: SocketGate = { close: () => {}, open: () => {}, release: () => {} };

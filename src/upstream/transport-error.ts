@@ -1,24 +1,24 @@
-/** Names what went wrong on the wire, from undici's and Node's error codes. */
+/** Maps undici's and Node's error codes to the reasons of an `UpstreamError`. */
 import { isUpstreamError, UpstreamError, type UpstreamStage } from '../errors.ts';
 
-interface Named {
+interface NamedFailure {
   readonly reason: string;
   readonly timedOut?: boolean;
 }
 
-const dns: Named = { reason: 'dns' };
-const unreachable: Named = { reason: 'unreachable' };
-/** Ours, not the upstream's. */
-const tooManyFiles: Named = { reason: 'too_many_files' };
-const outOfPorts: Named = { reason: 'out_of_ports' };
-const connectTimeout: Named = { reason: 'connect_timeout', timedOut: true };
-const reset: Named = { reason: 'reset' };
-const badResponse: Named = { reason: 'bad_response' };
-const closed: Named = { reason: 'closed' };
-const failed: Named = { reason: 'failed' };
+const dns: NamedFailure = { reason: 'dns' };
+const unreachable: NamedFailure = { reason: 'unreachable' };
+/** The fault of this machine, not of the upstream. */
+const tooManyFiles: NamedFailure = { reason: 'too_many_files' };
+const outOfPorts: NamedFailure = { reason: 'out_of_ports' };
+const connectTimeout: NamedFailure = { reason: 'connect_timeout', timedOut: true };
+const reset: NamedFailure = { reason: 'reset' };
+const badResponse: NamedFailure = { reason: 'bad_response' };
+const closed: NamedFailure = { reason: 'closed' };
+const failed: NamedFailure = { reason: 'failed' };
 
 /** Observed with undici 7.30 and Node 20 to 26; the tests pin them. */
-const byCode: ReadonlyMap<string, Named> = new Map([
+const byCode: ReadonlyMap<string, NamedFailure> = new Map([
   ['ENOTFOUND', dns],
   ['ENODATA', dns],
   ['ESERVFAIL', dns],
@@ -47,8 +47,8 @@ const byCode: ReadonlyMap<string, Named> = new Map([
 ]);
 
 /**
- * The failure with the stage it came at and a reason that names no host. Who aborts a call does not
- * know how far it has come: what is an `UpstreamError` already keeps its reason and gets the stage.
+ * The failure with its stage and a reason that contains no host name. An `UpstreamError` keeps its
+ * reason and gets the stage, because the code that aborts a call does not know how far it has got.
  */
 export function transportError(error: unknown, stage: UpstreamStage): UpstreamError {
   if (isUpstreamError(error)) {
@@ -56,40 +56,42 @@ export function transportError(error: unknown, stage: UpstreamStage): UpstreamEr
     return error.stage === stage ? error : new UpstreamError(stage, reason, { timedOut, cause });
   }
   const named = nameOf(error);
-  // A connection that stood and fell silent until the network gave it up is lost, not late.
+  // An established connection that the network gave up on is lost, not late.
   const { reason, timedOut = false } =
     named === connectTimeout && stage !== 'connect' ? reset : named;
   return new UpstreamError(stage, reason, { timedOut, cause: error });
 }
 
-/** Why there is no connection: surely nothing was sent. */
+/** A failure to connect: nothing was sent. */
 export function dialError(error: unknown): UpstreamError {
   return transportError(error, 'connect');
 }
 
-/** The same over TLS, where everything that the network did not do is the handshake's failure. */
+/** A failure to connect over TLS: anything that is not a network failure is a failed handshake. */
 export function handshakeError(error: unknown): UpstreamError {
   const failure = dialError(error);
   const isNamed = failure.reason !== 'reset' && failure.reason !== 'failed';
   return isNamed ? failure : new UpstreamError('connect', 'tls', { cause: error });
 }
 
-function nameOf(error: unknown): Named {
+function nameOf(error: unknown): NamedFailure {
   if (!(error instanceof Error)) return failed;
-  const named = byCode.get(codeOf(error));
+  const named = byCode.get(errorCode(error));
   if (named !== undefined) return named;
-  // Of several addresses none could be reached: the first that says something tells why.
+  // None of several addresses could be reached: the first known error gives the reason.
   if (error instanceof AggregateError) {
     return error.errors.map(nameOf).find((name) => name !== failed) ?? failed;
   }
-  if (codeOf(error).startsWith('EAI_')) return dns;
-  if (tlsCode.test(codeOf(error))) return { reason: 'tls' };
+  if (errorCode(error).startsWith('EAI_')) return dns;
+  if (tlsCode.test(errorCode(error))) return { reason: 'tls' };
   return error.name === 'HTTPParserError' ? badResponse : failed;
 }
 
-/** What TLS says of a connection that stands; at the handshake every word is one of its. */
+/**
+ * TLS error codes on an established connection; during the handshake every unknown error is one.
+ */
 const tlsCode = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO$)/;
 
-function codeOf(error: Error): string {
+function errorCode(error: Error): string {
   return 'code' in error ? String(error.code) : '';
 }

@@ -1,6 +1,6 @@
 /**
- * Speaks HTTP to upstreams through undici's dispatch, the fastest honest way Node has (PERFORMANCE
- * rule 1). The only module that imports undici; its older handler interface stays in here.
+ * Sends HTTP requests to upstreams through undici's dispatch, which is faster than `fetch` or
+ * `request`. The only module that imports undici and its older handler interface.
  */
 import { X509Certificate } from 'node:crypto';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
@@ -14,29 +14,32 @@ import type {
   UpstreamResponse,
 } from '../ports/upstream-client.ts';
 import { type BodyInbox, bodyInbox } from './body-inbox.ts';
-import { decoded } from './decode-body.ts';
+import { decodeBody } from './decode-body.ts';
 import { type SocketGates, socketGates } from './socket-gate.ts';
 import { dialError, handshakeError, transportError } from './transport-error.ts';
 
-/** How an {@link undiciClient} is set up. */
+/** Options of {@link undiciClient}. */
 export interface UndiciClientOptions {
   /**
-   * Sockets to one origin at once; further calls wait for one, as long as for a first byte. 10,000
-   * where left out.
+   * The maximum number of sockets to one origin; further calls wait for one, as long as for a first
+   * byte. Default: 10,000.
    */
   readonly connections?: number;
   /**
-   * Certificates in PEM to trust in place of Node's own list, for upstreams with a private
+   * PEM certificates to trust instead of Node's own list, for upstreams with a private certificate
    * authority. Upstreams are always verified.
    */
   readonly ca?: string | readonly string[];
 }
 
-/** Bodies up to this size are joined, into one write. Larger ones go in the pieces they came in. */
-const joinedBytes = 64 * 1024;
+/**
+ * Bodies up to this size are joined into one write. Larger ones are sent in the pieces they came
+ * in.
+ */
+const maxJoinedBytes = 64 * 1024;
 
 const certificates = 'must be certificates in PEM: one text, or a list of them';
-const pem = z.string(certificates).refine(isReadable, certificates);
+const pem = z.string(certificates).refine(areCertificates, certificates);
 
 const optionsSchema = z.strictObject(
   {
@@ -47,13 +50,16 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * The upstream client that `createGateway` makes where the host brings none.
+ * The upstream client that `createGateway` uses by default.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError if an option is invalid; its message names the option and the fix
  */
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
-  /** By origin and then by the time to connect; images, each on a connection of its own, apart. */
+  /**
+   * By origin, then by connect time-out. Image calls use separate pools, with a new connection
+   * each.
+   */
   const pools = { kept: poolTable(), fresh: poolTable() };
   const gates = socketGates();
   let isClosed = false;
@@ -65,10 +71,11 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
     if (known !== undefined) return known;
     const pool = new Pool(origin, {
       connections: options.connections ?? 10_000,
-      // 0 closes every connection after its answer: an image never meets a socket gone stale.
+      // 0 closes the connection after each response, so that an image call never meets a stale
+      // socket.
       pipelining: freshConnection ? 0 : 1,
       connect: gatedConnector(connectTimeoutMs, options.ca, gates),
-      // The gateway waits by its own clock.
+      // The gateway enforces its own time-outs.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 32 * 1024,
@@ -82,7 +89,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new UpstreamError('connect', 'closed'));
         const pool = poolFor(request);
-        const handler = exchange(request, gates, resolve, reject);
+        const handler = dispatchHandler(request, gates, resolve, reject);
         try {
           pool.dispatch(dispatchOptions(request), handler);
         } catch (cause) {
@@ -104,8 +111,11 @@ function poolTable(): Map<string, Map<number, Pool>> {
   return new Map();
 }
 
-/** Read now: Node takes what it can't read for an empty list, and trusts nobody. */
-function isReadable(text: string): boolean {
+/**
+ * Checked at set-up, because Node silently treats an unreadable list as empty, and then trusts no
+ * upstream.
+ */
+function areCertificates(text: string): boolean {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {
     return found.map((one) => new X509Certificate(one)).length > 0;
@@ -114,7 +124,7 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** undici's own connector, with a gate in every socket it makes. */
+/** undici's connector, with a gate installed in every socket. */
 function gatedConnector(
   timeoutMs: number,
   ca: UndiciClientOptions['ca'],
@@ -123,7 +133,7 @@ function gatedConnector(
   const connect = buildConnector({
     timeout: timeoutMs,
     minVersion: 'TLSv1.2',
-    // Said, for Node has an environment variable that turns it off.
+    // Explicit, because a Node environment variable can turn verification off.
     rejectUnauthorized: true,
     ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
   });
@@ -131,7 +141,7 @@ function gatedConnector(
     const failureOf = options.protocol === 'https:' ? handshakeError : dialError;
     connect(options, (error, socket) => {
       if (error !== null) return callback(failureOf(error), null);
-      gates.fit(socket);
+      gates.install(socket);
       callback(null, socket);
     });
   };
@@ -141,19 +151,19 @@ function dispatchOptions(request: UpstreamRequest): Dispatcher.DispatchOptions {
   const { method, path, headers, body } = request;
   const [first] = body;
   if (first === undefined) return { method, path, headers };
-  // undici counts the length of one piece by itself.
+  // undici sets the length of a single piece by itself.
   if (body.length === 1) return { method, path, headers, body: first };
   const length = body.reduce((sum, piece) => sum + piece.length, 0);
-  if (length <= joinedBytes) return { method, path, headers, body: Buffer.concat(body, length) };
+  if (length <= maxJoinedBytes) return { method, path, headers, body: Buffer.concat(body, length) };
   const sized = { ...headers, 'content-length': String(length) };
   const options: Dispatcher.DispatchOptions = { method, path, headers: sized };
-  // undici takes whatever can be iterated (docs/api/Dispatcher.md); only its types leave that out.
-  // A stream around the pieces costs a fifth more at 5 MB (docs/performance.md).
+  // undici accepts any iterable (docs/api/Dispatcher.md), although its types don't say so. A stream
+  // around the pieces costs a fifth more at 5 MB (docs/performance.md).
   return Object.assign(options, { body });
 }
 
-/** One request and its answer: resolves at the headers, then hands the body over as it arrives. */
-function exchange(
+/** Handles one request: resolves at the response headers, then passes on the body as it arrives. */
+function dispatchHandler(
   request: UpstreamRequest,
   gates: SocketGates,
   resolve: (response: UpstreamResponse) => void,
@@ -161,28 +171,29 @@ function exchange(
 ): Dispatcher.DispatchHandler {
   let inbox: BodyInbox | undefined;
   let abort: ((reason?: Error) => void) | undefined;
-  let abandoned: Error | undefined;
+  let abortReason: Error | undefined;
 
   request.onAbort((reason) => {
-    abandoned ??= reason;
-    // Before a socket is there undici has nothing to abort: answer at once, drop the call later.
-    if (abort === undefined) reject(withoutSocket(reason));
+    abortReason ??= reason;
+    // Without a socket undici has nothing to abort: reject immediately, and drop the call once it
+    // connects.
+    if (abort === undefined) reject(queueFailure(reason));
     else abort(reason);
   });
 
   return {
     onConnect: (abortCall) => {
       abort = abortCall;
-      if (abandoned !== undefined) abortCall(abandoned);
+      if (abortReason !== undefined) abortCall(abortReason);
     },
     onHeaders: (status, rawHeaders) => {
-      // 100 to 199 only announce the answer; none of them is passed on.
+      // Informational responses (1xx) are ignored.
       if (status < 200) return true;
       const headers = headerMap(rawHeaders);
       const end = (): void => abort?.(new UpstreamError('body', 'aborted'));
       inbox = bodyInbox(gates.current(), end);
       try {
-        resolve({ status, headers, body: decoded(inbox.body, headers) });
+        resolve({ status, headers, body: decodeBody(inbox.body, headers) });
       } catch (error) {
         reject(transportError(error, 'body'));
         end();
@@ -191,21 +202,22 @@ function exchange(
     },
     onData: (chunk) => {
       inbox?.write(chunk);
-      // Never false: a paused parser must not meet the end of its socket.
+      // Always true: returning false pauses the parser, which fails when its socket ends (see
+      // SocketGate).
       return true;
     },
     onComplete: () => inbox?.end(),
     onError: (error) => {
       const stage = stageOf(abort !== undefined, inbox !== undefined);
-      const failure = transportError(abandoned ?? error, stage);
+      const failure = transportError(abortReason ?? error, stage);
       reject(failure);
       inbox?.fail(failure);
     },
   };
 }
 
-/** A call that never got a socket has waited in the queue, and not for an answer. */
-function withoutSocket(reason: Error): UpstreamError {
+/** A call without a socket timed out in the queue, not while waiting for a reply. */
+function queueFailure(reason: Error): UpstreamError {
   const failure = transportError(reason, 'connect');
   return failure.reason === 'headers_timeout'
     ? new UpstreamError('connect', 'queue_timeout', { timedOut: true })
@@ -217,12 +229,14 @@ function stageOf(connected: boolean, answered: boolean): 'connect' | 'sent' | 'b
   return connected ? 'sent' : 'connect';
 }
 
-/** The headers that somebody here reads; of most others not even the name is decoded. */
-const readNames = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
-const beginnings: ReadonlySet<number> = new Set(readNames.map(beginningOf));
+/**
+ * The response headers that the gateway reads; most others are skipped without decoding the name.
+ */
+const readHeaders = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'date'];
+const headerHashes: ReadonlySet<number> = new Set(readHeaders.map(headerHash));
 
-/** A name's length and first letter in one number, without regard to case. */
-function beginningOf(name: string | Uint8Array): number {
+/** A hash of the name's length and first letter, case-insensitive. */
+function headerHash(name: string | Uint8Array): number {
   const first = typeof name === 'string' ? name.charCodeAt(0) : (name[0] ?? 0);
   return name.length * 256 + (first | 0x20);
 }
@@ -231,9 +245,9 @@ function headerMap(raw: readonly Buffer[]): HeaderMap {
   const headers: Record<string, string> = {};
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index];
-    if (name === undefined || !beginnings.has(beginningOf(name))) continue;
+    if (name === undefined || !headerHashes.has(headerHash(name))) continue;
     const known = name.toString('latin1').toLowerCase();
-    if (!readNames.includes(known)) continue;
+    if (!readHeaders.includes(known)) continue;
     const value = raw[index + 1]?.toString('latin1') ?? '';
     headers[known] = headers[known] === undefined ? value : `${headers[known]}, ${value}`;
   }

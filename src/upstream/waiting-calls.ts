@@ -1,11 +1,11 @@
 /**
- * Which calls wait for a first byte, how long a model usually takes to send one, and so which
- * channels keep their callers waiting while others answer. A time-out says so only minutes later.
+ * Tracks the calls that are waiting for a first byte and how long each model usually takes, to find
+ * channels that are slow while others reply. Time-outs alone would show it only minutes later.
  */
 
 /**
- * Calls whose first bytes take alike: that of a whole reply comes when all of it has been made,
- * that of a count of tokens at once.
+ * The kinds of call whose times to a first byte are comparable: a whole reply's first byte comes
+ * when all of it has been generated, a token count's almost immediately.
  */
 export type ReplyKind = 'image' | 'count' | 'streamed' | 'whole';
 
@@ -15,97 +15,105 @@ export interface ServedModel {
   readonly upstreamModel: string;
 }
 
-/** A call that goes through a channel. */
+/** A call that has been sent through a channel. */
 export interface WaitingCall extends ServedModel {
-  readonly pace: Pace;
-  readonly reached: Reached;
+  readonly times: FirstByteTimes;
+  readonly progress: ChannelProgress;
   readonly startedMs: number;
-  /** Its index among those that wait; undefined once a byte has come, or it is over. */
+  /** Its index among the waiting calls; undefined once a byte has arrived or the call has ended. */
   position: number | undefined;
   firstByteMs: number | undefined;
-  /** How long it waited, where it ended without a byte. */
-  gaveUpMs: number | undefined;
+  /** How long it waited, if it ended without a byte. */
+  abandonedAfterMs: number | undefined;
 }
 
-/** What a model takes to begin its replies of one kind, over all its channels. */
-interface Pace {
-  /** The last replies' times to a first byte, in ms; older ones are overwritten. */
+/** The times to a first byte of one model and kind of reply, over all its channels. */
+interface FirstByteTimes {
+  /** The latest times to a first byte, in ms; older ones are overwritten. */
   readonly samples: number[];
-  sampled: number;
-  readonly channels: Map<string, Reached>;
+  sampleCount: number;
+  readonly channels: Map<string, ChannelProgress>;
   comparison: Comparison | undefined;
 }
 
-/** How far calls have come through one channel, by the latest start among them; -1 for none. */
-interface Reached {
-  /** Of those to which anything came. */
+/**
+ * The progress of the calls through one channel. `byteMs` and `answeredMs` are the latest start
+ * times among the calls that got that far; -1 if none has.
+ */
+interface ChannelProgress {
+  /** The latest start among calls that have received a byte. */
   byteMs: number;
-  /** Of those whose reply has begun. */
+  /** The latest start among calls whose reply has begun. */
   answeredMs: number;
-  /** The last calls that ended after a long wait, with nothing from there since. */
-  gaveUp: readonly WaitingCall[];
+  /** The last calls that ended after a long wait, with no byte from the channel since. */
+  abandoned: readonly WaitingCall[];
 }
 
-/** One call that is sent elsewhere, to tell a slow channel from a slow model. */
+/** One call that is sent to another channel, to tell a slow channel from a slow model. */
 interface Comparison {
   readonly slow: ServedModel;
   readonly sinceMs: number;
   isSent: boolean;
 }
 
-/** A channel that keeps at least three calls waiting for longer than is usual. */
+/** A channel for which at least three calls have been waiting longer than usual. */
 export interface SlowChannel extends ServedModel {
   /**
-   * `slow`: another channel has answered a later call. `compared`: none has, perhaps because none
-   * was asked; one call is to be sent elsewhere.
+   * `slow`: another channel has replied to a later call. `compared`: none has, perhaps because none
+   * was tried, so one call should be sent to another channel.
    */
   readonly kind: 'slow' | 'compared';
 }
 
-/** The calls of one gateway that wait for a first byte. */
+/** The calls of one gateway that are waiting for a first byte. */
 export interface WaitingCalls {
-  begin(place: ServedModel, model: ModelAsked, nowMs: number): WaitingCall;
+  begin(place: ServedModel, model: RequestedModel, nowMs: number): WaitingCall;
   firstByte(call: WaitingCall, nowMs: number): void;
-  /** Its reply has begun; true where a comparison has waited for that. */
+  /** The reply has begun. Returns true if a comparison was waiting for it. */
   answered(call: WaitingCall): boolean;
-  /** It has ended, whatever came of it. */
-  over(call: WaitingCall, nowMs: number): void;
-  /** The channel that a call is to be compared with, where it is the first through another one. */
+  /** The call has ended, for any reason. */
+  end(call: WaitingCall, nowMs: number): void;
+  /**
+   * The slow channel that this call is compared with, if it is the first through another channel.
+   */
   comparedWith(call: WaitingCall): ServedModel | undefined;
-  /** Nothing that has been seen of a channel so far makes it slow. */
+  /** Discards everything recorded about a channel. */
   forget(channelId: string, nowMs: number): void;
-  /** The channels that are slow now. A comparison is asked for at most every ten seconds. */
+  /** The channels that are slow now. Requests a comparison at maxSize every ten seconds. */
   slowChannels(nowMs: number): readonly SlowChannel[];
 }
 
-/** What a caller asked for. */
-export interface ModelAsked {
-  /** By the catalog's name. */
+/** The model and the kind of reply that a caller requested. */
+export interface RequestedModel {
+  /** The model's id in the catalog. */
   readonly modelId: string;
   readonly reply: ReplyKind;
 }
 
 /** A channel is slow once this many calls wait too long. */
 const slowCalls = 3;
-const leastLimitMs = 10_000;
+const minLimitMs = 10_000;
 const limitMedians = 5;
-const mostSamples = 32;
+const maxSamples = 32;
 const comparisonMs = 10_000;
-/** A catalog that makes up ids must not fill the memory. */
-const mostModels = 10_000;
-const mostChannels = 1_000;
+/** A bound on memory, in case a catalog keeps making up new ids. */
+const maxModels = 10_000;
+const maxChannels = 1_000;
 
-/** Nobody waits yet. */
+/** Starts with no calls. */
 export function waitingCalls(): WaitingCalls {
-  // An array with swaps, no Set: see `runningCalls`.
+  // An array with swap-removal instead of a Set, as in `runningCalls`.
   const waiting: WaitingCall[] = [];
-  /** Channels that calls have ended at after a long wait. Callers may leave one after the other. */
-  const silent = new Set<Reached>();
-  const models = new Map<string, Partial<Record<ReplyKind, Pace>>>();
+  /**
+   * Channels on which calls have ended after a long wait: callers may disconnect one after the
+   * other, so that never three wait at once.
+   */
+  const silent = new Set<ChannelProgress>();
+  const models = new Map<string, Partial<Record<ReplyKind, FirstByteTimes>>>();
 
-  const paceOf = ({ modelId, reply }: ModelAsked): Pace => {
-    const ofModel = models.get(modelId) ?? kept(models, modelId, {}, mostModels);
-    ofModel[reply] ??= { samples: [], sampled: 0, channels: new Map(), comparison: undefined };
+  const timesOf = ({ modelId, reply }: RequestedModel): FirstByteTimes => {
+    const ofModel = models.get(modelId) ?? setBounded(models, modelId, {}, maxModels);
+    ofModel[reply] ??= { samples: [], sampleCount: 0, channels: new Map(), comparison: undefined };
     return ofModel[reply];
   };
 
@@ -121,92 +129,100 @@ export function waitingCalls(): WaitingCalls {
 
   return {
     begin: ({ channelId, upstreamModel }, asked, startedMs) => {
-      const pace = paceOf(asked);
+      const times = timesOf(asked);
       const call: WaitingCall = {
         channelId,
         upstreamModel,
-        pace,
-        reached: reachedBy(pace, channelId),
+        times,
+        progress: progressOf(times, channelId),
         startedMs,
         position: waiting.length,
         firstByteMs: undefined,
-        gaveUpMs: undefined,
+        abandonedAfterMs: undefined,
       };
       waiting.push(call);
       return call;
     },
     firstByte: (call, nowMs) => {
-      const { reached, startedMs } = call;
+      const { progress, startedMs } = call;
       remove(call);
       call.firstByteMs = nowMs - startedMs;
-      reached.byteMs = Math.max(reached.byteMs, startedMs);
-      if (reached.gaveUp.length === 0) return;
-      reached.gaveUp = [];
-      silent.delete(reached);
+      progress.byteMs = Math.max(progress.byteMs, startedMs);
+      if (progress.abandoned.length === 0) return;
+      progress.abandoned = [];
+      silent.delete(progress);
     },
-    answered: ({ pace, reached, startedMs, firstByteMs, channelId }) => {
-      reached.answeredMs = Math.max(reached.answeredMs, startedMs);
+    answered: ({ times, progress, startedMs, firstByteMs, channelId }) => {
+      progress.answeredMs = Math.max(progress.answeredMs, startedMs);
       if (firstByteMs !== undefined) {
-        pace.samples[pace.sampled % mostSamples] = firstByteMs;
-        pace.sampled += 1;
+        times.samples[times.sampleCount % maxSamples] = firstByteMs;
+        times.sampleCount += 1;
       }
-      const { comparison } = pace;
+      const { comparison } = times;
       if (comparison?.isSent !== true || comparison.slow.channelId === channelId) return false;
-      pace.comparison = undefined;
+      times.comparison = undefined;
       return true;
     },
-    over: (call, nowMs) => {
-      const { position, reached, startedMs } = call;
+    end: (call, nowMs) => {
+      const { position, progress, startedMs } = call;
       const waitedMs = nowMs - startedMs;
-      if (position === undefined || waitedMs <= leastLimitMs) return remove(call);
+      if (position === undefined || waitedMs <= minLimitMs) return remove(call);
       remove(call);
-      call.gaveUpMs = waitedMs;
-      reached.gaveUp = [...reached.gaveUp.slice(1 - slowCalls), call];
-      if (silent.size < mostModels) silent.add(reached);
+      call.abandonedAfterMs = waitedMs;
+      progress.abandoned = [...progress.abandoned.slice(1 - slowCalls), call];
+      if (silent.size < maxModels) silent.add(progress);
     },
-    comparedWith: ({ pace: { comparison }, channelId }) => {
+    comparedWith: ({ times: { comparison }, channelId }) => {
       if (comparison === undefined || comparison.isSent) return undefined;
       if (comparison.slow.channelId === channelId) return undefined;
       comparison.isSent = true;
       return comparison.slow;
     },
     forget: (channelId, nowMs) => {
-      for (const paces of models.values()) {
-        for (const pace of Object.values(paces)) {
-          const reached = pace.channels.get(channelId);
-          if (reached === undefined) continue;
-          reached.byteMs = nowMs;
-          reached.gaveUp = [];
-          silent.delete(reached);
+      for (const byReply of models.values()) {
+        for (const times of Object.values(byReply)) {
+          const progress = times.channels.get(channelId);
+          if (progress === undefined) continue;
+          progress.byteMs = nowMs;
+          progress.abandoned = [];
+          silent.delete(progress);
         }
       }
     },
     slowChannels: (nowMs) =>
-      slowAmong([...waiting, ...[...silent].flatMap(({ gaveUp }) => gaveUp)], nowMs),
+      findSlowChannels([...waiting, ...[...silent].flatMap(({ abandoned }) => abandoned)], nowMs),
   };
 }
 
-/** How long a first byte may take before a channel is slow; undefined where none has come. */
-export function usualLimitMs({ pace: { samples } }: Pick<WaitingCall, 'pace'>): number | undefined {
+/**
+ * How long a first byte may take before the channel counts as slow; undefined if none has arrived.
+ */
+export function usualLimitMs({
+  times: { samples },
+}: Pick<WaitingCall, 'times'>): number | undefined {
   const sorted = [...samples].sort((a, b) => a - b);
   const median = sorted[sorted.length >> 1];
-  return median === undefined ? undefined : Math.max(leastLimitMs, limitMedians * median);
+  return median === undefined ? undefined : Math.max(minLimitMs, limitMedians * median);
 }
 
-/** A reply has begun there to a call that began after this one: its own silence is no sign. */
-export function isOutrun({ reached, startedMs }: WaitingCall): boolean {
-  return reached.answeredMs > startedMs;
+/**
+ * Whether the channel has begun to reply to a later call, so that the silence of this one proves
+ * nothing.
+ */
+export function isOvertaken({ progress, startedMs }: WaitingCall): boolean {
+  return progress.answeredMs > startedMs;
 }
 
-function reachedBy({ channels }: Pace, channelId: string): Reached {
+function progressOf({ channels }: FirstByteTimes, channelId: string): ChannelProgress {
   const known = channels.get(channelId);
   return (
-    known ?? kept(channels, channelId, { byteMs: -1, answeredMs: -1, gaveUp: [] }, mostChannels)
+    known ??
+    setBounded(channels, channelId, { byteMs: -1, answeredMs: -1, abandoned: [] }, maxChannels)
   );
 }
 
-function kept<T>(map: Map<string, T>, name: string, value: T, most: number): T {
-  if (map.size >= most) {
+function setBounded<T>(map: Map<string, T>, name: string, value: T, maxSize: number): T {
+  if (map.size >= maxSize) {
     for (const oldest of map.keys()) {
       map.delete(oldest);
       break;
@@ -216,28 +232,28 @@ function kept<T>(map: Map<string, T>, name: string, value: T, most: number): T {
   return value;
 }
 
-/** The calls that wait too long through one channel, or have. */
+/** The calls that wait, or have waited, too long for one channel. */
 interface Overdue {
   readonly call: WaitingCall;
   readonly limitMs: number;
-  /** When the latest call began that another channel has answered. */
-  readonly othersMs: number;
+  /** The latest start among calls to which another channel has replied. */
+  readonly othersAnsweredMs: number;
   calls: number;
-  /** Of these, those that began before it. */
+  /** How many of these calls began before that one. */
   overtaken: number;
 }
 
-function slowAmong(calls: readonly WaitingCall[], nowMs: number): readonly SlowChannel[] {
-  const found = new Map<Reached, Overdue>();
+function findSlowChannels(calls: readonly WaitingCall[], nowMs: number): readonly SlowChannel[] {
+  const found = new Map<ChannelProgress, Overdue>();
   for (const call of calls) {
-    const waitedMs = call.gaveUpMs ?? nowMs - call.startedMs;
-    // Something has come there to a later call: it is this one that takes long.
-    if (waitedMs <= leastLimitMs || call.startedMs <= call.reached.byteMs) continue;
-    const overdue = found.get(call.reached) ?? overdueFrom(call);
-    found.set(call.reached, overdue);
+    const waitedMs = call.abandonedAfterMs ?? nowMs - call.startedMs;
+    // The channel has sent something to a later call, so only this call is slow.
+    if (waitedMs <= minLimitMs || call.startedMs <= call.progress.byteMs) continue;
+    const overdue = found.get(call.progress) ?? newOverdue(call);
+    found.set(call.progress, overdue);
     if (waitedMs <= overdue.limitMs) continue;
     overdue.calls += 1;
-    if (call.startedMs < overdue.othersMs) overdue.overtaken += 1;
+    if (call.startedMs < overdue.othersAnsweredMs) overdue.overtaken += 1;
   }
   return [...found.values()].flatMap((overdue) => {
     const { channelId, upstreamModel } = overdue.call;
@@ -246,12 +262,18 @@ function slowAmong(calls: readonly WaitingCall[], nowMs: number): readonly SlowC
   });
 }
 
-function overdueFrom(call: WaitingCall): Overdue {
-  let othersMs = -1;
-  for (const [channelId, { answeredMs }] of call.pace.channels) {
-    if (channelId !== call.channelId) othersMs = Math.max(othersMs, answeredMs);
+function newOverdue(call: WaitingCall): Overdue {
+  let othersAnsweredMs = -1;
+  for (const [channelId, { answeredMs }] of call.times.channels) {
+    if (channelId !== call.channelId) othersAnsweredMs = Math.max(othersAnsweredMs, answeredMs);
   }
-  return { call, limitMs: usualLimitMs(call) ?? leastLimitMs, othersMs, calls: 0, overtaken: 0 };
+  return {
+    call,
+    limitMs: usualLimitMs(call) ?? minLimitMs,
+    othersAnsweredMs,
+    calls: 0,
+    overtaken: 0,
+  };
 }
 
 function kindOf(
@@ -259,12 +281,12 @@ function kindOf(
   nowMs: number,
 ): SlowChannel['kind'] | undefined {
   if (overtaken >= slowCalls) return 'slow';
-  const { pace, channelId, upstreamModel } = call;
+  const { times, channelId, upstreamModel } = call;
   if (calls < slowCalls) return undefined;
-  if (pace.comparison !== undefined && nowMs - pace.comparison.sinceMs < comparisonMs) {
+  if (times.comparison !== undefined && nowMs - times.comparison.sinceMs < comparisonMs) {
     return undefined;
   }
   const slow = { channelId, upstreamModel };
-  pace.comparison = { slow, sinceMs: nowMs, isSent: false };
+  times.comparison = { slow, sinceMs: nowMs, isSent: false };
   return 'compared';
 }

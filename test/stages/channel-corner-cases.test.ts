@@ -51,11 +51,11 @@ const a = channel({ id: 'a' });
 const asked = { modelId: 'm', reply: 'whole' } as const;
 const failed: HealthSignal = { kind: 'failed', reason: 'upstream_error', where: 'model' };
 const limited: HealthSignal = {
-  kind: 'rest',
+  kind: 'cooldown',
   reason: 'upstream_rate_limited',
   where: 'model',
   forMs: undefined,
-  yields: true,
+  lastResort: true,
 };
 
 /** The health of one channel, without a gateway. */
@@ -69,7 +69,7 @@ function ward() {
   return {
     health,
     clock,
-    isOpen: () => health.availability(a, 'm', { isBoughtOnce: false }).kind === 'open',
+    isOpen: () => health.availability(a, 'm', { isBoughtOnce: false }).kind === 'available',
   };
 }
 

@@ -1,9 +1,9 @@
-/** The body between undici and whoever reads it. */
+/** The body buffer between undici and its reader. */
 import { expect, it } from 'vitest';
 import { bodyInbox } from '../../src/upstream/body-inbox.ts';
 import type { SocketGate } from '../../src/upstream/socket-gate.ts';
 
-it('what came before its reader is handed over piece by piece: the first may say enough', () => {
+it('chunks received before the reader are passed one by one, because the first may be enough', () => {
   const inbox = bodyInbox(openGate, () => {});
   const seen: string[] = [];
   for (const piece of ['good', 'error']) inbox.write(Buffer.from(piece));

@@ -1,12 +1,13 @@
-/** Who rests, whose circuit is open and who is back, by what calls have shown. */
+/** Cooldowns, circuit breakers and recovery, by the outcomes of calls. */
 import { describe, expect, it } from 'vitest';
 import {
   asked,
   channel,
   fails,
+  healthHarness,
   image,
   limited,
-  nothing,
+  neutral,
   refused,
   served,
   startMs,
@@ -14,68 +15,67 @@ import {
   times,
   timesOut,
   unreachable,
-  ward,
-} from './ward.ts';
+} from './health-harness.ts';
 
-describe('a rest', () => {
+describe('a cooldown', () => {
   it.each<[string, number | undefined, number]>([
-    ['as long as the upstream names', 20_000, 20_000],
-    ['at least a second', 0, 1_000],
-    ['an hour at most', 1e12, 3_600_000],
-    ['ten seconds where none is named', undefined, 10_000],
-  ])('is %s', (_what, forMs, restMs) => {
-    const { call, clock, out } = ward();
+    ['lasts as long as the upstream names', 20_000, 20_000],
+    ['lasts at least a second', 0, 1_000],
+    ['lasts at most an hour', 1e12, 3_600_000],
+    ['lasts ten seconds if the upstream names no length', undefined, 10_000],
+  ])('%s', (_what, forMs, cooldownMs) => {
+    const { call, clock, stateOf: out } = healthHarness();
     call(limited(forMs));
 
-    clock.advance(restMs - 1);
+    clock.advance(cooldownMs - 1);
     expect(out()).toBe('upstream_rate_limited');
     clock.advance(1);
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('doubles where none is named, up to five minutes, until a call is served', () => {
-    const { call, clock, health } = ward();
+  it('doubles up to five minutes if the upstream names no length, until a call is served', () => {
+    const { call, clock, health } = healthHarness();
     const spans: number[] = [];
-    const rest = (): void => {
+    const coolDown = (): void => {
       call(limited());
       const untilMs = health.statuses()[0]?.models[0]?.untilMs ?? 0;
       spans.push(untilMs - clock.now());
       clock.advance(untilMs - clock.now());
     };
 
-    times(7, rest);
+    times(7, coolDown);
     call(served);
-    rest();
+    coolDown();
 
     expect(spans).toEqual([10, 20, 40, 80, 160, 300, 300, 10].map((seconds) => seconds * 1_000));
   });
 
-  it('is not doubled by calls that are let through while it lasts', () => {
-    const { call, clock, health } = ward();
-    const leftMs = (): number => (health.statuses()[0]?.models[0]?.untilMs ?? 0) - clock.now();
+  it('is not doubled by last-resort calls during it', () => {
+    const { call, clock, health } = healthHarness();
+    const remainingMs = (): number => (health.statuses()[0]?.models[0]?.untilMs ?? 0) - clock.now();
 
     times(6, () => {
       call(limited());
       clock.advance(2_000);
     });
-    expect(leftMs()).toBe(8_000);
+    expect(remainingMs()).toBe(8_000);
 
     clock.advance(8_000);
     call(limited());
-    expect(leftMs()).toBe(20_000);
+    expect(remainingMs()).toBe(20_000);
   });
 
-  it('is for the model alone, or for the account with all of them', () => {
-    const { call, out } = ward();
+  it('applies to one model, or to the account with all its models', () => {
+    const { call, stateOf: out } = healthHarness();
     call(limited(5_000));
-    expect([out('m'), out('other')]).toEqual(['upstream_rate_limited', 'open']);
+    expect([out('m'), out('other')]).toEqual(['upstream_rate_limited', 'available']);
 
-    call({ kind: 'rest', reason: 'unpaid', where: 'account', forMs: 9_000, yields: false });
+    call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
     expect(out('other')).toBe('unpaid');
   });
 
-  it('is not cut short by a call that had begun before it', () => {
-    const { health, call, out } = ward();
+  it('is not ended by the success of a call that began before it', () => {
+    const { health, call, stateOf: out } = healthHarness();
     const early = health.begin(channel, 'm', asked);
     call(limited(60_000));
 
@@ -84,39 +84,39 @@ describe('a rest', () => {
     expect(out()).toBe('upstream_rate_limited');
   });
 
-  it('ends when the channel serves all the same', () => {
-    const { call, out } = ward();
+  it('ends when a last-resort call is served', () => {
+    const { call, stateOf: out } = healthHarness();
     call(limited(60_000));
 
     call(served);
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 });
 
-describe('an ejection', () => {
-  it('comes with the fifth failure in a row', () => {
-    const { call, out } = ward();
+describe('an open circuit', () => {
+  it('follows the fifth failure in a row', () => {
+    const { call, stateOf: out } = healthHarness();
     times(4, () => call(fails));
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
 
     call(fails);
 
     expect(out()).toBe('upstream_error');
   });
 
-  it('does not come if a call was served between them', () => {
-    const { call, out } = ward();
+  it('does not follow if a call was served in between', () => {
+    const { call, stateOf: out } = healthHarness();
     times(4, () => call(fails));
 
     call(served);
     call(fails);
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('comes whatever time lies between them', () => {
-    const { call, clock, out } = ward();
+  it('follows however much time lies between the failures', () => {
+    const { call, clock, stateOf: out } = healthHarness();
 
     times(5, () => {
       clock.advance(3_600_000);
@@ -126,19 +126,19 @@ describe('an ejection', () => {
     expect(out()).toBe('upstream_error');
   });
 
-  it('is not hastened by what a caller does wrong', () => {
-    const { call, out } = ward();
+  it('is not hastened by mistakes of callers', () => {
+    const { call, stateOf: out } = healthHarness();
     times(4, () => call(fails));
-    times(9, () => call(nothing));
+    times(9, () => call(neutral));
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('counts what can’t be reached for the account, what fails for the model', () => {
-    const { call, out } = ward();
+  it('counts connection failures for the account, other failures for the model', () => {
+    const { call, stateOf: out } = healthHarness();
     times(3, () => call(unreachable, 'm'));
     times(3, () => call(fails, 'm'));
-    expect(out('m')).toBe('open');
+    expect(out('m')).toBe('available');
 
     times(2, () => call(unreachable, 'other'));
 
@@ -149,30 +149,30 @@ describe('an ejection', () => {
     [0, 24_000],
     [0.5, 30_000],
     [1, 36_000],
-  ])('lasts half a minute, and a fifth more or less (%d)', (random, lastsMs) => {
-    const { call, clock, out } = ward(() => random);
+  ])('lasts half a minute, plus or minus a fifth (%d)', (random, lastsMs) => {
+    const { call, clock, stateOf: out } = healthHarness(() => random);
     times(5, () => call(fails));
 
     clock.advance(lastsMs - 1);
     expect(out()).toBe('upstream_error');
     clock.advance(1);
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('ends with one call that probes, while others wait', () => {
-    const { call, clock, health, out } = ward();
+  it('is tested by one half-open trial call, while others wait', () => {
+    const { call, clock, health, stateOf: out } = healthHarness();
     times(5, () => call(fails));
     clock.advance(30_000);
 
-    const probe = health.begin(channel, 'm', asked);
+    const trial = health.begin(channel, 'm', asked);
     expect(out()).toBe('upstream_error');
-    probe.answered();
+    trial.answered();
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('lasts longer each time the probe fails, five minutes at most', () => {
-    const { call, clock, health } = ward();
+  it('lasts longer each time the trial fails, five minutes at most', () => {
+    const { call, clock, health } = healthHarness();
     times(5, () => call(fails));
     const spans: number[] = [];
 
@@ -186,62 +186,62 @@ describe('an ejection', () => {
     expect(spans).toEqual([30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]);
   });
 
-  it('is probed again after a probe that proved nothing', () => {
-    const { call, clock, out } = ward();
+  it('is tested again after a trial that proved nothing', () => {
+    const { call, clock, stateOf: out } = healthHarness();
     times(5, () => call(fails));
     clock.advance(30_000);
 
-    call(nothing);
-    expect(out()).toBe('open');
+    call(neutral);
+    expect(out()).toBe('available');
     call(fails);
 
     expect(out()).toBe('upstream_error');
   });
 
-  it('is not doubled by calls that were under way when it came', () => {
-    const { call, clock, health, out } = ward();
-    const crowd = Array.from({ length: 50 }, () => health.begin(channel, 'm', asked));
+  it('is not doubled by calls that were running when it opened', () => {
+    const { call, clock, health, stateOf: out } = healthHarness();
+    const running = Array.from({ length: 50 }, () => health.begin(channel, 'm', asked));
 
-    for (const lease of crowd) lease.end(fails);
+    for (const lease of running) lease.end(fails);
     clock.advance(30_000);
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
     call(served);
     times(4, () => call(fails));
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('is probed by an image that others can serve when as long again no text has been one', () => {
-    const { call, clock, out } = ward();
+  it('takes an image call as its trial only after twice the time, while others can serve it', () => {
+    const { call, clock, stateOf: out } = healthHarness();
     times(5, () => call(fails));
 
     clock.advance(30_000);
-    expect([out('m', text), out('m', image)]).toEqual(['open', 'last']);
+    expect([out('m', text), out('m', image)]).toEqual(['available', 'deprioritized']);
     clock.advance(30_000);
-    expect(out('m', image)).toBe('open');
+    expect(out('m', image)).toBe('available');
   });
 
-  it('for time-outs is probed by an image that others can serve after an hour', () => {
-    const { call, clock, out } = ward();
+  it('takes an image call as its trial only after an hour if it opened for time-outs', () => {
+    const { call, clock, stateOf: out } = healthHarness();
     times(2, () => call(timesOut));
 
     clock.advance(3_600_000);
-    expect([out('m', text), out('m', image)]).toEqual(['open', 'last']);
+    expect([out('m', text), out('m', image)]).toEqual(['available', 'deprioritized']);
     clock.advance(30_000);
-    expect(out('m', image)).toBe('open');
+    expect(out('m', image)).toBe('available');
   });
 });
 
-describe('a credential that is not accepted', () => {
-  it('takes the account out until there is another', () => {
-    const { call, clock, out, health } = ward();
+describe('a rejected credential', () => {
+  it('makes the account unavailable until there is another credential', () => {
+    const { call, clock, stateOf: out, health } = healthHarness();
     call(refused);
     clock.advance(1e9);
     const rotated = { ...channel, credential: 'another' };
     expect([out('m'), out('other'), out('m', text, rotated)]).toEqual([
       'upstream_auth_error',
       'upstream_auth_error',
-      'open',
+      'available',
     ]);
 
     health.begin(rotated, 'm', asked).end(served);
@@ -249,21 +249,21 @@ describe('a credential that is not accepted', () => {
     expect(health.statuses()[0]?.state).toBe('ready');
   });
 
-  it('takes it out until the host gives another catalog, or switches it on', () => {
-    const { call, out, health } = ward();
+  it('makes it unavailable until the host reloads the catalog or enables the channel', () => {
+    const { call, stateOf: out, health } = healthHarness();
     call(refused);
     health.reloaded();
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
 
     call(refused);
     health.enable('a');
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('takes it out for a minute if it comes from a function, which may give another', () => {
-    const { clock, health } = ward();
+  it('makes it unavailable for a minute if it comes from a function, which may return another', () => {
+    const { clock, health } = healthHarness();
     const rotating = { ...channel, credential: async () => 'secret' };
-    const isOpen = (): boolean => health.availability(rotating, 'm', text).kind === 'open';
+    const isOpen = (): boolean => health.availability(rotating, 'm', text).kind === 'available';
 
     health.begin(rotating, 'm', asked).end(refused);
 
@@ -272,8 +272,8 @@ describe('a credential that is not accepted', () => {
     expect(isOpen()).toBe(true);
   });
 
-  it('is in no status', () => {
-    const { call, health } = ward();
+  it('does not appear in a status', () => {
+    const { call, health } = healthHarness();
     call(refused);
 
     expect(JSON.stringify(health.statuses())).not.toContain('secret');
@@ -281,8 +281,8 @@ describe('a credential that is not accepted', () => {
 });
 
 describe('a channel', () => {
-  it('takes as many calls at once as it may', () => {
-    const { health, out } = ward();
+  it('takes no more concurrent calls than allowed', () => {
+    const { health, stateOf: out } = healthHarness();
     const bounded = { ...channel, maxConcurrentCalls: 2 };
     const first = health.begin(bounded, 'm', asked);
     health.begin(bounded, 'other', asked);
@@ -291,23 +291,23 @@ describe('a channel', () => {
     first.end(served);
     first.end(served);
 
-    expect(out('m', text, bounded)).toBe('open');
+    expect(out('m', text, bounded)).toBe('available');
     expect(health.inFlight(bounded)).toBe(1);
   });
 
-  it('is out while the host has switched it off, and comes back with a clean slate', () => {
-    const { call, health, out } = ward();
-    call({ kind: 'rest', reason: 'unpaid', where: 'account', forMs: 9_000, yields: false });
+  it('is unavailable while the host has disabled it, and starts clean when enabled', () => {
+    const { call, health, stateOf: out } = healthHarness();
+    call({ kind: 'cooldown', reason: 'unpaid', where: 'account', forMs: 9_000, lastResort: false });
     health.disable('a');
     expect(out()).toBe('switched_off');
 
     health.enable('a');
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('tells each change once, with what it rests for and until when', () => {
-    const { call, events, clock } = ward();
+  it('emits each change once, with the reason and the end of the cooldown', () => {
+    const { call, events, clock } = healthHarness();
     times(3, () => call(limited(20_000)));
     clock.advance(20_000);
     call(served);
@@ -332,8 +332,8 @@ describe('a channel', () => {
     ]);
   });
 
-  it('is listed with its calls and its models in trouble', () => {
-    const { call, clock, health } = ward();
+  it('is listed with its calls and its unhealthy models', () => {
+    const { call, clock, health } = healthHarness();
     health.begin(channel, 'm', asked);
     call(limited(20_000), 'other');
 
@@ -344,8 +344,8 @@ describe('a channel', () => {
     expect(health.statuses()[0]?.models).toEqual([]);
   });
 
-  it('of which there are ever new ones does not fill the memory', () => {
-    const { health } = ward();
+  it('does not fill the memory when ever new ids come', () => {
+    const { health } = healthHarness();
 
     for (let made = 0; made < 20_000; made += 1) {
       health.begin({ ...channel, id: `made-up-${made}` }, 'm', asked).end(served);

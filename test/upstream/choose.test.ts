@@ -1,12 +1,12 @@
-/** Which channel a call goes through: restrictions, health, priority, weight, load. */
+/** Which channel is chosen for a call: restrictions, health, priority, weight, load. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
 import {
-  type AccountStates,
   type Availability,
   type Choice,
-  type ChoiceAsked,
+  type ChoiceInput,
   chooseChannel,
+  type PoolState,
   poolOf,
 } from '../../src/upstream/choose.ts';
 
@@ -22,10 +22,10 @@ interface Candidate {
   readonly inFlight: number;
 }
 
-const asked: ChoiceAsked = {
+const asked: ChoiceInput = {
   keyId: 'key-1',
   promptCacheKey: undefined,
-  passed: [],
+  excluded: [],
   hasTried: false,
 };
 
@@ -43,46 +43,46 @@ function candidate(
     weight: 1,
     ...change,
   };
-  return { channel, isAble: true, availability: { kind: 'open' }, inFlight: 0, ...state };
+  return { channel, isAble: true, availability: { kind: 'available' }, inFlight: 0, ...state };
 }
 
-type Out = Extract<Availability, { readonly kind: 'out' }>;
+type Unavailable = Extract<Availability, { readonly kind: 'unavailable' }>;
 
-const rests = (untilMs: number | undefined, yields: boolean, reason = 'r'): Out => ({
-  kind: 'out',
+const pausedUntil = (untilMs: number | undefined, yields: boolean, reason = 'r'): Unavailable => ({
+  kind: 'unavailable',
   reason,
   untilMs,
-  yields,
+  lastResort: yields,
 });
-const ejected = (untilMs: number): Out => ({
-  kind: 'out',
+const circuitOpenUntil = (untilMs: number): Unavailable => ({
+  kind: 'unavailable',
   reason: 'reset',
   untilMs,
-  yields: true,
-  isEjected: true,
+  lastResort: true,
+  isCircuitOpen: true,
 });
 
 function choiceOf(
   candidates: readonly Candidate[],
-  change: Partial<ChoiceAsked> = {},
+  change: Partial<ChoiceInput> = {},
   random: () => number = () => 0,
 ): Choice {
-  const by = new Map(candidates.map((one) => [one.channel, one]));
-  const isAble = (channel: Channel): boolean => by.get(channel)?.isAble === true;
+  const byChannel = new Map(candidates.map((one) => [one.channel, one]));
+  const isAble = (channel: Channel): boolean => byChannel.get(channel)?.isAble === true;
   const channels = candidates.map(({ channel }) => channel);
   const pool = poolOf(channels, { price, group: 'staff', isAble });
   if (typeof pool === 'string') return { kind: 'none', reason: pool };
-  const standings: AccountStates = {
-    availability: (channel) => by.get(channel)?.availability ?? { kind: 'open' },
-    inFlight: (channel) => by.get(channel)?.inFlight ?? 0,
+  const state: PoolState = {
+    availability: (channel) => byChannel.get(channel)?.availability ?? { kind: 'available' },
+    inFlight: (channel) => byChannel.get(channel)?.inFlight ?? 0,
   };
-  return chooseChannel(pool, { ...asked, ...change }, standings, random);
+  return chooseChannel(pool, { ...asked, ...change }, state, random);
 }
 
-/** The id that is chosen, or why none is. */
-function chosen(
+/** The id of the chosen channel, or why there is none. */
+function chosenId(
   candidates: readonly Candidate[],
-  change: Partial<ChoiceAsked> = {},
+  change: Partial<ChoiceInput> = {},
   random: () => number = () => 0,
 ): string {
   const choice = choiceOf(candidates, change, random);
@@ -96,7 +96,7 @@ describe('a channel is chosen', () => {
       [candidate('b', { priority: 2 }), candidate('a', { priority: -1 })],
       'a',
     ],
-    ['if it has a weight', [candidate('a', { weight: 0 }), candidate('b')], 'b'],
+    ['if its weight is not 0', [candidate('a', { weight: 0 }), candidate('b')], 'b'],
     [
       'if its price bound admits the model',
       [
@@ -116,19 +116,19 @@ describe('a channel is chosen', () => {
       'b',
     ],
     [
-      'before a better one that rests',
-      [candidate('a', { priority: -1 }, { availability: rests(5, true) }), candidate('b')],
+      'before one of better priority that is cooling down',
+      [candidate('a', { priority: -1 }, { availability: pausedUntil(5, true) }), candidate('b')],
       'b',
     ],
   ])('%s', (_what, candidates, expected) => {
-    expect(chosen(candidates)).toBe(expected);
+    expect(chosenId(candidates)).toBe(expected);
   });
 
-  it('unless the call has been through it', () => {
+  it('unless the call has tried it', () => {
     const both = [candidate('a'), candidate('b')];
 
-    expect(chosen(both, { passed: ['a'], hasTried: true })).toBe('b');
-    expect(chosen(both, { passed: ['a', 'b'], hasTried: true })).toBe('none: protocol');
+    expect(chosenId(both, { excluded: ['a'], hasTried: true })).toBe('b');
+    expect(chosenId(both, { excluded: ['a', 'b'], hasTried: true })).toBe('none: protocol');
   });
 
   it('as often as its weight says', () => {
@@ -141,7 +141,7 @@ describe('a channel is chosen', () => {
     const counts = new Map<string, number>();
 
     for (let count = 0; count < 10_000; count += 1) {
-      const id = chosen(candidates, {}, random);
+      const id = chosenId(candidates, {}, random);
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
 
@@ -150,132 +150,141 @@ describe('a channel is chosen', () => {
     expect([near('a', 0.7), near('b', 0.2), near('c', 0.1)]).toEqual([true, true, true]);
   });
 
-  it('by weight among those that are well, where one of them is out', () => {
+  it('by weight among the healthy ones, where another one is unavailable', () => {
     const candidates = [
-      candidate('a', { weight: 5 }, { availability: rests(5, true) }),
+      candidate('a', { weight: 5 }, { availability: pausedUntil(5, true) }),
       candidate('b', { weight: 3 }),
       candidate('c', { weight: 1 }),
     ];
     const random = mulberry(7);
 
-    const ids = Array.from({ length: 10_000 }, () => chosen(candidates, {}, random));
+    const ids = Array.from({ length: 10_000 }, () => chosenId(candidates, {}, random));
 
     expect(ids).not.toContain('a');
     expect(Math.abs(ids.filter((id) => id === 'b').length / 10_000 - 0.75)).toBeLessThan(0.02);
   });
 
-  it('the less loaded of two that are well, whoever else is out', () => {
+  it('the less loaded of two healthy ones, channelsOf another one is unavailable', () => {
     const candidates = [
-      candidate('a', {}, { availability: rests(5, true) }),
+      candidate('a', {}, { availability: pausedUntil(5, true) }),
       candidate('b', {}, { inFlight: 9 }),
       candidate('c'),
     ];
     const random = mulberry(11);
 
-    const ids = Array.from({ length: 1_000 }, () => chosen(candidates, {}, random));
+    const ids = Array.from({ length: 1_000 }, () => chosenId(candidates, {}, random));
 
     expect(new Set(ids)).toEqual(new Set(['c']));
   });
 
-  it('and of the two best of a thousand, without asking how the others stand', () => {
+  it('from two of a thousand, without looking at the others', () => {
     const thousand = Array.from({ length: 1_000 }, (_, index) => candidate(`c${index}`));
     const channels = thousand.map(({ channel }) => channel);
     const pool = poolOf(channels, { price, group: 'staff', isAble: () => true });
-    const looked = new Set<string>();
-    const standings: AccountStates = {
+    const checked = new Set<string>();
+    const state: PoolState = {
       availability: ({ id }) => {
-        looked.add(id);
-        return { kind: 'open' };
+        checked.add(id);
+        return { kind: 'available' };
       },
       inFlight: ({ id }) => (id === 'c250' ? 1 : 0),
     };
 
     if (typeof pool === 'string') throw new Error(pool);
-    const choice = chooseChannel(pool, asked, standings, sequence(0.25, 0.75));
+    const choice = chooseChannel(pool, asked, state, sequence(0.25, 0.75));
 
-    expect([...looked]).toEqual(['c250', 'c750']);
+    expect([...checked]).toEqual(['c250', 'c750']);
     expect(choice).toMatchObject({ kind: 'channel', channel: { id: 'c750' } });
   });
 
-  it('of two that are drawn, the one with less to do for its weight', () => {
+  it('as the one of two with the lower load for its weight', () => {
     const two = (a: number, b: number): string =>
-      chosen([candidate('a', { weight: 2 }, { inFlight: a }), candidate('b', {}, { inFlight: b })]);
+      chosenId([
+        candidate('a', { weight: 2 }, { inFlight: a }),
+        candidate('b', {}, { inFlight: b }),
+      ]);
 
     expect(two(3, 1)).toBe('b');
     expect(two(2, 1)).toBe('a');
   });
 });
 
-describe('a channel that keeps its callers', () => {
+describe('a sticky channel', () => {
   const names = Array.from({ length: 2_000 }, (_, index) => `caller-${index}`);
-  const kept = (ids: readonly string[], stickyBy: Channel['stickyBy'] = 'key') =>
+  const sticky = (ids: readonly string[], stickyBy: Channel['stickyBy'] = 'key') =>
     ids.map((id) => (stickyBy === undefined ? candidate(id) : candidate(id, { stickyBy })));
 
-  it('gets a key every time, whatever its load', () => {
-    const busy = kept(['a', 'b', 'c']).map((one) => ({ ...one, inFlight: 50 }));
-    const first = chosen(kept(['a', 'b', 'c']));
+  it('gets the same key every time, whatever its load', () => {
+    const busy = sticky(['a', 'b', 'c']).map((one) => ({ ...one, inFlight: 50 }));
+    const first = chosenId(sticky(['a', 'b', 'c']));
 
-    expect(chosen(busy, {}, () => 0.99)).toBe(first);
+    expect(chosenId(busy, {}, () => 0.99)).toBe(first);
   });
 
-  it('shares keys by weight, and keeps those it has when another one goes', () => {
-    const where = (ids: readonly string[]): readonly string[] =>
-      names.map((keyId) => chosen(kept(ids), { keyId }));
-    const before = where(['a', 'b', 'c']);
-    const after = where(['a', 'b']);
+  it('gets keys by weight, and keeps them when another channel is removed', () => {
+    const channelsOf = (ids: readonly string[]): readonly string[] =>
+      names.map((keyId) => chosenId(sticky(ids), { keyId }));
+    const before = channelsOf(['a', 'b', 'c']);
+    const after = channelsOf(['a', 'b']);
 
     const share = before.filter((id) => id === 'a').length / names.length;
     expect(Math.abs(share - 1 / 3)).toBeLessThan(0.05);
     expect(before.filter((id, index) => id !== 'c' && id !== after[index])).toEqual([]);
   });
 
-  it('goes by the prompt cache key where it asks for that', () => {
-    const channels = kept(['a', 'b', 'c'], 'prompt_cache_key');
-    const by = (promptCacheKey: string, keyId: string): string =>
-      chosen(channels, { promptCacheKey, keyId });
+  it('uses the prompt cache key if so configured', () => {
+    const channels = sticky(['a', 'b', 'c'], 'prompt_cache_key');
+    const channelFor = (promptCacheKey: string, keyId: string): string =>
+      chosenId(channels, { promptCacheKey, keyId });
 
-    expect(new Set(names.map((name) => by(name, 'key-1')))).toEqual(new Set(['a', 'b', 'c']));
-    expect(names.every((name) => by(name, 'key-1') === by(name, 'key-2'))).toBe(true);
+    expect(new Set(names.map((name) => channelFor(name, 'key-1')))).toEqual(
+      new Set(['a', 'b', 'c']),
+    );
+    expect(names.every((name) => channelFor(name, 'key-1') === channelFor(name, 'key-2'))).toBe(
+      true,
+    );
   });
 
-  it('draws by weight for a caller that names no prompt cache key', () => {
-    const channels = kept(['a', 'b'], 'prompt_cache_key');
+  it('is chosen by weight for a caller without a prompt cache key', () => {
+    const channels = sticky(['a', 'b'], 'prompt_cache_key');
 
-    expect(chosen(channels, {}, sequence(0.9, 0.1))).toBe('b');
-    expect(chosen(channels, {}, sequence(0.1, 0.9))).toBe('a');
+    expect(chosenId(channels, {}, sequence(0.9, 0.1))).toBe('b');
+    expect(chosenId(channels, {}, sequence(0.1, 0.9))).toBe('a');
   });
 });
 
-describe('where all rest', () => {
+describe('when all channels are unavailable', () => {
   const all = (...availabilities: readonly Availability[]): readonly Candidate[] =>
     availabilities.map((availability, index) =>
       candidate('abcdef'[index] ?? '', {}, { availability }),
     );
 
-  it('the one that is back first serves, if what it rests for yields', () => {
-    expect(chosen(all(rests(30, true), rests(20, true), rests(10, false)))).toBe('b');
+  it('the first to return serves, of those that allow deprioritized-resort calls', () => {
+    expect(
+      chosenId(all(pausedUntil(30, true), pausedUntil(20, true), pausedUntil(10, false))),
+    ).toBe('b');
   });
 
-  it('nobody serves a call that has failed elsewhere already', () => {
-    expect(chosen(all(rests(30, true)), { hasTried: true })).toBe('none: cooling_down');
+  it('a call that has already failed elsewhere gets no deprioritized-resort channel', () => {
+    expect(chosenId(all(pausedUntil(30, true)), { hasTried: true })).toBe('none: cooling_down');
   });
 
-  it('and none yields, the soonest return is told', () => {
-    const none = choiceOf(all(rests(30, false), rests(20, false)));
+  it('and none allows deprioritized-resort calls, the soonest return is reported', () => {
+    const none = choiceOf(all(pausedUntil(30, false), pausedUntil(20, false)));
 
     expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20 });
   });
 
   it.each<[string, readonly Availability[], string]>([
-    ['busy', [rests(undefined, false, 'busy'), rests(5, false)], 'none: busy'],
-    ['switched off', [rests(undefined, false, 'switched_off')], 'none: switched_off'],
+    ['busy', [pausedUntil(undefined, false, 'busy'), pausedUntil(5, false)], 'none: busy'],
+    ['switched off', [pausedUntil(undefined, false, 'switched_off')], 'none: switched_off'],
     [
       'cooling down, or switched off',
-      [rests(undefined, false, 'switched_off'), rests(5, false)],
+      [pausedUntil(undefined, false, 'switched_off'), pausedUntil(5, false)],
       'none: cooling_down',
     ],
-  ])('because they are %s, it says so', (_what, availabilities, expected) => {
-    expect(chosen(all(...availabilities))).toBe(expected);
+  ])('the reason is %s if that is why', (_what, availabilities, expected) => {
+    expect(chosenId(all(...availabilities))).toBe(expected);
   });
 
   it.each<[string, readonly Candidate[]]>([
@@ -284,20 +293,26 @@ describe('where all rest', () => {
     ['protocol', [candidate('a', {}, { isAble: false })]],
     ['group_restriction', [candidate('a', { groups: [] })]],
     ['price_restriction', [candidate('a', { maxPriceNanos: 1n })]],
-  ])('or none may serve at all, it says %s', (reason, candidates) => {
-    expect(chosen(candidates)).toBe(`none: ${reason}`);
+  ])('or none may serve at all, the reason is %s', (reason, candidates) => {
+    expect(chosenId(candidates)).toBe(`none: ${reason}`);
   });
 
-  it('of four or more half at most are kept out for their failures, the last to return', () => {
-    const three = all(ejected(30), ejected(20), ejected(40), rests(10, true), rests(10, true));
+  it('at most half of four or more are kept out by open circuits, those that return last', () => {
+    const three = all(
+      circuitOpenUntil(30),
+      circuitOpenUntil(20),
+      circuitOpenUntil(40),
+      pausedUntil(10, true),
+      pausedUntil(10, true),
+    );
 
-    expect(chosen(three)).toBe('b');
+    expect(chosenId(three)).toBe('b');
   });
 
-  it('of four or more all are kept out that can’t be reached or do not answer', () => {
+  it('all of four or more are kept out if they are unreachable or time out', () => {
     const unreachable = (untilMs: number): Availability => ({
-      ...ejected(untilMs),
-      yields: false,
+      ...circuitOpenUntil(untilMs),
+      lastResort: false,
     });
 
     const none = choiceOf(all(unreachable(30), unreachable(20), unreachable(40), unreachable(50)));
@@ -305,50 +320,54 @@ describe('where all rest', () => {
     expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20 });
   });
 
-  it('of three all may be, and the first to return takes one call at a time', () => {
-    const candidates = all(ejected(30), ejected(20), ejected(40));
-    const inUse = all(ejected(30), { ...ejected(20), isInUse: true }, ejected(40));
+  it('all of three may be kept out, and the first to return takes one call at a time', () => {
+    const candidates = all(circuitOpenUntil(30), circuitOpenUntil(20), circuitOpenUntil(40));
+    const inUse = all(
+      circuitOpenUntil(30),
+      { ...circuitOpenUntil(20), isInUse: true },
+      circuitOpenUntil(40),
+    );
 
-    expect(chosen(candidates)).toBe('b');
-    expect(chosen(candidates, { passed: ['b'], hasTried: true })).toBe('none: cooling_down');
-    expect(chosen(inUse)).toBe('none: cooling_down');
+    expect(chosenId(candidates)).toBe('b');
+    expect(chosenId(candidates, { excluded: ['b'], hasTried: true })).toBe('none: cooling_down');
+    expect(chosenId(inUse)).toBe('none: cooling_down');
   });
 
-  it('it tells whether the one that is in use said 429', () => {
-    const limited = { ...rests(30, true), isInUse: true, isRateLimit: true };
+  it('the choice says if the busy channel of deprioritized resort replied 429', () => {
+    const limited = { ...pausedUntil(30, true), isInUse: true, isRateLimit: true };
 
-    const none = choiceOf(all(limited, rests(20, false)));
+    const none = choiceOf(all(limited, pausedUntil(20, false)));
 
     expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20, isRateLimit: true });
   });
 });
 
-describe('a channel that is drawn last', () => {
-  const last: Availability = { kind: 'last' };
+describe('a deprioritized channel', () => {
+  const deprioritized: Availability = { kind: 'deprioritized' };
 
-  it('comes after all that are open, whatever its priority and weight', () => {
-    const first = candidate('a', { priority: -9, weight: 99 }, { availability: last });
+  it('comes after all available ones, whatever its priority and weight', () => {
+    const first = candidate('a', { priority: -9, weight: 99 }, { availability: deprioritized });
 
-    expect(chosen([first, candidate('b', { priority: 5 })])).toBe('b');
-    expect(chosen([first, candidate('b')], { passed: ['b'], hasTried: true })).toBe('a');
+    expect(chosenId([first, candidate('b', { priority: 5 })])).toBe('b');
+    expect(chosenId([first, candidate('b')], { excluded: ['b'], hasTried: true })).toBe('a');
   });
 
-  it('comes before one that rests', () => {
+  it('comes before one that is cooling down', () => {
     const both = [
-      candidate('a', { priority: -9 }, { availability: rests(5, true) }),
-      candidate('b', {}, { availability: last }),
+      candidate('a', { priority: -9 }, { availability: pausedUntil(5, true) }),
+      candidate('b', {}, { availability: deprioritized }),
     ];
 
-    expect(chosen(both)).toBe('b');
+    expect(chosenId(both)).toBe('b');
   });
 
-  it('is drawn by priority among its like', () => {
+  it('is chosen by priority among other deprioritized ones', () => {
     const two = [
-      candidate('a', { priority: 2 }, { availability: last }),
-      candidate('b', { priority: 1 }, { availability: last }),
+      candidate('a', { priority: 2 }, { availability: deprioritized }),
+      candidate('b', { priority: 1 }, { availability: deprioritized }),
     ];
 
-    expect(chosen(two)).toBe('b');
+    expect(chosenId(two)).toBe('b');
   });
 });
 

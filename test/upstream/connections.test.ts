@@ -1,11 +1,11 @@
-/** What goes up, which connection it takes, and how a body is paced and given up. */
+/** What is sent upstream, over which connection, and how bodies are paused and aborted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { exchange, failure, post, read } from './exchange.ts';
 import { type Conversation, rawServer } from './raw-server.ts';
+import { exchange, failure, post, read } from './send-request.ts';
 
 let client: UpstreamClient;
 
@@ -17,8 +17,8 @@ afterEach(() => client.close());
 
 const hi = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
 
-/** Answers every request of a connection. */
-async function answers({ request, send, socket }: Conversation): Promise<void> {
+/** Responds to every request on a connection. */
+async function respondToAll({ request, send, socket }: Conversation): Promise<void> {
   while (socket.writable) {
     await request();
     await send(hi);
@@ -38,7 +38,7 @@ describe('a request', () => {
     ['of views into one buffer', [piece(100, 'a').subarray(3, 7), piece(100_000, 'b').subarray(5)]],
   ];
 
-  it.each(bodies)('%s goes out as it is, with its length', async (_what, body) => {
+  it.each(bodies)('%s is sent unchanged, with its length', async (_what, body) => {
     let seen = '';
     const server = await rawServer(async ({ request, send }) => {
       seen = (await request()).toString('latin1');
@@ -56,7 +56,7 @@ describe('a request', () => {
     await server.close();
   });
 
-  it('F15 that is answered before it was read gets its answer', async () => {
+  it('that is answered before it was read gets its response', async () => {
     const server = await rawServer(async ({ socket, send }) => {
       socket.once('readable', () => {});
       await send('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
@@ -69,7 +69,7 @@ describe('a request', () => {
     await server.close();
   });
 
-  it('joins headers that come twice, in lower case, of those that are read', async () => {
+  it('joins repeated headers, in lower case, and skips those that the gateway does not read', async () => {
     const server = await rawServer(async ({ request, send }) => {
       await request();
       const lines = ['Retry-After: 1', 'X-A: 1', 'retry-after: 2', 'Content-Length: 0', '', ''];
@@ -85,12 +85,12 @@ describe('a request', () => {
 });
 
 describe('connections', () => {
-  it('are used again by the next chat', async () => {
-    const server = await rawServer(answers);
+  it('are reused by the next chat call', async () => {
+    const server = await rawServer(respondToAll);
 
     for (let count = 0; count < 3; count += 1) {
       await exchange(client, post(server.origin));
-      // undici lets go of a socket a turn after the answer's last byte.
+      // undici releases a socket one turn after the last byte of the response.
       await new Promise((resolve) => setImmediate(resolve));
     }
 
@@ -98,11 +98,11 @@ describe('connections', () => {
     await server.close();
   });
 
-  it('are fresh for every image, and closed behind it', async () => {
+  it('are new for every image call, and closed after it', async () => {
     const closed: number[] = [];
     const server = await rawServer((conversation) => {
       conversation.socket.once('close', () => closed.push(conversation.connectionId));
-      return answers(conversation);
+      return respondToAll(conversation);
     });
 
     for (let count = 0; count < 3; count += 1) {
@@ -117,21 +117,21 @@ describe('connections', () => {
 
   const head = 'HTTP/1.1 200 OK\r\n';
   const garbled: readonly (readonly [string, string])[] = [
-    ['F09 no status line', 'HTTQ/9 what\r\n\r\n'],
-    ['F10 headers without end', `${head}x-big: ${'x'.repeat(40_000)}\r\n\r\n`],
-    ['F11 two lengths', `${head}content-length: 1\r\ncontent-length: 2\r\n\r\nhi`],
+    ['no status line', 'HTTQ/9 what\r\n\r\n'],
+    ['endless headers', `${head}x-big: ${'x'.repeat(40_000)}\r\n\r\n`],
+    ['two lengths', `${head}content-length: 1\r\ncontent-length: 2\r\n\r\nhi`],
     [
-      'F11 a length and chunks',
+      'a length and chunks',
       `${head}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
     ],
-    ['F12 a 100 unasked', `HTTP/1.1 100 Continue\r\n\r\n${hi}`],
-    ['F14 a 101 unasked', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
-    ['F37 more than its length', `${hi}${hi}`],
+    ['an unrequested 100', `HTTP/1.1 100 Continue\r\n\r\n${hi}`],
+    ['an unrequested 101', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
+    ['more than its length', `${hi}${hi}`],
   ];
 
-  it.each(garbled)('whose answer was garbled are not used again: %s', async (_fault, bytes) => {
+  it.each(garbled)('with a malformed response are not reused: %s', async (_fault, bytes) => {
     const server = await rawServer(async (conversation) => {
-      if (conversation.connectionId > 1) return answers(conversation);
+      if (conversation.connectionId > 1) return respondToAll(conversation);
       await conversation.request();
       await conversation.send(bytes);
     });
@@ -143,9 +143,9 @@ describe('connections', () => {
     await server.close();
   });
 
-  it('are no more than were asked for: further calls wait', async () => {
+  it('are limited to the configured number: further calls wait', async () => {
     const narrow = undiciClient({ connections: 1 });
-    const server = await rawServer(answers);
+    const server = await rawServer(respondToAll);
 
     const outcomes = await Promise.all(
       Array.from({ length: 4 }, () => exchange(narrow, post(server.origin))),
@@ -161,7 +161,7 @@ describe('connections', () => {
 });
 
 describe('a call that waits for a socket', () => {
-  it('and is ended for want of an answer surely has not run', async () => {
+  it('and times out surely has not run', async () => {
     const narrow = undiciClient({ connections: 1 });
     const answered = gate();
     let requests = 0;
@@ -192,8 +192,10 @@ describe('a call that waits for a socket', () => {
 describe('a body', () => {
   const size = 8 * 1024 * 1024;
 
-  /** Sends 8 MiB as fast as they are taken; `sent` counts what the kernel took. */
-  async function torrent(): Promise<{
+  /**
+   * A server that sends 8 MiB as fast as possible; `sent` counts the bytes that the kernel took.
+   */
+  async function fastServer(): Promise<{
     server: Awaited<ReturnType<typeof rawServer>>;
     sent: () => number;
   }> {
@@ -213,10 +215,10 @@ describe('a body', () => {
   }
 
   it('that nobody reads is not taken from the socket', async () => {
-    const { server, sent } = await torrent();
+    const { server, sent } = await fastServer();
 
     const { body } = await client.send(post(server.origin));
-    await quiet(sent);
+    await settled(sent);
     const unread = sent();
 
     expect(unread).toBeLessThan(size);
@@ -224,8 +226,8 @@ describe('a body', () => {
     await server.close();
   });
 
-  it('that is paused waits, and comes whole when it goes on', async () => {
-    const { server, sent } = await torrent();
+  it('that is paused waits, and arrives complete when resumed', async () => {
+    const { server, sent } = await fastServer();
     const { body } = await client.send(post(server.origin));
     const begun = gate();
     let taken = 0;
@@ -244,7 +246,7 @@ describe('a body', () => {
     });
 
     await begun.opened;
-    await quiet(sent);
+    await settled(sent);
     expect(taken).toBeLessThan(size / 2);
     body.resume();
     await whole;
@@ -253,8 +255,8 @@ describe('a body', () => {
     await server.close();
   });
 
-  it('that was whole at the headers can be taken at once', async () => {
-    const server = await rawServer(answers);
+  it('that was complete at the headers can be taken whole', async () => {
+    const server = await rawServer(respondToAll);
     const { body } = await client.send(post(server.origin));
     const other = await client.send(post(server.origin));
 
@@ -288,15 +290,15 @@ describe('a body', () => {
   });
 });
 
-describe('a call that is given up', () => {
-  const caller = (): UpstreamError => new UpstreamError('sent', 'caller_left');
+describe('a call that is aborted', () => {
+  const disconnect = (): UpstreamError => new UpstreamError('sent', 'caller_left');
 
   it('before it has a connection was never sent', async () => {
-    const server = await rawServer(answers);
+    const server = await rawServer(respondToAll);
 
     const outcome = await exchange(
       client,
-      post(server.origin, { onAbort: (abort) => abort(caller()) }),
+      post(server.origin, { onAbort: (abort) => abort(disconnect()) }),
     );
 
     expect(outcome).toEqual({ stage: 'connect', reason: 'caller_left', timedOut: false });
@@ -310,10 +312,10 @@ describe('a call that is given up', () => {
     const server = await rawServer(async ({ request, socket }) => {
       socket.once('close', closed.open);
       await request();
-      abort(caller());
+      abort(disconnect());
     });
-    const onAbort = (given: typeof abort): void => {
-      abort = given;
+    const onAbort = (abortCall: typeof abort): void => {
+      abort = abortCall;
     };
 
     const outcome = await exchange(client, post(server.origin, { onAbort }));
@@ -329,8 +331,8 @@ describe('a call that is given up', () => {
       await request();
       await send('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi');
     });
-    const onAbort = (given: typeof abort): void => {
-      abort = given;
+    const onAbort = (abortCall: typeof abort): void => {
+      abort = abortCall;
     };
     const { body } = await client.send(post(server.origin, { onAbort }));
     const end = readFailing(body);
@@ -346,8 +348,8 @@ function readFailing(body: UpstreamResponse['body']): Promise<unknown> {
   return read(body).then(String, failure);
 }
 
-/** Waits until a count has stood still for many turns of the event loop. */
-async function quiet(count: () => number): Promise<void> {
+/** Waits until a count has not changed for many turns of the event loop. */
+async function settled(count: () => number): Promise<void> {
   for (let still = 0, last = -1; still < 2_000; ) {
     await new Promise((resolve) => setImmediate(resolve));
     still = count() === last ? still + 1 : 0;

@@ -1,11 +1,11 @@
-/** The one layer of compression that an upstream puts on unasked, taken off in any chunks (T34). */
+/** Content encodings that an upstream applies unasked, decoded from chunks of any size. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { decoded } from '../../src/upstream/decode-body.ts';
-import { failure, read } from './exchange.ts';
+import { decodeBody } from '../../src/upstream/decode-body.ts';
+import { failure, read } from './send-request.ts';
 
-/** Hardly compressible, and alike in every run. */
+/** Hardly compressible, and the same in every run. */
 const plain = Buffer.from(Array.from({ length: 60_000 }, (_, index) => (index * index * 31) >>> 7));
 
 const encodings: readonly (readonly [string, Buffer])[] = [
@@ -16,7 +16,9 @@ const encodings: readonly (readonly [string, Buffer])[] = [
   ['br', brotliCompressSync(plain)],
 ];
 
-/** A body that arrives in chunks of this size, all in one turn, and counts what was asked of it. */
+/**
+ * A body that arrives in chunks of this size, all in one turn, and records whether it was aborted.
+ */
 function arriving(bytes: Buffer, size: number): UpstreamBody & { readonly isAborted: boolean } {
   let isAborted = false;
   return {
@@ -36,17 +38,19 @@ function arriving(bytes: Buffer, size: number): UpstreamBody & { readonly isAbor
   };
 }
 
-const as = (encoding: string): Record<string, string> => ({ 'content-encoding': encoding });
+const contentEncoding = (encoding: string): Record<string, string> => ({
+  'content-encoding': encoding,
+});
 
 describe.each(encodings)('%s', (encoding, bytes) => {
   it.each([1, 7, 1_000, 1_000_000])('in chunks of %i bytes', async (size) => {
-    const body = decoded(arriving(bytes, size), as(encoding));
+    const body = decodeBody(arriving(bytes, size), contentEncoding(encoding));
 
     expect((await read(body)).equals(plain)).toBe(true);
   });
 
-  it('cut short is an error, never a short reply', async () => {
-    const body = decoded(arriving(bytes.subarray(0, -20), 100), as(encoding));
+  it('is an error when cut short, never a short reply', async () => {
+    const body = decodeBody(arriving(bytes.subarray(0, -20), 100), contentEncoding(encoding));
 
     expect(await read(body).catch(failure)).toEqual({
       stage: 'body',
@@ -56,22 +60,22 @@ describe.each(encodings)('%s', (encoding, bytes) => {
   });
 });
 
-it.each(['', 'identity', ' Identity '])('%o is left as it is', (encoding) => {
+it.each(['', 'identity', ' Identity '])('%o leaves the body unchanged', (encoding) => {
   const body = arriving(plain, 100);
 
-  expect(decoded(body, as(encoding))).toBe(body);
+  expect(decodeBody(body, contentEncoding(encoding))).toBe(body);
 });
 
 it.each(['zstd', 'gzip, gzip', 'constructor'])('%s is refused', (encoding) => {
-  expect(() => decoded(arriving(plain, 100), as(encoding))).toThrow(
+  expect(() => decodeBody(arriving(plain, 100), contentEncoding(encoding))).toThrow(
     expect.objectContaining({ stage: 'body', reason: 'encoded' }),
   );
 });
 
-it('a bomb is given up long before it is whole', async () => {
+it('a compression bomb is aborted long before it is complete', async () => {
   const upstream = arriving(gzipSync(Buffer.alloc(64 * 1024 * 1024)), 1_000);
 
-  const outcome = await read(decoded(upstream, as('gzip'))).catch(failure);
+  const outcome = await read(decodeBody(upstream, contentEncoding('gzip'))).catch(failure);
 
   expect(outcome).toMatchObject({ stage: 'body', reason: 'compression_bomb' });
   expect(upstream.isAborted).toBe(true);

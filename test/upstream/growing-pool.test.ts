@@ -1,4 +1,4 @@
-/** A host may raise the number of calls while its gateway runs: each of them gets a socket. */
+/** A host may raise `maxConcurrentCalls` at run time: then each of the calls gets a socket. */
 import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
@@ -7,7 +7,7 @@ import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import { ask, channel, model, replies } from '../stages/scene-models.ts';
 import { rawServer } from './raw-server.ts';
 
-it('as many calls as are allowed now reach the upstream at once', async () => {
+it('as many calls reach the upstream at once as the new limit allows', async () => {
   const bothCame = gate();
   let requests = 0;
   const server = await rawServer(async ({ request, send }) => {

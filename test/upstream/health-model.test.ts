@@ -1,6 +1,6 @@
 /**
- * The health of a channel against a small reference of its rules, over drawn sequences of verdicts
- * and times; and what must hold however calls run beside one another.
+ * Checks channel health against a small reference model over generated sequences of signals and
+ * times, and invariants of concurrent calls.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ const channel: Channel = {
 const text = { isBoughtOnce: false };
 const asked = { modelId: 'm', reply: 'whole' } as const;
 
-/** Half way between the ends of every spread, so that lengths are those of the rules. */
+/** No jitter: 0.5 is the middle of its range. */
 function healthAt(clock: FakeClock): ChannelHealth {
   return channelHealth(
     clock,
@@ -33,84 +33,88 @@ function healthAt(clock: FakeClock): ChannelHealth {
   );
 }
 
-type Word = 'open' | 'last' | 'one at a time' | 'out';
+type Access = 'available' | 'deprioritized' | 'one at a time' | 'unavailable';
 
-function wordOf(health: ChannelHealth, model: string): Word {
+function accessOf(health: ChannelHealth, model: string): Access {
   const availability = health.availability(channel, model, text);
-  if (availability.kind !== 'out') return availability.kind;
-  return availability.yields && availability.isInUse !== true ? 'one at a time' : 'out';
+  if (availability.kind !== 'unavailable') return availability.kind;
+  return availability.lastResort && availability.isInUse !== true ? 'one at a time' : 'unavailable';
 }
 
-/** One call after the other: what is known of an account, or of a model on it. */
+/** The reference model of an account, or of a model on it, for sequential calls. */
 class Reference {
   failures = 0;
   timeouts = 0;
-  leavers = new Set<string>();
-  opened = 0;
-  unnamedRests = 0;
-  outUntilMs = 0;
+  disconnectedKeys = new Set<string>();
+  openings = 0;
+  unnamedCooldowns = 0;
+  unavailableUntilMs = 0;
   isOpen = false;
-  yields = false;
-  lastUntilMs: number | undefined;
+  lastResort = false;
+  deprioritizedUntilMs: number | undefined;
 
-  /** What a call of text meets. */
-  word(nowMs: number): Word {
-    if (nowMs < this.outUntilMs) return this.yields ? 'one at a time' : 'out';
-    return this.lastUntilMs !== undefined && nowMs < this.lastUntilMs ? 'last' : 'open';
+  /** What a text call finds. */
+  access(nowMs: number): Access {
+    if (nowMs < this.unavailableUntilMs) return this.lastResort ? 'one at a time' : 'unavailable';
+    return this.deprioritizedUntilMs !== undefined && nowMs < this.deprioritizedUntilMs
+      ? 'deprioritized'
+      : 'available';
   }
 
-  serve(): void {
+  succeed(): void {
     Object.assign(this, new Reference());
   }
 
-  fail(nowMs: number, by: { readonly timeout: boolean; readonly yields: boolean }): void {
-    const isProbe = this.isOpen && nowMs >= this.outUntilMs;
-    if (this.isOpen && !isProbe && !this.yields) throw new Error('a call went to an open circuit');
-    if (this.isOpen && !isProbe) return;
+  fail(nowMs: number, by: { readonly timeout: boolean; readonly lastResort: boolean }): void {
+    const isTrial = this.isOpen && nowMs >= this.unavailableUntilMs;
+    if (this.isOpen && !isTrial && !this.lastResort)
+      throw new Error('a call went to an open circuit');
+    if (this.isOpen && !isTrial) return;
     this.failures += 1;
     this.timeouts += by.timeout ? 1 : 0;
-    this.judge(nowMs, isProbe || this.failures >= 5, by.yields);
+    this.update(nowMs, isTrial || this.failures >= 5, by.lastResort);
   }
 
-  leave(nowMs: number, key: string): void {
-    if (this.isOpen || nowMs < this.outUntilMs || this.leavers.has(key)) return;
-    this.leavers.add(key);
+  disconnect(nowMs: number, key: string): void {
+    if (this.isOpen || nowMs < this.unavailableUntilMs || this.disconnectedKeys.has(key)) return;
+    this.disconnectedKeys.add(key);
     this.timeouts += 0.5;
-    this.judge(nowMs, false, false);
+    this.update(nowMs, false, false);
   }
 
-  rest(nowMs: number, forMs: number | undefined): void {
-    const spanMs = forMs ?? Math.min(10_000 * 2 ** this.unnamedRests, 300_000);
-    if (forMs === undefined) this.unnamedRests += 1;
-    const isProbe = this.isOpen && nowMs >= this.outUntilMs;
+  cooldown(nowMs: number, forMs: number | undefined): void {
+    const spanMs = forMs ?? Math.min(10_000 * 2 ** this.unnamedCooldowns, 300_000);
+    if (forMs === undefined) this.unnamedCooldowns += 1;
+    const isTrial = this.isOpen && nowMs >= this.unavailableUntilMs;
     const untilMs = nowMs + Math.max(1_000, spanMs);
-    const isShorter = !isProbe && this.outUntilMs > untilMs;
+    const isShorter = !isTrial && this.unavailableUntilMs > untilMs;
     if (isShorter) return;
-    this.outUntilMs = untilMs;
+    this.unavailableUntilMs = untilMs;
     this.isOpen = false;
-    this.yields = true;
+    this.lastResort = true;
   }
 
-  private judge(nowMs: number, isOut: boolean, yields: boolean): void {
-    if (isOut || this.timeouts >= 2) {
-      const { opened, unnamedRests, outUntilMs } = this;
-      const untilMs = nowMs + Math.min(30_000 * (opened + 1), 300_000);
-      // A rest that lasts longer stays, unless nothing may pass the open circuit.
-      const staysRest = nowMs < outUntilMs && outUntilMs > untilMs && yields;
+  private update(nowMs: number, opens: boolean, lastResort: boolean): void {
+    if (opens || this.timeouts >= 2) {
+      const { openings, unnamedCooldowns, unavailableUntilMs } = this;
+      const untilMs = nowMs + Math.min(30_000 * (openings + 1), 300_000);
+      // A longer cooldown stays, unless the open circuit excludes last-resort calls.
+      const keepsCooldown =
+        nowMs < unavailableUntilMs && unavailableUntilMs > untilMs && lastResort;
       Object.assign(this, new Reference(), {
-        opened: opened + 1,
-        unnamedRests,
-        outUntilMs: Math.max(untilMs, nowMs < outUntilMs ? outUntilMs : 0),
-        isOpen: !staysRest,
-        yields,
+        openings: openings + 1,
+        unnamedCooldowns,
+        unavailableUntilMs: Math.max(untilMs, nowMs < unavailableUntilMs ? unavailableUntilMs : 0),
+        isOpen: !keepsCooldown,
+        lastResort,
       });
     } else if (this.timeouts >= 1) {
-      this.lastUntilMs = nowMs + 30_000;
+      this.deprioritizedUntilMs = nowMs + 30_000;
     }
   }
 }
 
-type Step = { readonly gapMs: number; readonly verdict: HealthSignal };
+type Step = { readonly gapMs: number; readonly signal: HealthSignal };
 
 const failure = (reason: string, where: 'account' | 'model', timedOut: boolean): HealthSignal => ({
   kind: 'failed',
@@ -119,61 +123,62 @@ const failure = (reason: string, where: 'account' | 'model', timedOut: boolean):
   timedOut,
 });
 
-const verdicts: fc.Arbitrary<HealthSignal> = fc.oneof(
+const signals: fc.Arbitrary<HealthSignal> = fc.oneof(
   { weight: 2, arbitrary: fc.constant<HealthSignal>({ kind: 'served' }) },
-  { weight: 1, arbitrary: fc.constant<HealthSignal>({ kind: 'nothing' }) },
+  { weight: 1, arbitrary: fc.constant<HealthSignal>({ kind: 'neutral' }) },
   { weight: 6, arbitrary: fc.constant(failure('upstream_error', 'model', false)) },
   { weight: 3, arbitrary: fc.constant(failure('headers_timeout', 'model', true)) },
   {
     weight: 3,
     arbitrary: fc
       .constantFrom('k', 'l', 'm', 'n')
-      .map((keyId): HealthSignal => ({ kind: 'left_waiting', reason: 'caller_left', keyId })),
+      .map(
+        (keyId): HealthSignal => ({ kind: 'disconnected_waiting', reason: 'caller_left', keyId }),
+      ),
   },
   {
     weight: 1,
     arbitrary: fc.constantFrom(undefined, 500, 20_000, 400_000).map(
       (forMs): HealthSignal => ({
-        kind: 'rest',
+        kind: 'cooldown',
         reason: 'r',
         where: 'model',
         forMs,
-        yields: true,
+        lastResort: true,
       }),
     ),
   },
 );
 const gaps = fc.constantFrom(0, 1, 500, 9_999, 10_000, 30_000, 45_000, 300_000, 3_600_000);
-const steps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.record({ gapMs: gaps, verdict: verdicts }),
-  { maxLength: 60 },
-);
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(fc.record({ gapMs: gaps, signal: signals }), {
+  maxLength: 60,
+});
 
-function apply(reference: Reference, verdict: HealthSignal, nowMs: number): void {
-  if (verdict.kind === 'served') reference.serve();
-  if (verdict.kind === 'left_waiting') reference.leave(nowMs, verdict.keyId);
-  if (verdict.kind === 'rest') reference.rest(nowMs, verdict.forMs);
-  if (verdict.kind === 'failed') {
-    const timeout = verdict.timedOut === true;
-    reference.fail(nowMs, { timeout, yields: !timeout });
+function apply(reference: Reference, signal: HealthSignal, nowMs: number): void {
+  if (signal.kind === 'served') reference.succeed();
+  if (signal.kind === 'disconnected_waiting') reference.disconnect(nowMs, signal.keyId);
+  if (signal.kind === 'cooldown') reference.cooldown(nowMs, signal.forMs);
+  if (signal.kind === 'failed') {
+    const timeout = signal.timedOut === true;
+    reference.fail(nowMs, { timeout, lastResort: !timeout });
   }
 }
 
-it('calls one after the other meet what the rules say, whatever comes of them and when', () => {
+it('sequential calls find what the reference model says, for any outcomes and times', () => {
   fc.assert(
-    fc.property(steps, (drawn) => {
+    fc.property(steps, (generated) => {
       const clock = fakeClock();
       const health = healthAt(clock);
       const reference = new Reference();
-      for (const { gapMs, verdict } of drawn) {
+      for (const { gapMs, signal } of generated) {
         clock.advance(gapMs);
         const nowMs = clock.monotonicMs();
-        const word = wordOf(health, 'm');
-        expect(word).toBe(reference.word(nowMs));
-        if (word === 'out') continue;
+        const access = accessOf(health, 'm');
+        expect(access).toBe(reference.access(nowMs));
+        if (access === 'unavailable') continue;
         const lease = health.begin(channel, 'm', asked);
-        lease.end(verdict);
-        apply(reference, verdict, nowMs);
+        lease.end(signal);
+        apply(reference, signal, nowMs);
       }
     }),
     { numRuns: 2_000, seed: 20_261_122 },
@@ -184,7 +189,7 @@ type Act =
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'begin' }
   | { readonly kind: 'byte' | 'answer'; readonly of: number }
-  | { readonly kind: 'end'; readonly of: number; readonly verdict: HealthSignal };
+  | { readonly kind: 'end'; readonly of: number; readonly signal: HealthSignal };
 
 const index = fc.nat({ max: 7 });
 const acts: fc.Arbitrary<readonly Act[]> = fc.array(
@@ -195,40 +200,44 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
     { weight: 1, arbitrary: index.map((of): Act => ({ kind: 'answer', of })) },
     {
       weight: 5,
-      arbitrary: fc
-        .tuple(index, verdicts)
-        .map(([of, verdict]): Act => ({ kind: 'end', of, verdict })),
+      arbitrary: fc.tuple(index, signals).map(([of, signal]): Act => ({ kind: 'end', of, signal })),
     },
   ),
   { maxLength: 80 },
 );
 
-/** A call under way, and what stood when it began. */
+/** A running call, and what it found when it began. */
 interface Running {
   readonly lease: ChannelLease;
-  readonly word: Word;
+  readonly access: Access;
   hasByte: boolean;
   isAnswered: boolean;
 }
 
-/** Plays them as the gateway would: a byte before an answer, and nothing where it may not go. */
-function play(drawn: readonly Act[], look: (running: readonly Running[], state: string) => void) {
+/**
+ * Runs the actions as the gateway would: a byte before a reply, and no call through an unavailable
+ * channel.
+ */
+function run(
+  generated: readonly Act[],
+  look: (running: readonly Running[], state: string) => void,
+) {
   const clock = fakeClock();
   const health = healthAt(clock);
   const running: Running[] = [];
   const stateOf = (): string => health.statuses()[0]?.models[0]?.state ?? 'ready';
-  for (const act of drawn) {
+  for (const act of generated) {
     if (act.kind === 'advance') clock.advance(act.ms);
     else if (act.kind === 'begin') {
-      const word = wordOf(health, 'm');
-      if (word === 'out') continue;
+      const access = accessOf(health, 'm');
+      if (access === 'unavailable') continue;
       const lease = health.begin(channel, 'm', asked);
-      running.push({ lease, word, hasByte: false, isAnswered: false });
+      running.push({ lease, access, hasByte: false, isAnswered: false });
     } else {
       const one = running[act.of % Math.max(1, running.length)];
       if (one === undefined) continue;
       if (act.kind === 'end') {
-        one.lease.end(act.verdict);
+        one.lease.end(act.signal);
         running.splice(running.indexOf(one), 1);
       } else if (!one.hasByte) {
         one.lease.firstByte(clock.monotonicMs());
@@ -244,31 +253,31 @@ function play(drawn: readonly Act[], look: (running: readonly Running[], state: 
   return { clock, health, running };
 }
 
-describe('however calls run beside one another', () => {
-  it('the calls in flight are counted, and capacity comes back when all have ended', () => {
+describe('with concurrent calls', () => {
+  it('counts the calls in flight, and restores full capacity when all have ended', () => {
     fc.assert(
-      fc.property(acts, (drawn) => {
-        const { clock, health, running } = play(drawn, () => {});
+      fc.property(acts, (generated) => {
+        const { clock, health, running } = run(generated, () => {});
         expect(health.inFlight(channel)).toBe(running.length);
-        for (const { lease } of running) lease.end({ kind: 'nothing' });
+        for (const { lease } of running) lease.end({ kind: 'neutral' });
         clock.advance(3_600_001);
-        expect(wordOf(health, 'm')).not.toBe('out');
+        expect(accessOf(health, 'm')).not.toBe('unavailable');
         const lease = health.begin(channel, 'm', asked);
         lease.firstByte(clock.monotonicMs());
         lease.end({ kind: 'served' });
-        expect(wordOf(health, 'm')).toBe('open');
+        expect(accessOf(health, 'm')).toBe('available');
         expect(health.statuses()[0]).toMatchObject({ state: 'ready', inFlight: 0, models: [] });
       }),
       { numRuns: 2_000, seed: 20_261_123 },
     );
   });
 
-  it('one call at most finds out whether a circuit may close, and none goes beside it', () => {
+  it('lets at most one trial call through a half-open circuit, and no other', () => {
     fc.assert(
-      fc.property(acts, (drawn) => {
+      fc.property(acts, (generated) => {
         let known: readonly Running[] = [];
         let before = 'ready';
-        play(drawn, (running, state) => {
+        run(generated, (running, state) => {
           const fresh = running.filter((one) => !known.includes(one));
           if (before === 'half_open') expect(fresh).toEqual([]);
           known = [...running];
@@ -279,16 +288,16 @@ describe('however calls run beside one another', () => {
     );
   });
 
-  it('a last channel has one call at a time that waits for its first byte', () => {
+  it('lets one call at a time wait for a first byte from a channel of last resort', () => {
     fc.assert(
-      fc.property(acts, (drawn) => {
+      fc.property(acts, (generated) => {
         let known: readonly Running[] = [];
         let ofPause: readonly Running[] = [];
-        play(drawn, (running) => {
-          // What a call ends with may put another pause in place of the one that stood.
+        run(generated, (running) => {
+          // The outcome of a call may replace the pause.
           const hasEnded = known.some((one) => !running.includes(one));
           const fresh = running.filter((one) => !known.includes(one));
-          const last = [...ofPause, ...fresh].filter(({ word }) => word === 'one at a time');
+          const last = [...ofPause, ...fresh].filter(({ access }) => access === 'one at a time');
           ofPause = hasEnded ? [] : last;
           expect(ofPause.filter(({ hasByte }) => !hasByte).length).toBeLessThanOrEqual(1);
           known = [...running];

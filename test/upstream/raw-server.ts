@@ -1,15 +1,15 @@
-/** A TCP server that says just the bytes a test gives it, and tells the bytes it was told. */
+/** A TCP server that sends exactly the bytes a test gives it, and exposes the bytes it received. */
 import { createServer, type Socket } from 'node:net';
 import { listening } from '../support/servers.ts';
 
-/** One connection, as the server has it. */
+/** One connection, seen from the server. */
 export interface Conversation {
   readonly socket: Socket;
-  /** Counted from 1. */
+  /** The number of the connection, from 1. */
   readonly connectionId: number;
-  /** The next request with its body, whole. */
+  /** The next complete request, with its body. */
   request(): Promise<Buffer>;
-  /** Writes each piece in a turn of the event loop of its own. */
+  /** Writes each piece in a separate turn of the event loop. */
   send(...pieces: readonly (string | Uint8Array)[]): Promise<void>;
 }
 
@@ -17,12 +17,12 @@ export interface Conversation {
 export interface RawServer {
   /** `http://127.0.0.1:49152` */
   readonly origin: string;
-  /** How many connections it has accepted. */
+  /** The number of connections it has accepted. */
   readonly connections: number;
   close(): Promise<void>;
 }
 
-/** Plays the script on each connection. */
+/** Starts a server that runs the script on each connection. */
 export async function rawServer(
   script: (conversation: Conversation) => Promise<void> | void,
 ): Promise<RawServer> {
@@ -32,7 +32,7 @@ export async function rawServer(
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => {
-      // A reset is what half of the scripts are about.
+      // Half of the scripts reset the connection on purpose.
     });
     socket.once('close', () => sockets.delete(socket));
     void script(conversation(socket, connections));
@@ -87,7 +87,7 @@ function conversation(socket: Socket, connectionId: number): Conversation {
   };
 }
 
-/** Head and body together; undefined while the head is not whole. */
+/** The length of head and body together; undefined until the head is complete. */
 function requestLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;

@@ -1,8 +1,8 @@
-/** How many calls of a model may be on a second channel at once (FAULTS §4.5). */
+/** How many calls of a model may be retried at once. */
 import { expect, it } from 'vitest';
 import { retryBudget } from '../../src/upstream/retry-budget.ts';
 
-it('three calls may always try again, and a fourth only when one of them has ended', () => {
+it('three calls may always retry, and a fourth only when one of them has ended', () => {
   const budget = retryBudget();
   const calls = Array.from({ length: 5 }, () => budget.begin('m'));
 
@@ -11,7 +11,7 @@ it('three calls may always try again, and a fourth only when one of them has end
   expect(calls[3]?.mayRetry()).toBe(true);
 });
 
-it('of many calls a fifth may, each as often as it likes', () => {
+it('a fifth of many calls may retry, each any number of times', () => {
   const budget = retryBudget();
   const calls = Array.from({ length: 100 }, () => budget.begin('m'));
 
@@ -22,7 +22,7 @@ it('of many calls a fifth may, each as often as it likes', () => {
   expect(again).toEqual(first);
 });
 
-it('calls of another model have a budget of their own', () => {
+it('each model has a separate budget', () => {
   const budget = retryBudget();
   for (let count = 0; count < 3; count += 1) budget.begin('m').mayRetry();
 
@@ -30,7 +30,7 @@ it('calls of another model have a budget of their own', () => {
   expect(budget.begin('other').mayRetry()).toBe(true);
 });
 
-it('what a model has used up ends with its last call, however many models there are', () => {
+it('the budget of a model is restored after its last call, however many models there are', () => {
   const budget = retryBudget();
   for (let model = 0; model < 10_001; model += 1) budget.begin(`idle-${model}`).end();
   const running = budget.begin('m');

@@ -1,49 +1,57 @@
-/** Channels that do not answer in time, or keep their callers waiting while others answer. */
+/** Channels that time out, or keep their callers waiting while others reply. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
 import type { ChannelLease, HealthSignal } from '../../src/upstream/channel-health.ts';
-import { asked, channel, served, times, timesOut, type Ward, ward } from './ward.ts';
+import {
+  asked,
+  channel,
+  type HealthHarness,
+  healthHarness,
+  served,
+  times,
+  timesOut,
+} from './health-harness.ts';
 
 describe('a time-out', () => {
-  it('draws the model on the account last, and the second opens its circuit', () => {
-    const { call, clock, out } = ward();
+  it('deprioritizes the model on the account, and the second one opens its circuit', () => {
+    const { call, clock, stateOf: out } = healthHarness();
 
     call(timesOut);
-    expect([out('m'), out('other')]).toEqual(['last', 'open']);
+    expect([out('m'), out('other')]).toEqual(['deprioritized', 'available']);
     clock.advance(3_600_000);
     call(timesOut);
 
-    expect([out('m'), out('other')]).toEqual(['headers_timeout', 'open']);
+    expect([out('m'), out('other')]).toEqual(['headers_timeout', 'available']);
   });
 
-  it('is forgotten with the first call that is served', () => {
-    const { call, out } = ward();
+  it('is forgotten after the first call that is served', () => {
+    const { call, stateOf: out } = healthHarness();
     call(timesOut);
 
     call(served);
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
     call(timesOut);
 
-    expect(out()).toBe('last');
+    expect(out()).toBe('deprioritized');
   });
 
-  it('is tried out by one call after half a minute, while others go elsewhere', () => {
-    const { call, clock, health, out } = ward();
+  it('is followed by one trial call after half a minute, while others go elsewhere', () => {
+    const { call, clock, health, stateOf: out } = healthHarness();
     call(timesOut);
     clock.advance(29_999);
-    expect(out()).toBe('last');
+    expect(out()).toBe('deprioritized');
     clock.advance(1);
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
 
     const trial = health.begin(channel, 'm', asked);
-    expect(out()).toBe('last');
+    expect(out()).toBe('deprioritized');
     trial.answered();
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 
-  it('is tried out for as long as five times the median of a first byte', () => {
-    const { call, clock, health } = ward();
+  it('gives its trial call five times the median time to a first byte', () => {
+    const { call, clock, health } = healthHarness();
     for (const ms of [1_000, 9_000, 4_000, 2_000, 60_000]) {
       const lease = health.begin({ ...channel, id: 'b' }, 'm', asked);
       clock.advance(ms);
@@ -55,13 +63,13 @@ describe('a time-out', () => {
     clock.advance(30_000);
 
     const trial = health.begin(channel, 'm', asked);
-    const beside = health.begin(channel, 'm', asked);
+    const concurrent = health.begin(channel, 'm', asked);
 
-    expect([trial.trialMs, beside.trialMs]).toEqual([20_000, undefined]);
+    expect([trial.trialMs, concurrent.trialMs]).toEqual([20_000, undefined]);
   });
 
-  it('of a call that a later one has outrun counts for nothing', () => {
-    const { clock, health, out } = ward();
+  it('of a call that a later one has overtaken does not count', () => {
+    const { clock, health, stateOf: out } = healthHarness();
     const stuck = health.begin(channel, 'm', asked);
     clock.advance(1);
     const later = health.begin(channel, 'm', asked);
@@ -71,140 +79,143 @@ describe('a time-out', () => {
 
     stuck.end(timesOut);
 
-    expect(out()).toBe('open');
+    expect(out()).toBe('available');
   });
 });
 
-describe('a caller that leaves a silent call', () => {
-  const leaves = (keyId: string): HealthSignal => ({
-    kind: 'left_waiting',
+describe('a caller that disconnects from a silent call', () => {
+  const disconnects = (keyId: string): HealthSignal => ({
+    kind: 'disconnected_waiting',
     reason: 'caller_left',
     keyId,
   });
 
   it('counts as half a time-out, each key once', () => {
-    const { call, out } = ward();
+    const { call, stateOf: out } = healthHarness();
 
-    times(20, () => call(leaves('one')));
-    expect(out()).toBe('open');
-    call(leaves('two'));
-    expect(out()).toBe('last');
-    call(leaves('three'));
-    expect(out()).toBe('last');
-    call(leaves('four'));
+    times(20, () => call(disconnects('one')));
+    expect(out()).toBe('available');
+    call(disconnects('two'));
+    expect(out()).toBe('deprioritized');
+    call(disconnects('three'));
+    expect(out()).toBe('deprioritized');
+    call(disconnects('four'));
 
     expect(out()).toBe('caller_left');
   });
 
-  it('counts again once a call was served', () => {
-    const { call, out } = ward();
-    call(leaves('one'));
+  it('counts again after a call was served', () => {
+    const { call, stateOf: out } = healthHarness();
+    call(disconnects('one'));
     call(served);
-    call(leaves('one'));
-    expect(out()).toBe('open');
+    call(disconnects('one'));
+    expect(out()).toBe('available');
 
-    call(leaves('two'));
+    call(disconnects('two'));
 
-    expect(out()).toBe('last');
+    expect(out()).toBe('deprioritized');
   });
 });
 
-describe('three calls that wait longer than is usual', () => {
+describe('three calls that wait longer than usual', () => {
   const other = { ...channel, id: 'b' };
-  const begun = ({ health }: Ward, of: Channel): ChannelLease => health.begin(of, 'm', asked);
-  /** A call through the other channel that takes as long. */
-  const answered = (set: Ward, ms: number): void => {
-    const lease = begun(set, other);
-    set.clock.advance(ms);
-    lease.firstByte(set.clock.monotonicMs());
+  const begin = ({ health }: HealthHarness, of: Channel): ChannelLease =>
+    health.begin(of, 'm', asked);
+  /** A call through the other channel that is answered after `ms`. */
+  const answered = (harness: HealthHarness, ms: number): void => {
+    const lease = begin(harness, other);
+    harness.clock.advance(ms);
+    lease.firstByte(harness.clock.monotonicMs());
     lease.answered();
     lease.end(served);
   };
-  const slow = (): Ward => {
-    const set = ward();
-    times(3, () => begun(set, channel));
-    set.clock.advance(10_001);
-    return set;
+  const slow = (): HealthHarness => {
+    const harness = healthHarness();
+    times(3, () => begin(harness, channel));
+    harness.clock.advance(10_001);
+    return harness;
   };
 
-  it('draw their channel last while another has answered a later call, and say so', () => {
-    const set = slow();
-    answered(set, 0);
+  it('deprioritize their channel when another has replied to a later call, and emit an event', () => {
+    const harness = slow();
+    answered(harness, 0);
 
-    set.health.tick();
+    harness.health.tick();
 
-    expect(set.out()).toBe('last');
-    expect(set.events).toMatchObject([{ state: 'deprioritized', reason: 'slow', channelId: 'a' }]);
+    expect(harness.stateOf()).toBe('deprioritized');
+    expect(harness.events).toMatchObject([
+      { state: 'deprioritized', reason: 'slow', channelId: 'a' },
+    ]);
   });
 
-  it('do not where no other has, where there are two, or within five medians', () => {
+  it('do not if no other has replied, if there are only two, or within five medians', () => {
     const alone = slow();
     alone.health.tick();
-    const two = ward();
-    times(2, () => begun(two, channel));
+    const two = healthHarness();
+    times(2, () => begin(two, channel));
     two.clock.advance(10_001);
     answered(two, 0);
     two.health.tick();
-    const usual = ward();
+    const usual = healthHarness();
     times(5, () => answered(usual, 4_000));
-    times(3, () => begun(usual, channel));
+    times(3, () => begin(usual, channel));
     usual.clock.advance(19_000);
     answered(usual, 0);
     usual.health.tick();
 
     for (const { events } of [alone, two, usual]) expect(events).toEqual([]);
-    expect([two.out(), usual.out()]).toEqual(['open', 'open']);
+    expect([two.stateOf(), usual.stateOf()]).toEqual(['available', 'available']);
   });
 
-  it('give way to any byte', () => {
-    const set = slow();
-    const fourth = begun(set, channel);
-    set.clock.advance(1);
-    answered(set, 0);
-    set.health.tick();
-    expect(set.out()).toBe('last');
+  it('stop counting with any byte received', () => {
+    const harness = slow();
+    const fourth = begin(harness, channel);
+    harness.clock.advance(1);
+    answered(harness, 0);
+    harness.health.tick();
+    expect(harness.stateOf()).toBe('deprioritized');
 
-    fourth.firstByte(set.clock.monotonicMs());
-    set.health.tick();
+    fourth.firstByte(harness.clock.monotonicMs());
+    harness.health.tick();
 
-    expect(set.out()).toBe('open');
+    expect(harness.stateOf()).toBe('available');
   });
 
-  it('send one call elsewhere to compare, where none has gone there', () => {
-    const set = slow();
-    set.health.tick();
-    expect(set.out()).toBe('last');
+  it('send one call elsewhere to compare if none has been sent there', () => {
+    const harness = slow();
+    harness.health.tick();
+    expect(harness.stateOf()).toBe('deprioritized');
 
-    const comparison = begun(set, other);
-    expect(set.out()).toBe('open');
-    comparison.firstByte(set.clock.monotonicMs());
+    const comparison = begin(harness, other);
+    expect(harness.stateOf()).toBe('available');
+    comparison.firstByte(harness.clock.monotonicMs());
     comparison.answered();
 
-    expect(set.out()).toBe('last');
-    expect(set.events).toMatchObject([{ state: 'deprioritized', reason: 'slow' }]);
+    expect(harness.stateOf()).toBe('deprioritized');
+    expect(harness.events).toMatchObject([{ state: 'deprioritized', reason: 'slow' }]);
   });
 
-  it('are forgotten when the host puts the channel back', () => {
-    const set = slow();
-    answered(set, 0);
-    set.health.tick();
+  it('are forgotten when the host enables the channel', () => {
+    const harness = slow();
+    answered(harness, 0);
+    harness.health.tick();
 
-    set.health.enable('a');
-    set.health.tick();
+    harness.health.enable('a');
+    harness.health.tick();
 
-    expect(set.out()).toBe('open');
+    expect(harness.stateOf()).toBe('available');
   });
 
-  it('are kept apart by what they ask for: a whole reply takes longer than a stream', () => {
-    const set = ward();
-    times(3, () => begun(set, channel));
-    set.clock.advance(10_001);
-    const stream = set.health.begin(other, 'm', { modelId: 'm', reply: 'streamed' });
-    stream.firstByte(set.clock.monotonicMs());
+  it('are compared only with the same kind of reply: a whole reply takes longer than a stream', () => {
+    const harness = healthHarness();
+    times(3, () => begin(harness, channel));
+    harness.clock.advance(10_001);
+    const stream = harness.health.begin(other, 'm', { modelId: 'm', reply: 'streamed' });
+    stream.firstByte(harness.clock.monotonicMs());
     stream.answered();
 
-    set.health.tick();
+    harness.health.tick();
 
-    expect(set.events).toEqual([]);
+    expect(harness.events).toEqual([]);
   });
 });

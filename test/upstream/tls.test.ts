@@ -1,6 +1,7 @@
 /**
- * F04: every way a TLS handshake can fail, each the same to us: nothing was sent, and the channel's
- * certificate or protocol is to blame. The certificates in `tls/` are valid from 2020 to 2120.
+ * The ways in which a TLS handshake can fail. All have the same outcome: nothing was sent, and the
+ * channel's certificate or protocol is to blame. The certificates in `tls/` are valid from 2020 to
+ * 2120.
  */
 import { readFileSync } from 'node:fs';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
@@ -10,7 +11,7 @@ import type { UpstreamClient } from '../../src/ports/upstream-client.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { listening } from '../support/servers.ts';
-import { exchange, post } from './exchange.ts';
+import { exchange, post } from './send-request.ts';
 
 const authority = pem('authority');
 const tls = { stage: 'connect', reason: 'tls', timedOut: false };
@@ -35,7 +36,7 @@ describe('an upstream with a certificate', () => {
   it.each([
     ['one text', authority],
     ['a list', [pem('self-signed'), authority]],
-  ])('of the authority that is trusted is called: %s', async (_form, ca) => {
+  ])('of the trusted authority is called: %s', async (_form, ca) => {
     const origin = await upstream('good');
     const trusting = undiciClient({ ca });
 
@@ -47,14 +48,14 @@ describe('an upstream with a certificate', () => {
     'expired',
     'elsewhere',
     'self-signed',
-  ])('that is no proof is told nothing: %s', async (certificate) => {
+  ])('that is invalid receives nothing: %s', async (certificate) => {
     const origin = await upstream(certificate);
 
     expect(await exchange(client, post(origin))).toEqual(tls);
     expect(received).toEqual([]);
   });
 
-  it('of an authority that nobody knows is told nothing', async () => {
+  it('of an unknown authority receives nothing', async () => {
     const origin = await upstream('good');
     const plain = undiciClient();
 
@@ -63,20 +64,20 @@ describe('an upstream with a certificate', () => {
     await plain.close();
   });
 
-  it('is not believed for an environment that says so', async () => {
+  it('is verified even if the environment turns verification off', async () => {
     const origin = await upstream('self-signed');
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
 
     const outcome = await exchange(client, post(origin));
 
     expect(outcome).toEqual(tls);
-    // Node warns of the variable.
+    // Node warns about the variable.
     await takeWarnings();
   });
 });
 
 describe('a handshake', () => {
-  it('in a version older than 1.2 is none', async () => {
+  it('with a version older than 1.2 fails', async () => {
     const origin = await upstream('good', {
       minVersion: 'TLSv1',
       maxVersion: 'TLSv1.1',
@@ -90,10 +91,10 @@ describe('a handshake', () => {
     ['an end', (socket: Socket) => void socket.end()],
     ['a reset', (socket: Socket) => void socket.resetAndDestroy()],
     ['rubbish', (socket: Socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
-  ])('that meets %s is none', async (_what, last) => {
+  ])('that gets %s fails', async (_what, last) => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {
-        // The client resets what is no TLS.
+        // The client resets a connection that is not TLS.
       });
       socket.once('data', () => last(socket));
     });
@@ -103,7 +104,7 @@ describe('a handshake', () => {
     expect(await exchange(client, post(origin))).toEqual(tls);
   });
 
-  it('that another call failed at leaves nothing behind', async () => {
+  it('that failed for one call does not affect others', async () => {
     const bad = await upstream('expired');
     const good = await upstream('good');
 
@@ -114,11 +115,11 @@ describe('a handshake', () => {
 });
 
 it.each<[string, unknown]>([
-  ['text it must be', ''],
-  ['a path is none', '/etc/ssl/ca.pem'],
-  ['what can’t be read is none', authority.replace('MII', '!!!')],
-  ['one at least', []],
-  ['each of them', [authority, 5]],
+  ['an empty text', ''],
+  ['a path', '/etc/ssl/ca.pem'],
+  ['an unreadable certificate', authority.replace('MII', '!!!')],
+  ['an empty list', []],
+  ['an invalid item', [authority, 5]],
 ])('certificates are checked at start-up: %s', (_why, ca) => {
   const options = JSON.parse(JSON.stringify({ ca }));
 
@@ -127,13 +128,13 @@ it.each<[string, unknown]>([
   );
 });
 
-/** A server that answers over TLS with one of the certificates; its address. */
+/** Starts a TLS server with one of the certificates, and returns its address. */
 async function upstream(certificate: string, options: TlsOptions = {}): Promise<string> {
   const server = createServer(
     { key: pem('server-key'), cert: pem(certificate), ...options },
     (socket) => {
       socket.on('error', () => {
-        // Half of the handshakes fail on the other side.
+        // Half of the handshakes fail on the client's side.
       });
       socket.on('data', (chunk) => {
         received.push(chunk.toString());

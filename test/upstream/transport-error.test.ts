@@ -1,13 +1,13 @@
-/** Error codes that no test can provoke, by the name that hosts read (FAULTS §3.1). */
+/** Error codes that no test can provoke, and the reasons that hosts read. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { dialError, handshakeError, transportError } from '../../src/upstream/transport-error.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
 import { listening } from '../support/servers.ts';
-import { exchange, failure, post } from './exchange.ts';
+import { exchange, failure, post } from './send-request.ts';
 
-/** As Node makes them. */
-function coded(code: string): Error {
+/** An error as Node creates it. */
+function errorWithCode(code: string): Error {
   return Object.assign(new Error(`connect ${code} 10.0.0.1:443`), { code });
 }
 
@@ -22,15 +22,17 @@ describe('a connection that could not be made', () => {
     ['out_of_ports', ['EADDRNOTAVAIL']],
   ])('is %s, with TLS and without', (reason, codes) => {
     for (const code of codes) {
-      expect(failure(dialError(coded(code)))).toEqual(connect(reason));
-      expect(failure(handshakeError(coded(code)))).toEqual(connect(reason));
+      expect(failure(dialError(errorWithCode(code)))).toEqual(connect(reason));
+      expect(failure(handshakeError(errorWithCode(code)))).toEqual(connect(reason));
     }
   });
 
-  it('is late where nobody answered', () => {
+  it('is a time-out if the server did not respond', () => {
     for (const code of ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT']) {
-      expect(failure(dialError(coded(code)))).toEqual(connect('connect_timeout', true));
-      expect(failure(handshakeError(coded(code)))).toEqual(connect('connect_timeout', true));
+      expect(failure(dialError(errorWithCode(code)))).toEqual(connect('connect_timeout', true));
+      expect(failure(handshakeError(errorWithCode(code)))).toEqual(
+        connect('connect_timeout', true),
+      );
     }
   });
 
@@ -55,20 +57,20 @@ describe('a connection that could not be made', () => {
     'EPIPE',
     'SOMETHING_NEW',
   ])('failed at the handshake: %s', (code) => {
-    expect(failure(handshakeError(coded(code)))).toEqual(connect('tls'));
+    expect(failure(handshakeError(errorWithCode(code)))).toEqual(connect('tls'));
   });
 
   it.each([
     [['ECONNREFUSED', 'ENETUNREACH'], 'connect_refused'],
     [['SOMETHING_NEW', 'ENETUNREACH'], 'unreachable'],
     [['SOMETHING_NEW'], 'failed'],
-  ])('at any of several addresses, %j, is what the first that tells says', (codes, reason) => {
-    const error = new AggregateError(codes.map(coded), '');
+  ])('to several addresses, %j, has the reason of the first known error', (codes, reason) => {
+    const error = new AggregateError(codes.map(errorWithCode), '');
 
     expect(failure(transportError(error, 'connect'))).toEqual(connect(reason));
   });
 
-  it('F02 is refused at every address of a host that has two', async () => {
+  it('is refused at both addresses of a host with two', async () => {
     const server = createServer();
     const { port } = new URL(await listening(server));
     await new Promise((resolve) => server.close(resolve));
@@ -81,14 +83,14 @@ describe('a connection that could not be made', () => {
   });
 });
 
-it('a connection that the network gave up later is lost, and its call may have run', () => {
-  expect(failure(transportError(coded('ETIMEDOUT'), 'sent'))).toEqual({
+it('a time-out of an established connection is a reset, and its call may have run', () => {
+  expect(failure(transportError(errorWithCode('ETIMEDOUT'), 'sent'))).toEqual({
     stage: 'sent',
     reason: 'reset',
     timedOut: false,
   });
 });
 
-it('no host’s name is in what a failure says of itself', () => {
-  expect(String(dialError(coded('ECONNREFUSED')))).not.toContain('10.0.0.1');
+it('a failure’s message contains no host address', () => {
+  expect(String(dialError(errorWithCode('ECONNREFUSED')))).not.toContain('10.0.0.1');
 });

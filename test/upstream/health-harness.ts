@@ -1,4 +1,4 @@
-/** The health of channels without a gateway, and what calls show of them. */
+/** A harness for channel health without a gateway, and the signals that the tests use. */
 import type { GatewayEvent } from '../../src/events.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
@@ -21,17 +21,17 @@ export const channel: Channel = {
   weight: 1,
 };
 
-export interface Ward {
+export interface HealthHarness {
   readonly health: ChannelHealth;
   readonly clock: FakeClock;
   readonly events: readonly GatewayEvent[];
-  /** One call through the channel, begun and ended. */
-  call(verdict: HealthSignal, model?: string): void;
-  /** `open`, or what stands in the way. */
-  out(model?: string, kind?: { readonly isBoughtOnce: boolean }, of?: Channel): string;
+  /** Begins and ends one call through the channel. */
+  call(signal: HealthSignal, model?: string): void;
+  /** `available`, `deprioritized`, or the reason why it is unavailable. */
+  stateOf(model?: string, kind?: { readonly isBoughtOnce: boolean }, of?: Channel): string;
 }
 
-export function ward(random: () => number = () => 0.5): Ward {
+export function healthHarness(random: () => number = () => 0.5): HealthHarness {
   const clock = fakeClock(startMs);
   const events: GatewayEvent[] = [];
   const health = channelHealth(clock, random, (event) => events.push(event));
@@ -39,16 +39,16 @@ export function ward(random: () => number = () => 0.5): Ward {
     health,
     clock,
     events,
-    call: (verdict, model = 'm') => health.begin(channel, model, asked).end(verdict),
-    out: (model = 'm', kind = text, of = channel) => {
+    call: (signal, model = 'm') => health.begin(channel, model, asked).end(signal),
+    stateOf: (model = 'm', kind = text, of = channel) => {
       const availability = health.availability(of, model, kind);
-      return availability.kind === 'out' ? availability.reason : availability.kind;
+      return availability.kind === 'unavailable' ? availability.reason : availability.kind;
     },
   };
 }
 
 export const served: HealthSignal = { kind: 'served' };
-export const nothing: HealthSignal = { kind: 'nothing' };
+export const neutral: HealthSignal = { kind: 'neutral' };
 export const fails: HealthSignal = { kind: 'failed', reason: 'upstream_error', where: 'model' };
 export const timesOut: HealthSignal = {
   kind: 'failed',
@@ -62,11 +62,11 @@ export const unreachable: HealthSignal = {
   where: 'account',
 };
 export const limited = (forMs?: number): HealthSignal => ({
-  kind: 'rest',
+  kind: 'cooldown',
   reason: 'upstream_rate_limited',
   where: 'model',
   forMs,
-  yields: true,
+  lastResort: true,
 });
 export const refused: HealthSignal = { kind: 'refused', reason: 'upstream_auth_error' };
 

@@ -1,4 +1,4 @@
-/** Requests of the upstream client, and answers read to their end. */
+/** Sends requests through the upstream client and reads the responses to their end. */
 import { isUpstreamError } from '../../src/errors.ts';
 import type {
   UpstreamClient,
@@ -6,7 +6,7 @@ import type {
   UpstreamResponse,
 } from '../../src/ports/upstream-client.ts';
 
-/** What came of a request: an answer, or a failure and where it came. */
+/** The outcome of a request: a response, or a failure and its stage. */
 export type Outcome =
   | {
       readonly status: number;
@@ -15,7 +15,7 @@ export type Outcome =
     }
   | { readonly stage: string; readonly reason: string; readonly timedOut: boolean };
 
-/** A POST with patience; what is not said is as the gateway would have it. */
+/** A POST request with the gateway's defaults and a generous connect time-out. */
 export function post(origin: string, change: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
     method: 'POST',
@@ -30,7 +30,7 @@ export function post(origin: string, change: Partial<UpstreamRequest> = {}): Ups
   };
 }
 
-/** Sends, and reads the answer to its end. */
+/** Sends a request and reads the response to its end. */
 export async function exchange(client: UpstreamClient, request: UpstreamRequest): Promise<Outcome> {
   try {
     const { status, headers, body } = await client.send(request);
@@ -52,7 +52,7 @@ export function read(body: UpstreamResponse['body']): Promise<Buffer> {
   });
 }
 
-/** An error of the client in short. */
+/** The stage and reason of a client error. */
 export function failure(error: unknown): Outcome {
   if (!isUpstreamError(error)) throw error;
   const { stage, reason, timedOut } = error;

@@ -1,10 +1,13 @@
-/** A body that is held back while its connection closes: nodejs/undici#5360 must reach nobody. */
+/**
+ * A paused body whose connection closes meanwhile: the assertion of nodejs/undici#5360 must not
+ * surface.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { post } from './exchange.ts';
 import { rawServer } from './raw-server.ts';
+import { post } from './send-request.ts';
 
 let client: UpstreamClient;
 
@@ -15,7 +18,7 @@ beforeEach(() => {
 afterEach(() => client.close());
 
 /** A body whose reader pauses at its first chunk. */
-function heldBack(body: UpstreamResponse['body']) {
+function readWithPause(body: UpstreamResponse['body']) {
   const chunks: Uint8Array[] = [];
   const ended = new Promise<string>((resolve, reject) => {
     body.start({
@@ -30,23 +33,23 @@ function heldBack(body: UpstreamResponse['body']) {
   return { ended, count: () => chunks.length };
 }
 
-async function turns(count: number): Promise<void> {
+async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
 
 it.each([
   ['with a length', 'content-length: 8\r\nconnection: close'],
   ['that ends with its connection', 'connection: close'],
-])('a reply %s is whole though its upstream has gone', async (_, head) => {
+])('a reply %s is whole although its upstream has closed the connection', async (_, head) => {
   const server = await rawServer(async ({ request, send, socket }) => {
     await request();
     await send(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`, 'half');
-    await turns(20);
+    await loopTurns(20);
     socket.end('half');
   });
   const { body } = await client.send(post(server.origin));
-  const reader = heldBack(body);
-  await turns(200);
+  const reader = readWithPause(body);
+  await loopTurns(200);
   const seen = reader.count();
 
   body.resume();
@@ -56,17 +59,17 @@ it.each([
   await server.close();
 });
 
-it('a reset while a reply is held back is a failure, and harms nobody', async () => {
+it('a reset during a pause is reported as a failure and nothing else', async () => {
   const server = await rawServer(async ({ request, send, socket }) => {
     await request();
     await send('HTTP/1.1 200 OK\r\ncontent-length: 8\r\nconnection: close\r\n\r\n', 'half');
-    await turns(20);
+    await loopTurns(20);
     socket.resetAndDestroy();
   });
   const { body } = await client.send(post(server.origin));
-  const reader = heldBack(body);
+  const reader = readWithPause(body);
   const failed = expect(reader.ended).rejects.toMatchObject({ stage: 'body' });
-  await turns(200);
+  await loopTurns(200);
 
   body.resume();
 
@@ -74,7 +77,7 @@ it('a reset while a reply is held back is a failure, and harms nobody', async ()
   await server.close();
 });
 
-it('the gate of a reply that is over does not hold the next one back', async () => {
+it('the closed gate of an ended reply does not hold the next one back', async () => {
   const server = await rawServer(async ({ request, send, socket }) => {
     while (socket.writable) {
       await request();
@@ -82,13 +85,13 @@ it('the gate of a reply that is over does not hold the next one back', async () 
     }
   });
   const first = await client.send(post(server.origin));
-  const reader = heldBack(first.body);
+  const reader = readWithPause(first.body);
   await reader.ended;
-  await turns(20);
+  await loopTurns(20);
 
   const second = await client.send(post(server.origin));
 
-  expect(await heldBack(second.body).ended).toBe('half');
+  expect(await readWithPause(second.body).ended).toBe('half');
   expect(server.connections).toBe(1);
   await server.close();
 });
