@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { bodyInbox } from '../../src/upstream/body-inbox.ts';
 import type { SocketGate } from '../../src/upstream/socket-gate.ts';
 
-it('chunks received before the reader are passed one by one, because the first may be enough', () => {
+it('passes chunks that came before the reader one by one: the first may be enough', () => {
   const inbox = bodyInbox(openGate, () => {});
   const seen: string[] = [];
   for (const piece of ['good', 'error']) inbox.write(Buffer.from(piece));

@@ -211,7 +211,7 @@ describe('an open circuit', () => {
     expect(out()).toBe('available');
   });
 
-  it('takes an image call as its trial only after twice the time, while others can serve it', () => {
+  it('takes an image as its trial only after twice the time, if others can serve it', () => {
     const { call, clock, stateOf: out } = healthHarness();
     times(5, () => call(fails));
 
@@ -260,7 +260,7 @@ describe('a rejected credential', () => {
     expect(out()).toBe('available');
   });
 
-  it('makes it unavailable for a minute if it comes from a function, which may return another', () => {
+  it('makes it unavailable for a minute if it comes from a function', () => {
     const { clock, health } = healthHarness();
     const rotating = { ...channel, credential: async () => 'secret' };
     const isOpen = (): boolean => health.availability(rotating, 'm', text).kind === 'available';

@@ -164,7 +164,7 @@ describe('a channel is chosen', () => {
     expect(Math.abs(ids.filter((id) => id === 'b').length / 10_000 - 0.75)).toBeLessThan(0.02);
   });
 
-  it('the less loaded of two healthy ones, channelsOf another one is unavailable', () => {
+  it('the less loaded of two healthy ones, where another one is unavailable', () => {
     const candidates = [
       candidate('a', {}, { availability: pausedUntil(5, true) }),
       candidate('b', {}, { inFlight: 9 }),
@@ -259,17 +259,17 @@ describe('when all channels are unavailable', () => {
       candidate('abcdef'[index] ?? '', {}, { availability }),
     );
 
-  it('the first to return serves, of those that allow deprioritized-resort calls', () => {
+  it('the first to return serves, of those that allow last-resort calls', () => {
     expect(
       chosenId(all(pausedUntil(30, true), pausedUntil(20, true), pausedUntil(10, false))),
     ).toBe('b');
   });
 
-  it('a call that has already failed elsewhere gets no deprioritized-resort channel', () => {
+  it('a call that has already failed elsewhere gets no last-resort channel', () => {
     expect(chosenId(all(pausedUntil(30, true)), { hasTried: true })).toBe('none: cooling_down');
   });
 
-  it('and none allows deprioritized-resort calls, the soonest return is reported', () => {
+  it('and none allows last-resort calls, the soonest return is reported', () => {
     const none = choiceOf(all(pausedUntil(30, false), pausedUntil(20, false)));
 
     expect(none).toEqual({ kind: 'none', reason: 'cooling_down', untilMs: 20 });

@@ -69,7 +69,7 @@ describe('a request', () => {
     await server.close();
   });
 
-  it('joins repeated headers, in lower case, and skips those that the gateway does not read', async () => {
+  it('joins repeated headers, in lower case, and skips those that are not used', async () => {
     const server = await rawServer(async ({ request, send }) => {
       await request();
       const lines = ['Retry-After: 1', 'X-A: 1', 'retry-after: 2', 'Content-Length: 0', '', ''];

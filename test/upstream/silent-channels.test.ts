@@ -136,7 +136,7 @@ describe('three calls that wait longer than usual', () => {
     return harness;
   };
 
-  it('deprioritize their channel when another has replied to a later call, and emit an event', () => {
+  it('deprioritize their channel once another has replied to a later call', () => {
     const harness = slow();
     answered(harness, 0);
 
@@ -206,7 +206,7 @@ describe('three calls that wait longer than usual', () => {
     expect(harness.stateOf()).toBe('available');
   });
 
-  it('are compared only with the same kind of reply: a whole reply takes longer than a stream', () => {
+  it('are compared only with the same kind of reply: streams begin earlier', () => {
     const harness = healthHarness();
     times(3, () => begin(harness, channel));
     harness.clock.advance(10_001);
