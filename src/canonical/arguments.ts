@@ -7,7 +7,7 @@ import { jsonText } from './raw-json.ts';
 export interface ArgumentsObject {
   readonly json: string;
   /** The text was no object, and stands inside one now: `{"_raw": …}`. */
-  readonly isReplaced: boolean;
+  readonly isWrapped: boolean;
 }
 
 /**
@@ -16,9 +16,9 @@ export interface ArgumentsObject {
  * kept as text, for the call must still be seen.
  */
 export function argumentsObject(text: string): ArgumentsObject {
-  if (text.trim() === '') return { json: '{}', isReplaced: false };
-  if (isJsonObject(parseJson(text))) return { json: onOneLine(text), isReplaced: false };
-  return { json: jsonText({ _raw: text }), isReplaced: true };
+  if (text.trim() === '') return { json: '{}', isWrapped: false };
+  if (isJsonObject(parseJson(text))) return { json: onOneLine(text), isWrapped: false };
+  return { json: jsonText({ _raw: text }), isWrapped: true };
 }
 
 /** A string in valid JSON holds no line break as such: all of them are white space. */

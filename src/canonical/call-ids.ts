@@ -6,7 +6,7 @@ const hashLength = 12;
 const madeUpLength = 24;
 
 /** `call_` and 24 letters and digits, from the host's own source of ids. */
-export function madeUpCallId(ids: () => string): string {
+export function newCallId(ids: () => string): string {
   const text = ids().replace(/[^A-Za-z0-9]/g, '');
   const filled = text.length < madeUpLength ? `${text}${hashOf(text)}` : text;
   return `call_${filled.slice(-madeUpLength)}`;

@@ -33,7 +33,7 @@ function bytesOf(part: Part): number {
       return Buffer.byteLength(part.text);
     case 'tool_call':
       return Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
-    case 'own':
+    case 'provider_specific':
       return Buffer.byteLength(jsonText(part.value));
     case 'tool_result':
     case 'media':

@@ -18,11 +18,11 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   if (parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')) {
     const data = cleanBase64(content);
     if (data === undefined) return undefined;
-    return { mimeType: said.includes('/') ? said : sniffed(data), data };
+    return { mimeType: said.includes('/') ? said : sniffMimeType(data), data };
   }
   const data = percentDecoded(content).toString('base64');
   // RFC 2397: a data URL that names no type is text.
-  return { mimeType: said.includes('/') ? said : (sniffed(data) ?? 'text/plain'), data };
+  return { mimeType: said.includes('/') ? said : (sniffMimeType(data) ?? 'text/plain'), data };
 }
 
 /** A data URL; without a type where none is known. */
@@ -88,7 +88,7 @@ const beginnings: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What Base64 says of itself by its first bytes. */
-export function sniffed(data: string): string | undefined {
+export function sniffMimeType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 24), 'base64').toString('latin1');
   return beginnings.find(([beginning]) => beginning.test(head))?.[1];
 }

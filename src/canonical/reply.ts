@@ -4,7 +4,7 @@
  */
 import type { JsonNumber, JsonObject } from '../json.ts';
 import type { ToolCalls, Usage } from '../money.ts';
-import type { Opaque } from './opaque.ts';
+import type { ProviderData } from './provider-data.ts';
 
 /**
  * A piece of a reply. `choice` is the candidate's index from 0. A reader gives exactly one `finish`
@@ -13,7 +13,7 @@ import type { Opaque } from './opaque.ts';
 export type ContentEvent =
   /** First, where the upstream says who it is. */
   | { readonly type: 'start'; readonly id: string | undefined; readonly model: string | undefined }
-  /** A piece of visible text; an empty one only carries its opaque data. */
+  /** A piece of visible text; an empty one only carries the data of its provider. */
   | TextEvent<'text'>
   /** A piece of thought; an empty one only carries the signature of the thoughts before it. */
   | TextEvent<'reasoning'>
@@ -36,7 +36,7 @@ export type ContentEvent =
       readonly mimeType: string;
       /** Base64. */
       readonly data: string;
-      readonly opaque?: Opaque | undefined;
+      readonly providerData?: ProviderData | undefined;
     }
   /** An image that lies at an address. */
   | { readonly type: 'media_url'; readonly choice: number; readonly url: string }
@@ -53,7 +53,7 @@ export type ContentEvent =
     }
   /** What a provider alone says, for a caller who knows that provider: ratings, server tools. */
   | {
-      readonly type: 'own';
+      readonly type: 'provider_specific';
       readonly choice: number;
       readonly provider: string;
       readonly name: string;
@@ -87,7 +87,7 @@ export interface TextEvent<Kind extends string> {
   readonly type: Kind;
   readonly choice: number;
   readonly text: string;
-  readonly opaque?: Opaque | undefined;
+  readonly providerData?: ProviderData | undefined;
 }
 
 /** A call begins. */
@@ -101,7 +101,7 @@ export interface ToolCallBegin {
   readonly name: string;
   /** The JSON text of the arguments so far: all of it, or nothing yet. */
   readonly arguments: string;
-  readonly opaque?: Opaque | undefined;
+  readonly providerData?: ProviderData | undefined;
 }
 
 /**
@@ -159,7 +159,7 @@ export type UsageGap = 'output' | 'split' | undefined;
  * The figures as a charge reads them, where the sum alone was stated: what was counted of the
  * answer is its output, and the rest its prompt, which every call has.
  */
-export function dividedUsage(usage: ReplyUsage, counted: number): Usage {
+export function splitUsage(usage: ReplyUsage, counted: number): Usage {
   const figures = chargeableUsage(usage);
   if (usage.gap !== 'split') return figures;
   const leastInput = Math.max(1, figures.cachedInputTokens);
@@ -172,8 +172,8 @@ export function dividedUsage(usage: ReplyUsage, counted: number): Usage {
 }
 
 /** The same of a whole reply: where reasoning alone was stated, the answer counts beside it. */
-export function wholeUsage(usage: ReplyUsage, counted: () => number): Usage {
-  if (usage.gap === 'split') return dividedUsage(usage, counted());
+export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usage {
+  if (usage.gap === 'split') return splitUsage(usage, counted());
   const figures = chargeableUsage(usage);
   // Without any figure of the output the settlement counts it, and says so in the record.
   if (usage.gap === undefined || figures.outputTokens === 0) return figures;

@@ -5,7 +5,7 @@
  */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ReasoningEffort } from '../ports/catalog.ts';
-import type { Opaque } from './opaque.ts';
+import type { ProviderData } from './provider-data.ts';
 
 /** What a caller asks for, whatever its dialect. */
 export interface ContentRequest {
@@ -43,7 +43,7 @@ export interface ContentRequest {
    * Members that one provider alone understands, by its dialect: written there as they are, and
    * dropped elsewhere by the caller's name in {@link ProviderMember.at}.
    */
-  readonly own: readonly ProviderMember[];
+  readonly providerMembers: readonly ProviderMember[];
   /** How the caller calls each field, for refusals and for `x-tollgate-dropped`. */
   readonly names: Readonly<Record<RequestField, string>>;
   /** What reading had to leave out already, in the caller's words. */
@@ -96,13 +96,19 @@ export interface Turn {
 }
 
 /** A piece of a message. */
-export type Part = TextPart | ReasoningPart | MediaPart | ToolCallPart | ToolResultPart | OwnPart;
+export type Part =
+  | TextPart
+  | ReasoningPart
+  | MediaPart
+  | ToolCallPart
+  | ToolResultPart
+  | ProviderPart;
 
 interface PartBase {
   /** Where the caller wrote it: `messages[2].content[1]`. */
   readonly at: string;
   /** What its own provider wants back with it. */
-  readonly opaque?: Opaque | undefined;
+  readonly providerData?: ProviderData | undefined;
   /** Anthropic's `cache_control`, which callers of every dialect may send. */
   readonly cacheControl?: JsonObject | undefined;
 }
@@ -113,7 +119,7 @@ export interface TextPart extends PartBase {
   readonly text: string;
 }
 
-/** A thought of the model. Its text may be empty where only the opaque data counts. */
+/** A thought of the model. Its text may be empty where only the provider data counts. */
 export interface ReasoningPart extends PartBase {
   readonly kind: 'reasoning';
   readonly text: string;
@@ -163,8 +169,8 @@ export interface ToolResultPart extends PartBase {
  * A part that one provider alone understands, such as a tool that it ran itself. It goes back to
  * that provider as it came, and is left out elsewhere.
  */
-export interface OwnPart extends PartBase {
-  readonly kind: 'own';
+export interface ProviderPart extends PartBase {
+  readonly kind: 'provider_specific';
   /** The dialect of that provider. */
   readonly provider: string;
   readonly value: JsonObject;

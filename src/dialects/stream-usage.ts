@@ -3,7 +3,7 @@
  * the reply's finish say nothing of what was made behind them, nor does a finish that states no
  * output.
  */
-import { dividedUsage, type ReplyUsage, type UsageGap } from '../canonical/reply.ts';
+import { type ReplyUsage, splitUsage, type UsageGap } from '../canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { mergedUsage, withCachedInInput } from './usage-counts.ts';
@@ -84,7 +84,7 @@ export function usageFloor(): UsageFloor {
   let isFinal = false;
   return {
     note: (stated, counted, hasFinished) => {
-      const figures = withCachedInInput(dividedUsage(stated, counted));
+      const figures = withCachedInInput(splitUsage(stated, counted));
       const hasOutput = stated.gap !== 'output';
       if (hasOutput && figures.outputTokens > (usage?.outputTokens ?? 0)) countedAtOutput = counted;
       usage = figures;

@@ -213,14 +213,14 @@ function bytesOf(event: ContentEvent): number {
   }
 }
 
-/** Whether a reply begins with it: an empty text only carries what is opaque. */
+/** Whether a reply begins with it: an empty text only carries provider data. */
 function beginsReply(event: ContentEvent): boolean {
   switch (event.type) {
     case 'text':
     case 'refusal':
       return event.text !== '';
     case 'reasoning':
-      return event.text !== '' || event.opaque !== undefined;
+      return event.text !== '' || event.providerData !== undefined;
     case 'tool_begin':
     case 'tool_arguments':
     case 'media':

@@ -5,7 +5,7 @@
 import { wholeBody } from '../bytes/body/body.ts';
 import { membersOf } from '../bytes/json/read/members.ts';
 import type { Call, PromptSize } from '../call.ts';
-import { type ContentEvent, wholeUsage } from '../canonical/reply.ts';
+import { type ContentEvent, usageOfWholeReply } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
 import type {
   ContentExchange,
@@ -116,7 +116,7 @@ function judge(
 
 function usageIn(events: readonly ContentEvent[]): Usage | undefined {
   const last = events.findLast((event) => event.type === 'usage');
-  if (last !== undefined) return wholeUsage(last.usage, () => countTokensIn(events));
+  if (last !== undefined) return usageOfWholeReply(last.usage, () => countTokensIn(events));
   // Figures that nobody gave for a blocked prompt are zeros (TRANSLATION §6.14).
   return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
 }

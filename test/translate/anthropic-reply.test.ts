@@ -258,6 +258,6 @@ describe('a stream', () => {
 });
 
 function reasoning(kind: 'signature' | 'encrypted', data: string): object {
-  const opaque = { provider: 'anthropic', kind, data };
-  return { type: 'reasoning', choice: 0, text: '', opaque };
+  const providerData = { provider: 'anthropic', kind, data };
+  return { type: 'reasoning', choice: 0, text: '', providerData };
 }

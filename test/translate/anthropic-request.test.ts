@@ -243,7 +243,7 @@ describe('a thought', () => {
     const hidden: Part = {
       kind: 'reasoning',
       text: '',
-      opaque: { provider: 'anthropic', kind: 'encrypted', data: 'aGlk' },
+      providerData: { provider: 'anthropic', kind: 'encrypted', data: 'aGlk' },
       at: 'x',
     };
 
@@ -266,7 +266,7 @@ describe('a thought', () => {
     const foreign: Part = {
       kind: 'reasoning',
       text: 'Hm.',
-      opaque: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
+      providerData: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
       at: 'messages[1].reasoning_content',
     };
 

@@ -43,8 +43,8 @@ export function result(callId: string, words: string, name = 'look'): Part {
 
 /** A thought that Anthropic has signed. */
 export function signedThought(words = 'Hm.'): Part {
-  const opaque = { provider: 'anthropic', kind: 'signature', data: 'c2ln' } as const;
-  return { kind: 'reasoning', text: words, opaque, at: 'thought' };
+  const providerData = { provider: 'anthropic', kind: 'signature', data: 'c2ln' } as const;
+  return { kind: 'reasoning', text: words, providerData, at: 'thought' };
 }
 
 /** An upstream model by name: `claude-opus-5`, unless a test says otherwise. */
@@ -97,7 +97,7 @@ export interface Folded {
   readonly id: string | undefined;
   readonly text: string;
   readonly thoughts: string;
-  readonly opaque: readonly string[];
+  readonly providerData: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly json: string }[];
   readonly own: readonly JsonValue[];
   readonly finish: readonly string[];
@@ -117,13 +117,13 @@ export function folded(events: readonly ContentEvent[]): Folded {
     id: events.find((event) => event.type === 'start')?.id,
     text: events.map((event) => (event.type === 'text' ? event.text : '')).join(''),
     thoughts: events.map((event) => (event.type === 'reasoning' ? event.text : '')).join(''),
-    opaque: events.flatMap((event) =>
-      event.type === 'reasoning' && event.opaque !== undefined
-        ? [`${event.opaque.kind}:${event.opaque.data}`]
+    providerData: events.flatMap((event) =>
+      event.type === 'reasoning' && event.providerData !== undefined
+        ? [`${event.providerData.kind}:${event.providerData.data}`]
         : [],
     ),
     calls,
-    own: events.flatMap((event) => (event.type === 'own' ? items(event.value) : [])),
+    own: events.flatMap((event) => (event.type === 'provider_specific' ? items(event.value) : [])),
     finish: events.flatMap((event) => (event.type === 'finish' ? [event.reason] : [])),
     usage: events.findLast((event) => event.type === 'usage')?.usage,
   };

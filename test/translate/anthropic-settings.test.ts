@@ -325,14 +325,14 @@ describe('what else a request says', () => {
   it.each<[string, Partial<ContentRequest>]>([
     ['n', { candidates: 2 }],
     ['modalities', { modalities: ['text', 'audio'] }],
-    ['cachedContent', { own: [foreign('cachedContent', { vital: true })] }],
+    ['cachedContent', { providerMembers: [foreign('cachedContent', { vital: true })] }],
   ])('is refused where %s can not be left out', (param, said) => {
     expect(() => written(said)).toThrow(expect.objectContaining({ code: 'not_portable', param }));
   });
 
   it("leaves another provider's members out, keeps Anthropic's, and lets none replace ours", () => {
     const { body, dropped } = written({
-      own: [
+      providerMembers: [
         foreign('safetySettings'),
         foreign('context_management', { provider: 'anthropic' }),
         foreign('model', { provider: 'anthropic' }),
@@ -383,7 +383,7 @@ function summary(): object {
 
 function foreign(
   name: string,
-  said: Partial<ContentRequest['own'][number]> = {},
-): ContentRequest['own'][number] {
+  said: Partial<ContentRequest['providerMembers'][number]> = {},
+): ContentRequest['providerMembers'][number] {
   return { provider: 'gemini', name, value: 'x', at: name, vital: false, ...said };
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { argumentsObject } from '../../src/canonical/arguments.ts';
-import { derivedCallId, madeUpCallId, portableCallId } from '../../src/canonical/call-ids.ts';
+import { derivedCallId, newCallId, portableCallId } from '../../src/canonical/call-ids.ts';
 import { jsonText, rawJson } from '../../src/canonical/raw-json.ts';
 import { isJsonObject, member, parseJson } from '../../src/json.ts';
 
@@ -32,7 +32,7 @@ describe('§6.4 the arguments of a call', () => {
     '{a:1}',
     '{} {}',
   ])('are kept as text where they are no object: %s', (text) => {
-    const { json, isReplaced } = argumentsObject(text);
+    const { json, isWrapped: isReplaced } = argumentsObject(text);
 
     expect(isReplaced).toBe(true);
     expect(parseJson(json)).toEqual({ _raw: text });
@@ -52,7 +52,7 @@ describe('§6.4 the arguments of a call', () => {
       fc.pre(isJsonObject(value));
       const pretty = JSON.stringify(value, null, indent);
 
-      const { json, isReplaced } = argumentsObject(pretty);
+      const { json, isWrapped: isReplaced } = argumentsObject(pretty);
 
       expect(isReplaced).toBe(false);
       expect(parseJson(json)).toEqual(value);
@@ -66,9 +66,9 @@ describe('§6.4 the id of a call', () => {
   it('is made up of 24 letters and digits', () => {
     const uuid = '3b241101-e2bb-4255-8caf-4136c566a962';
 
-    expect(madeUpCallId(() => uuid)).toMatch(/^call_[A-Za-z0-9]{24}$/);
-    expect(madeUpCallId(() => 'id-1')).toMatch(/^call_[A-Za-z0-9]{24}$/);
-    expect(madeUpCallId(() => 'id-1')).not.toBe(madeUpCallId(() => 'id-2'));
+    expect(newCallId(() => uuid)).toMatch(/^call_[A-Za-z0-9]{24}$/);
+    expect(newCallId(() => 'id-1')).toMatch(/^call_[A-Za-z0-9]{24}$/);
+    expect(newCallId(() => 'id-1')).not.toBe(newCallId(() => 'id-2'));
   });
 
   it('is the same for the same place in the history', () => {

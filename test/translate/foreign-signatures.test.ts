@@ -1,10 +1,10 @@
 /** A conversation may change its provider half-way: nobody is sent another one's signature. */
 import { expect, it } from 'vitest';
-import { sealed } from '../../src/canonical/opaque.ts';
+import { seal } from '../../src/canonical/provider-data.ts';
 import { native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
 
-const envelope = sealed({ provider: 'anthropic', kind: 'signature', data: 'sig+/=="' });
+const envelope = seal({ provider: 'anthropic', kind: 'signature', data: 'sig+/=="' });
 const own = 'CiQB4/H/XqgOwn==';
 
 /** What a relay to Gemini sends for a history with these signatures, spelt as the caller did. */

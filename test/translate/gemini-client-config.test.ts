@@ -248,7 +248,7 @@ describe('§1 settings', () => {
       ownOf('anthropic', 'container', {}),
     ];
 
-    const exchange = begin({ own, reasoning: asked({ effort: 'low' }) });
+    const exchange = begin({ providerMembers: own, reasoning: asked({ effort: 'low' }) });
 
     expect(JSON.parse(exchange.body)).toMatchObject({
       safetySettings,
@@ -257,7 +257,7 @@ describe('§1 settings', () => {
     });
     expect(exchange.body).not.toContain('thinkingLevel');
     expect(exchange.dropped).toEqual(['extra.container']);
-    expect(() => begin({ own: [{ ...ownOf('openai', 'x', 1), vital: true }] })).toThrow(
+    expect(() => begin({ providerMembers: [{ ...ownOf('openai', 'x', 1), vital: true }] })).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'extra.x' }),
     );
   });

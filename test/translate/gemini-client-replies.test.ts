@@ -160,7 +160,9 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
       .filter((part) => member(part, 'executableCode') === undefined)
       .flatMap((part) => member(part, 'thoughtSignature') ?? []);
 
-    const said = streamed.flatMap((event) => ('opaque' in event && event.opaque?.data) || []);
+    const said = streamed.flatMap(
+      (event) => ('providerData' in event && event.providerData?.data) || [],
+    );
 
     expect(said).toEqual(sent);
   });
@@ -230,7 +232,11 @@ describe('§6.13 and §6.14 endings', () => {
     const events = readStreamed(named('f-safety-no-content'));
 
     expect(events).toContainEqual(
-      expect.objectContaining({ type: 'own', provider: 'gemini', name: 'safety_ratings' }),
+      expect.objectContaining({
+        type: 'provider_specific',
+        provider: 'gemini',
+        name: 'safety_ratings',
+      }),
     );
   });
 

@@ -90,8 +90,8 @@ describe('§1 the turns', () => {
     const body = sent({
       turns: [
         user(text('Hi.')),
-        assistant({ ...thought, opaque: signed }, { ...text('A.'), opaque: signed }),
-        assistant({ ...thought, opaque: foreign }, { ...text('B.'), opaque: foreign }),
+        assistant({ ...thought, providerData: signed }, { ...text('A.'), providerData: signed }),
+        assistant({ ...thought, providerData: foreign }, { ...text('B.'), providerData: foreign }),
         assistant(thought),
       ],
     });
@@ -187,9 +187,9 @@ describe('§6.4 and §6.5 calls and their results', () => {
   });
 
   it('§6.9 sign the first call of each step: Gemini’s own word, else the placeholder', () => {
-    const opaque = { provider: 'gemini', kind: 'signature', data: 'c2ln' } as const;
+    const providerData = { provider: 'gemini', kind: 'signature', data: 'c2ln' } as const;
     const turns = [
-      assistant(call({ id: 'a', opaque }), call({ id: 'b' })),
+      assistant(call({ id: 'a', providerData }), call({ id: 'b' })),
       user(result('1', { callId: 'a' }), result('2', { callId: 'b' })),
       assistant(call({ id: 'c' }), call({ id: 'd' })),
       user(result('3', { callId: 'c' }), result('4', { callId: 'd' })),
@@ -280,7 +280,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
             id,
             name,
             arguments: JSON.stringify(args),
-            opaque:
+            providerData:
               data === undefined ? undefined : { provider: 'gemini', kind: 'signature', data },
           }),
         );
@@ -293,8 +293,8 @@ describe('§6.4 and §6.5 calls and their results', () => {
         const events = exchange.readReply({ candidates: [{ content: echoed }] });
 
         const calls = events.filter((event) => event.type === 'tool_begin');
-        expect(calls.map(({ id, name, opaque }) => ({ id, name, opaque }))).toEqual(
-          parts.map(({ id, name, opaque }) => ({ id, name, opaque })),
+        expect(calls.map(({ id, name, providerData }) => ({ id, name, providerData }))).toEqual(
+          parts.map(({ id, name, providerData }) => ({ id, name, providerData })),
         );
         expect(calls.map((one) => JSON.parse(one.arguments))).toEqual(
           parts.map((one) => JSON.parse(one.arguments)),

@@ -141,12 +141,12 @@ describe('§7.2 text', () => {
       event([{ thoughtSignature: 'u' }], { finishReason: 'STOP' }),
     );
 
-    const opaque = { provider: 'gemini', kind: 'signature' };
+    const providerData = { provider: 'gemini', kind: 'signature' };
     expect(events).toEqual([
       { type: 'text', choice: 0, text: 'a' },
-      { type: 'text', choice: 0, text: '', opaque: { ...opaque, data: 's' } },
-      { type: 'reasoning', choice: 0, text: '', opaque: { ...opaque, data: 't' } },
-      { type: 'text', choice: 0, text: '', opaque: { ...opaque, data: 'u' } },
+      { type: 'text', choice: 0, text: '', providerData: { ...providerData, data: 's' } },
+      { type: 'reasoning', choice: 0, text: '', providerData: { ...providerData, data: 't' } },
+      { type: 'text', choice: 0, text: '', providerData: { ...providerData, data: 'u' } },
       { type: 'finish', choice: 0, reason: 'stop' },
     ]);
   });
@@ -316,7 +316,7 @@ describe('§5.1 sources', () => {
         ],
       },
       {
-        type: 'own',
+        type: 'provider_specific',
         choice: 0,
         provider: 'gemini',
         name: 'grounding_metadata',

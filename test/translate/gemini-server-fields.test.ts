@@ -110,11 +110,11 @@ describe('the form of the answer', () => {
   it('is text where nothing else is said', () => {
     const request = read({ contents, generationConfig: { responseMimeType: 'text/plain' } });
 
-    expect(request).toMatchObject({ format: undefined, own: [] });
+    expect(request).toMatchObject({ format: undefined, providerMembers: [] });
   });
 
   it('is vital where only Google can give it', () => {
-    const { own } = read({
+    const { providerMembers: own } = read({
       contents,
       generationConfig: {
         responseMimeType: 'application/yaml',
@@ -140,7 +140,7 @@ describe('the form of the answer', () => {
 
 describe('members of Google alone', () => {
   it('are vital where the request means something else without them', () => {
-    const { own } = read({
+    const { providerMembers: own } = read({
       contents,
       cachedContent: 'cachedContents/1',
       safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],

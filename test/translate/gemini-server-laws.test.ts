@@ -1,7 +1,7 @@
 /** What holds for every reply to a native caller, streamed or whole, whatever its events. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unsealed } from '../../src/canonical/opaque.ts';
+import { unseal } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { ReplyHead } from '../../src/dialects/codec.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
@@ -77,7 +77,7 @@ function streams(): fc.Arbitrary<readonly (readonly ContentEvent[])[]> {
 
 function choiceEvents(choice: number): fc.Arbitrary<readonly ContentEvent[]> {
   const words = fc.string({ unit: 'grapheme', maxLength: 4 });
-  const opaque = fc.option(
+  const providerData = fc.option(
     fc.record({
       provider: fc.constantFrom('anthropic', 'openai'),
       kind: fc.constantFrom('signature' as const, 'encrypted' as const),
@@ -89,7 +89,7 @@ function choiceEvents(choice: number): fc.Arbitrary<readonly ContentEvent[]> {
     type: fc.constantFrom('text' as const, 'reasoning' as const),
     choice: fc.constant(choice),
     text: words,
-    opaque,
+    providerData,
   });
   const refusals = fc.record({
     type: fc.constant('refusal' as const),
@@ -195,7 +195,7 @@ function joinedParts(parts: readonly JsonValue[], part: JsonValue): readonly Jso
   const thought = member(part, 'thought');
   const last = parts.at(-1);
   const before = member(last, 'text');
-  const isHidden = unsealed(String(signature))?.kind === 'encrypted';
+  const isHidden = unseal(String(signature))?.kind === 'encrypted';
   const joins = typeof before === 'string' && member(last, 'thought') === thought && !isHidden;
   if (!joins || member(last, 'thoughtSignature') !== undefined) {
     return said === '' && signature === undefined ? parts : [...parts, part];

@@ -1,6 +1,6 @@
 /** How replies of any upstream look to a native caller that did not ask for a stream. */
 import { describe, expect, it } from 'vitest';
-import { type Opaque, sealed } from '../../src/canonical/opaque.ts';
+import { type ProviderData, seal } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, FinishReason, ReplyUsage } from '../../src/canonical/reply.ts';
 import type { ReplyHead } from '../../src/dialects/codec.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
@@ -49,24 +49,32 @@ describe('the parts', () => {
   });
 
   it('carry what another provider wants back in the place of Google’s signature', () => {
-    const signature: Opaque = { provider: 'anthropic', kind: 'signature', data: 's' };
-    const hidden: Opaque = { provider: 'anthropic', kind: 'encrypted', data: 'e' };
-    const own: Opaque = { provider: 'gemini', kind: 'signature', data: 'Z29vZ2xl' };
+    const signature: ProviderData = { provider: 'anthropic', kind: 'signature', data: 's' };
+    const hidden: ProviderData = { provider: 'anthropic', kind: 'encrypted', data: 'e' };
+    const own: ProviderData = { provider: 'gemini', kind: 'signature', data: 'Z29vZ2xl' };
 
     const parts = partsOf([
       { type: 'reasoning', choice: 0, text: 'hm' },
-      { type: 'reasoning', choice: 0, text: '', opaque: signature },
-      { type: 'reasoning', choice: 0, text: '', opaque: hidden },
-      { type: 'text', choice: 0, text: 'a', opaque: own },
+      { type: 'reasoning', choice: 0, text: '', providerData: signature },
+      { type: 'reasoning', choice: 0, text: '', providerData: hidden },
+      { type: 'text', choice: 0, text: 'a', providerData: own },
       { type: 'text', choice: 0, text: 'b' },
-      { type: 'tool_begin', choice: 0, call: 0, id: 'i', name: 'f', arguments: '', opaque: own },
+      {
+        type: 'tool_begin',
+        choice: 0,
+        call: 0,
+        id: 'i',
+        name: 'f',
+        arguments: '',
+        providerData: own,
+      },
       { type: 'tool_end', choice: 0, call: 0 },
       stop,
     ]);
 
     expect(parts).toEqual([
-      { text: 'hm', thought: true, thoughtSignature: sealed(signature) },
-      { text: '', thought: true, thoughtSignature: sealed(hidden) },
+      { text: 'hm', thought: true, thoughtSignature: seal(signature) },
+      { text: '', thought: true, thoughtSignature: seal(hidden) },
       { text: 'a', thoughtSignature: 'Z29vZ2xl' },
       { text: 'b' },
       { functionCall: { id: 'i', name: 'f', args: {} }, thoughtSignature: 'Z29vZ2xl' },
@@ -74,9 +82,9 @@ describe('the parts', () => {
   });
 
   it('come back as they went out when the caller echoes them', () => {
-    const opaque: Opaque = { provider: 'anthropic', kind: 'signature', data: 's' };
+    const providerData: ProviderData = { provider: 'anthropic', kind: 'signature', data: 's' };
     const reply = write([
-      { type: 'reasoning', choice: 0, text: 'hm', opaque },
+      { type: 'reasoning', choice: 0, text: 'hm', providerData },
       { type: 'text', choice: 0, text: 'a' },
       ...call(0, 'f', '{"n":1}'),
       stop,
@@ -89,7 +97,7 @@ describe('the parts', () => {
       {
         role: 'assistant',
         parts: [
-          { kind: 'reasoning', text: 'hm', opaque },
+          { kind: 'reasoning', text: 'hm', providerData },
           { kind: 'text', text: 'a' },
           { kind: 'tool_call', id: 'id-f', name: 'f', arguments: '{"n":1}' },
         ],
@@ -248,7 +256,7 @@ describe('beside the candidates', () => {
       [
         { type: 'citations', choice: 0, citations: [citation] },
         { type: 'citations', choice: 0, citations: [{ ...citation, url: 'https://b' }] },
-        { type: 'own', choice: 0, provider: 'anthropic', name: 'blocks', value: [] },
+        { type: 'provider_specific', choice: 0, provider: 'anthropic', name: 'blocks', value: [] },
         stop,
       ],
       head,

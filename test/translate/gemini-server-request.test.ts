@@ -1,6 +1,6 @@
 /** What native conversations mean in the common form, in every spelling and part by part. */
 import { describe, expect, it } from 'vitest';
-import { sealed } from '../../src/canonical/opaque.ts';
+import { seal } from '../../src/canonical/provider-data.ts';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../src/json.ts';
@@ -23,7 +23,11 @@ describe('a recorded request', () => {
 
     const [, call, result] = turns;
     expect(call?.parts).toMatchObject([
-      { kind: 'tool_call', id: 'w71i0cbt', opaque: { provider: 'gemini', kind: 'signature' } },
+      {
+        kind: 'tool_call',
+        id: 'w71i0cbt',
+        providerData: { provider: 'gemini', kind: 'signature' },
+      },
     ]);
     expect(result).toMatchObject({
       role: 'user',
@@ -49,7 +53,7 @@ describe('a recorded request', () => {
   });
 
   it('reports what only the platform knows', () => {
-    const { own } = readRecorded('model-armor-prompt-block.1');
+    const { providerMembers: own } = readRecorded('model-armor-prompt-block.1');
 
     expect(own).toMatchObject([{ name: 'modelArmorConfig', vital: false }]);
   });
@@ -79,8 +83,10 @@ describe('spelling', () => {
   it('in snake_case means the same', () => {
     const snake = snakeCased(camel);
 
-    expect(read(snake)).toEqual({ ...read(camel), own: expect.anything() });
-    expect(read(snake).own).toMatchObject([{ name: 'cachedContent', at: 'cached_content' }]);
+    expect(read(snake)).toEqual({ ...read(camel), providerMembers: expect.anything() });
+    expect(read(snake).providerMembers).toMatchObject([
+      { name: 'cachedContent', at: 'cached_content' },
+    ]);
   });
 
   it('may be mixed', () => {
@@ -128,7 +134,12 @@ describe('spelling', () => {
     });
 
     expect(request).toEqual(read({ contents }));
-    expect(request).toMatchObject({ own: [], dropped: [], candidates: 1, toolChoice: undefined });
+    expect(request).toMatchObject({
+      providerMembers: [],
+      dropped: [],
+      candidates: 1,
+      toolChoice: undefined,
+    });
   });
 
   it('of countTokens may wrap the whole request', () => {
@@ -190,7 +201,7 @@ describe('the conversation', () => {
   });
 
   it('tells thoughts from text, and gives another provider’s data back to it', () => {
-    const opaque = { provider: 'anthropic', kind: 'encrypted', data: 'xyz' } as const;
+    const providerData = { provider: 'anthropic', kind: 'encrypted', data: 'xyz' } as const;
 
     const { turns } = read({
       contents: [
@@ -198,7 +209,7 @@ describe('the conversation', () => {
           role: 'model',
           parts: [
             { text: 'hm', thought: true, thoughtSignature: 'Z29vZ2xl' },
-            { text: '', thought: true, thoughtSignature: sealed(opaque) },
+            { text: '', thought: true, thoughtSignature: seal(providerData) },
             { thoughtSignature: 'bGFzdA' },
           ],
         },
@@ -206,9 +217,9 @@ describe('the conversation', () => {
     });
 
     expect(turns[0]?.parts).toMatchObject([
-      { kind: 'reasoning', text: 'hm', opaque: { provider: 'gemini', data: 'Z29vZ2xl' } },
-      { kind: 'reasoning', text: '', opaque },
-      { kind: 'text', text: '', opaque: { provider: 'gemini', data: 'bGFzdA' } },
+      { kind: 'reasoning', text: 'hm', providerData: { provider: 'gemini', data: 'Z29vZ2xl' } },
+      { kind: 'reasoning', text: '', providerData },
+      { kind: 'text', text: '', providerData: { provider: 'gemini', data: 'bGFzdA' } },
     ]);
   });
 

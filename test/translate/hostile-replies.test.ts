@@ -125,7 +125,7 @@ describe('a Gemini upstream', () => {
     reader.read({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }] });
     reader.read(told(grounding));
     reader.read(told({ b: 2 }));
-    const own = reader.end().find(({ type }) => type === 'own');
+    const own = reader.end().find(({ type }) => type === 'provider_specific');
 
     expect(JSON.stringify(own)).toContain('{"__proto__":{"polluted":true},"a":1,"b":2}');
     expect(own).not.toHaveProperty('polluted');
@@ -172,7 +172,7 @@ describe('an Anthropic upstream', () => {
     });
     reader.read({ type: 'content_block_delta', index: 0, delta });
 
-    const own = reader.end().find(({ type }) => type === 'own');
+    const own = reader.end().find(({ type }) => type === 'provider_specific');
 
     expect(JSON.stringify(own)).toContain('[{"type":"odd","say":"ab","__proto__":"x"}]');
   });

@@ -147,8 +147,8 @@ describe('a detail of a thought that a caller has made up', () => {
   it('is left out where it is too deep to be written', () => {
     const depth = 100_000;
     const data = `{"type":"x","a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-    const opaque = { provider: 'openai', kind: 'signature', data } as const;
-    const turns = [user(words), assistant({ ...words, opaque }), user(words)];
+    const providerData = { provider: 'openai', kind: 'signature', data } as const;
+    const turns = [user(words), assistant({ ...words, providerData }), user(words)];
 
     const body = parseJson(openaiClient.begin({ ...plainRequest, turns }, openai.target()).body);
 

@@ -111,13 +111,13 @@ function edited(
 
 /** What a reply says, however it was cut; ids that had to be made up are not compared. */
 function gathered(events: readonly ContentEvent[]) {
-  const opaques = events.flatMap((event) =>
-    event.type === 'text' || event.type === 'reasoning' ? [event.opaque] : [],
+  const allProviderData = events.flatMap((event) =>
+    event.type === 'text' || event.type === 'reasoning' ? [event.providerData] : [],
   );
   return {
     text: textOf(events),
     thoughts: thoughtsOf(events),
-    opaques: opaques.filter((opaque) => opaque !== undefined),
+    allProviderData: allProviderData.filter((providerData) => providerData !== undefined),
     refusal: events.map((event) => (event.type === 'refusal' ? event.text : '')).join(''),
     calls: callsOf(events),
     finishes: finishesOf(events),

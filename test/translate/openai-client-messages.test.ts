@@ -1,6 +1,6 @@
 /** §3, §6.1–§6.5 conversations as they go to an OpenAI-compatible upstream. */
 import { describe, expect, it } from 'vitest';
-import { sealed, unsealed } from '../../src/canonical/opaque.ts';
+import { seal, unseal } from '../../src/canonical/provider-data.ts';
 import type {
   MediaPart,
   Part,
@@ -28,8 +28,8 @@ function result(callId: string, ...content: ToolResultPart['content']): ToolResu
   return { kind: 'tool_result', callId, name: 'f', content, isError: false, at: 'contents[2]' };
 }
 
-function thought(words: string, opaque?: ReasoningPart['opaque']): ReasoningPart {
-  return { kind: 'reasoning', text: words, at: 'contents[1].parts[0]', opaque };
+function thought(words: string, providerData?: ReasoningPart['providerData']): ReasoningPart {
+  return { kind: 'reasoning', text: words, at: 'contents[1].parts[0]', providerData };
 }
 
 function media(mimeType: string | undefined, source?: MediaPart['source']): MediaPart {
@@ -320,7 +320,9 @@ describe('§6.9 thoughts in the history', () => {
     const parts = exchange()
       .readReply(reply)
       .flatMap((event) => (event.type === 'reasoning' ? [event] : []))
-      .map(({ text: words, opaque }) => thought(words, opaque && unsealed(sealed(opaque))));
+      .map(({ text: words, providerData }) =>
+        thought(words, providerData && unseal(seal(providerData))),
+      );
 
     const request = contentRequest({ turns: [user(text('a')), assistant(...parts)] });
     const [, sent] = messagesOf(request, { signatures: true });
@@ -342,9 +344,12 @@ describe('§6.9 thoughts in the history', () => {
   });
 
   it("another provider's signature is written only where the upstream is known to take it", () => {
-    const opaque = { provider: 'anthropic', kind: 'signature', data: 'sig' } as const;
+    const providerData = { provider: 'anthropic', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
-      turns: [assistant(thought('So '), thought('it is', opaque), text('b')), user(text('c'))],
+      turns: [
+        assistant(thought('So '), thought('it is', providerData), text('b')),
+        user(text('c')),
+      ],
     });
 
     expect(JSON.stringify(bodyOf(request))).not.toContain('sig');
@@ -361,9 +366,9 @@ describe('§6.9 thoughts in the history', () => {
   });
 
   it("Gemini's signature goes back on its call to Google's compatible endpoint alone", () => {
-    const opaque = { provider: 'gemini', kind: 'signature', data: 'sig' } as const;
+    const providerData = { provider: 'gemini', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
-      turns: [assistant({ ...call('c1', 'f'), opaque }), user(result('c1'))],
+      turns: [assistant({ ...call('c1', 'f'), providerData }), user(result('c1'))],
     });
 
     expect(JSON.stringify(bodyOf(request))).not.toContain('sig');
@@ -373,8 +378,12 @@ describe('§6.9 thoughts in the history', () => {
   });
 
   it('data that a caller made up is no detail', () => {
-    const opaque = { provider: 'openai', kind: 'encrypted', data: '"}],"model":"x"' } as const;
-    const request = contentRequest({ turns: [assistant(thought('', opaque), text('b'))] });
+    const providerData = {
+      provider: 'openai',
+      kind: 'encrypted',
+      data: '"}],"model":"x"',
+    } as const;
+    const request = contentRequest({ turns: [assistant(thought('', providerData), text('b'))] });
 
     expect(messagesOf(request)).toEqual([{ role: 'assistant', content: 'b' }]);
   });

@@ -30,7 +30,11 @@ describe('the outline of a body', () => {
   });
 
   it('what reading the request lost is still listed, each name once', () => {
-    const lost = lostFrom({ dropped: ['safetySettings', 'x'], topK: 4, own: [own('x')] });
+    const lost = lostFrom({
+      dropped: ['safetySettings', 'x'],
+      topK: 4,
+      providerMembers: [own('x')],
+    });
 
     expect(lost).toEqual(['safetySettings', 'x', 'generationConfig.topK']);
   });
@@ -42,11 +46,13 @@ function own(at: string, provider = 'gemini', vital = false) {
 
 describe('§6.12 members of one provider', () => {
   it("another's are dropped, or refused if all depends on them; OpenAI's own are sent", () => {
-    expect(lostFrom({ own: [own('safetySettings')] })).toEqual(['safetySettings']);
-    expect(() => askedFor({ own: [own('cachedContent', 'gemini', true)] })).toThrowError(
-      notPortable('cachedContent'),
-    );
-    expect(askedFor({ own: [own('verbosity', 'openai')] })).toEqual({ verbosity: 'low' });
+    expect(lostFrom({ providerMembers: [own('safetySettings')] })).toEqual(['safetySettings']);
+    expect(() =>
+      askedFor({ providerMembers: [own('cachedContent', 'gemini', true)] }),
+    ).toThrowError(notPortable('cachedContent'));
+    expect(askedFor({ providerMembers: [own('verbosity', 'openai')] })).toEqual({
+      verbosity: 'low',
+    });
   });
 });
 

@@ -95,7 +95,9 @@ describe('what the events say', () => {
     const events = eventsOf(fixture('openai-compat/openrouter-reasoning-details.2'));
 
     expect(thoughtsOf(events).match(/Structuring Voltaire/g)).toHaveLength(1);
-    const hidden = events.flatMap((event) => (event.type === 'reasoning' ? [event.opaque] : []));
+    const hidden = events.flatMap((event) =>
+      event.type === 'reasoning' ? [event.providerData] : [],
+    );
     expect(hidden).toContainEqual(
       expect.objectContaining({ provider: 'openai', kind: 'encrypted' }),
     );
@@ -106,7 +108,11 @@ describe('what the events say', () => {
 
     expect(thoughtsOf(events)).toBe('Let me get the weather for Mexico City.');
     expect(events.find(({ type }) => type === 'reasoning')).toMatchObject({
-      opaque: { provider: 'anthropic', kind: 'signature', data: expect.stringMatching(/^EvAB/) },
+      providerData: {
+        provider: 'anthropic',
+        kind: 'signature',
+        data: expect.stringMatching(/^EvAB/),
+      },
     });
   });
 
@@ -131,7 +137,7 @@ describe('what the events say', () => {
         id: expect.stringMatching(/^call_[A-Za-z0-9]{24}$/),
         name: 'get_current_time',
         arguments: '{}',
-        opaque: { provider: 'gemini', kind: 'signature' },
+        providerData: { provider: 'gemini', kind: 'signature' },
       },
     ]);
   });

@@ -233,7 +233,9 @@ describe('what else chunks hold', () => {
     ]);
 
     expect(thoughtsOf(events)).toBe('So it is');
-    expect(events.filter((event) => event.type === 'reasoning' && event.opaque)).toHaveLength(1);
+    expect(events.filter((event) => event.type === 'reasoning' && event.providerData)).toHaveLength(
+      1,
+    );
   });
 
   it('a message repeated whole behind its deltas is not told again', () => {

@@ -1,6 +1,6 @@
 /** The events of replies: some by hand, and whatever a reader may give. */
 import fc from 'fast-check';
-import type { Opaque } from '../../src/canonical/opaque.ts';
+import type { ProviderData } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
 import type { EventOf } from '../../src/dialects/openai/server/reply-pieces.ts';
 
@@ -35,7 +35,7 @@ export const weather: readonly ContentEvent[] = [
     id: 'call_a',
     name: 'weather',
     arguments: '{"city":"Oslo","id":12345678901234567890}',
-    opaque: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
+    providerData: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
   },
   { type: 'tool_end', choice: 0, call: 0 },
 ];
@@ -52,7 +52,7 @@ const base64 = fc
   .uint8Array({ minLength: 1, maxLength: 5 })
   .map((bytes) => Buffer.from(bytes).toString('base64'));
 
-const opaqueOf = (provider: string, ...kinds: readonly Opaque['kind'][]) =>
+const providerDataOf = (provider: string, ...kinds: readonly ProviderData['kind'][]) =>
   fc.option(
     fc.record({ provider: fc.constant(provider), kind: fc.constantFrom(...kinds), data: base64 }),
     {
@@ -61,14 +61,16 @@ const opaqueOf = (provider: string, ...kinds: readonly Opaque['kind'][]) =>
   );
 
 const spoken: fc.Arbitrary<Said> = fc.oneof(
-  fc.record({ text: words, opaque: opaqueOf('gemini', 'signature') }).map(
+  fc.record({ text: words, providerData: providerDataOf('gemini', 'signature') }).map(
     (event): Said =>
       (choice) => [{ type: 'text', choice, ...event }],
   ),
-  fc.record({ text: words, opaque: opaqueOf('anthropic', 'signature', 'encrypted') }).map(
-    (event): Said =>
-      (choice) => [{ type: 'reasoning', choice, ...event }],
-  ),
+  fc
+    .record({ text: words, providerData: providerDataOf('anthropic', 'signature', 'encrypted') })
+    .map(
+      (event): Said =>
+        (choice) => [{ type: 'reasoning', choice, ...event }],
+    ),
   words.map(
     (text): Said =>
       (choice) => [{ type: 'refusal', choice, text }],
@@ -81,7 +83,7 @@ const called: fc.Arbitrary<Said> = fc
       id: base64,
       name: base64,
       arguments: fc.constantFrom('', '{"a":1}'),
-      opaque: opaqueOf('gemini', 'signature'),
+      providerData: providerDataOf('gemini', 'signature'),
     }),
     more: fc.array(words, { maxLength: 3 }),
   })
@@ -122,7 +124,7 @@ const shown: fc.Arbitrary<Said> = fc.oneof(
     })
     .map(
       (event): Said =>
-        (choice) => [{ type: 'own', choice, ...event }],
+        (choice) => [{ type: 'provider_specific', choice, ...event }],
     ),
 );
 

@@ -48,7 +48,7 @@ describe('the recorded requests', () => {
     expect(thoughts).toEqual([
       expect.objectContaining({
         text: 'Let me get the weather for Mexico City.',
-        opaque: expect.objectContaining({ provider: 'anthropic', kind: 'signature' }),
+        providerData: expect.objectContaining({ provider: 'anthropic', kind: 'signature' }),
       }),
     ]);
   });
@@ -59,7 +59,7 @@ describe('the recorded requests', () => {
     const thoughts = turns.flatMap(({ parts }) => parts).filter(({ kind }) => kind === 'reasoning');
 
     expect(thoughts).toHaveLength(1);
-    expect(thoughts[0]?.opaque).toBeUndefined();
+    expect(thoughts[0]?.providerData).toBeUndefined();
   });
 });
 
@@ -237,7 +237,7 @@ describe('calls and results', () => {
     );
 
     expect(turns[1]?.parts).toMatchObject([
-      { id: 'a', opaque: { provider: 'gemini', kind: 'signature', data: 'c2ln' } },
+      { id: 'a', providerData: { provider: 'gemini', kind: 'signature', data: 'c2ln' } },
     ]);
     expect(turns[2]?.parts).toMatchObject([{ callId: 'a', name: 'f' }]);
   });
@@ -245,7 +245,7 @@ describe('calls and results', () => {
   it('a signature on a message without calls comes with its last text', () => {
     const turns = turnsOf({ role: 'assistant', content: 'Hi', extra_content: google });
 
-    expect(turns[1]?.parts).toMatchObject([{ kind: 'text', opaque: { data: 'c2ln' } }]);
+    expect(turns[1]?.parts).toMatchObject([{ kind: 'text', providerData: { data: 'c2ln' } }]);
   });
 
   it('images of an earlier answer come back with their signatures', () => {
@@ -259,7 +259,7 @@ describe('calls and results', () => {
         kind: 'media',
         mimeType: 'image/png',
         at: 'messages[1].images[0]',
-        opaque: { provider: 'gemini', data: 'c2ln' },
+        providerData: { provider: 'gemini', data: 'c2ln' },
       },
     ]);
   });
@@ -276,7 +276,7 @@ describe('calls and results', () => {
 
     expect(turns[1]?.parts).toMatchObject([
       { kind: 'reasoning', text: 'Hm.' },
-      { kind: 'reasoning', text: '', opaque: { provider: 'anthropic', kind: 'encrypted' } },
+      { kind: 'reasoning', text: '', providerData: { provider: 'anthropic', kind: 'encrypted' } },
       { kind: 'text', text: 'Hi' },
     ]);
   });
@@ -286,7 +286,7 @@ describe('calls and results', () => {
       type: 'reasoning',
       choice: 0,
       text: 'Hm.',
-      opaque: { provider: 'anthropic', kind: 'signature', data: 'U2ln' },
+      providerData: { provider: 'anthropic', kind: 'signature', data: 'U2ln' },
     };
     const reply = wholeOf([thought, text('Now.'), ...weather, ...time, finish('tool_calls')]);
     const message = member(items(member(reply, 'choices'))[0], 'message');
@@ -294,16 +294,16 @@ describe('calls and results', () => {
     const { turns, dropped } = conversation(user, isJsonObject(message) ? message : {});
 
     expect(turns[1]?.parts).toMatchObject([
-      { kind: 'reasoning', text: 'Hm.', opaque: { provider: 'anthropic', data: 'U2ln' } },
+      { kind: 'reasoning', text: 'Hm.', providerData: { provider: 'anthropic', data: 'U2ln' } },
       { kind: 'text', text: 'Now.' },
       {
         kind: 'tool_call',
         id: 'call_a',
         name: 'weather',
         arguments: '{"city":"Oslo","id":12345678901234567890}',
-        opaque: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
+        providerData: { provider: 'gemini', kind: 'signature', data: 'c2ln' },
       },
-      { kind: 'tool_call', id: 'call_b', name: 'time', arguments: '{}', opaque: undefined },
+      { kind: 'tool_call', id: 'call_b', name: 'time', arguments: '{}', providerData: undefined },
     ]);
     expect(dropped).toEqual([]);
   });

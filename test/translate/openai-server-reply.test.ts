@@ -121,13 +121,13 @@ describe('a whole reply', () => {
         type: 'reasoning',
         choice: 0,
         text: '',
-        opaque: { provider: 'anthropic', kind: 'signature', data: 'U2ln' },
+        providerData: { provider: 'anthropic', kind: 'signature', data: 'U2ln' },
       },
       {
         type: 'reasoning',
         choice: 0,
         text: '',
-        opaque: { provider: 'anthropic', kind: 'encrypted', data: 'RW5j' },
+        providerData: { provider: 'anthropic', kind: 'encrypted', data: 'RW5j' },
       },
       text('Done.'),
       finish('stop'),
@@ -155,7 +155,7 @@ describe('a whole reply', () => {
         type: 'text',
         choice: 0,
         text: '',
-        opaque: { provider: 'gemini', kind: 'signature', data: 'dA==' },
+        providerData: { provider: 'gemini', kind: 'signature', data: 'dA==' },
       },
       finish('stop'),
     ]);
@@ -166,7 +166,10 @@ describe('a whole reply', () => {
   it('shows no other provider’s signature on text or calls', () => {
     const events = weather.map((event) =>
       event.type === 'tool_begin'
-        ? { ...event, opaque: { provider: 'anthropic', kind: 'signature', data: 'Zm9l' } as const }
+        ? {
+            ...event,
+            providerData: { provider: 'anthropic', kind: 'signature', data: 'Zm9l' } as const,
+          }
         : event,
     );
 
@@ -192,14 +195,26 @@ describe('a whole reply', () => {
         tokens: [{ token: 'é', logprob: -0.5, top: [{ token: 'e', logprob: -1 }] }],
       },
       {
-        type: 'own',
+        type: 'provider_specific',
         choice: 0,
         provider: 'gemini',
         name: 'groundingMetadata',
         value: { webSearchQueries: [] },
       },
-      { type: 'own', choice: 0, provider: 'anthropic', name: 'blocks', value: [{ n: 1 }] },
-      { type: 'own', choice: 0, provider: 'anthropic', name: 'blocks', value: [{ n: 2 }] },
+      {
+        type: 'provider_specific',
+        choice: 0,
+        provider: 'anthropic',
+        name: 'blocks',
+        value: [{ n: 1 }],
+      },
+      {
+        type: 'provider_specific',
+        choice: 0,
+        provider: 'anthropic',
+        name: 'blocks',
+        value: [{ n: 2 }],
+      },
       finish('stop'),
     ]);
 

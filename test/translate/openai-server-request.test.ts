@@ -137,7 +137,7 @@ describe('fields', () => {
   });
 
   it('Google’s own members go under Google’s names', () => {
-    const { own, dropped } = requestWith({
+    const { providerMembers: own, dropped } = requestWith({
       safety_settings: [{ category: 'A', threshold: 'B' }],
       extra_body: {
         google: { cached_content: 'cachedContents/1', thinking_config: { thinking_budget: 5 } },

@@ -70,7 +70,7 @@ export const plainRequest: ContentRequest = {
   endUserId: undefined,
   serviceTier: undefined,
   streamed: false,
-  own: [],
+  providerMembers: [],
   names: chatNames,
   dropped: [],
 };

@@ -210,7 +210,7 @@ function outlineOf(part: Part): string {
     case 'tool_result':
       return `${part.isError ? 'error' : resultText(part.content)} ${part.callId}`;
     case 'media':
-    case 'own':
+    case 'provider_specific':
       return part.kind;
     case 'text':
     case 'reasoning':

@@ -28,7 +28,7 @@ const args = fc.oneof(
 );
 const choice = fc.nat({ max: 2 });
 const number = fc.nat({ max: 2 });
-const opaque = fc.option(
+const providerData = fc.option(
   fc.record({
     provider: fc.constantFrom('gemini', 'anthropic', 'openai', '__proto__', 'constructor'),
     kind: fc.constantFrom('signature', 'encrypted'),
@@ -49,7 +49,7 @@ const reasons: readonly FinishReason[] = [
 const object = fc.constantFrom({}, { a: '\u2028' }, JSON.parse('{"__proto__":{"x":1}}'));
 
 const text = (type: 'text' | 'reasoning' | 'refusal') =>
-  fc.record({ type: fc.constant(type), choice, text: hostile, opaque });
+  fc.record({ type: fc.constant(type), choice, text: hostile, providerData });
 
 const event: fc.Arbitrary<ContentEvent> = fc.oneof(
   fc.record({ type: fc.constant('start'), id: maybe, model: maybe }),
@@ -63,7 +63,7 @@ const event: fc.Arbitrary<ContentEvent> = fc.oneof(
     id: hostile,
     name: hostile,
     arguments: args,
-    opaque,
+    providerData,
   }),
   fc.record({ type: fc.constant('tool_arguments'), choice, call: number, text: args }),
   fc.record({ type: fc.constant('tool_end'), choice, call: number }),
@@ -72,7 +72,7 @@ const event: fc.Arbitrary<ContentEvent> = fc.oneof(
     choice,
     mimeType: fc.oneof(fc.constantFrom('image/png', 'audio/wav'), hostile),
     data: fc.oneof(fc.base64String({ maxLength: 16 }), hostile),
-    opaque,
+    providerData,
   }),
   fc.record({
     type: fc.constant('logprobs'),
@@ -94,7 +94,7 @@ const event: fc.Arbitrary<ContentEvent> = fc.oneof(
     }),
   }),
   fc.record({
-    type: fc.constant('own'),
+    type: fc.constant('provider_specific'),
     choice,
     provider: fc.constantFrom('gemini', 'anthropic', '__proto__'),
     name: fc.constantFrom('blocks', 'grounding_metadata', '__proto__'),

@@ -9,18 +9,18 @@ import { joinedProperties, mergedSchema } from './merge.ts';
  * How much more may be looked at. A tool's alternatives are few and flat; a hostile schema's
  * multiply without end, and so do tools with such schemas.
  */
-export interface ShapeRoom {
+export interface ShapeBudget {
   /** Each counts as often as it is joined with others. */
   properties: number;
 }
 
 /** Room for all tools of one request. */
-export function newShapeRoom(): ShapeRoom {
+export function newShapeBudget(): ShapeBudget {
   return { properties: 60_000 };
 }
 
 /** Whether properties were left out, for there were too many. */
-export function isSpent({ properties }: ShapeRoom): boolean {
+export function isOverBudget({ properties }: ShapeBudget): boolean {
   return properties < 0;
 }
 
@@ -31,7 +31,7 @@ const mostCompared = 100_000;
  * `properties` and `required` of a schema, with those of its reference, its `allOf` and its
  * alternatives. Of the alternatives, only what all of them require is required.
  */
-export function objectShape(root: JsonObject, room: ShapeRoom): JsonObject {
+export function objectShape(root: JsonObject, room: ShapeBudget): JsonObject {
   let compared = 0;
 
   const shapeOf = (schema: JsonObject, trail: readonly string[]): JsonObject => {

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, member } from '../../jso
 import { jsonText } from '../raw-json.ts';
 import { withNotes } from './describe.ts';
 import { namesOf, propertiesOf, referredTo, typesOf } from './members.ts';
-import { newShapeRoom, objectShape, type ShapeRoom } from './shape.ts';
+import { newShapeBudget, objectShape, type ShapeBudget } from './shape.ts';
 import { everySchema, mapSchema } from './walk.ts';
 
 /** What OpenAI refuses in a strict schema, whatever it holds. */
@@ -77,7 +77,7 @@ export function holdsMap(schema: JsonObject): boolean {
  */
 export function objectSchema(
   schema: JsonObject | undefined,
-  room: ShapeRoom = newShapeRoom(),
+  room: ShapeBudget = newShapeBudget(),
 ): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} };
   const rest = without(schema, unsaid);

@@ -2,7 +2,7 @@
  * Finds the usage of a native stream: nearly every event repeats it, so it is parsed only when
  * somebody asks, and where its members change.
  */
-import { dividedUsage, type UsageGap } from '../../canonical/reply.ts';
+import { splitUsage, type UsageGap } from '../../canonical/reply.ts';
 import { type JsonObject, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { mergedUsage } from '../usage-counts.ts';
@@ -67,7 +67,7 @@ export function streamFigures(): StreamFigures {
       mergeLast();
       const figures = geminiReplyUsage(merged);
       if (figures === undefined) return undefined;
-      const usage = dividedUsage(figures, countedThen);
+      const usage = splitUsage(figures, countedThen);
       // The settlement counts an output of which nothing was stated, and says so in the record.
       if (isWhole && (gap !== 'output' || usage.outputTokens === 0)) return usage;
       const since = usage.outputTokens === 0 ? counted : counted - countedThen;

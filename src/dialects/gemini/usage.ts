@@ -1,5 +1,5 @@
 /** The figures of Gemini replies as a charge reads them. */
-import { chargeableUsage, type ReplyUsage, wholeUsage } from '../../canonical/reply.ts';
+import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
 import { usageMerger } from '../stream-usage.ts';
@@ -14,7 +14,7 @@ export function geminiUsage(reply: JsonValue, counted: () => number): Usage | un
   const merge = usageMerger(geminiUsageReader);
   let usage: ReplyUsage | undefined;
   for (const one of replies) usage = merge(member(one, 'usageMetadata')) ?? usage;
-  if (usage !== undefined) return wholeUsage(usage, counted);
+  if (usage !== undefined) return usageOfWholeReply(usage, counted);
   // Without candidates the prompt was blocked, which costs nothing unless stated.
   const saidNothing = replies.every((one) => items(member(one, 'candidates')).length === 0);
   return saidNothing ? noUsage : undefined;

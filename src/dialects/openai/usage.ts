@@ -1,5 +1,5 @@
 /** The figures of OpenAI-shaped replies: chat's and the image API's. */
-import { chargeableUsage, wholeUsage } from '../../canonical/reply.ts';
+import { chargeableUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import type { Channel } from '../../ports/catalog.ts';
@@ -37,7 +37,7 @@ export function openaiUsage(
   const usage = openaiUsageObject(reply);
   const figures = openaiReplyUsage(usage, reasoningOutside);
   if (figures === undefined) return openaiUsageOfObject(usage, images, reasoningOutside);
-  return withImages(wholeUsage(figures, counted), images);
+  return withImages(usageOfWholeReply(figures, counted), images);
 }
 
 /**

@@ -3,7 +3,7 @@ import { bytesOf } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
-import { envelopeBeginning } from '../../canonical/opaque.ts';
+import { envelopePrefix } from '../../canonical/provider-data.ts';
 import { quoted } from '../../canonical/raw-json.ts';
 import { documentTap } from '../../dialects/document-tap.ts';
 import { editInside } from '../../dialects/edit-inside.ts';
@@ -59,13 +59,13 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
  */
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');
-  if (contents === undefined || !body.text.includes(`"${envelopeBeginning}`)) return [];
+  if (contents === undefined || !body.text.includes(`"${envelopePrefix}`)) return [];
   const text = bytesOf(body, contents.value.start, contents.value.end).toString('utf8');
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }
 
 const envelope = new RegExp(
-  `("thought(?:Signature|_signature)"\\s*:\\s*)"${envelopeBeginning}[^"]*"`,
+  `("thought(?:Signature|_signature)"\\s*:\\s*)"${envelopePrefix}[^"]*"`,
   'g',
 );

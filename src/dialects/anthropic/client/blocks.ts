@@ -3,7 +3,7 @@
  * for a stream (TRANSLATION §5.2, §7.3).
  */
 
-import { madeUpCallId } from '../../../canonical/call-ids.ts';
+import { newCallId } from '../../../canonical/call-ids.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Citation, ContentEvent } from '../../../canonical/reply.ts';
@@ -45,7 +45,7 @@ type OpenBlock =
   | { readonly kind: 'thinking'; signature: string }
   | { readonly kind: 'call'; readonly call: number; readonly input: string; json: string }
   | { readonly kind: 'answer'; readonly input: string; json: string }
-  | { readonly kind: 'own'; readonly value: Map<string, JsonValue>; json: string };
+  | { readonly kind: 'other'; readonly value: Map<string, JsonValue>; json: string };
 
 /** What most events of a stream say. */
 export const nothing: readonly ContentEvent[] = Object.freeze([]);
@@ -68,7 +68,7 @@ export function blockReader(reading: Reading): BlockReader {
 
   const begin = (block: JsonValue | undefined, json: string): ContentEvent => {
     const said = word(block, 'id');
-    const id = said === '' || usedIds.has(said) ? madeUpCallId(reading.ids) : said;
+    const id = said === '' || usedIds.has(said) ? newCallId(reading.ids) : said;
     usedIds.add(id);
     const name = reading.names.caller(word(block, 'name'));
     calls += 1;
@@ -112,7 +112,7 @@ export function blockReader(reading: Reading): BlockReader {
       }
       default: {
         const value = new Map(isJsonObject(block) ? Object.entries(block) : []);
-        return { opened: { kind: 'own', value, json: '' }, events: nothing };
+        return { opened: { kind: 'other', value, json: '' }, events: nothing };
       }
     }
   };
@@ -122,7 +122,7 @@ export function blockReader(reading: Reading): BlockReader {
 
   const delta = (index: number, change: JsonValue | undefined): readonly ContentEvent[] => {
     const block = blocks.get(index);
-    if (block?.kind === 'own') return grow(block, change);
+    if (block?.kind === 'other') return grow(block, change);
     switch (member(change, 'type')) {
       case 'text_delta':
         return text(word(change, 'text'));
@@ -176,7 +176,7 @@ export function blockReader(reading: Reading): BlockReader {
         const events = block.json !== '' ? nothing : addInput(block, block.input);
         return [...events, { type: 'tool_end', choice, call: block.call }];
       }
-      case 'own':
+      case 'other':
         own.push(withInput(block.value, block.json));
         return nothing;
     }
@@ -216,14 +216,14 @@ function thought(text: string): readonly ContentEvent[] {
 
 function signed(data: string): readonly ContentEvent[] {
   if (data === '') return nothing;
-  const opaque = { provider: 'anthropic', kind: 'signature', data } as const;
-  return [{ type: 'reasoning', choice, text: '', opaque }];
+  const providerData = { provider: 'anthropic', kind: 'signature', data } as const;
+  return [{ type: 'reasoning', choice, text: '', providerData }];
 }
 
 function hidden(data: string): readonly ContentEvent[] {
   if (data === '') return nothing;
-  const opaque = { provider: 'anthropic', kind: 'encrypted', data } as const;
-  return [{ type: 'reasoning', choice, text: '', opaque }];
+  const providerData = { provider: 'anthropic', kind: 'encrypted', data } as const;
+  return [{ type: 'reasoning', choice, text: '', providerData }];
 }
 
 function cited(
@@ -252,7 +252,9 @@ function isUnfinishedCall(block: OpenBlock): boolean {
 }
 
 function ownEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {
-  return value.length === 0 ? [] : [{ type: 'own', choice, provider: 'anthropic', name, value }];
+  return value.length === 0
+    ? []
+    : [{ type: 'provider_specific', choice, provider: 'anthropic', name, value }];
 }
 
 function inputText(block: JsonValue | undefined): string {
@@ -261,7 +263,7 @@ function inputText(block: JsonValue | undefined): string {
 
 /** Blocks that are not ours to show grow all the same: by their input, and by text of any name. */
 function grow(
-  block: Extract<OpenBlock, { kind: 'own' }>,
+  block: Extract<OpenBlock, { kind: 'other' }>,
   change: JsonValue | undefined,
 ): readonly ContentEvent[] {
   if (member(change, 'type') === 'input_json_delta') block.json += word(change, 'partial_json');

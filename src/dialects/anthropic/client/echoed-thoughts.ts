@@ -34,23 +34,23 @@ function wholeThoughts(parts: readonly Part[]): readonly Part[] {
       whole.push(part);
     } else {
       const text = thoughts.map((thought) => thought.text).join('');
-      whole.splice(begun, thoughts.length, { ...first, text, opaque: part.opaque });
+      whole.splice(begun, thoughts.length, { ...first, text, providerData: part.providerData });
     }
   }
   return whole;
 }
 
 function isUnsigned(part: Part): part is ReasoningPart {
-  return part.kind === 'reasoning' && part.opaque === undefined;
+  return part.kind === 'reasoning' && part.providerData === undefined;
 }
 
 /** A hidden thought has no text either, but is one by itself. */
 function isLoneSignature(part: Part): boolean {
-  const { opaque } = part;
+  const { providerData } = part;
   return (
     part.kind === 'reasoning' &&
     part.text === '' &&
-    opaque?.provider === 'anthropic' &&
-    opaque.kind === 'signature'
+    providerData?.provider === 'anthropic' &&
+    providerData.kind === 'signature'
   );
 }

@@ -1,6 +1,6 @@
 /** Writes the parts of a turn as Anthropic's content blocks, in their order (TRANSLATION §2). */
 import { argumentsObject } from '../../../canonical/arguments.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { rawJson } from '../../../canonical/raw-json.ts';
 import type {
   MediaPart,
@@ -68,7 +68,7 @@ function writePart(part: Part, target: PartTarget): WrittenBlocks {
       return writeCall(part, target);
     case 'tool_result':
       return writeResult(part, target);
-    case 'own':
+    case 'provider_specific':
       return part.provider === 'anthropic'
         ? { blocks: [part.value], dropped: [] }
         : { blocks: [], dropped: [part.at] };
@@ -82,20 +82,23 @@ function writeText({ text, cacheControl, at }: TextPart): WrittenBlocks {
 }
 
 /** Anthropic takes back only thoughts that it has signed, those without text too. */
-function writeReasoning({ text, opaque, at }: ReasoningPart): WrittenBlocks {
-  if (!isAnthropic(opaque)) return { blocks: [], dropped: [at] };
-  if (opaque.kind === 'encrypted') {
-    return { blocks: [{ type: 'redacted_thinking', data: opaque.data }], dropped: [] };
+function writeReasoning({ text, providerData, at }: ReasoningPart): WrittenBlocks {
+  if (!isAnthropic(providerData)) return { blocks: [], dropped: [at] };
+  if (providerData.kind === 'encrypted') {
+    return { blocks: [{ type: 'redacted_thinking', data: providerData.data }], dropped: [] };
   }
-  return { blocks: [{ type: 'thinking', thinking: text, signature: opaque.data }], dropped: [] };
+  return {
+    blocks: [{ type: 'thinking', thinking: text, signature: providerData.data }],
+    dropped: [],
+  };
 }
 
-function isAnthropic(opaque: Opaque | undefined): opaque is Opaque {
-  return opaque?.provider === 'anthropic' && opaque.data !== '';
+function isAnthropic(providerData: ProviderData | undefined): providerData is ProviderData {
+  return providerData?.provider === 'anthropic' && providerData.data !== '';
 }
 
 function writeCall(part: ToolCallPart, { names }: PartTarget): WrittenBlocks {
-  const { json, isReplaced } = argumentsObject(part.arguments);
+  const { json, isWrapped: isReplaced } = argumentsObject(part.arguments);
   const block = {
     type: 'tool_use',
     id: part.id,

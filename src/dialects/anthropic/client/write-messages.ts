@@ -126,7 +126,9 @@ function writePrefill(
   }
   const blocks = messages.at(-1)?.content ?? [];
   const spoken = blocks.filter((block) => !isThought(block));
-  const thoughts = begun.filter(({ kind, opaque }) => kind === 'reasoning' && opaque !== undefined);
+  const thoughts = begun.filter(
+    ({ kind, providerData }) => kind === 'reasoning' && providerData !== undefined,
+  );
   const lost = thoughts.slice(thoughts.length - (blocks.length - spoken.length));
   const last = spoken.at(-1);
   const text = last?.type === 'text' && typeof last.text === 'string' ? last.text : '';

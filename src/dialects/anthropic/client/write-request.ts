@@ -68,7 +68,12 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   };
 }
 
-function refuseTheUnsayable({ candidates, modalities, own, names }: ContentRequest): void {
+function refuseTheUnsayable({
+  candidates,
+  modalities,
+  providerMembers: own,
+  names,
+}: ContentRequest): void {
   if (candidates > 1) {
     throw notPortable('This model gives one answer to a request; ask for one.', names.candidates);
   }
@@ -86,11 +91,11 @@ function notPortable(sentence: string, param: string): GatewayError {
 }
 
 /** Members that we never write ourselves; of the others ours hold. */
-function ownMembers({ own }: ContentRequest): {
+function ownMembers({ providerMembers: own }: ContentRequest): {
   readonly members: Block;
   readonly dropped: readonly string[];
 } {
-  const isKept = ({ provider, name }: ContentRequest['own'][number]): boolean =>
+  const isKept = ({ provider, name }: ContentRequest['providerMembers'][number]): boolean =>
     provider === 'anthropic' && !written.has(name);
   return {
     members: Object.fromEntries(own.filter(isKept).map(({ name, value }) => [name, value])),

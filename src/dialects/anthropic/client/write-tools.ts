@@ -8,7 +8,7 @@ import type {
   ToolCallPart,
 } from '../../../canonical/request.ts';
 import { isLoosened } from '../../../canonical/schema/loosened.ts';
-import { isSpent, newShapeRoom, type ShapeRoom } from '../../../canonical/schema/shape.ts';
+import { isOverBudget, newShapeBudget, type ShapeBudget } from '../../../canonical/schema/shape.ts';
 import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
@@ -49,13 +49,13 @@ export function writeTools(
   }
   const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
   const offered = chosen(kept, request);
-  const room = newShapeRoom();
+  const room = newShapeBudget();
   const tools = offered.map((tool) => writeTool(tool, target, room));
   const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
     ...offered.flatMap((tool) => loosenedIn(tool, target.capabilities, room)),
-    ...(isSpent(room) ? ['tools.schema'] : []),
+    ...(isOverBudget(room) ? ['tools.schema'] : []),
   ];
   if (tools.length === 0) {
     const isVoid = request.parallelToolCalls === false;
@@ -102,14 +102,14 @@ function badChoice(what: string, param: string): GatewayError {
   return new GatewayError('invalid_request', `The choice of tools ${what}`, { param });
 }
 
-function writeTool(tool: Tool, target: PartTarget, room: ShapeRoom): Block {
+function writeTool(tool: Tool, target: PartTarget, room: ShapeBudget): Block {
   return tool.kind === 'function' ? writeFunction(tool, target, room) : writeBuiltIn(tool);
 }
 
 function writeFunction(
   tool: FunctionTool,
   { capabilities, names }: PartTarget,
-  room: ShapeRoom,
+  room: ShapeBudget,
 ): Block {
   const open = objectSchema(tool.parameters, room);
   const isStrict = holdsArguments(tool, open, capabilities);
@@ -132,7 +132,7 @@ function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
 function loosenedIn(
   tool: Tool,
   capabilities: ResolvedCapabilities,
-  room: ShapeRoom,
+  room: ShapeBudget,
 ): readonly string[] {
   if (tool.kind !== 'function') return [];
   const schema = isLoosened(tool.parameters) ? ['tools.schema'] : [];

@@ -3,7 +3,7 @@
  * held until they are complete (TRANSLATION §6.4, §7.2).
  */
 
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
@@ -12,7 +12,7 @@ import { type PartialArguments, partialArguments } from './partial-args.ts';
 /** The calls of a candidate, told one by one as they are complete. */
 export interface CallReader {
   /** Takes a `functionCall` and the signature on its part. */
-  read(call: JsonObject, opaque: Opaque | undefined): void;
+  read(call: JsonObject, providerData: ProviderData | undefined): void;
   /** Ends the reading: a call that is still held was cut, and is told to nobody. */
   close(): void;
   /** Whether the end has cut a call. */
@@ -33,7 +33,7 @@ export interface CallContext {
 interface HeldCall {
   readonly name: string;
   readonly id: string | undefined;
-  readonly opaque: Opaque | undefined;
+  readonly providerData: ProviderData | undefined;
   readonly partial: PartialArguments;
 }
 
@@ -52,7 +52,7 @@ export function callReader(surroundings: CallContext): CallReader {
       id: callId(call.id),
       name: callerName(call.name),
       arguments: json,
-      ...(call.opaque === undefined ? {} : { opaque: call.opaque }),
+      ...(call.providerData === undefined ? {} : { providerData: call.providerData }),
     });
     say({ type: 'tool_end', choice, call: count });
     count += 1;
@@ -75,16 +75,21 @@ export function callReader(surroundings: CallContext): CallReader {
     held !== undefined && (name === undefined || (id !== undefined && id === held.id));
 
   return {
-    read: (call, opaque) => {
+    read: (call, providerData) => {
       const name = nonEmpty(member(call, 'name'));
       const id = nonEmpty(member(call, 'id'));
       if (!goesOn(name, id)) {
         finish();
         // The end mark of a call that was whole already.
         if (name === undefined) return;
-        if (!isPartial(call)) return tell({ name, id, opaque }, argumentsOf(call));
+        if (!isPartial(call)) return tell({ name, id, providerData }, argumentsOf(call));
         const args = member(call, 'args');
-        held = { name, id, opaque, partial: partialArguments(isJsonObject(args) ? args : {}) };
+        held = {
+          name,
+          id,
+          providerData,
+          partial: partialArguments(isJsonObject(args) ? args : {}),
+        };
       }
       held?.partial.add(member(call, 'partialArgs'));
       if (member(call, 'willContinue') !== true) finish();

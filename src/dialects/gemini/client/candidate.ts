@@ -125,5 +125,5 @@ function own(
   name: string,
   value: JsonObject | readonly JsonObject[],
 ): ContentEvent {
-  return { type: 'own', choice, provider: 'gemini', name, value };
+  return { type: 'provider_specific', choice, provider: 'gemini', name, value };
 }

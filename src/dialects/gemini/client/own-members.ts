@@ -15,7 +15,7 @@ const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels
 export function ownMembers({ request, drop }: Writing): OwnMembers {
   let root: JsonObject = {};
   let generationConfig: JsonObject = {};
-  for (const { provider, name, value, at, vital } of request.own) {
+  for (const { provider, name, value, at, vital } of request.providerMembers) {
     if (provider !== 'gemini') {
       if (vital) throw notPortable(at, 'The model has no counterpart to this. Leave it out.');
       drop(at);

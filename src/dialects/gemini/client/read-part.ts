@@ -2,7 +2,7 @@
  * Reads the parts of one candidate in their order: text, thoughts, calls, media, and the code that
  * Google ran (TRANSLATION §5.1).
  */
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type CallContext, callReader } from './calls.ts';
 
@@ -34,16 +34,16 @@ export function partReader(surroundings: CallContext): PartReader {
   let hasMedia = false;
   const others: JsonObject[] = [];
 
-  const tellText = (text: string, opaque: Opaque | undefined): void => {
+  const tellText = (text: string, providerData: ProviderData | undefined): void => {
     // Only sources are looked up in it; an answer is never as long as this.
     if (visible.length < maxVisible) visible += text;
     lastCharacter = text.at(-1) ?? lastCharacter;
-    say({ type: 'text', choice, text, ...carried(opaque) });
+    say({ type: 'text', choice, text, ...carried(providerData) });
   };
 
-  const tellMedia = ({ mimeType, data }: Media, opaque: Opaque | undefined): void => {
+  const tellMedia = ({ mimeType, data }: Media, providerData: ProviderData | undefined): void => {
     hasMedia = true;
-    say({ type: 'media', choice, mimeType, data, ...carried(opaque) });
+    say({ type: 'media', choice, mimeType, data, ...carried(providerData) });
   };
 
   const addOther = (part: JsonObject): void => {
@@ -52,20 +52,20 @@ export function partReader(surroundings: CallContext): PartReader {
 
   return {
     read: (part) => {
-      const opaque = opaqueOf(part);
+      const providerData = providerDataOf(part);
       const call = member(part, 'functionCall');
-      if (isJsonObject(call)) return calls.read(call, opaque);
+      if (isJsonObject(call)) return calls.read(call, providerData);
       const isThought = member(part, 'thought') === true;
       const media = mediaIn(part);
       // A picture among the thoughts is a draft of the one to come.
-      if (media !== undefined && !isThought) return tellMedia(media, opaque);
+      if (media !== undefined && !isThought) return tellMedia(media, providerData);
       const code = fencedCode(part);
       if (code !== undefined) return tellText(onNewLine(lastCharacter, code), undefined);
       const text = textIn(part);
       if (text === undefined && media === undefined && isJsonObject(part)) addOther(part);
-      if (text === undefined || (text === '' && opaque === undefined)) return;
-      if (!isThought) return tellText(text, opaque);
-      say({ type: 'reasoning', choice, text, ...carried(opaque) });
+      if (text === undefined || (text === '' && providerData === undefined)) return;
+      if (!isThought) return tellText(text, providerData);
+      say({ type: 'reasoning', choice, text, ...carried(providerData) });
     },
     close: calls.close,
     hasCutCall: calls.hasCut,
@@ -76,11 +76,11 @@ export function partReader(surroundings: CallContext): PartReader {
   };
 }
 
-function carried(opaque: Opaque | undefined): { readonly opaque?: Opaque } {
-  return opaque === undefined ? {} : { opaque };
+function carried(providerData: ProviderData | undefined): { readonly providerData?: ProviderData } {
+  return providerData === undefined ? {} : { providerData };
 }
 
-function opaqueOf(part: JsonValue): Opaque | undefined {
+function providerDataOf(part: JsonValue): ProviderData | undefined {
   const data = member(part, 'thoughtSignature');
   if (typeof data !== 'string' || data === '') return undefined;
   return { provider: 'gemini', kind: 'signature', data };

@@ -2,7 +2,7 @@
  * Reads a Gemini reply event by event. The finish is held back to the end: Google may put STOP on
  * every event, and sends calls before the event that finishes (TRANSLATION §7.2).
  */
-import { madeUpCallId } from '../../../canonical/call-ids.ts';
+import { newCallId } from '../../../canonical/call-ids.ts';
 import type { ContentEvent, UsageGap } from '../../../canonical/reply.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
@@ -129,7 +129,7 @@ function choiceOf(candidate: JsonValue, position: number): number {
 function uniqueIds(ids: () => string): (upstreamId: string | undefined) => string {
   const used = new Set<string>();
   return (upstreamId) => {
-    const id = upstreamId === undefined || used.has(upstreamId) ? madeUpCallId(ids) : upstreamId;
+    const id = upstreamId === undefined || used.has(upstreamId) ? newCallId(ids) : upstreamId;
     used.add(id);
     return id;
   };

@@ -97,7 +97,7 @@ function contentOf(writing: Writing, turn: Turn): Content {
 }
 
 function isBlank(part: Part): boolean {
-  return part.kind === 'text' && part.text === '' && signatureOf(part.opaque) === undefined;
+  return part.kind === 'text' && part.text === '' && signatureOf(part.providerData) === undefined;
 }
 
 function writePart(
@@ -105,7 +105,7 @@ function writePart(
   part: Part,
   { isFirstCall }: { readonly isFirstCall: boolean },
 ): readonly Members[] {
-  const thoughtSignature = signatureOf(part.opaque);
+  const thoughtSignature = signatureOf(part.providerData);
   switch (part.kind) {
     case 'text':
       return [{ text: part.text, thoughtSignature }];
@@ -122,7 +122,7 @@ function writePart(
       return [isFirstCall ? writeFirstCall(writing, part) : writeCall(writing, part)];
     case 'tool_result':
       return [];
-    case 'own':
+    case 'provider_specific':
       if (part.provider === 'gemini') return [part.value];
       writing.drop(part.at);
       return [];

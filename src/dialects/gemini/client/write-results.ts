@@ -1,6 +1,6 @@
 /** Writes calls and their results, each with what Gemini ties them together by (§6.4, §6.5). */
 import { argumentsObject } from '../../../canonical/arguments.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
 import type { MediaPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import { resultText } from '../../../canonical/tool-results.ts';
@@ -10,27 +10,32 @@ import { writeMedia } from './write-media.ts';
 import type { Members, Writing } from './writing.ts';
 
 /** Gemini's own signature on a part, which no other provider's can stand in for. */
-export function signatureOf(opaque: Opaque | undefined): string | undefined {
-  return opaque?.provider === 'gemini' && opaque.kind === 'signature' ? opaque.data : undefined;
+export function signatureOf(providerData: ProviderData | undefined): string | undefined {
+  return providerData?.provider === 'gemini' && providerData.kind === 'signature'
+    ? providerData.data
+    : undefined;
 }
 
 /** The first call of a model's turn, whose signature Gemini 3 demands. */
 export function writeFirstCall(writing: Writing, part: ToolCallPart): Members {
   const standIn = writing.capabilities.signatures ? placeholderSignature : undefined;
-  return { ...writeCall(writing, part), thoughtSignature: signatureOf(part.opaque) ?? standIn };
+  return {
+    ...writeCall(writing, part),
+    thoughtSignature: signatureOf(part.providerData) ?? standIn,
+  };
 }
 
 /** A call of the model. */
 export function writeCall(writing: Writing, part: ToolCallPart): Members {
   const args = argumentsObject(part.arguments);
-  if (args.isReplaced) writing.drop(part.at);
+  if (args.isWrapped) writing.drop(part.at);
   return {
     functionCall: {
       id: writing.capabilities.callIds ? part.id : undefined,
       name: writing.names.upstream(part.name),
       args: rawJson(args.json),
     },
-    thoughtSignature: signatureOf(part.opaque),
+    thoughtSignature: signatureOf(part.providerData),
   };
 }
 

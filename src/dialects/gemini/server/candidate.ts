@@ -106,13 +106,13 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
 function addEvent(event: ChoiceEvent, state: State): void {
   switch (event.type) {
     case 'text':
-      return state.parts.addText(event.text, 'visible', event.opaque);
+      return state.parts.addText(event.text, 'visible', event.providerData);
     case 'reasoning':
       if (state.choice.hidesReasoning) return hide(event, state);
-      return state.parts.addText(event.text, 'thought', event.opaque);
+      return state.parts.addText(event.text, 'thought', event.providerData);
     case 'refusal':
       state.ending.refusal += event.text;
-      return state.parts.addText(event.text, 'visible', event.opaque);
+      return state.parts.addText(event.text, 'visible', event.providerData);
     case 'tool_begin':
       state.calls.set(event.call, { begin: event, text: event.arguments });
       return;
@@ -124,14 +124,14 @@ function addEvent(event: ChoiceEvent, state: State): void {
     case 'tool_end':
       return endCall(event.call, state);
     case 'media':
-      return state.parts.add(inlineData(event.mimeType, event.data), event.opaque);
+      return state.parts.add(inlineData(event.mimeType, event.data), event.providerData);
     case 'media_url':
       return state.parts.add(fileData(event.url), undefined);
     case 'logprobs':
       return state.logprobs.add(event.tokens);
     case 'citations':
       return addCitations(event.citations, state);
-    case 'own':
+    case 'provider_specific':
       if (event.provider !== 'gemini') return state.choice.drop(event.name);
       state.members.set(event.name, jsonText(event.value));
       return;
@@ -145,7 +145,7 @@ function endCall(number: number, state: State): void {
   const call = state.calls.get(number);
   if (call === undefined) return;
   state.calls.delete(number);
-  const { json, isReplaced } = argumentsObject(call.text);
+  const { json, isWrapped: isReplaced } = argumentsObject(call.text);
   if (isReplaced && parseJson(call.text) === undefined) {
     state.broken.push(call);
     return;
@@ -153,10 +153,10 @@ function endCall(number: number, state: State): void {
   if (isReplaced) state.choice.drop('tool_calls.arguments');
   // Some upstreams want the reasoning back that led to a call, although they sign nothing.
   if (state.hidden !== '') {
-    state.parts.addHidden({ text: state.hidden, opaque: undefined });
+    state.parts.addHidden({ text: state.hidden, providerData: undefined });
     state.hidden = '';
   }
-  state.parts.add(functionCall(call.begin, json), call.begin.opaque);
+  state.parts.add(functionCall(call.begin, json), call.begin.providerData);
 }
 
 /** A call that a bound or a filter has cut must not be taken for a whole one. */
@@ -165,14 +165,17 @@ function tellBroken({ broken, parts, ending, choice }: State): void {
   for (const { begin, text } of broken.splice(0)) {
     choice.drop('tool_calls.arguments');
     if (!endedByItself) continue;
-    parts.add(functionCall(begin, argumentsObject(text).json), begin.opaque);
+    parts.add(functionCall(begin, argumentsObject(text).json), begin.providerData);
   }
 }
 
-function hide({ text, opaque }: Extract<ChoiceEvent, { type: 'reasoning' }>, state: State): void {
+function hide(
+  { text, providerData }: Extract<ChoiceEvent, { type: 'reasoning' }>,
+  state: State,
+): void {
   state.hidden += text;
-  if (opaque === undefined) return;
-  state.parts.addHidden({ text: state.hidden, opaque });
+  if (providerData === undefined) return;
+  state.parts.addHidden({ text: state.hidden, providerData });
   state.hidden = '';
 }
 

@@ -3,7 +3,7 @@
  * and after it the position, within one step (TRANSLATION §6.4).
  */
 import { derivedCallId } from '../../../canonical/call-ids.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type {
   MediaPart,
   Part,
@@ -24,7 +24,7 @@ export interface CallDraft {
   readonly arguments: string;
   /** Of the content and of the part in it, from 0: the ground of an id that stays the same. */
   readonly place: readonly [number, number];
-  readonly opaque?: Opaque | undefined;
+  readonly providerData?: ProviderData | undefined;
 }
 
 /** A result that does not know its call yet. */
@@ -35,7 +35,7 @@ export interface ResultDraft {
   readonly sentName: string | undefined;
   readonly content: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
-  readonly opaque?: Opaque | undefined;
+  readonly providerData?: ProviderData | undefined;
 }
 
 /** A part as far as it can be read by itself. */
@@ -176,7 +176,7 @@ function withId(call: CallDraft, ids: ReadonlyMap<CallDraft, string>): ToolCallP
     id: ids.get(call) ?? derivedCallId(...call.place),
     name: call.name,
     arguments: call.arguments,
-    opaque: call.opaque,
+    providerData: call.providerData,
   };
 }
 
@@ -188,7 +188,7 @@ function withCall(result: ResultDraft, call: ToolCallPart): Part {
     name: call.name,
     content: result.content,
     isError: result.isError,
-    opaque: result.opaque,
+    providerData: result.providerData,
   };
 }
 

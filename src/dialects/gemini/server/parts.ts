@@ -3,10 +3,10 @@
 import { mimeTypeOfName } from '../../../canonical/media.ts';
 import {
   type HiddenReasoning,
-  type Opaque,
-  sealed,
-  sealedReasoning,
-} from '../../../canonical/opaque.ts';
+  type ProviderData,
+  seal,
+  sealReasoning,
+} from '../../../canonical/provider-data.ts';
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 
@@ -16,9 +16,9 @@ export type TextKind = 'visible' | 'thought';
 /** Parts that wait to be written. */
 export interface PartList {
   /** Text joins the text of its kind directly before it. */
-  addText(text: string, kind: TextKind, opaque: Opaque | undefined): void;
+  addText(text: string, kind: TextKind, providerData: ProviderData | undefined): void;
   /** A part that is something else than text; as {@link functionCall} and the like write it. */
-  add(member: string, opaque: Opaque | undefined): void;
+  add(member: string, providerData: ProviderData | undefined): void;
   /** Reasoning that is not shown: an empty part, whose signature Google's clients send back. */
   addHidden(hidden: HiddenReasoning): void;
   isEmpty(): boolean;
@@ -31,28 +31,28 @@ export function partList(): PartList {
   let parts: string[] = [];
   let open: { readonly kind: TextKind; text: string } | undefined;
 
-  const close = (opaque: Opaque | undefined): void => {
-    if (open !== undefined) parts.push(textPart(open.text, open.kind, opaque));
+  const close = (providerData: ProviderData | undefined): void => {
+    if (open !== undefined) parts.push(textPart(open.text, open.kind, providerData));
     open = undefined;
   };
 
   return {
-    addText: (text, kind, opaque) => {
+    addText: (text, kind, providerData) => {
       // A thought that is hidden is a part of its own; a signature vouches for the text before it.
-      const joins = open?.kind === kind && opaque?.kind !== 'encrypted';
+      const joins = open?.kind === kind && providerData?.kind !== 'encrypted';
       if (!joins) close(undefined);
       if (open !== undefined) open.text += text;
-      else if (text !== '' || opaque !== undefined) open = { kind, text };
-      if (opaque !== undefined) close(opaque);
+      else if (text !== '' || providerData !== undefined) open = { kind, text };
+      if (providerData !== undefined) close(providerData);
     },
-    add: (member, opaque) => {
+    add: (member, providerData) => {
       close(undefined);
-      parts.push(`{${member}${signature(opaque)}}`);
+      parts.push(`{${member}${signature(providerData)}}`);
     },
     addHidden: (hidden) => {
       close(undefined);
-      const { opaque } = hidden;
-      const data = opaque?.provider === 'gemini' ? opaque.data : sealedReasoning(hidden);
+      const { providerData } = hidden;
+      const data = providerData?.provider === 'gemini' ? providerData.data : sealReasoning(hidden);
       parts.push(`{"text":"","thoughtSignature":${quoted(data)}}`);
     },
     isEmpty: () => open === undefined && parts.length === 0,
@@ -66,9 +66,13 @@ export function partList(): PartList {
 }
 
 /** A part of text or of thought. */
-export function textPart(text: string, kind: TextKind, opaque: Opaque | undefined): string {
+export function textPart(
+  text: string,
+  kind: TextKind,
+  providerData: ProviderData | undefined,
+): string {
   const thought = kind === 'thought' ? ',"thought":true' : '';
-  return `{"text":${quoted(text)}${thought}${signature(opaque)}}`;
+  return `{"text":${quoted(text)}${thought}${signature(providerData)}}`;
 }
 
 /**
@@ -93,8 +97,8 @@ export function fileData(url: string): string {
 }
 
 /** Google's clients echo it unseen, so other providers' data can ride in it (TRANSLATION §6.9). */
-function signature(opaque: Opaque | undefined): string {
-  if (opaque === undefined) return '';
-  const data = opaque.provider === 'gemini' ? opaque.data : sealed(opaque);
+function signature(providerData: ProviderData | undefined): string {
+  if (providerData === undefined) return '';
+  const data = providerData.provider === 'gemini' ? providerData.data : seal(providerData);
   return `,"thoughtSignature":${quoted(data)}`;
 }

@@ -2,10 +2,10 @@
 
 import {
   type HiddenReasoning,
-  type Opaque,
-  unsealed,
-  unsealedReasoning,
-} from '../../../canonical/opaque.ts';
+  type ProviderData,
+  unseal,
+  unsealReasoning,
+} from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import type { CallDraft, DraftPart } from './pair-calls.ts';
@@ -60,15 +60,15 @@ export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefin
   const isThought = field(part, 'thought') === true;
   const hidden = hiddenIn(part, at);
   if (hidden !== undefined && field(part, 'text') === '') {
-    return { kind: 'reasoning', at, text: hidden.text, opaque: hidden.opaque };
+    return { kind: 'reasoning', at, text: hidden.text, providerData: hidden.providerData };
   }
-  const opaque = opaqueIn(part, at);
+  const providerData = providerDataIn(part, at);
   if (kind === undefined) {
-    if (opaque === undefined && others.length === 0) drop(at);
-    if (opaque === undefined || others.length > 0) return undefined;
-    return { kind: isThought ? 'reasoning' : 'text', at, text: '', opaque };
+    if (providerData === undefined && others.length === 0) drop(at);
+    if (providerData === undefined || others.length > 0) return undefined;
+    return { kind: isThought ? 'reasoning' : 'text', at, text: '', providerData };
   }
-  const read = { ...(kinds[kind.name] ?? readText)(kind.value, place), opaque };
+  const read = { ...(kinds[kind.name] ?? readText)(kind.value, place), providerData };
   if (read.kind === 'media') return isThought ? dropped(place) : withDetail(read, part, place);
   if (isThought && read.kind === 'text') return { ...read, kind: 'reasoning' };
   return read;
@@ -87,15 +87,15 @@ function isKind(name: string): boolean {
 }
 
 /** Google's clients echo signatures blindly: other providers' come back in its place. */
-function opaqueIn(part: JsonValue, at: string): Opaque | undefined {
+function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   const data = textField(part, 'thoughtSignature', at);
   if (data === undefined || data === '') return undefined;
-  return unsealed(data) ?? { provider: 'gemini', kind: 'signature', data };
+  return unseal(data) ?? { provider: 'gemini', kind: 'signature', data };
 }
 
 /** Reasoning that an earlier answer did not show. */
 function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
-  return unsealedReasoning(textField(part, 'thoughtSignature', at) ?? '');
+  return unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
 
 function dropped({ at, drop }: PartPlace): undefined {

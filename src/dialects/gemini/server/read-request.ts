@@ -72,7 +72,7 @@ export function readRequest(sent: JsonObject, { streamed }: RequestedReply): Con
     endUserId: undefined,
     serviceTier,
     streamed,
-    own: [...ownMembers(body), ...own],
+    providerMembers: [...ownMembers(body), ...own],
     names: { ...names, format: formatName },
     dropped: [...dropped],
   };

@@ -47,7 +47,7 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
 function onlyText(events: readonly ContentEvent[], reply: GatheredReply): string | undefined {
   const [event] = events;
   if (events.length !== 1 || event?.type !== 'text') return undefined;
-  if (event.text === '' || event.opaque !== undefined) return undefined;
+  if (event.text === '' || event.providerData !== undefined) return undefined;
   const piece = reply.candidate(event.choice).textPiece(event.text);
   return piece === undefined ? undefined : `{"candidates":[${piece}]${reply.tail()}`;
 }

@@ -1,8 +1,8 @@
 /** Reads one choice of a reply, piece by piece or whole, by the same rules. */
 
-import { madeUpCallId } from '../../../canonical/call-ids.ts';
+import { newCallId } from '../../../canonical/call-ids.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../../json.ts';
 import { type Ending, endingOf } from './finish-reason.ts';
@@ -44,7 +44,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
   const slots = toolSlots();
   let finishReason = '';
   let hasOutput = false;
-  let signature: Opaque | undefined;
+  let signature: ProviderData | undefined;
 
   const read = (node: JsonValue, message: JsonValue): readonly ContentEvent[] => {
     const events = messages.read(message);
@@ -84,10 +84,10 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
       const refusal = messages.refusal();
       const ended = { finishReason, refusal, hasCalls, hasOutput: hasOutput || hasCalls };
       const events = callEvents(calls, choice, context);
-      if (signature === undefined || calls[0]?.opaque === signature) {
+      if (signature === undefined || calls[0]?.providerData === signature) {
         return { events, ending: endingOf(ended) };
       }
-      const bare = { type: 'text', choice, text: '', opaque: signature } as const;
+      const bare = { type: 'text', choice, text: '', providerData: signature } as const;
       return { events: [bare, ...events], ending: endingOf(ended) };
     },
   };
@@ -96,11 +96,11 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
 /** A signature beside the calls belongs to the first of them, wherever in a stream it stood. */
 function withSignature(
   calls: readonly HeldCall[],
-  signature: Opaque | undefined,
+  signature: ProviderData | undefined,
 ): readonly HeldCall[] {
   const [first, ...others] = calls;
-  if (first === undefined || first.opaque !== undefined) return calls;
-  return [{ ...first, opaque: signature }, ...others];
+  if (first === undefined || first.providerData !== undefined) return calls;
+  return [{ ...first, providerData: signature }, ...others];
 }
 
 function callEvents(
@@ -109,12 +109,12 @@ function callEvents(
   { names, ids }: ReadContext,
 ): readonly ContentEvent[] {
   const taken = new Set<string>();
-  return calls.flatMap(({ id, name, arguments: text, opaque }, call): ContentEvent[] => {
+  return calls.flatMap(({ id, name, arguments: text, providerData }, call): ContentEvent[] => {
     const isUnique = id !== '' && !taken.has(id);
     taken.add(id);
-    const begin = { choice, call, id: isUnique ? id : madeUpCallId(ids), name: names.caller(name) };
+    const begin = { choice, call, id: isUnique ? id : newCallId(ids), name: names.caller(name) };
     return [
-      { type: 'tool_begin', ...begin, arguments: text, opaque },
+      { type: 'tool_begin', ...begin, arguments: text, providerData },
       { type: 'tool_end', choice, call },
     ];
   });

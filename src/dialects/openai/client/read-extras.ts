@@ -1,5 +1,5 @@
 /** What stands beside the text of a reply: images, sound, probabilities, sources. */
-import { parseDataUrl, sniffed } from '../../../canonical/media.ts';
+import { parseDataUrl, sniffMimeType } from '../../../canonical/media.ts';
 import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
 import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
@@ -20,7 +20,7 @@ const rawPcm = 'audio/pcm;rate=24000';
 /** The form of a sound that begins with this data, by its own bytes: vendors don't say it. */
 export function audioTypeOf(audio: JsonValue): string | undefined {
   const data = stringOrEmpty(member(audio, 'data'));
-  return data === '' ? undefined : (sniffed(data) ?? rawPcm);
+  return data === '' ? undefined : (sniffMimeType(data) ?? rawPcm);
 }
 
 /** A sound, and what is said in it where the message has no other text. */

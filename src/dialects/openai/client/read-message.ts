@@ -58,7 +58,13 @@ function addContent(events: ContentEvent[], content: JsonValue | undefined, choi
     }
   }
   if (others.length > 0) {
-    events.push({ type: 'own', choice, provider: 'openai', name: 'content', value: others });
+    events.push({
+      type: 'provider_specific',
+      choice,
+      provider: 'openai',
+      name: 'content',
+      value: others,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** A vendor's thoughts in any of their forms, each told once (TRANSLATION §6.9). */
 
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { TextEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
@@ -25,10 +25,10 @@ export function reasoningReader(choice: number): ReasoningReader {
       if (plain === '' && details.length === 0) return [];
       const detailPieces = details.map((detail) => ({
         text: isPlain ? '' : textOf(detail),
-        opaque: opaqueOf(detail),
+        providerData: providerDataOf(detail),
       }));
-      return [{ text: plain, opaque: undefined }, ...detailPieces]
-        .filter(({ text, opaque }) => text !== '' || opaque !== undefined)
+      return [{ text: plain, providerData: undefined }, ...detailPieces]
+        .filter(({ text, providerData }) => text !== '' || providerData !== undefined)
         .map((piece) => ({ type: 'reasoning', choice, ...piece }));
     },
   };
@@ -39,7 +39,7 @@ function textOf(detail: JsonValue): string {
 }
 
 /** Anthropic's own data is fit for Anthropic; the rest goes back as the detail that it is. */
-function opaqueOf(detail: JsonValue): Opaque | undefined {
+function providerDataOf(detail: JsonValue): ProviderData | undefined {
   const signature = stringOrEmpty(member(detail, 'signature'));
   const encrypted = stringOrEmpty(member(detail, 'data'));
   if (signature === '' && encrypted === '') return undefined;

@@ -1,10 +1,10 @@
 /** The signature of a Gemini model that hides behind an OpenAI-shaped door (TRANSLATION §6.9). */
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
 /** On a call, a message or a delta: in Google's form, or in the bare one of its early days. */
-export function signatureOf(holder: JsonValue | undefined): Opaque | undefined {
+export function signatureOf(holder: JsonValue | undefined): ProviderData | undefined {
   const google = member(member(holder, 'extra_content'), 'google');
   const data =
     stringOrEmpty(member(google, 'thought_signature')) ||

@@ -3,7 +3,7 @@
  * (TRANSLATION §7.4).
  */
 
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { UpstreamError } from '../../../errors.ts';
 import { type JsonValue, member } from '../../../json.ts';
@@ -18,7 +18,7 @@ export interface HeldCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  readonly opaque: Opaque | undefined;
+  readonly providerData: ProviderData | undefined;
 }
 
 /** The calls of one choice. */
@@ -42,14 +42,14 @@ interface Slot {
   arguments: string;
   /** Whether the arguments are whole: asked at every piece, so never by parsing them anew. */
   readonly end: JsonEnd;
-  opaque: Opaque | undefined;
+  providerData: ProviderData | undefined;
 }
 
 interface Piece {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  readonly opaque: Opaque | undefined;
+  readonly providerData: ProviderData | undefined;
 }
 
 /** No upstream numbers a call so. */
@@ -64,7 +64,7 @@ export function toolSlots(): ToolSlots {
   let argumentChars = 0;
   let hasNames = false;
   const open = (key: number | undefined): Slot => {
-    const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), opaque: undefined };
+    const slot: Slot = { id: '', name: '', arguments: '', end: jsonEnd(), providerData: undefined };
     slots.push(slot);
     if (key !== undefined) byKey.set(key, slot);
     return slot;
@@ -151,7 +151,7 @@ function appendPiece(slot: Slot, piece: Piece): void {
   if (piece.name !== slot.name) slot.name += piece.name;
   slot.arguments += piece.arguments;
   slot.end.add(piece.arguments);
-  slot.opaque ??= piece.opaque;
+  slot.providerData ??= piece.providerData;
 }
 
 function pieceOf(entry: JsonValue): Piece {
@@ -164,7 +164,7 @@ function pieceOf(entry: JsonValue): Piece {
     ...piece,
     arguments: isCustom ? stringOrEmpty(member(custom, 'input')) : piece.arguments,
     id: stringOrEmpty(member(entry, 'id')),
-    opaque: signatureOf(entry) ?? signatureOf(called),
+    providerData: signatureOf(entry) ?? signatureOf(called),
   };
 }
 
@@ -173,7 +173,7 @@ function functionPiece(called: JsonValue | undefined): Piece {
     id: '',
     name: stringOrEmpty(member(called, 'name')),
     arguments: argumentsText(member(called, 'arguments')),
-    opaque: undefined,
+    providerData: undefined,
   };
 }
 

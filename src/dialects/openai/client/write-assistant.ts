@@ -42,14 +42,14 @@ function contentOf(texts: readonly string[], { assistantParts }: ResolvedCapabil
 }
 
 function callNode(
-  { id, name, arguments: text, opaque }: ToolCallPart,
+  { id, name, arguments: text, providerData }: ToolCallPart,
   context: ToolContext,
 ): JsonNode {
   return {
     id: upstreamCallId(id),
     type: 'function',
     function: { name: context.names.upstream(name), arguments: text },
-    extra_content: signatureMember(opaque, context.flags),
+    extra_content: signatureMember(providerData, context.flags),
   };
 }
 

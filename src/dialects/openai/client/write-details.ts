@@ -1,8 +1,8 @@
 /**
- * The opaque data of an assistant's turn on its way back: `reasoning_details` as OpenRouter and its
+ * The provider data of an assistant's turn on its way back: `reasoning_details` as OpenRouter and its
  * like gave them, and the signatures of models that hide behind an OpenAI-shaped door.
  */
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { Part } from '../../../canonical/request.ts';
 import { parseExactly } from '../../../exact-numbers.ts';
@@ -18,7 +18,7 @@ export function reasoningDetails(
   let reasoning = '';
   for (const part of parts) {
     if (part.kind === 'reasoning') reasoning += part.text;
-    const detail = part.opaque && detailOf(part.opaque, reasoning, flags);
+    const detail = part.providerData && detailOf(part.providerData, reasoning, flags);
     if (detail === undefined) continue;
     details.push(detail);
     reasoning = '';
@@ -28,15 +28,15 @@ export function reasoningDetails(
 
 /** What Google's compatible endpoint wants back on a call. */
 export function signatureMember(
-  opaque: Opaque | undefined,
+  providerData: ProviderData | undefined,
   flags: ResolvedCapabilities,
 ): JsonNode | undefined {
-  if (!flags.signatures || opaque?.provider !== 'gemini') return undefined;
-  return { google: { thought_signature: opaque.data } };
+  if (!flags.signatures || providerData?.provider !== 'gemini') return undefined;
+  return { google: { thought_signature: providerData.data } };
 }
 
 function detailOf(
-  { provider, kind, data }: Opaque,
+  { provider, kind, data }: ProviderData,
   reasoning: string,
   flags: ResolvedCapabilities,
 ): JsonNode | undefined {

@@ -139,6 +139,6 @@ function listOf(content: JsonNode): readonly JsonNode[] {
 
 /** What OpenAI has no place for: parts of other providers, and some of what is said of media. */
 function droppedOf(part: Part): readonly string[] {
-  if (part.kind === 'own') return [part.at];
+  if (part.kind === 'provider_specific') return [part.at];
   return part.kind === 'media' ? droppedMediaMembers(part) : [];
 }

@@ -31,7 +31,7 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const { messages, dropped } = messagesOf(request, format.hints, context);
   const whole = mergePieces([
     { members: {}, dropped: request.dropped },
-    mergePieces(request.own.map(ownPiece)),
+    mergePieces(request.providerMembers.map(ownPiece)),
     { members: { model: target.upstreamModel, messages }, dropped },
     streamPiece(request, target),
     toolsPiece(request, context),

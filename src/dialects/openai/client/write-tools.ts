@@ -8,7 +8,7 @@ import type {
   ToolChoice,
 } from '../../../canonical/request.ts';
 import { isLoosened } from '../../../canonical/schema/loosened.ts';
-import { isSpent, newShapeRoom } from '../../../canonical/schema/shape.ts';
+import { isOverBudget, newShapeBudget } from '../../../canonical/schema/shape.ts';
 import { isStrictSchema, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
@@ -54,7 +54,7 @@ function toolList(
   { tools }: ContentRequest,
   context: ToolContext,
 ): { readonly tools: readonly NamedTool[]; readonly dropped: readonly string[] } {
-  const budget = newShapeRoom();
+  const budget = newShapeBudget();
   const kept: NamedTool[] = [];
   const dropped: string[] = [];
   for (const tool of tools) {
@@ -71,7 +71,7 @@ function toolList(
       dropped.push(tool.at);
     }
   }
-  if (isSpent(budget)) dropped.push('tools.schema');
+  if (isOverBudget(budget)) dropped.push('tools.schema');
   return { tools: kept, dropped };
 }
 

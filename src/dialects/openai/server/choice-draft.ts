@@ -46,8 +46,8 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
   const add = (event: ChoiceEvent): void => {
     switch (event.type) {
       case 'text':
-        if (event.opaque?.provider === 'gemini') textSignatures += 1;
-        extraContent = mergedContent(extraContent, signatureContent(event.opaque));
+        if (event.providerData?.provider === 'gemini') textSignatures += 1;
+        extraContent = mergedContent(extraContent, signatureContent(event.providerData));
         return texts.add(event);
       case 'refusal':
       case 'reasoning':
@@ -69,7 +69,7 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
       case 'citations':
         for (const piece of annotationPieces(event.citations)) annotations.push(piece);
         return;
-      case 'own':
+      case 'provider_specific':
         extraContent = mergedContent(extraContent, providerContent(event));
         return;
       case 'finish':
@@ -128,7 +128,7 @@ function textDraft(): TextDraft {
       texts[event.type] += event.text;
       if (event.type !== 'reasoning') return openBlock.drop();
       openBlock.add(event.text);
-      if (event.opaque !== undefined) details.push(openBlock.close(event.opaque));
+      if (event.providerData !== undefined) details.push(openBlock.close(event.providerData));
     },
     endReasoning: () => openBlock.drop(),
     members: (finish) => ({
@@ -159,11 +159,11 @@ function callDrafts(): CallDrafts {
       texts.set(call, (texts.get(call) ?? '') + text);
     },
     pieces: () =>
-      begun.map(({ call, id, name, opaque }) => ({
+      begun.map(({ call, id, name, providerData }) => ({
         id,
         type: 'function',
         function: { name, arguments: texts.get(call) || '{}' },
-        extra_content: signatureContent(opaque),
+        extra_content: signatureContent(providerData),
       })),
   };
 }

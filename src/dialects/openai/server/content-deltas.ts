@@ -54,7 +54,7 @@ export function contentDeltas(frame: ChunkFrame): ContentDeltas {
           return media.ofUrl(event.url);
         case 'citations':
           return jsonText({ annotations: annotationPieces(event.citations) });
-        case 'own':
+        case 'provider_specific':
           return jsonText({ extra_content: providerContent(event) });
       }
     },
@@ -76,9 +76,9 @@ function textDeltas(): TextDeltas {
   /** Held to the end: of a member that comes twice, OpenAI's own client keeps only the last. */
   const details: Piece[] = [];
   let hasRefusal = false;
-  const ofReasoning = ({ text, opaque }: EventOf<'reasoning'>): string => {
+  const ofReasoning = ({ text, providerData }: EventOf<'reasoning'>): string => {
     openBlock.add(text);
-    if (opaque !== undefined) details.push(openBlock.close(opaque));
+    if (providerData !== undefined) details.push(openBlock.close(providerData));
     return text === '' ? '' : `{"reasoning_content":${quoted(text)}}`;
   };
   return {
@@ -95,8 +95,8 @@ function textDeltas(): TextDeltas {
   };
 }
 
-function ofText({ text, opaque }: EventOf<'text'>): string {
-  const extra = signatureContent(opaque);
+function ofText({ text, providerData }: EventOf<'text'>): string {
+  const extra = signatureContent(providerData);
   if (extra !== undefined) {
     return jsonText({ content: text || undefined, extra_content: extra });
   }
@@ -121,7 +121,7 @@ function callDeltas(): CallDeltas {
     return `{"tool_calls":[{"index":${call},"function":{"arguments":${told}}}]}`;
   };
   return {
-    begin: ({ call, id, name, arguments: told, opaque }) => {
+    begin: ({ call, id, name, arguments: told, providerData }) => {
       hasCalls = true;
       if (told === '') empty.add(call);
       const called: Piece = {
@@ -129,7 +129,7 @@ function callDeltas(): CallDeltas {
         id,
         type: 'function',
         function: { name, arguments: told },
-        extra_content: signatureContent(opaque),
+        extra_content: signatureContent(providerData),
       };
       return jsonText({ tool_calls: [called] });
     },

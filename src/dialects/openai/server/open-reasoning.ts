@@ -1,5 +1,5 @@
-/** The thought that no opaque data has closed yet: a signature vouches for the text before it. */
-import type { Opaque } from '../../../canonical/opaque.ts';
+/** The thought that no provider data has closed yet: a signature vouches for the text before it. */
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type Piece, reasoningDetail } from './reply-pieces.ts';
 
 /** Gathers the text of a thought until its signature comes. */
@@ -8,7 +8,7 @@ export interface OpenReasoning {
   /** Something else has come between: what is signed later is another thought. */
   drop(): void;
   /** The thought with what closes it, as callers are to send it back. */
-  close(opaque: Opaque): Piece;
+  close(providerData: ProviderData): Piece;
 }
 
 /** A thought without any text yet. */
@@ -21,8 +21,8 @@ export function openReasoning(): OpenReasoning {
     drop: () => {
       text = '';
     },
-    close: (opaque) => {
-      const detail = reasoningDetail(opaque, text);
+    close: (providerData) => {
+      const detail = reasoningDetail(providerData, text);
       text = '';
       return detail;
     },

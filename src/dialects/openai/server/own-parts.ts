@@ -2,7 +2,7 @@
  * Reads the parts of an earlier answer that one provider alone understands, out of `extra_content`,
  * where the gateway has put them for callers who echo their messages.
  */
-import type { OwnPart } from '../../../canonical/request.ts';
+import type { ProviderPart } from '../../../canonical/request.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ObjectAtPath } from './read-members.ts';
 
@@ -34,12 +34,12 @@ const locations: readonly PartLocation[] = [
 ];
 
 /** The parts that can go back to their provider. */
-export function readOwnParts({ value: message, at }: ObjectAtPath): readonly OwnPart[] {
+export function readOwnParts({ value: message, at }: ObjectAtPath): readonly ProviderPart[] {
   return locations.flatMap((place) =>
-    partsAt(message, place).flatMap((value, index): readonly OwnPart[] => {
+    partsAt(message, place).flatMap((value, index): readonly ProviderPart[] => {
       if (!isJsonObject(value) || !place.isToolResult(value)) return [];
       const path = `${at}.extra_content.${place.path.join('.')}[${index}]`;
-      return [{ kind: 'own', at: path, provider: place.provider, value }];
+      return [{ kind: 'provider_specific', at: path, provider: place.provider, value }];
     }),
   );
 }

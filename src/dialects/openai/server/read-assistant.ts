@@ -4,7 +4,7 @@
  */
 
 import { derivedCallId } from '../../../canonical/call-ids.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
@@ -71,16 +71,20 @@ function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
   const provider = providerOfFormat(member(detail, 'format'));
   const data = member(detail, 'data');
   if (member(detail, 'type') === 'reasoning.encrypted' && typeof data === 'string') {
-    return [{ kind: 'reasoning', at, text: '', opaque: { provider, kind: 'encrypted', data } }];
+    return [
+      { kind: 'reasoning', at, text: '', providerData: { provider, kind: 'encrypted', data } },
+    ];
   }
   const said = member(detail, 'text') ?? member(detail, 'summary');
   const signature = member(detail, 'signature');
   const isSigned = typeof signature === 'string' && signature !== '';
-  const opaque: Opaque | undefined = isSigned
+  const providerData: ProviderData | undefined = isSigned
     ? { provider, kind: 'signature', data: signature }
     : undefined;
   const text = typeof said === 'string' ? said : '';
-  return text === '' && opaque === undefined ? [] : [{ kind: 'reasoning', at, text, opaque }];
+  return text === '' && providerData === undefined
+    ? []
+    : [{ kind: 'reasoning', at, text, providerData }];
 }
 
 function readContentParts(placed: ObjectAtPath): readonly ContentPart[] {
@@ -88,7 +92,7 @@ function readContentParts(placed: ObjectAtPath): readonly ContentPart[] {
   const refusal = textIn(message, 'refusal', at) ?? '';
   const images = objectsIn(message, 'images', at).map((image) => ({
     ...readImage(image, 'image_url'),
-    opaque: googleSignature(image.value),
+    providerData: googleSignature(image.value),
   }));
   return [
     // Many callers send an empty content beside calls, which says nothing.
@@ -116,7 +120,7 @@ function readCall({ value: call, at }: ObjectAtPath, derivedId: string): ToolCal
     id: id === '' ? derivedId : id,
     name: requiredText(called, 'name', `${at}.${type}`),
     arguments: argumentsText(member(called, type === 'custom' ? 'input' : 'arguments')),
-    opaque:
+    providerData:
       googleSignature(call) ?? signature(member(called, 'thought_signature')) ?? idSignature(call),
   };
 }
@@ -133,18 +137,18 @@ function idOf(call: JsonObject | undefined): string {
 }
 
 /** Google's own form: `extra_content.google.thought_signature`. */
-function googleSignature(source: JsonObject): Opaque | undefined {
+function googleSignature(source: JsonObject): ProviderData | undefined {
   const google = member(member(source, 'extra_content'), 'google');
   return signature(member(google, 'thought_signature'));
 }
 
-function idSignature(call: JsonObject): Opaque | undefined {
+function idSignature(call: JsonObject): ProviderData | undefined {
   const id = idOf(call);
   const mark = id.indexOf(idSignatureSeparator);
   return mark === -1 ? undefined : signature(id.slice(mark + idSignatureSeparator.length));
 }
 
-function signature(data: JsonValue | undefined): Opaque | undefined {
+function signature(data: JsonValue | undefined): ProviderData | undefined {
   const isSignature = typeof data === 'string' && data !== '';
   return isSignature ? { provider: 'gemini', kind: 'signature', data } : undefined;
 }
@@ -157,14 +161,14 @@ function withSignature(
   parts: readonly Part[],
   { value: message, at }: ObjectAtPath,
 ): readonly Part[] {
-  const opaque = googleSignature(message) ?? signature(member(message, 'thought_signature'));
-  if (opaque === undefined) return parts;
+  const providerData = googleSignature(message) ?? signature(member(message, 'thought_signature'));
+  if (providerData === undefined) return parts;
   const call = parts.findIndex(({ kind }) => kind === 'tool_call');
   const place =
-    call !== -1 && parts[call]?.opaque === undefined
+    call !== -1 && parts[call]?.providerData === undefined
       ? call
       : parts.findLastIndex(({ kind }) => kind === 'text');
   if (place !== -1)
-    return parts.map((part, index) => (index === place ? { ...part, opaque } : part));
-  return [{ kind: 'text', at: `${at}.extra_content`, text: '', opaque }, ...parts];
+    return parts.map((part, index) => (index === place ? { ...part, providerData } : part));
+  return [{ kind: 'text', at: `${at}.extra_content`, text: '', providerData }, ...parts];
 }

@@ -50,7 +50,7 @@ export function readRequest(body: JsonObject, asked: RequestedReply): ContentReq
     endUserId: textIn(body, 'user', '') ?? textIn(body, 'safety_identifier', ''),
     serviceTier: textIn(body, 'service_tier', ''),
     streamed: asked.streamed,
-    own: readGoogleMembers(body),
+    providerMembers: readGoogleMembers(body),
     names: namesIn(body),
     dropped: unreadMembers(body),
   };

@@ -3,7 +3,7 @@
  * sources (WIRE §2.2; TRANSLATION §5, §6.13–§6.15).
  */
 import { dataUrl } from '../../../canonical/media.ts';
-import type { Opaque } from '../../../canonical/opaque.ts';
+import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type {
   Citation,
   ContentEvent,
@@ -95,7 +95,7 @@ export const zeroUsage: ReplyUsage = {
 };
 
 /** A thought with what its provider wants back with it, in OpenRouter's form. */
-export function reasoningDetail({ provider, kind, data }: Opaque, text: string): Piece {
+export function reasoningDetail({ provider, kind, data }: ProviderData, text: string): Piece {
   const format = formats.get(provider) ?? unknownFormat;
   return kind === 'encrypted'
     ? { type: 'reasoning.encrypted', data, format }
@@ -116,23 +116,28 @@ export function providerOfFormat(format: JsonValue | undefined): string {
 }
 
 /** Google's own place for a signature; another provider's has none outside the thoughts. */
-export function signatureContent(opaque: Opaque | undefined): Piece | undefined {
-  return opaque?.provider === 'gemini' ? { google: { thought_signature: opaque.data } } : undefined;
+export function signatureContent(providerData: ProviderData | undefined): Piece | undefined {
+  return providerData?.provider === 'gemini'
+    ? { google: { thought_signature: providerData.data } }
+    : undefined;
 }
 
 /** The place of what one provider alone says. */
-export function providerContent({ provider, name, value }: EventOf<'own'>): Piece {
+export function providerContent({ provider, name, value }: EventOf<'provider_specific'>): Piece {
   const member = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { [provider === 'gemini' ? 'google' : provider]: { [member]: value } };
 }
 
 /** An image as OpenRouter and LiteLLM write it. */
-export function imagePiece({ mimeType, data, opaque }: EventOf<'media'>, index: number): Piece {
+export function imagePiece(
+  { mimeType, data, providerData }: EventOf<'media'>,
+  index: number,
+): Piece {
   return {
     type: 'image_url',
     image_url: { url: dataUrl(mimeType, data) },
     index,
-    extra_content: signatureContent(opaque),
+    extra_content: signatureContent(providerData),
   };
 }
 
