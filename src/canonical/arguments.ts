@@ -1,19 +1,19 @@
-/** The arguments of a tool call as the JSON object that Gemini and Anthropic demand. */
+/** Turns the arguments of a tool call into the JSON object that Gemini and Anthropic require. */
 
 import { isJsonObject, parseJson } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 
-/** An object as JSON text. */
+/** Tool-call arguments as the JSON text of an object. */
 export interface ArgumentsObject {
   readonly json: string;
-  /** The text was no object, and stands inside one now: `{"_raw": …}`. */
+  /** The text was not a JSON object and is now wrapped in one: `{"_raw": …}`. */
   readonly isWrapped: boolean;
 }
 
 /**
- * Verbatim where the text is an object, so that every digit of a number stays, but for line breaks
- * between its tokens, which would end a line of SSE. Nothing is an empty object; anything else is
- * kept as text, for the call must still be seen.
+ * Returns the text unchanged if it is a JSON object, so that numbers keep every digit; only line
+ * breaks between tokens become spaces, because a line break ends a line of SSE. Empty text becomes
+ * an empty object. Any other text is wrapped as a string, so that the call itself isn't lost.
  */
 export function argumentsObject(text: string): ArgumentsObject {
   if (text.trim() === '') return { json: '{}', isWrapped: false };
@@ -21,7 +21,7 @@ export function argumentsObject(text: string): ArgumentsObject {
   return { json: jsonText({ _raw: text }), isWrapped: true };
 }
 
-/** A string in valid JSON holds no line break as such: all of them are white space. */
+/** In valid JSON a raw line break is always white space between tokens, never inside a string. */
 function onOneLine(json: string): string {
   return /[\r\n]/.test(json) ? json.replace(/[\r\n]+/g, ' ') : json;
 }

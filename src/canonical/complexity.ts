@@ -1,18 +1,18 @@
 /**
- * How much a call may hold that is translated, and how much any call may hold in `extra_body`: that
- * is read and written in one go, and every other call of the process waits for it.
+ * Limits on the size of a translated call, and on `extra_body` in any call. These are parsed and
+ * written without yielding to the event loop, so that a huge one would block every other call.
  */
 import { GatewayError } from '../errors.ts';
 import type { Turn } from './request.ts';
 
-/** Strings, numbers, objects and so on in the body of a translated call. */
+/** JSON values (strings, numbers, objects and so on) in the body of a translated call. */
 export const maxTranslatedValues = 100_000;
 const maxMessages = 10_000;
-/** Bytes of JSON in strings, all of them together; a character counts as one at least. */
+/** Total length of the JSON texts inside strings, counted in UTF-16 units. */
 const maxNestedBytes = 1_048_576;
 const maxNestedValues = 50_000;
 
-/** The refusal of a call that is too complex to translate. */
+/** The error for a call that is too complex to translate. */
 export function tooComplex(what: string, param?: string): GatewayError {
   return new GatewayError(
     'too_complex',
@@ -21,13 +21,13 @@ export function tooComplex(what: string, param?: string): GatewayError {
   );
 }
 
-/** Servers merge one; each level is one more walk over everything in it. */
+/** Servers merge `extra_body` into the body; each level costs one more pass over its contents. */
 const maxMergedLevels = 4;
 const maxMergedBytes = 1_048_576;
 
 /**
- * Checks an object that a server may merge into the body, such as `extra_body`. `level` is how many
- * of them are around this one; long plain strings, such as images, don't count in `bytes`.
+ * Checks an object that a server may merge into the body, such as `extra_body`. `level` is the
+ * number of such objects around this one. `bytes` leaves out long plain strings, such as images.
  *
  * @throws GatewayError `too_complex`
  */
@@ -42,10 +42,10 @@ export function checkMessageCount(count: number, param: string): void {
 }
 
 /**
- * Checks what a caller has sent as JSON within strings, which the scan of the body sees as text:
- * the arguments of calls and the results of tools.
+ * Checks the JSON that a caller sent inside strings: arguments of tool calls and tool results. The
+ * scan of the body treats these as plain strings and doesn't count their contents.
  *
- * @throws GatewayError `too_complex` that names the part with which it is too much
+ * @throws GatewayError `too_complex`, naming the part that exceeds the limit
  */
 export function checkNestedJson(turns: readonly Turn[]): void {
   let bytes = 0;
@@ -80,7 +80,9 @@ function* nestedTexts(turns: readonly Turn[]): Generator<NestedText> {
   }
 }
 
-/** How many values a JSON text holds. Whether it is JSON is for its parser to say. */
+/**
+ * The number of values in a JSON text. It doesn't check that the text is valid; the parser does.
+ */
 function valuesIn(json: string): number {
   let values = 1;
   let isInString = false;
@@ -93,7 +95,7 @@ function valuesIn(json: string): number {
       continue;
     }
     if (code <= space) continue;
-    // An element follows an opening bracket that is not closed at once, and every comma.
+    // Every comma precedes a value, and so does an opening bracket that isn't closed immediately.
     const isClosing = code === closeBracket || code === closeBrace;
     if ((isBehindOpening && !isClosing) || code === comma) values += 1;
     isBehindOpening = code === openBracket || code === openBrace;

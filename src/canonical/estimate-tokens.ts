@@ -1,17 +1,18 @@
-/** Estimates how many tokens a request has where no upstream can be asked. */
+/** Estimates the number of tokens in a request when no upstream can count them. */
 import { jsonText } from './raw-json.ts';
 import type { ContentRequest, Part, Tool } from './request.ts';
 
-/** English and code have about four bytes a token. */
+/** English text and code average about four bytes per token. */
 const bytesPerToken = 4;
-/** Role and separators of one message. */
+/** Overhead of one message: its role and separators. */
 const tokensPerTurn = 4;
-/** What Google counts for one tile of an image. */
+/** Google's count for one tile of an image. */
 const tokensPerMedia = 258;
 
 /**
- * An estimate, and to be called one: no tokenizer is asked. A quarter of the bytes of all text and
- * of the tools' schemas, and a fixed number for each turn and each image, sound or document.
+ * A rough estimate without a tokenizer, to be presented as such: a quarter of the bytes of all text
+ * and of the tools' schemas, plus a fixed number for each turn and for each image, audio clip or
+ * document.
  */
 export function estimateTokens({ system, turns, tools }: ContentRequest): number {
   const parts = [...system, ...turns.flatMap((turn) => turn.parts)].flatMap(pieces);

@@ -1,27 +1,27 @@
-/** Names of functions that an upstream would refuse, renamed on the way up and named back. */
+/** Renames functions whose names an upstream would reject, and restores the names in its reply. */
 import { createHash } from 'node:crypto';
 
-/** What a provider takes as a function's name. */
+/** The function names that a provider accepts. */
 export interface NameRule {
-  /** Matches a whole name that fits. */
+  /** Matches a complete valid name. */
   readonly pattern: RegExp;
   readonly maxLength: number;
 }
 
-/** The names of one request. */
+/** The mapping between the caller's and the upstream's function names in one request. */
 export interface FunctionNames {
-  /** What the upstream is told. */
+  /** The name to send upstream. */
   upstream(name: string): string;
-  /** What the caller calls it; a name nobody asked about passes unchanged. */
+  /** The caller's name for an upstream name. An unknown name is returned unchanged. */
   caller(name: string): string;
 }
 
 /**
- * Names that fit stay as they are; the others get a hash, the same in every request, and never one
- * that another name has already.
+ * Valid names stay unchanged. Any other name gets a hash suffix that is the same in every request
+ * and never collides with another name of the request.
  *
- * @param names all that the request speaks of, in its history and its choice too: only these are
- *   named back
+ * @param names all names in the request's declarations, history and tool choice; only these are
+ *   mapped back
  */
 export function functionNames(names: readonly string[], rule: NameRule): FunctionNames {
   const taken = new Set(names.filter((name) => fits(name, rule)));
@@ -52,7 +52,7 @@ function freeName(name: string, rule: NameRule, isTaken: (name: string) => boole
 
 const hashLength = 6;
 
-/** In the letters that every provider takes, and none that may not stand first. */
+/** Uses only characters that every provider accepts, and only letters or `_` as the first one. */
 function renamedTo(name: string, { maxLength }: NameRule, attempt: number): string {
   const salted = attempt === 0 ? name : `${name}#${attempt}`;
   const hash = createHash('sha256').update(salted).digest('hex').slice(0, hashLength);

@@ -1,14 +1,14 @@
-/** Media types: of data URLs, of file names, and of bytes that say themselves what they are. */
+/** Finds media types: in data URLs, by file extension, and by the first bytes of the data. */
 
-/** What stood in a data URL. */
+/** The contents of a data URL. */
 export interface DataUrl {
-  /** Lower case; undefined where neither the URL nor the bytes tell. */
+  /** In lower case; undefined if neither the URL nor the first bytes of the data reveal it. */
   readonly mimeType: string | undefined;
   /** Base64 without white space. */
   readonly data: string;
 }
 
-/** The parts of a data URL, or undefined where the text is none or its Base64 is broken. */
+/** Parses a data URL. Returns undefined if the text isn't a data URL or its Base64 is malformed. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
   if (comma === -1 || !/^data:/i.test(url)) return undefined;
@@ -21,23 +21,23 @@ export function parseDataUrl(url: string): DataUrl | undefined {
     return { mimeType: said.includes('/') ? said : sniffMimeType(data), data };
   }
   const data = percentDecoded(content).toString('base64');
-  // RFC 2397: a data URL that names no type is text.
+  // RFC 2397: the default type is text/plain.
   return { mimeType: said.includes('/') ? said : (sniffMimeType(data) ?? 'text/plain'), data };
 }
 
-/** A data URL; without a type where none is known. */
+/** Builds a data URL, without a type if `mimeType` is undefined. */
 export function dataUrl(mimeType: string | undefined, data: string): string {
   return `data:${mimeType ?? ''};base64,${data}`;
 }
 
-/** By the extension of a file name or of a URL's path. */
+/** The media type by the extension of a file name or of a URL's path. */
 export function mimeTypeOfName(nameOrUrl: string): string | undefined {
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*([^?#]*)/i.exec(nameOrUrl)?.[1] ?? nameOrUrl;
   const extension = /\.([a-z0-9]{1,5})$/i.exec(path.slice(-6))?.[1]?.toLowerCase();
   return extension === undefined ? undefined : byExtension.get(extension);
 }
 
-/** What kind of media a type is; what nobody knows counts as a document. */
+/** The kind of media. An unknown type counts as a document. */
 export function mediaKindOf(
   mimeType: string | undefined,
 ): 'image' | 'audio' | 'video' | 'document' {
@@ -74,7 +74,7 @@ const byExtension: ReadonlyMap<string, string> = new Map([
   ['mpeg', 'video/mpeg'],
 ]);
 
-/** How files of a type begin, as Latin-1. */
+/** Magic numbers: the first bytes of files, decoded as Latin-1. */
 const beginnings: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -87,7 +87,7 @@ const beginnings: readonly (readonly [RegExp, string])[] = [
   [/^ID3|^\xff[\xf2\xf3\xfa\xfb]/, 'audio/mp3'],
 ];
 
-/** What Base64 says of itself by its first bytes. */
+/** The media type by the first bytes of Base64 data; undefined if they match no known format. */
 export function sniffMimeType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 24), 'base64').toString('latin1');
   return beginnings.find(([beginning]) => beginning.test(head))?.[1];
@@ -95,7 +95,9 @@ export function sniffMimeType(data: string): string | undefined {
 
 const strange = /[^A-Za-z0-9+/=]/;
 
-/** Without white space, in the plain alphabet, filled up; undefined where it is no Base64. */
+/**
+ * Normalizes Base64: no white space, standard alphabet, with padding. Undefined if it is malformed.
+ */
 function cleanBase64(text: string): string | undefined {
   if (!strange.test(text)) return filledUp(text);
   const plain = text.includes('%') ? percentDecoded(text).toString('latin1') : text;
@@ -113,7 +115,7 @@ function filledUp(text: string): string | undefined {
     : text.slice(0, length).padEnd(Math.ceil(length / 4) * 4, '=');
 }
 
-/** Byte by byte, for what is encoded need not be text. A lone `%` stands for itself. */
+/** Decodes byte by byte, since the encoded data needn't be text. A lone `%` is kept. */
 function percentDecoded(text: string): Buffer {
   const bytes = Buffer.from(text).toString('latin1');
   const decoded = bytes.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>

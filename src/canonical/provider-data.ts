@@ -1,44 +1,48 @@
 /**
- * Data that only its own provider understands: a signature, an encrypted thought. It rides along
- * with the part it belongs to and is written only to the provider it came from.
+ * Data that only its own provider understands, such as a signature or encrypted reasoning. It stays
+ * attached to its part and is sent only to the provider that created it.
  */
 
 import { items, parseJson } from '../json.ts';
 import { jsonText } from './raw-json.ts';
 
-/** A provider's own data. Never decoded, shown or logged. */
+/** Data created by one provider. Never decoded, shown or logged. */
 export interface ProviderData {
-  /** The dialect of the upstream that made it. */
+  /** The dialect of the upstream that created it. */
   readonly provider: string;
   /**
-   * `signature` vouches for the part it stands on; `encrypted` is a part whose text is hidden
-   * (Anthropic's `redacted_thinking`).
+   * `signature` authenticates the part that carries it; `encrypted` replaces the text of a part
+   * that the provider hides (Anthropic's `redacted_thinking`).
    */
   readonly kind: 'signature' | 'encrypted';
   readonly data: string;
 }
 
-/** Reasoning that a caller did not ask to see, and that its provider wants back all the same. */
+/**
+ * Reasoning that the caller didn't ask to see, but that its provider needs back in the next
+ * request.
+ */
 export interface HiddenReasoning {
   readonly text: string;
-  /** Undefined where nothing vouches for the text. */
+  /** Undefined if the provider didn't sign the reasoning. */
   readonly providerData: ProviderData | undefined;
 }
 
 const mark = 'gw1';
 
-/** How the Base64 of every envelope begins. */
+/** The first characters of every envelope in Base64. */
 export const envelopePrefix = 'Z3cxO';
 
 /**
- * The data in an envelope that names its provider, as Base64: what a foreign caller echoes blindly
- * (Google's clients do so with `thoughtSignature`) and gets back to where it came from.
+ * Wraps the data in a Base64 envelope that names its provider. Clients of another provider echo the
+ * envelope without looking inside (Google's do so with `thoughtSignature`), so that the data can be
+ * returned to the provider that created it.
  */
 export function seal({ provider, kind, data }: ProviderData): string {
   return Buffer.from(`${mark}:${provider}:${kind}:${data}`).toString('base64');
 }
 
-/** What an envelope of ours holds, or undefined where the text is none. */
+/** The contents of an envelope from {@link seal}, or undefined if the text isn't one. */
 export function unseal(text: string): ProviderData | undefined {
   const open = Buffer.from(text, 'base64').toString('utf8');
   const [, provider, kind, data] = /^gw1:([a-z]+):(signature|encrypted):(.*)$/s.exec(open) ?? [];
@@ -46,14 +50,17 @@ export function unseal(text: string): ProviderData | undefined {
   return { provider, kind: kind === 'encrypted' ? 'encrypted' : 'signature', data };
 }
 
-/** Hidden reasoning in such an envelope, with its text: a signature vouches for that. */
+/**
+ * Wraps hidden reasoning in such an envelope, including its text, which the signature
+ * authenticates.
+ */
 export function sealReasoning({ text, providerData }: HiddenReasoning): string {
   const { provider = 'any', kind = 'signature', data = '' } = providerData ?? {};
   const inside = jsonText([kind, data, text]);
   return Buffer.from(`${mark}:${provider}:reasoning:${inside}`).toString('base64');
 }
 
-/** What was sealed so, or undefined where the text is no such envelope. */
+/** The contents of an envelope from {@link sealReasoning}, or undefined if the text isn't one. */
 export function unsealReasoning(text: string): HiddenReasoning | undefined {
   if (!text.startsWith(envelopePrefix)) return undefined;
   const open = Buffer.from(text, 'base64').toString('utf8');

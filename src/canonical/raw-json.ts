@@ -1,15 +1,15 @@
 /**
- * Writes JSON in which some values are text that was JSON already: a tool call's arguments, which
- * nobody parses and prints, and numbers that a double would change.
+ * Writes JSON in which some values already are JSON text: the arguments of a tool call, which are
+ * never parsed and reprinted, and numbers that a double would change.
  */
 import { sourceText } from '../json.ts';
 
-/** JSON text that goes out as it is. Must be valid JSON. */
+/** JSON text to be written verbatim. It must be valid JSON. */
 export interface RawJson {
   readonly [sourceText]: string;
 }
 
-/** What {@link jsonText} can write; members that are undefined are left out. */
+/** A value that {@link jsonText} can write. Members that are undefined are left out. */
 export type JsonNode =
   | string
   | number
@@ -20,7 +20,7 @@ export type JsonNode =
   | readonly JsonNode[]
   | { readonly [name: string]: JsonNode };
 
-/** Marks text as JSON that is to be written verbatim. */
+/** Marks a JSON text to be written verbatim. */
 export function rawJson(text: string): RawJson {
   return { [sourceText]: text };
 }

@@ -1,35 +1,36 @@
 /**
- * The common form of a reply: a row of events, the same for a whole reply and for a stream, in the
- * order in which the model produced it.
+ * The common form of a reply: a list of events in the order in which the model produced them. A
+ * whole reply and a stream give the same events.
  */
 import type { JsonNumber, JsonObject } from '../json.ts';
 import type { ToolCalls, Usage } from '../money.ts';
 import type { ProviderData } from './provider-data.ts';
 
 /**
- * A piece of a reply. `choice` is the candidate's index from 0. A reader gives exactly one `finish`
- * a choice, behind all its content, and `usage` with all that is known so far: the last counts.
+ * One event of a reply. `choice` is the candidate's index from 0. A reader emits exactly one
+ * `finish` per choice, after all of its content. Every `usage` event has the totals so far, so that
+ * the last one counts.
  */
 export type ContentEvent =
-  /** First, where the upstream says who it is. */
+  /** Comes first, if the upstream sends its id or model. */
   | { readonly type: 'start'; readonly id: string | undefined; readonly model: string | undefined }
-  /** A piece of visible text; an empty one only carries the data of its provider. */
+  /** Visible text. An empty text only carries provider data. */
   | TextEvent<'text'>
-  /** A piece of thought; an empty one only carries the signature of the thoughts before it. */
+  /** Reasoning. An empty text only carries the signature of the reasoning before it. */
   | TextEvent<'reasoning'>
-  /** A piece of the model's own refusal. */
+  /** Text in which the model refuses. */
   | TextEvent<'refusal'>
   | ToolCallBegin
-  /** More of the arguments' JSON text. */
+  /** The next fragment of the arguments' JSON text. */
   | {
       readonly type: 'tool_arguments';
       readonly choice: number;
       readonly call: number;
       readonly text: string;
     }
-  /** The call is whole. */
+  /** The call is complete. */
   | { readonly type: 'tool_end'; readonly choice: number; readonly call: number }
-  /** An image or a sound the model made. */
+  /** An image or audio clip that the model generated. */
   | {
       readonly type: 'media';
       readonly choice: number;
@@ -38,20 +39,23 @@ export type ContentEvent =
       readonly data: string;
       readonly providerData?: ProviderData | undefined;
     }
-  /** An image that lies at an address. */
+  /** A generated image, given by its URL. */
   | { readonly type: 'media_url'; readonly choice: number; readonly url: string }
   | {
       readonly type: 'logprobs';
       readonly choice: number;
       readonly tokens: readonly TokenLogprob[];
     }
-  /** Where the text found what it says. */
+  /** The sources of the text. */
   | {
       readonly type: 'citations';
       readonly choice: number;
       readonly citations: readonly Citation[];
     }
-  /** What a provider alone says, for a caller who knows that provider: ratings, server tools. */
+  /**
+   * Data of one provider for callers who know that provider: safety ratings, server-side tool
+   * results.
+   */
   | {
       readonly type: 'provider_specific';
       readonly choice: number;
@@ -63,26 +67,26 @@ export type ContentEvent =
       readonly type: 'finish';
       readonly choice: number;
       readonly reason: FinishReason;
-      /** The upstream's own word, where ours does not say it all. */
+      /** The upstream's finish reason, if `reason` is less specific. */
       readonly native?: string | undefined;
-      /** The upstream's explanation. */
+      /** The upstream's explanation of the finish. */
       readonly message?: string | undefined;
     }
   | { readonly type: 'usage'; readonly usage: ReplyUsage }
-  /** The prompt was blocked: a definite answer without candidates, not a fault. */
+  /** The prompt was blocked. This is a valid reply without candidates, not a failure. */
   | {
       readonly type: 'blocked';
-      /** The provider's own word: `SAFETY`, `PROHIBITED_CONTENT`. */
+      /** The provider's reason, such as `SAFETY` or `PROHIBITED_CONTENT`. */
       readonly reason: string;
       readonly message: string | undefined;
     }
   /**
-   * The upstream answered, and billed, what no caller could use: told as a failure.
-   * `upstream_unusable_output`, `upstream_empty_response`.
+   * The upstream replied, and billed, but the reply is useless to the caller; it is reported as a
+   * failure. `reason` is `upstream_unusable_output` or `upstream_empty_response`.
    */
   | { readonly type: 'unusable'; readonly reason: string };
 
-/** A piece of text of one kind. */
+/** A fragment of text of one kind. */
 export interface TextEvent<Kind extends string> {
   readonly type: Kind;
   readonly choice: number;
@@ -90,34 +94,36 @@ export interface TextEvent<Kind extends string> {
   readonly providerData?: ProviderData | undefined;
 }
 
-/** A call begins. */
+/** The beginning of a tool call. */
 export interface ToolCallBegin {
   readonly type: 'tool_begin';
   readonly choice: number;
-  /** Which call of its choice: from 0, without holes, over the whole choice. */
+  /** The call's number within its choice, counted from 0 without gaps. */
   readonly call: number;
-  /** Never empty; made up where the upstream gives none. */
+  /** Never empty; generated if the upstream gives none. */
   readonly id: string;
   readonly name: string;
-  /** The JSON text of the arguments so far: all of it, or nothing yet. */
+  /** The complete JSON text of the arguments, or an empty string if they follow. */
   readonly arguments: string;
   readonly providerData?: ProviderData | undefined;
 }
 
 /**
- * Why a choice ended. `other` is an end without a name that all share: it has output, and its word
- * stands in `native`.
+ * Why a choice ended. `other` is a reason that not all providers have: the choice has output, and
+ * `native` has the upstream's reason.
  */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 
-/** How probable a token was, and what else could have stood there. */
+/** The log probability of a token, and of the alternatives in its position. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: JsonNumber;
   readonly top: readonly { readonly token: string; readonly logprob: JsonNumber }[];
 }
 
-/** A source; offsets count UTF-16 units of the choice's visible text, end exclusive. */
+/**
+ * A cited source. The offsets count UTF-16 units of the choice's visible text; `end` is exclusive.
+ */
 export interface Citation {
   readonly url: string;
   readonly title: string | undefined;
@@ -125,14 +131,14 @@ export interface Citation {
   readonly end: number | undefined;
 }
 
-/** The figures of a reply; undefined is what the upstream did not say. */
+/** The usage of a reply. A count is undefined if the upstream didn't state it. */
 export interface ReplyUsage {
-  /** The cached ones among them. */
+  /** Includes the cached tokens. */
   readonly inputTokens: number;
-  /** The reasoning ones among them. */
+  /** Includes the reasoning tokens. */
   readonly outputTokens: number;
   readonly cachedInputTokens: number | undefined;
-  /** For five minutes and for an hour together. */
+  /** Tokens written to the cache, for five minutes and for an hour together. */
   readonly cacheWriteTokens: number | undefined;
   readonly reasoningTokens: number | undefined;
   readonly audioInputTokens: number | undefined;
@@ -143,21 +149,21 @@ export interface ReplyUsage {
   readonly imageInputTokens?: number | undefined;
   readonly imageOutputTokens?: number | undefined;
   readonly videoInputTokens?: number | undefined;
-  /** How many of the cached tokens are audio, images and video, where the upstream says so. */
+  /** The numbers of cached audio, image and video tokens, if the upstream states them. */
   readonly cachedMedia?: { readonly audio: number; readonly image: number; readonly video: number };
   readonly largestPassInputTokens?: number | undefined;
   readonly toolCalls?: ToolCalls | undefined;
 }
 
 /**
- * What the last usage object leaves open. `output`: how long the answer is, but for its reasoning.
- * `split`: it states nothing but the sum, which stands in `inputTokens`.
+ * The part of the usage that the last usage object doesn't state. `output`: the output tokens,
+ * except perhaps those for reasoning. `split`: only the total is known, and `inputTokens` holds it.
  */
 export type UsageGap = 'output' | 'split' | undefined;
 
 /**
- * The figures as a charge reads them, where the sum alone was stated: what was counted of the
- * answer is its output, and the rest its prompt, which every call has.
+ * The usage to charge. If only the total was stated, `counted` tokens of content are the output and
+ * the rest is the prompt, which is never empty.
  */
 export function splitUsage(usage: ReplyUsage, counted: number): Usage {
   const figures = chargeableUsage(usage);
@@ -171,16 +177,19 @@ export function splitUsage(usage: ReplyUsage, counted: number): Usage {
   };
 }
 
-/** The same of a whole reply: where reasoning alone was stated, the answer counts beside it. */
+/**
+ * The usage of a whole reply to charge. If only the reasoning tokens of the output were stated, the
+ * counted content is added to them.
+ */
 export function usageOfWholeReply(usage: ReplyUsage, counted: () => number): Usage {
   if (usage.gap === 'split') return splitUsage(usage, counted());
   const figures = chargeableUsage(usage);
-  // Without any figure of the output the settlement counts it, and says so in the record.
+  // If no output was stated at all, the settlement counts it and marks the record accordingly.
   if (usage.gap === undefined || figures.outputTokens === 0) return figures;
   return { ...figures, outputTokens: figures.outputTokens + counted() };
 }
 
-/** The figures as a charge reads them. */
+/** The usage in the form that charging uses. */
 export function chargeableUsage(usage: ReplyUsage): Usage {
   const { cacheWriteTokens: written, cacheWrite1hTokens: forAnHour, cachedMedia } = usage;
   return {

@@ -1,23 +1,23 @@
 /**
- * The common form of a content request, used only when caller and upstream speak different
- * dialects. Order is data: parts are never sorted by kind, joined with separators, or trimmed.
- * `undefined` is what the caller did not say.
+ * The common form of a content request, used only if caller and upstream speak different dialects.
+ * Order matters: parts are never sorted by kind, joined with separators, or trimmed. A member is
+ * `undefined` if the caller didn't set it.
  */
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ReasoningEffort } from '../ports/catalog.ts';
 import type { ProviderData } from './provider-data.ts';
 
-/** What a caller asks for, whatever its dialect. */
+/** A content request, independent of the caller's dialect. */
 export interface ContentRequest {
-  /** The leading run of system and developer messages; one part each, in order. */
+  /** The system and developer messages at the beginning, one part for each, in order. */
   readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice | undefined;
-  /** False: at most one call an answer. */
+  /** False: at most one tool call per reply. */
   readonly parallelToolCalls: boolean | undefined;
   readonly format: OutputFormat | undefined;
-  /** Reasoning is counted inside. */
+  /** Includes reasoning tokens. */
   readonly maxOutputTokens: number | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
@@ -25,32 +25,32 @@ export interface ContentRequest {
   readonly presencePenalty: number | undefined;
   readonly frequencyPenalty: number | undefined;
   readonly seed: number | undefined;
-  /** An empty one could stop nothing; upstreams refuse it, so writers leave it out and say so. */
+  /** May contain empty strings, which upstreams reject; writers drop them and report that. */
   readonly stop: readonly string[];
-  /** Answers wanted; 1 where the caller did not say. */
+  /** The number of candidates (`n`); 1 by default. */
   readonly candidates: number;
-  /** Probabilities are wanted, with so many alternatives a token. */
+  /** Set if log probabilities are requested; `top` is the number of alternatives per token. */
   readonly logprobs: { readonly top: number | undefined } | undefined;
   readonly reasoning: Reasoning | undefined;
-  /** What the answer may consist of; text where the caller did not say. */
+  /** The kinds of output that are allowed; undefined means text. */
   readonly modalities: readonly Modality[] | undefined;
-  /** Who the caller serves, for the provider's abuse watch. */
+  /** The end user's id, which providers use to detect abuse. */
   readonly endUserId: string | undefined;
   readonly serviceTier: string | undefined;
-  /** Whether the whole request asks for a stream. */
+  /** Whether the reply is to be streamed. */
   readonly streamed: boolean;
   /**
-   * Members that one provider alone understands, by its dialect: written there as they are, and
-   * dropped elsewhere by the caller's name in {@link ProviderMember.at}.
+   * Members that only one provider understands. They are sent unchanged to that provider; elsewhere
+   * they are dropped and reported by {@link ProviderMember.at}.
    */
   readonly providerMembers: readonly ProviderMember[];
-  /** How the caller calls each field, for refusals and for `x-tollgate-dropped`. */
+  /** The caller's name for each field, used in error messages and in `x-tollgate-dropped`. */
   readonly names: Readonly<Record<RequestField, string>>;
-  /** What reading had to leave out already, in the caller's words. */
+  /** The caller's names of members that the reader had to drop. */
   readonly dropped: readonly string[];
 }
 
-/** The fields of a request that a dialect may have no words for. */
+/** The fields of a request that a dialect may not support. */
 export type RequestField =
   | 'toolChoice'
   | 'parallelToolCalls'
@@ -72,25 +72,28 @@ export type RequestField =
   | 'tools'
   | 'system';
 
-/** A member of the request that belongs to one provider. */
+/** A member of the request that only one provider understands. */
 export interface ProviderMember {
-  /** The dialect whose provider knows it: `gemini` for `safetySettings`. */
+  /** The dialect of that provider: `gemini` for `safetySettings`. */
   readonly provider: string;
-  /** As the provider calls it, `safetySettings`, `thinkingConfig.thinkingBudget`. */
+  /** The provider's name for it: `safetySettings`, `thinkingConfig.thinkingBudget`. */
   readonly name: string;
   readonly value: JsonValue;
-  /** As the caller wrote it, `extra_body.google.safety_settings`. */
+  /** The caller's name for it: `extra_body.google.safety_settings`. */
   readonly at: string;
-  /** Refused elsewhere instead of dropped: without it the request means something else. */
+  /**
+   * Without this member the request would mean something else, so that other providers' writers
+   * refuse the request instead of dropping the member.
+   */
   readonly vital: boolean;
 }
 
-/** What an answer may consist of. */
+/** A kind of output. */
 export type Modality = 'text' | 'image' | 'audio';
 
-/** One message. Tool results stand in user turns, whatever the caller's role for them was. */
+/** One message. Tool results are in user turns, whatever role the caller gave them. */
 export interface Turn {
-  /** `system`: an instruction in mid-conversation. */
+  /** `system` is an instruction in the middle of the conversation. */
   readonly role: 'system' | 'user' | 'assistant';
   readonly parts: readonly Part[];
 }
@@ -105,99 +108,102 @@ export type Part =
   | ProviderPart;
 
 interface PartBase {
-  /** Where the caller wrote it: `messages[2].content[1]`. */
+  /** The path of the part in the caller's request: `messages[2].content[1]`. */
   readonly at: string;
-  /** What its own provider wants back with it. */
+  /** Data that its provider needs back together with this part. */
   readonly providerData?: ProviderData | undefined;
   /** Anthropic's `cache_control`, which callers of every dialect may send. */
   readonly cacheControl?: JsonObject | undefined;
 }
 
-/** Text that is seen. */
+/** Visible text. */
 export interface TextPart extends PartBase {
   readonly kind: 'text';
   readonly text: string;
 }
 
-/** A thought of the model. Its text may be empty where only the provider data counts. */
+/** Reasoning of the model. The text may be empty if only the provider data matters. */
 export interface ReasoningPart extends PartBase {
   readonly kind: 'reasoning';
   readonly text: string;
 }
 
-/** An image, a sound, a film or a document. */
+/** An image, audio, a video or a document. */
 export interface MediaPart extends PartBase {
   readonly kind: 'media';
-  /** Lower case, undefined where nobody said and the bytes don't show it. */
+  /** In lower case; undefined if the caller didn't state it and the bytes don't reveal it. */
   readonly mimeType: string | undefined;
   readonly source:
     | { readonly type: 'base64'; readonly data: string }
     | { readonly type: 'url'; readonly url: string }
-    /** A file that lies at a provider: its id or its `gs://` address. */
+    /** A file stored at a provider: its id or its `gs://` URI. */
     | { readonly type: 'file'; readonly id: string };
   readonly fileName?: string | undefined;
-  /** How the caller called the file's name, for an upstream that has no place for it. */
+  /** The caller's name for `fileName`, for upstreams that don't support it. */
   readonly fileNameAt?: string | undefined;
-  /** OpenAI's `low`, `high`, `auto`. */
+  /** OpenAI's image detail: `low`, `high` or `auto`. */
   readonly detail?: string | undefined;
-  /** How the caller called it. */
+  /** The caller's name for `detail`. */
   readonly detailAt?: string | undefined;
 }
 
-/** A call the model made. */
+/** A tool call by the model. */
 export interface ToolCallPart extends PartBase {
   readonly kind: 'tool_call';
-  /** Never empty: derived from its place where the caller's protocol has none. */
+  /** Never empty; derived from the call's position if the caller's protocol has no ids. */
   readonly id: string;
   readonly name: string;
-  /** JSON text as it came, every digit kept; not always an object, not always valid. */
+  /** JSON text exactly as received. It may be something other than an object, or invalid JSON. */
   readonly arguments: string;
 }
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResultPart extends PartBase {
   readonly kind: 'tool_result';
-  /** The call it answers; a reader that can't find one leaves the id the caller sent. */
+  /** The id of the call; the id that the caller sent if there is no such call. */
   readonly callId: string;
-  /** The called function, looked up by the call; undefined where there is no such call. */
+  /** The name of the called function; undefined if the call wasn't found. */
   readonly name: string | undefined;
   readonly content: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
 }
 
 /**
- * A part that one provider alone understands, such as a tool that it ran itself. It goes back to
- * that provider as it came, and is left out elsewhere.
+ * A part that only one provider understands, such as a tool that it ran itself. It is returned
+ * unchanged to that provider and dropped for others.
  */
 export interface ProviderPart extends PartBase {
   readonly kind: 'provider_specific';
-  /** The dialect of that provider. */
+  /** The dialect of the provider. */
   readonly provider: string;
   readonly value: JsonObject;
 }
 
-/** Something the model may use. */
+/** A tool that the model may use. */
 export type Tool = FunctionTool | BuiltInTool;
 
-/** A function of the caller. */
+/** A function that the caller implements. */
 export interface FunctionTool {
   readonly kind: 'function';
   readonly name: string;
   readonly description: string | undefined;
-  /** JSON Schema, whatever form the caller wrote it in; undefined for no parameters. */
+  /** JSON Schema, converted from any form that the caller used; undefined for no parameters. */
   readonly parameters: JsonObject | undefined;
   readonly strict: boolean | undefined;
-  /** How the caller asked for it, where not by `strict` on the tool. */
+  /** The caller's name for the request to be strict, if it isn't `strict` on the tool. */
   readonly strictAt?: string | undefined;
   readonly at: string;
   readonly cacheControl?: JsonObject | undefined;
 }
 
-/** A tool that the provider runs itself: a search, code execution, an OpenAI custom tool. */
+/**
+ * A tool that the provider runs itself, such as a search or code execution, or an OpenAI custom
+ * tool.
+ */
 export interface BuiltInTool {
   readonly kind: 'built_in';
   readonly provider: string;
-  /** As its provider calls it, `googleSearch`. */
+  /** The provider's name for it, such as `googleSearch`. */
   readonly name: string;
   readonly value: JsonValue;
   readonly at: string;
@@ -206,11 +212,11 @@ export interface BuiltInTool {
 /** Which tools the model may or must call. */
 export interface ToolChoice {
   readonly mode: 'auto' | 'none' | 'required';
-  /** Only these; all where empty. */
+  /** The allowed functions; empty allows all. */
   readonly names: readonly string[];
 }
 
-/** What form the answer's text must have. */
+/** The required format of the output text. */
 export type OutputFormat =
   | { readonly type: 'json' }
   | {
@@ -221,14 +227,14 @@ export type OutputFormat =
       readonly schema: JsonObject;
       readonly strict: boolean | undefined;
     }
-  /** Gemini's `text/x.enum`: the answer is one of these, bare. */
+  /** Gemini's `text/x.enum`: the output is one of these values, without quotes. */
   | { readonly type: 'enum'; readonly values: readonly string[] };
 
-/** How hard the model is to think. */
+/** How much the model should reason. */
 export interface Reasoning {
   readonly effort: ReasoningEffort | undefined;
-  /** Gemini's own measure; −1 is dynamic, 0 is off. */
+  /** Gemini's token budget: −1 is dynamic, 0 is off. */
   readonly budgetTokens: number | undefined;
-  /** Whether the caller wants to see the thoughts. */
+  /** Whether the caller wants to see the reasoning. */
   readonly includeThoughts: boolean | undefined;
 }

@@ -1,23 +1,27 @@
 /**
- * Puts the results of tools where strict upstreams want them: directly behind the turn that called,
- * all of them, in the order of the calls (TRANSLATION §6.5).
+ * Moves tool results to where strict upstreams require them: directly after the turn with the
+ * calls, complete, and in the order of the calls.
  */
 import type { Part, TextPart, ToolCallPart, ToolResultPart, Turn } from './request.ts';
 
-/** Turns in which every call has its result. */
+/** Turns in which every tool call has its result. */
 export interface PairedTurns {
   readonly turns: readonly Turn[];
-  /** Where results stood that answer no call, and are text now, or that a later one replaced. */
+  /**
+   * The paths of results that match no call, which became text, and of results that a later one
+   * replaced.
+   */
   readonly dropped: readonly string[];
 }
 
 /**
- * Directly behind every assistant's turn with calls stands one user turn of exactly its results, in
- * call order. Of two results of one call the last counts, a call without one gets an error, and a
- * result without a call becomes text. Everything else stays as it came.
+ * After every assistant turn with tool calls comes one user turn with exactly the results of these
+ * calls, in call order. If a call has several results, the last one counts; a call without a result
+ * gets an error as its result; a result without a call becomes text. All other parts stay
+ * unchanged.
  *
- * Turns of one role that follow one another are one turn: Google's SDKs keep every event of a
- * stream as a turn of its own, and calls that were made together must not become several steps.
+ * Consecutive turns of one role are merged, because Google's SDKs keep every event of a stream as a
+ * separate turn, and parallel calls must not become sequential steps.
  */
 export function pairedTurns(sent: readonly Turn[]): PairedTurns {
   const turns = joinedTurns(sent);
@@ -34,7 +38,7 @@ export function pairedTurns(sent: readonly Turn[]): PairedTurns {
   return { turns: paired, dropped: results.filter((one) => !used.has(one)).map(({ at }) => at) };
 }
 
-/** One turn for each run of turns of one role; instructions stay apart. */
+/** Merges consecutive turns of the same role, except system turns. */
 export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
   const runs: Turn[][] = [];
   for (const turn of turns) {
@@ -49,7 +53,7 @@ export function joinedTurns(turns: readonly Turn[]): readonly Turn[] {
   });
 }
 
-/** The text of a result; its pieces as they are, without a separator. */
+/** The text of a result: its text parts, joined without a separator. */
 export function resultText(content: ToolResultPart['content']): string {
   return content.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
@@ -57,13 +61,16 @@ export function resultText(content: ToolResultPart['content']): string {
 type ResultsById = Map<string, ToolResultPart[]>;
 
 interface Answers {
-  /** The results of each turn's calls. */
+  /** For each turn, the results of its calls by call id. */
   readonly byTurn: readonly ResultsById[];
-  /** All results that answer some call. */
+  /** All results that match a call. */
   readonly answering: ReadonlySet<Part>;
 }
 
-/** A result belongs to the last turn before it that called by its id: vendors reuse ids. */
+/**
+ * Assigns each result to the latest earlier turn with a call of its id, since some providers reuse
+ * ids.
+ */
 function answersIn(turns: readonly Turn[]): Answers {
   const owners = new Map<string, ResultsById>();
   const answering = new Set<Part>();
@@ -83,7 +90,10 @@ function answersIn(turns: readonly Turn[]): Answers {
   return { byTurn, answering };
 }
 
-/** Calls of one turn that share an id take their results in order. Notes the results it took. */
+/**
+ * The results in call order. Calls of one turn that share an id take their results in order. Adds
+ * each result to `used`.
+ */
 function resultsOf(
   calls: readonly ToolCallPart[],
   results: ResultsById,
@@ -107,7 +117,7 @@ function missing({ id, name, at }: ToolCallPart): ToolResultPart {
   return { kind: 'tool_result', callId: id, name, content, isError: true, at };
 }
 
-/** The turn without the results that stand with their calls; none where nothing is left. */
+/** The turn without the results that were moved to their calls; no turn if nothing remains. */
 function withoutAnswers(turn: Turn, answering: ReadonlySet<Part>): readonly Turn[] {
   if (!turn.parts.some(isResult)) return [turn];
   const parts = turn.parts
@@ -116,7 +126,7 @@ function withoutAnswers(turn: Turn, answering: ReadonlySet<Part>): readonly Turn
   return parts.length === 0 ? [] : [{ role: turn.role, parts }];
 }
 
-/** The words of a result that answers nothing, and its pictures behind them. */
+/** Turns a result without a call into text, followed by its media. */
 function asText({ name, content, at }: ToolResultPart): readonly Part[] {
   const text = `[tool result ${name ?? 'unknown'}]: ${resultText(content)}`;
   const said: TextPart = { kind: 'text', text, at };
