@@ -1,6 +1,6 @@
 /**
- * The provider data of an assistant's turn on its way back: `reasoning_details` as OpenRouter and its
- * like gave them, and the signatures of models that hide behind an OpenAI-shaped door.
+ * The provider data of an assistant's turn on its way back: `reasoning_details` as OpenRouter and
+ * its like gave them, and the signatures of models that hide behind an OpenAI-shaped door.
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
