@@ -2,6 +2,7 @@
  * Published as `tollgate/testing`: contracts as lists of cases, the fake upstream and the fake
  * clock. Needs no test runner.
  */
+export { type AdapterSetup, adapterContract } from './contracts/adapter.ts';
 export { type CatalogSetup, catalogContract } from './contracts/catalog.ts';
 export type { ContractCase } from './contracts/contract-case.ts';
 export {
@@ -10,7 +11,9 @@ export {
 } from './contracts/idempotency-store.ts';
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
+export { type RateLimiterSetup, rateLimiterContract } from './contracts/rate-limiter.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';
+export { type UpstreamClientSetup, upstreamClientContract } from './contracts/upstream-client.ts';
 export {
   type StoredUsage,
   type UsageSinkSetup,

@@ -1,4 +1,4 @@
-/** What every adapter promises, under every way of mounting it. */
+/** What depends on the mount: parsers of the host before it, and paths that are the host's. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { takeWarnings } from '../support/process-warnings.ts';
@@ -32,16 +32,6 @@ describe.each(mounts)('$name', (mount: Mount) => {
       ...init,
     });
 
-  it('gives the gateway the path from the version on, raw, and the query', async () => {
-    const response = await post('/v1beta/models/a%2Fb%3AgenerateContent?alt=sse&x=%20');
-
-    expect(await response.json()).toMatchObject({
-      method: 'POST',
-      path: '/v1beta/models/a%2Fb%3AgenerateContent',
-      search: 'alt=sse&x=%20',
-    });
-  });
-
   it('gives the gateway the body', async () => {
     const seen = echoOf(await (await post('/v1/chat/completions', { body: exact })).text());
 
@@ -58,68 +48,6 @@ describe.each(mounts)('$name', (mount: Mount) => {
 
     expect(await response.json()).toMatchObject({ method: 'GET', path: '/v1/models' });
     expect(await takeWarnings()).toEqual([]);
-  });
-
-  it('answers HEAD with the head alone', async () => {
-    const response = await fetch(url('/v1/models'), { method: 'HEAD' });
-
-    expect(response.status).toBe(200);
-    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
-    expect(await response.text()).toBe('');
-  });
-
-  it('passes each event on before the next one exists', async () => {
-    const controller = new AbortController();
-    const [response] = await Promise.all([
-      post('/v1/stream', { signal: controller.signal }),
-      write(gateway, 'data: 1\n\n'),
-    ]);
-    const reader = bodyOf(response);
-
-    expect(await read(reader)).toBe('data: 1\n\n');
-    await write(gateway, 'data: 2\n\n');
-    expect(await read(reader)).toBe('data: 2\n\n');
-    gateway.reply.end();
-    expect(await read(reader)).toBeUndefined();
-  });
-
-  it('tells the gateway that the caller left before the answer, and drops the answer', async () => {
-    const controller = new AbortController();
-    const response = post('/v1/silent', { signal: controller.signal }).catch(() => 'left');
-    await gateway.asked;
-
-    controller.abort();
-    await gateway.left;
-    gateway.answer();
-
-    expect(await response).toBe('left');
-    await closing(gateway);
-    expect(gateway.reply.destroyed).toBe(true);
-  });
-
-  it('tells the gateway that the caller left mid-stream, and destroys the stream', async () => {
-    const controller = new AbortController();
-    const [response] = await Promise.all([
-      post('/v1/stream', { signal: controller.signal }),
-      write(gateway, 'data: 1\n\n'),
-    ]);
-    await read(bodyOf(response));
-
-    controller.abort();
-    await gateway.left;
-
-    await closing(gateway);
-    expect(gateway.reply.destroyed).toBe(true);
-  });
-
-  it('cuts the connection where the reply breaks off', async () => {
-    const [response] = await Promise.all([post('/v1/stream'), write(gateway, 'data: 1\n\n')]);
-    const reader = bodyOf(response);
-    await read(reader);
-
-    gateway.reply.destroy(new Error('the upstream broke off'));
-
-    await expect(read(reader)).rejects.toThrow();
   });
 
   it.runIf(mount.hostAnswers)('leaves every other path to the host', async () => {
@@ -143,29 +71,6 @@ describe.each(mounts)('$name', (mount: Mount) => {
     expect(answer).not.toContain('"path":"/v1/chat/completions"');
   });
 });
-
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
-
-function bodyOf(response: Response): Reader {
-  if (response.body === null) throw new Error('a reply without a body');
-  return response.body.getReader();
-}
-
-async function read(reader: Reader): Promise<string | undefined> {
-  const { value } = await reader.read();
-  return value === undefined ? undefined : Buffer.from(value).toString();
-}
-
-function write(gateway: ToyGateway, event: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    gateway.reply.write(event, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-function closing({ reply }: ToyGateway): Promise<void> {
-  if (reply.closed) return Promise.resolve();
-  return new Promise((resolve) => reply.once('close', resolve));
-}
 
 /** What comes back for `POST http://evil.example/…`, as no client of ours would send it. */
 function absoluteForm({ origin, base }: RunningMount, path: string): Promise<string> {

@@ -5,6 +5,7 @@ import type { RateLimiter } from '../../../src/ports/rate-limiter.ts';
 import { memoryRateLimiter } from '../../../src/stores/memory/rate-limiter.ts';
 import { scriptRunner } from '../../../src/stores/redis/client.ts';
 import { rateLimiterOver, redisRateLimiter } from '../../../src/stores/redis/rate-limiter.ts';
+import { rateLimiterContract } from '../../../src/testing/contracts/rate-limiter.ts';
 import type { FakeClock } from '../../../src/testing/fake-clock.ts';
 import { describeRedis } from '../../services/redis.ts';
 import { clients, newPrefix, type OpenClient, onClock, serverClock } from './scene.ts';
@@ -26,6 +27,13 @@ describeRedis('a rate limiter in Redis', (server) => {
       clock,
     ];
   };
+
+  const contract = rateLimiterContract(() => {
+    const [[limiter], clock] = limiters(4, 4_000);
+    if (limiter === undefined) throw new Error('no client is open');
+    return { limiter, advance: clock.advance };
+  });
+  for (const { name, run } of contract) it(name, run);
 
   it('grants its points at once, over all processes, and gives them back evenly', async () => {
     const [own, clock] = limiters(4, 4_000);

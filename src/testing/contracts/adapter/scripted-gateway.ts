@@ -1,0 +1,130 @@
+/**
+ * A gateway that shows what an adapter hands to it and writes what a case tells it to. The path of
+ * the request chooses the answer.
+ */
+import { PassThrough, Readable, type Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../../http.ts';
+
+/** What the gateway was handed, as it answers `/v1/echo`. */
+export interface Echo {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly rawHeaders: readonly string[];
+  /** Base64 of the body's bytes; null where the adapter handed over none. */
+  readonly body: string | null;
+}
+
+/** The gateway, and what a case needs to direct it. */
+export interface ScriptedGateway extends GatewayHandler {
+  /** What `/v1/stream` and `/v1/silent` send: a case writes, ends or destroys it. */
+  readonly reply: PassThrough;
+  /** Resolves when a request for `/v1/silent` has arrived. */
+  readonly received: Promise<void>;
+  /** Resolves when the listener that was given to `onClose` was called. */
+  readonly disconnected: Promise<void>;
+  /** How often a listener of `onClose` was called. */
+  readonly disconnects: () => number;
+  /** How many bytes of `/v1/endless` were taken. */
+  readonly taken: () => number;
+  /** Lets `/v1/silent` answer after all, with the stream. */
+  answer(): void;
+}
+
+/** The size of `/v1/endless`, far above what sockets of one connection hold. */
+export const endlessBytes: number = 64 * 1024 * 1024;
+
+/** Answers everything below `/v1` and `/v1beta`. */
+export function scriptedGateway(): ScriptedGateway {
+  const reply = new PassThrough();
+  // Some cases destroy it: whoever reads it hears of that, and the process must not.
+  reply.on('error', () => {});
+  const received = signal();
+  const disconnected = signal();
+  const answered = signal();
+  let disconnects = 0;
+  let taken = 0;
+
+  const silent = async (): Promise<GatewayResponse> => {
+    received.resolve();
+    await answered.promise;
+    return streamed(reply);
+  };
+
+  const endless = (): Readable => {
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    return new Readable({
+      read() {
+        taken += chunk.length;
+        this.push(taken <= endlessBytes ? chunk : null);
+      },
+    });
+  };
+
+  return {
+    reply,
+    received: received.promise,
+    disconnected: disconnected.promise,
+    disconnects: () => disconnects,
+    taken: () => taken,
+    answer: answered.resolve,
+    owns: (path) => /^\/v1(beta)?\//.test(path),
+    handle: async (request) => {
+      request.onClose(() => {
+        disconnects += 1;
+        disconnected.resolve();
+      });
+      if (request.path === '/v1/stream') return streamed(reply);
+      if (request.path === '/v1/silent') return silent();
+      if (request.path === '/v1/endless') return streamed(endless());
+      if (request.path === '/v1/refused') return json(413, { error: 'too large' });
+      return echo(request);
+    },
+    refuse: ({ path }, code, message) => json(400, { error: { code, message, path } }),
+  };
+}
+
+async function echo(request: GatewayRequest): Promise<GatewayResponse> {
+  const { method, path, search, headers, rawHeaders, body } = request;
+  const bytes = body instanceof Readable ? await buffer(body) : body;
+  return json(200, {
+    method,
+    path,
+    search,
+    headers,
+    rawHeaders,
+    body: bytes === undefined ? null : Buffer.from(bytes).toString('base64'),
+  } satisfies Echo);
+}
+
+function json(status: number, value: object): GatewayResponse {
+  const body = Buffer.from(JSON.stringify(value));
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  return { status, headers: { ...headers, 'x-request-id': 'request-1' }, body };
+}
+
+function streamed(source: Readable): GatewayResponse {
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+    },
+    body: {
+      // `pipeline` destroys both ends when either goes.
+      sendTo: (out: Writable) => void pipeline(source, out).catch(() => {}),
+      readable: () => source,
+    },
+  };
+}
+
+function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

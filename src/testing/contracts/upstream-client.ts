@@ -1,0 +1,385 @@
+/**
+ * The contract of `UpstreamClient`: bytes arrive as they were sent, failures say how far the call
+ * had come, and whoever aborts is obeyed.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { isUpstreamError, type UpstreamError, type UpstreamStage } from '../../errors.ts';
+import type { MaybePromise } from '../../ports/call-options.ts';
+import type {
+  UpstreamBody,
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../../ports/upstream-client.ts';
+import type { ContractCase } from './contract-case.ts';
+import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
+
+/** A client to be proved. It is closed behind each case. */
+export interface UpstreamClientSetup extends Cleanable {
+  readonly client: UpstreamClient;
+}
+
+/** The cases of the upstream client contract. They call servers of their own on 127.0.0.1. */
+export function upstreamClientContract(
+  make: () => MaybePromise<UpstreamClientSetup>,
+): readonly ContractCase[] {
+  return overSetups(cases, async () => {
+    const { client, cleanup } = await make();
+    return {
+      client,
+      cleanup: async () => {
+        await client.close();
+        await cleanup?.();
+      },
+    };
+  });
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Upstream {
+  readonly origin: string;
+  readonly connections: () => number;
+}
+
+/** Runs a case against a server that answers by `handler`. */
+async function withUpstream(
+  handler: Handler,
+  run: (upstream: Upstream) => Promise<void>,
+): Promise<void> {
+  const server = createServer(handler);
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert(typeof address === 'object' && address !== null);
+  try {
+    await run({
+      origin: `http://127.0.0.1:${address.port}`,
+      connections: () => connections,
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function post(origin: string, change: Partial<UpstreamRequest> = {}): UpstreamRequest {
+  return {
+    method: 'POST',
+    origin,
+    path: '/v1/chat/completions',
+    headers: { 'content-type': 'application/json' },
+    body: [Buffer.from('{"model":"m"}')],
+    connectTimeoutMs: 5_000,
+    freshConnection: false,
+    onAbort: () => {},
+    ...change,
+  };
+}
+
+function readAll(body: UpstreamBody): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    body.start({
+      write: (chunk) => chunks.push(chunk),
+      end: () => resolve(Buffer.concat(chunks)),
+      fail: reject,
+    });
+  });
+}
+
+/** The failure of a call that must fail, at the stage it must fail at. */
+async function failureOf(call: Promise<unknown>, stage: UpstreamStage): Promise<UpstreamError> {
+  const failure = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  assert(isUpstreamError(failure), 'the call must fail with an UpstreamError');
+  assert.equal(failure.stage, stage);
+  return failure;
+}
+
+/** An origin at which nothing listens. */
+async function refusedOrigin(): Promise<string> {
+  let refused = '';
+  await withUpstream(
+    () => {},
+    async ({ origin }) => {
+      refused = origin;
+    },
+  );
+  return refused;
+}
+
+/** More than a body of a few bytes needs to arrive from a server in the same process. */
+const enoughTurns = 20_000;
+
+/** Asks for the whole body in each turn of the event loop, until it is there or never comes. */
+async function takenWhole(body: UpstreamBody, limit: number): Promise<Uint8Array | undefined> {
+  for (let turn = 0; turn < enoughTurns; turn += 1) {
+    const whole = body.takeWhole(limit);
+    if (whole !== undefined) return whole;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return undefined;
+}
+
+const everyByte = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+
+function answerWith(body: Buffer | string, headers: Record<string, string> = {}): Handler {
+  return (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
+  };
+}
+
+const cases: readonly SetupCase<UpstreamClientSetup>[] = [
+  {
+    name: 'UC-01 sends method, path, headers and the pieces of the body in order',
+    run: async ({ client }) => {
+      const seen: { line: string; key: unknown; body: Buffer }[] = [];
+      const handler: Handler = async (request, response) => {
+        const line = `${request.method} ${request.url}`;
+        const body = await buffer(request);
+        seen.push({ line, key: request.headers['x-api-key'], body });
+        response.end('{}');
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const body = [everyByte, Buffer.alloc(100_000, 'a'), Buffer.from('end')];
+        const headers = { 'content-type': 'application/json', 'x-api-key': 'secret' };
+        const { body: reply } = await client.send(
+          post(origin, { path: '/v1/a%2Fb?x=%20', headers, body }),
+        );
+        await readAll(reply);
+
+        assert.equal(seen[0]?.line, 'POST /v1/a%2Fb?x=%20');
+        assert.equal(seen[0]?.key, 'secret');
+        assert(seen[0]?.body.equals(Buffer.concat(body)), 'other bytes were sent');
+      });
+    },
+  },
+  {
+    name: 'UC-02 resolves with status and headers while the body is still arriving',
+    run: async ({ client }) => {
+      let finish = (): void => {};
+      const handler: Handler = (request, response) => {
+        request.resume();
+        response.writeHead(429, { 'Content-Type': 'text/event-stream', 'Retry-After': '7' });
+        response.write('data: 1\n\n');
+        finish = () => response.end('data: 2\n\n');
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const { status, headers, body } = await client.send(post(origin));
+        finish();
+
+        assert.equal(status, 429);
+        assert.equal(headers['content-type'], 'text/event-stream');
+        assert.equal(headers['retry-after'], '7');
+        assert.equal((await readAll(body)).toString(), 'data: 1\n\ndata: 2\n\n');
+      });
+    },
+  },
+  {
+    name: 'UC-03 gives a body whole once it has arrived, if it is within the limit',
+    run: async ({ client }) => {
+      await withUpstream(answerWith(everyByte), async ({ origin }) => {
+        const { body } = await client.send(post(origin));
+
+        const whole = await takenWhole(body, 256);
+
+        assert(whole, 'the body could not be taken whole');
+        assert(everyByte.equals(whole), 'other bytes came');
+      });
+    },
+  },
+  {
+    name: 'UC-04 delivers a body that was too large to be taken whole, from its beginning',
+    run: async ({ client }) => {
+      await withUpstream(answerWith(everyByte), async ({ origin }) => {
+        const { body } = await client.send(post(origin));
+        assert.equal(await takenWhole(body, 255), undefined);
+
+        assert((await readAll(body)).equals(everyByte), 'other bytes came');
+      });
+    },
+  },
+  {
+    name: 'UC-05 delivers nothing while it is paused, and everything afterwards',
+    run: async ({ client }) => {
+      const large = Buffer.alloc(4 * 1024 * 1024, 'x');
+      await withUpstream(answerWith(large), async ({ origin }) => {
+        const { body } = await client.send(post(origin));
+        let bytes = 0;
+        let pausedAt: number | undefined;
+        const ended = new Promise<void>((resolve, reject) => {
+          body.start({
+            write: (chunk) => {
+              assert.equal(pausedAt, undefined, 'a chunk came while the body was paused');
+              bytes += chunk.length;
+              if (bytes > large.length / 2) return;
+              pausedAt = bytes;
+              body.pause();
+              setImmediate(() => {
+                pausedAt = undefined;
+                body.resume();
+              });
+            },
+            end: resolve,
+            fail: reject,
+          });
+        });
+        await ended;
+
+        assert.equal(bytes, large.length);
+      });
+    },
+  },
+  {
+    name: 'UC-06 delivers nothing after an abort, and closes the connection to the upstream',
+    run: async ({ client }) => {
+      let closed: Promise<unknown> | undefined;
+      const handler: Handler = (request, response) => {
+        request.resume();
+        closed = once(response, 'close');
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const { body } = await client.send(post(origin));
+        const heard: string[] = [];
+        await new Promise<void>((resolve) => {
+          body.start({
+            write: (chunk) => {
+              heard.push(Buffer.from(chunk).toString());
+              body.abort();
+              resolve();
+            },
+            end: () => heard.push('end'),
+            fail: () => heard.push('fail'),
+          });
+        });
+        await closed;
+        await new Promise((resolve) => setImmediate(resolve));
+
+        assert.equal(heard[0], 'data: 1\n\n');
+        assert(!heard.includes('end'), 'an aborted body ended as if it were whole');
+      });
+    },
+  },
+  {
+    name: 'UC-07 hands out one way to abort before it sends, and rejects when that is used',
+    run: async ({ client }) => {
+      let received: () => void = () => {};
+      const arrived = new Promise<void>((resolve) => {
+        received = resolve;
+      });
+      await withUpstream(
+        (request) => {
+          request.resume();
+          received();
+        },
+        async ({ origin }) => {
+          const aborts: ((reason: Error) => void)[] = [];
+          const call = client.send(post(origin, { onAbort: (abort) => aborts.push(abort) }));
+          call.catch(() => {}); // Judged below; until then it must not count as unhandled.
+          assert.equal(aborts.length, 1, 'onAbort must be called once, at once');
+          await arrived;
+
+          aborts[0]?.(new Error('the caller disconnected'));
+
+          await failureOf(call, 'sent');
+        },
+      );
+    },
+  },
+  {
+    name: 'UC-08 fails at the stage connect where nothing listens',
+    run: async ({ client }) => {
+      const failure = await failureOf(client.send(post(await refusedOrigin())), 'connect');
+
+      assert.equal(failure.timedOut, false);
+    },
+  },
+  {
+    name: 'UC-09 fails at the stage sent where the connection breaks before the status line',
+    run: async ({ client }) => {
+      await withUpstream(
+        (request) => request.socket.destroy(),
+        async ({ origin }) => {
+          await failureOf(client.send(post(origin)), 'sent');
+        },
+      );
+    },
+  },
+  {
+    name: 'UC-10 fails the body, at the stage body, where it breaks off',
+    run: async ({ client }) => {
+      const handler: Handler = (request, response) => {
+        request.resume();
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('half', () => response.destroy());
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const { body } = await client.send(post(origin));
+
+        await failureOf(readAll(body), 'body');
+      });
+    },
+  },
+  {
+    name: 'UC-11 opens a connection for each call that asks for a fresh one',
+    run: async ({ client }) => {
+      await withUpstream(answerWith('{}'), async ({ origin, connections }) => {
+        for (let call = 0; call < 3; call += 1) {
+          const { body } = await client.send(post(origin, { freshConnection: true }));
+          await readAll(body);
+        }
+
+        assert.equal(connections(), 3);
+      });
+    },
+  },
+  {
+    name: 'UC-12 ignores informational answers, and follows no redirect',
+    run: async ({ client }) => {
+      const handler: Handler = (request, response) => {
+        request.resume();
+        response.writeProcessing();
+        response.writeHead(302, { location: 'http://127.0.0.1:1/elsewhere' }).end();
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const { status, body } = await client.send(post(origin));
+        await readAll(body);
+
+        assert.equal(status, 302);
+      });
+    },
+  },
+  {
+    name: 'UC-13 keeps a hundred calls that run at the same time apart',
+    run: async ({ client }) => {
+      const handler: Handler = async (request, response) => {
+        response.end(await buffer(request));
+      };
+      await withUpstream(handler, async ({ origin }) => {
+        const call = async (index: number): Promise<string> => {
+          const body = [Buffer.from(`call ${index}`)];
+          const reply: UpstreamResponse = await client.send(post(origin, { body }));
+          return (await readAll(reply.body)).toString();
+        };
+        const indices = Array.from({ length: 100 }, (_, index) => index);
+
+        assert.deepEqual(
+          await Promise.all(indices.map(call)),
+          indices.map((index) => `call ${index}`),
+        );
+      });
+    },
+  },
+];
