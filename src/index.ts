@@ -1,6 +1,6 @@
 /** The public entry: the one file that re-exports. */
 export {
-  type CallEnding as Ending,
+  type CallEnding,
   type ChargePolicy,
   type ChargeRule,
   chargePolicy,
@@ -23,7 +23,7 @@ export {
 export type {
   EventListener,
   GatewayEvent,
-  HealthStatus as PlaceStatus,
+  HealthStatus,
   HoldEnd,
   NoChannelReason,
   PortName,
@@ -90,7 +90,7 @@ export type {
   ChargeBasis,
   ExtendInput,
   ExtendResult,
-  QuotaLine as Line,
+  QuotaLine,
   QuotaState,
   QuotaStore,
   ReleaseInput,
@@ -110,9 +110,9 @@ export type {
   UpstreamResponse,
 } from './ports/upstream-client.ts';
 export type {
-  CallAttempt as Attempt,
+  CallAttempt,
   CallOutcome,
-  RecordedLine as HeldLine,
+  RecordedLine,
   UsageRecord,
   UsageSink,
 } from './ports/usage-sink.ts';
@@ -130,7 +130,7 @@ export type {
 } from './prices/price-json.ts';
 export { type PriceOf, type PublicPriceList, pricesFrom } from './prices/public-list.ts';
 export { digestSecret } from './secret.ts';
-export type { ResolveResult, UnknownResolution as Resolution } from './stages/resolve-unknown.ts';
+export type { ResolveResult, UnknownResolution } from './stages/resolve-unknown.ts';
 export {
   type JsonFileCatalog,
   type JsonFileCatalogOptions,

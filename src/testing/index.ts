@@ -10,6 +10,7 @@ export {
   idempotencyStoreContract,
 } from './contracts/idempotency-store.ts';
 export { type KeyStoreSetup, keyStoreContract } from './contracts/key-store.ts';
+export type { QuotaStoreSetup } from './contracts/quota/scene.ts';
 export { quotaStoreContract } from './contracts/quota-store.ts';
 export { type RateLimiterSetup, rateLimiterContract } from './contracts/rate-limiter.ts';
 export { type ResultStoreSetup, resultStoreContract } from './contracts/result-store.ts';

@@ -64,7 +64,9 @@ describe('the packed package', () => {
   });
 
   const compilations = Object.keys(compilers).flatMap((compiler) =>
-    ['public-api.mts', 'public-api.cts'].map((file) => [file, compiler] as const),
+    ['public-api', 'exported-values'].flatMap((name) =>
+      ['mts', 'cts'].map((extension) => [`${name}.${extension}`, compiler] as const),
+    ),
   );
 
   it.each(compilations)('%s compiles under %s, our types checked too', (file, compiler) => {

@@ -46,8 +46,10 @@ export function installPacked(): Consumer {
     devDependencies: { '@types/node': '20.19.43', ...compilers },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-  for (const extension of ['mts', 'cts']) {
-    cpSync(join(repo, 'test/types/public-api.ts'), join(folder, `public-api.${extension}`));
+  for (const name of ['public-api', 'exported-values']) {
+    for (const extension of ['mts', 'cts']) {
+      cpSync(join(repo, `test/types/${name}.ts`), join(folder, `${name}.${extension}`));
+    }
   }
   run(folder, 'npm', ['install', '--no-audit', '--no-fund']);
 

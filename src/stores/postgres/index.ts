@@ -20,7 +20,7 @@ export type {
   UsageReportRow,
 } from '../sql/usage-report.ts';
 export { type PostgresCatalogOptions, postgresCatalog } from './catalog.ts';
-export type { PostgresClient, PostgresLocation as PostgresPlace } from './client.ts';
+export type { PostgresClient, PostgresLocation } from './client.ts';
 export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './idempotency-store.ts';
 export {
   type PostgresKeyStore,

@@ -1,0 +1,226 @@
+/**
+ * The type of each value that the package exports, entry by entry. Never run: it compiles, in this
+ * repository and, packed, in a host's folder. A value without a row here is an error too.
+ */
+import type * as root from 'tollgate';
+import type {
+  CachedKeyStore,
+  CachedKeyStoreOptions,
+  Capabilities,
+  ChargePolicy,
+  Clock,
+  ErrorCode,
+  Gateway,
+  GatewayErrorDetails,
+  GatewayHandler,
+  GatewayOptions,
+  IdempotencyStore,
+  ImagePrice,
+  ImagePriceRow,
+  IssuedKey,
+  IssueKeyOptions,
+  JsonFileCatalog,
+  JsonFileCatalogOptions,
+  JsonlUsageSinkOptions,
+  KeyStore,
+  MaybePromise,
+  MembersInput,
+  MemoryIdempotencyStoreOptions,
+  MemoryKeyStore,
+  MemoryKeyStoreOptions,
+  MemoryQuotaStoreOptions,
+  MemoryRateLimiter,
+  MemoryRateLimiterOptions,
+  MemoryResultStoreOptions,
+  MemoryUsageSink,
+  MemoryUsageSinkOptions,
+  Model,
+  Nanos,
+  Price,
+  PricedRequest,
+  PriceJson,
+  PriceOf,
+  PublicPriceList,
+  QuotaStore,
+  RateLimiter,
+  ReconcileSources,
+  Reconciliation,
+  ResultStore,
+  StaticCatalog,
+  TokenPrice,
+  TokenPriceInput,
+  UndiciClientOptions,
+  UpstreamClient,
+  UpstreamStage,
+  Usage,
+  UsageRecord,
+  UsageSink,
+  Vendor,
+} from 'tollgate';
+import type * as express from 'tollgate/express';
+import type * as koa from 'tollgate/koa';
+import type * as node from 'tollgate/node';
+import type * as postgres from 'tollgate/postgres';
+import type * as redis from 'tollgate/redis';
+import type * as sqlite from 'tollgate/sqlite';
+import type * as testing from 'tollgate/testing';
+
+/** `true` where an entry has just these values, each of its type; else the names that differ. */
+type Differing<Entry, Values> =
+  | Exclude<keyof Entry, keyof Values>
+  | Exclude<keyof Values, keyof Entry>
+  | {
+      [Name in keyof Entry & keyof Values]: Entry[Name] extends Values[Name] ? never : Name;
+    }[keyof Entry & keyof Values];
+type Exactly<Entry, Values> = [Differing<Entry, Values>] extends [never]
+  ? true
+  : Differing<Entry, Values>;
+
+interface RootValues {
+  ConfigurationError: new (message: string) => root.ConfigurationError;
+  GatewayError: new (
+    code: ErrorCode,
+    message: string,
+    details?: GatewayErrorDetails,
+  ) => root.GatewayError;
+  StoreCorrupt: new (message: string) => root.StoreCorrupt;
+  StoreUnavailable: new (
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) => root.StoreUnavailable;
+  UpstreamError: new (
+    stage: UpstreamStage,
+    reason: string,
+    details?: { readonly timedOut?: boolean; readonly cause?: unknown },
+  ) => root.UpstreamError;
+  cachedKeyStore: (store: KeyStore, options?: CachedKeyStoreOptions) => CachedKeyStore;
+  chargePolicy: ChargePolicy;
+  costOf: (usage: Usage, price: Price, request?: PricedRequest) => Nanos;
+  createGateway: (options: GatewayOptions) => Gateway;
+  digestSecret: (secret: string, pepper?: string) => string;
+  formatMoney: (amount: Nanos) => string;
+  imagePrice: (rows: readonly ImagePriceRow[], members?: MembersInput) => ImagePrice;
+  isConfigurationError: (error: unknown) => error is root.ConfigurationError;
+  isGatewayError: (error: unknown) => error is root.GatewayError;
+  isUpstreamError: (error: unknown) => error is root.UpstreamError;
+  issueKey: (options: IssueKeyOptions) => IssuedKey;
+  jsonFileCatalog: (options: JsonFileCatalogOptions) => Promise<JsonFileCatalog>;
+  jsonlUsageSink: (options: JsonlUsageSinkOptions) => UsageSink;
+  maxNanos: Nanos;
+  memoryIdempotencyStore: (options?: MemoryIdempotencyStoreOptions) => IdempotencyStore;
+  memoryKeyStore: (options?: MemoryKeyStoreOptions) => MemoryKeyStore;
+  memoryQuotaStore: (options?: MemoryQuotaStoreOptions) => QuotaStore;
+  memoryRateLimiter: (options: MemoryRateLimiterOptions) => MemoryRateLimiter;
+  memoryResultStore: (options?: MemoryResultStoreOptions) => ResultStore;
+  memoryUsageSink: (options?: MemoryUsageSinkOptions) => MemoryUsageSink;
+  money: (units: string) => Nanos;
+  priceFromJson: (value: unknown) => Price | undefined;
+  priceToJson: (price: Price) => PriceJson;
+  pricesFrom: (list: PublicPriceList) => PriceOf;
+  reconcile: (
+    sources: ReconcileSources,
+    filter?: postgres.UsageChargesFilter,
+  ) => Promise<readonly Reconciliation[]>;
+  staticCatalog: (models: readonly Model[]) => StaticCatalog;
+  statusOf: Readonly<Record<ErrorCode, number>>;
+  systemClock: () => Clock;
+  tokenPrice: (input: TokenPriceInput) => TokenPrice;
+  undiciClient: (options?: UndiciClientOptions) => UpstreamClient;
+  vendorCapabilities: Readonly<Record<Vendor, Capabilities>>;
+}
+
+interface ExpressValues {
+  expressAdapter: (
+    gateway: GatewayHandler,
+    options?: express.AdapterOptions,
+  ) => express.ExpressHandler;
+  expressErrorHandler: (
+    gateway: GatewayHandler,
+    options?: express.AdapterOptions,
+  ) => express.ExpressErrorHandler;
+}
+
+interface KoaValues {
+  koaAdapter: (gateway: GatewayHandler, options?: koa.AdapterOptions) => koa.KoaHandler;
+}
+
+interface NodeValues {
+  nodeAdapter: (gateway: GatewayHandler, options?: node.AdapterOptions) => node.NodeHandler;
+}
+
+interface RedisValues {
+  redisIdempotencyStore: (options: redis.RedisIdempotencyStoreOptions) => IdempotencyStore;
+  redisQuotaStore: (options: redis.RedisQuotaStoreOptions) => QuotaStore;
+  redisRateLimiter: (options: redis.RedisRateLimiterOptions) => RateLimiter;
+  redisResultStore: (options: redis.RedisResultStoreOptions) => ResultStore;
+}
+
+interface PostgresValues {
+  migratePostgres: (
+    client: postgres.PostgresClient,
+    options?: Omit<postgres.PostgresLocation, 'client'>,
+  ) => Promise<void>;
+  postgresCatalog: (options: postgres.PostgresCatalogOptions) => Promise<postgres.PublishedCatalog>;
+  postgresIdempotencyStore: (
+    options: postgres.PostgresLocation,
+  ) => postgres.PostgresIdempotencyStore;
+  postgresKeyStore: (options: postgres.PostgresKeyStoreOptions) => postgres.PostgresKeyStore;
+  postgresMigrations: readonly postgres.PostgresMigration[];
+  postgresQuotaStore: (options: postgres.PostgresQuotaStoreOptions) => postgres.PostgresQuotaStore;
+  postgresUsageSink: (options: postgres.PostgresUsageSinkOptions) => postgres.PostgresUsageSink;
+}
+
+interface SqliteValues {
+  migrateSqlite: (client: sqlite.SqliteHandle) => void;
+  sqliteCatalog: (options: sqlite.SqliteCatalogOptions) => Promise<sqlite.PublishedCatalog>;
+  sqliteIdempotencyStore: (options: sqlite.SqliteIdempotencyStoreOptions) => IdempotencyStore;
+  sqliteKeyStore: (options: sqlite.SqliteKeyStoreOptions) => sqlite.SqliteKeyStore;
+  sqliteMigrations: readonly string[];
+  sqliteQuotaStore: (options: sqlite.SqliteQuotaStoreOptions) => QuotaStore;
+  sqliteUsageSink: (options: sqlite.SqliteUsageSinkOptions) => sqlite.SqliteUsageSink;
+}
+
+type Contract<Setup> = (make: () => MaybePromise<Setup>) => readonly testing.ContractCase[];
+
+interface TestingValues {
+  adapterContract: (
+    start: (gateway: GatewayHandler) => MaybePromise<testing.AdapterSetup>,
+  ) => readonly testing.ContractCase[];
+  catalogContract: (
+    make: (models: readonly Model[]) => MaybePromise<testing.CatalogSetup>,
+  ) => readonly testing.ContractCase[];
+  fakeClock: (startMs?: number) => testing.FakeClock;
+  faultNames: readonly string[];
+  gate: () => testing.Gate;
+  idempotencyStoreContract: Contract<testing.IdempotencyStoreSetup>;
+  keyStoreContract: Contract<testing.KeyStoreSetup>;
+  quotaStoreContract: Contract<testing.QuotaStoreSetup>;
+  rateLimiterContract: Contract<testing.RateLimiterSetup>;
+  resultStoreContract: Contract<testing.ResultStoreSetup>;
+  script: {
+    readonly json: (
+      status: number,
+      value: string,
+      headers?: testing.ScriptHeaders,
+    ) => testing.Script;
+    readonly sse: (events: readonly string[], eol?: '\n' | '\r\n') => testing.Script;
+    readonly raw: (...chunks: readonly testing.Piece[]) => testing.Script;
+    readonly reset: () => testing.Script;
+    readonly hang: () => testing.Script;
+  };
+  startFakeUpstream: (options?: testing.FakeUpstreamOptions) => Promise<testing.FakeUpstream>;
+  upstreamClientContract: Contract<testing.UpstreamClientSetup>;
+  usageRecord: (change?: Partial<UsageRecord>) => UsageRecord;
+  usageSinkContract: Contract<testing.UsageSinkSetup>;
+}
+
+export const exact: readonly [
+  Exactly<typeof root, RootValues>,
+  Exactly<typeof express, ExpressValues>,
+  Exactly<typeof koa, KoaValues>,
+  Exactly<typeof node, NodeValues>,
+  Exactly<typeof redis, RedisValues>,
+  Exactly<typeof postgres, PostgresValues>,
+  Exactly<typeof sqlite, SqliteValues>,
+  Exactly<typeof testing, TestingValues>,
+] = [true, true, true, true, true, true, true, true];
