@@ -1,11 +1,11 @@
-/** The tests: all of `test/` that ends in `.test.ts`, against the source, on two cores. */
+/** The tests: every `*.test.ts` of `test/`, against the source, with two workers. */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from './test/support/reporters.ts';
 
 const here = import.meta.dirname;
 /**
- * On other Node versions the form is thin: left out is what no version can change, which is
- * databases, types, the long searches through functions of bytes, and what is measured.
+ * Left out on other Node versions (`TEST_FORM=thin`), because the version makes no difference:
+ * databases, types, long searches over pure functions of bytes, and measurements.
  */
 const thick: readonly string[] = [
   'test/{stores,proof}/{redis,postgres}*',
@@ -17,7 +17,7 @@ const thick: readonly string[] = [
   'test/proof/**',
   'test/faults/callers-crowds.test.ts',
 ];
-/** What takes longest, left out of `npm run test:quick`. */
+/** The slowest suites, left out of `npm run test:quick`. */
 const slow: readonly string[] = [
   'test/faults/{upstreams,ports-fuzz,callers,callers-crowds,callers-hosts,processes}.test.ts',
   'test/{adapters/matrix,adapters/fuzz,adapters/early-refusals}.test.ts',
@@ -31,7 +31,7 @@ const slow: readonly string[] = [
 ];
 const form = process.env.TEST_FORM;
 const leftOut = form === 'thin' ? thick : form === 'quick' ? slow : [];
-/** What measures a process needs the machine for itself: these files run last, one by one. */
+/** Files that measure a process: they run last, one at a time, without others on the machine. */
 const alone: readonly string[] = ['test/acceptance/big-images.test.ts'];
 const measured = {
   extends: true as const,
@@ -45,7 +45,7 @@ const measured = {
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
-    // As in tsconfig's paths: tests and examples name the package, and get its source.
+    // As in the paths of tsconfig: tests and examples import the package by name and get its source.
     alias: [
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
       { find: /^tollgate\/(express|koa|node)$/, replacement: `${here}/adapters/$1.ts` },
@@ -64,8 +64,8 @@ const config: ViteUserConfig = defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: [...alone, ...leftOut],
-          // No module has state of its own, so files can share a process. Reading the source anew
-          // for each took a quarter of the time.
+          // No module has state, so files can share a process. Importing the source again for each
+          // file took a quarter of the time.
           isolate: false,
           sequence: { groupOrder: 0 },
         },

@@ -1,8 +1,9 @@
 /**
- * Counts the function calls of one request: `npx tsup --no-dts && node bench/hops.mjs`. Cold code
- * costs by the function and not by the line, so this figure says what a benchmark under full load
- * does not. It counts what is called in `dist/`, by V8's precise coverage, in a second request that
- * is like the first; `--by-function` lists the functions, the most called first.
+ * Counts the function calls of one request: `npx tsup --no-dts && node bench/hops.mjs`. The
+ * cost of cold code depends on the number of functions, not of lines, so this figure shows what a
+ * benchmark under full load does not. It counts the calls in `dist/`, by V8's precise coverage,
+ * during a second request that equals the first; `--by-function` lists the functions, the most
+ * called first.
  */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
@@ -83,7 +84,7 @@ host.server.close();
 upstream.server.close();
 await gateway.close();
 
-/** Functions of ours that were called, the most called first. */
+/** The functions of `dist/` that were called, the most called first. */
 function functionsIn(scripts) {
   return scripts
     .filter(({ url }) => url.includes('/dist/'))

@@ -1,6 +1,6 @@
 /**
- * Runs the suite: every scenario in turn, a table to the terminal and all of them to `results.md`.
- * `--only chat,sse` picks scenarios and `--rounds 1` shortens (neither writes the file);
+ * Runs all scenarios, prints a table for each and writes them to `results.md`.
+ * `--only chat,sse` selects scenarios and `--rounds 1` shortens (neither writes the file);
  * `--cpu-prof folder` profiles the contenders; `--smoke` is the short form for CI.
  */
 import { existsSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
-/** A host's own stores: keys out of its user database, its own usage log, its rate limiter. */
+/** A host's own stores: keys from its user database, its own usage log, its rate limiter. */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { digestSecret, type KeyStore, money, type RateLimiter, type UsageSink } from 'tollgate';
 
-/** A row of the host's own table; it keeps the digest of a secret, never the secret. */
+/** A row of the host's own table, which keeps the digest of a secret and never the secret. */
 export interface UserRow {
   readonly userId: string;
   readonly plan: string;
@@ -10,13 +10,13 @@ export interface UserRow {
   readonly monthlyNanos: bigint;
 }
 
-/** Whatever asks the host's database. */
+/** The host's database client. */
 export interface Database {
   userByDigest(digest: string): Promise<UserRow | undefined>;
   insertUsage(row: { userId: string; model: string; nanos: string }): Promise<void>;
 }
 
-/** Keys out of the host's user table. */
+/** A key store over the host's user table. */
 export function databaseKeyStore(database: Database, pepper: string): KeyStore {
   return {
     find: async (secret) => {
@@ -35,7 +35,7 @@ export function databaseKeyStore(database: Database, pepper: string): KeyStore {
   };
 }
 
-/** One row a call, in the host's own table. */
+/** A usage sink that writes one row for each call to the host's own table. */
 export function databaseUsageSink(database: Database): UsageSink {
   return {
     record: ({ keyId, modelId, chargeNanos }) =>
@@ -44,7 +44,7 @@ export function databaseUsageSink(database: Database): UsageSink {
   };
 }
 
-/** Any limiter of `rate-limiter-flexible`, in one line. */
+/** Adapts any limiter of `rate-limiter-flexible`, in one line. */
 export function flexibleRateLimiter(limiter: RateLimiterMemory): RateLimiter {
   return {
     consume: (subject, points) =>

@@ -1,4 +1,4 @@
-/** A gateway whose models stand in a JSON file, which may change while it runs. */
+/** A gateway whose models are in a JSON file, which may change while it runs. */
 import {
   createGateway,
   type EventListener,
@@ -10,13 +10,13 @@ import {
   memoryQuotaStore,
 } from 'tollgate';
 
-/** The gateway, and the catalog to close after it. */
+/** The gateway, and the catalog, which is closed after it. */
 export interface FileGateway {
   readonly gateway: Gateway;
   readonly catalog: JsonFileCatalog;
 }
 
-/** Says in a line what became of the file; of a bad one, the place and the cure. */
+/** Describes a version of the file in a line: an invalid one with its error and how to fix it. */
 export function lineWriter(write: (line: string) => void): EventListener {
   return (event) => {
     if (event.type === 'catalog_refused') write(`${event.reason} The old models go on.`);
@@ -24,7 +24,7 @@ export function lineWriter(write: (line: string) => void): EventListener {
   };
 }
 
-/** Rejects where the file is not good to begin with; `models.json` beside this file is. */
+/** Rejects if the file is invalid at start; `models.json` in this folder is a valid one. */
 export async function fileGateway(
   keys: KeyStore,
   options: JsonFileCatalogOptions,

@@ -11,13 +11,13 @@ import {
   tokenPrice,
 } from 'tollgate';
 
-/** Where the example's upstreams are: the real ones, or a fake in a test. */
+/** The base URLs of the example's upstreams: the real ones, or a fake in a test. */
 export interface Upstreams {
   readonly openaiBaseUrl: string;
   readonly geminiBaseUrl: string;
 }
 
-/** A gateway over memory stores, and a key for it. */
+/** A gateway with memory stores, and a key for it. */
 export function exampleGateway(upstreams: Upstreams): {
   readonly gateway: Gateway;
   readonly issued: IssuedKey;

@@ -1,11 +1,11 @@
-/** How a host tests its own app, in-process: no port, no account, the real pipeline. */
+/** How a host tests its own app in-process: no port, no account, all stages of the gateway. */
 import { strict as assert } from 'node:assert';
 import request from 'supertest';
 import { startFakeUpstream } from 'tollgate/testing';
 import { createApp } from './express-app.ts';
 import { exampleGateway } from './gateway.ts';
 
-/** A chat call through the host's app is answered, and reaches the upstream under its own key. */
+/** Checks that a chat call through the host's app is answered and reaches the upstream. */
 export async function answersAChatCall(): Promise<void> {
   const upstream = await startFakeUpstream();
   const { gateway, issued } = exampleGateway(upstream);

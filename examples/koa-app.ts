@@ -3,7 +3,7 @@ import Koa from 'koa';
 import type { Gateway } from 'tollgate';
 import { koaAdapter } from 'tollgate/koa';
 
-/** The host app: what the gateway does not own goes on to the next middleware. */
+/** The host app: requests for other paths reach the next middleware. */
 export function createApp(gateway: Gateway): Koa {
   const app = new Koa();
   app.use(async (ctx, next) => {

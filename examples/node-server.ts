@@ -1,4 +1,4 @@
-/** A gateway on bare `node:http`, with one route of the host beside it. */
+/** A gateway on bare `node:http`, with one route of the host. */
 import { createServer, type Server } from 'node:http';
 import type { Gateway } from 'tollgate';
 import { nodeAdapter } from 'tollgate/node';

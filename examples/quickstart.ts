@@ -1,6 +1,6 @@
 /**
- * `npm start`: a host app with the gateway mounted, an embedded upstream to talk to, and lines to
- * paste. With OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY set it talks to the real ones.
+ * `npm start`: a host app with the gateway mounted, an embedded upstream, and commands to paste.
+ * With OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY set it calls the real upstreams.
  * Keys, quota and usage are kept in ./.data.
  */
 import { createServer } from 'node:http';

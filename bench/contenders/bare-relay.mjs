@@ -1,6 +1,6 @@
 /**
- * The baseline: `node:http` and undici's dispatch by its older handler, bodies in one write, the
- * chunks of a tick joined. With `freshConnections` every call dials anew, as images must.
+ * The baseline: `node:http` and undici's dispatch with its older handler, bodies in one write, the
+ * chunks of a tick joined. With `freshConnections` every call opens a connection, as images do.
  */
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
@@ -25,7 +25,7 @@ function relay(url, body, res) {
   pool.dispatch({ method: 'POST', path: options.prefix + url, body, headers }, handler);
 }
 
-/** Small bodies in one write, with the head; streams and large bodies as they come. */
+/** Small bodies in one write, with the head; streams and large bodies chunk by chunk. */
 function replyHandler(res) {
   const heldBytes = 64 * 1024;
   let gathered = [];

@@ -1,5 +1,5 @@
 /**
- * What people write by hand: `express.json()`, `fetch`, and the JSON or the stream of its answer.
+ * A hand-written relay: `express.json()`, `fetch`, and the JSON or the stream of its response.
  */
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,4 +1,4 @@
-/** @fastify/http-proxy, which relays by undici, on Fastify 5. */
+/** @fastify/http-proxy, which relays with undici, on Fastify 5. */
 import proxy from '@fastify/http-proxy';
 import fastify from 'fastify';
 import { measured, options, upstreamOrigin } from './measured.mjs';

@@ -1,4 +1,4 @@
-/** http-proxy-middleware on Express 5, with an agent that keeps connections. */
+/** http-proxy-middleware on Express 5, with a keep-alive agent. */
 import { Agent, createServer } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';

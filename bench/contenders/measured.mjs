@@ -1,21 +1,21 @@
 /**
- * Serves a contender in its own process: tells its port, and its CPU time and memory when asked.
+ * Serves a contender in its own process, and reports its port, CPU time and memory.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { answering, args } from '../lib/answering.mjs';
 
-/** What the contender was started with. */
+/** The options of the contender. */
 export const options = { prefix: '', dialect: 'openai', ...args };
 
-/** The base that a caller's path is put behind. */
+/** The origin to which a caller's path is appended. */
 export const upstreamOrigin = `http://127.0.0.1:${options.upstreamPort}`;
 
 /**
- * Listens and answers. `server` is anything with node's `listen`; a contender that is no Node
- * server gives `port` and its own `usage`.
+ * Listens and answers. `server` is anything with Node's `listen`; a contender that is not a
+ * Node server passes `port` and its own `usage`.
  */
 export async function measured({ server, port, usage = ownUsage, answers = {} }) {
-  // In order, so that a profile is written and what a contender started is ended.
+  // An orderly exit writes the profile and ends the contender's own child processes.
   process.on('SIGTERM', () => process.exit(0));
   const bound = port ?? (await listening(server));
   answering({ port: bound }, { usage, ...loopAnswers(), ...answers });
@@ -35,9 +35,9 @@ function ownUsage() {
 }
 
 /**
- * Two ways to see the event loop. `gapsBegin` turns the loop without rest and keeps the longest
- * time between two turns, which is the longest synchronous section; `gapsEnd` tells it.
- * `delayBegin` and `delayEnd` histogram how late a timer of 1 ms is.
+ * Two ways to measure the event loop. `gapsBegin` keeps the loop turning and records the longest
+ * time between two turns, which is the longest synchronous section; `gapsEnd` returns it.
+ * `delayBegin` and `delayEnd` make a histogram of the delay of a 1 ms timer.
  */
 function loopAnswers() {
   let longestMs = 0;

@@ -1,5 +1,5 @@
 /**
- * Portkey's gateway, started by its own entry inside this process; it needs a port ahead of time.
+ * Portkey's gateway, started by its own entry point inside this process; it must be given a port.
  */
 import { createServer } from 'node:net';
 import { measured } from './measured.mjs';

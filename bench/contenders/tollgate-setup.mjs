@@ -7,7 +7,7 @@ import { imageModelId, modelId, secret, secretOf, sixDigits } from '../lib/calls
 const limitNanos = 9_000_000_000_000_000n;
 const imagePrice = { per: 'image', rows: [{ nanos: 1_000n }] };
 
-/** The record of a key: two subjects to charge, its own and its group's. */
+/** The record of a key that is charged to two subjects: its own and its group's. */
 export function keyRecord(id) {
   return {
     id,
@@ -20,7 +20,7 @@ export function keyRecord(id) {
   };
 }
 
-/** `calls.mjs` knows the secrets: the one of `secret`, or with `keys` those of `secretOf`. */
+/** The secrets are those of `calls.mjs`: `secret`, or with `keys` those of `secretOf`. */
 export function memoryStores({ keys = 0 }) {
   const store = memoryKeyStore();
   store.add(secret, keyRecord('bench'));
@@ -29,8 +29,8 @@ export function memoryStores({ keys = 0 }) {
 }
 
 /**
- * The one model `bench-model`, or with `models` also `bench-model-000000` and on, each with so many
- * `channels` to the upstream. The image model makes images at a price per image.
+ * The model `bench-model`, and with `models` also `bench-model-000000` and on, each with that many
+ * `channels` to the upstream. The image model is priced by the image.
  */
 export function catalogOf({
   upstreamPort,
@@ -51,7 +51,7 @@ export function catalogOf({
   const ids = Array.from({ length: models }, (_, n) => `${modelId}-${sixDigits(n)}`);
   return staticCatalog([
     ...[modelId, ...ids].map((id) => ({ ...text, id })),
-    // Anthropic makes no images, and the catalog would refuse the model.
+    // Anthropic has no image generation, and the catalog would refuse the model.
     ...(dialect === 'anthropic' ? [] : [images]),
   ]);
 }

@@ -1,14 +1,14 @@
 /**
- * Tollgate with everything on: key, scan, checks, group, reserve, settle, usage record. `host`
- * picks what it is mounted in; `dialect`, `keys`, `models` and `channels` what it has in front and
- * behind.
+ * Tollgate with all features on: key, scan, validation, group, reserve, settle, usage record.
+ * `host` selects the server in which it is mounted; `dialect`, `keys`, `models` and `channels` its
+ * set-up.
  */
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { createGateway, memoryUsageSink } from '../../dist/index.js';
 import { measured, options } from './measured.mjs';
 import { catalogOf, memoryStores } from './tollgate-setup.mjs';
 
-/** What each host makes of a gateway: a server. */
+/** For each host, a function that mounts a gateway in a server. */
 const hosts = {
   node: async (gateway) => {
     const { nodeAdapter } = await import('../../dist/node.js');
@@ -31,7 +31,7 @@ async function onExpress(name, gateway) {
   return express().use(expressAdapter(gateway));
 }
 
-/** As `examples/express-server.ts` has it. */
+/** The same as `examples/express-server.ts`. */
 function appServer(app) {
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {}

@@ -1,7 +1,7 @@
 /**
  * Tollgate on `node:http` with its quota in a store that processes share, and its keys cached. With
- * `keys` each has a subject of its own; without, the one key is charged with its group, so that all
- * calls meet in two rows. `usageLog` writes the records to PostgreSQL too.
+ * `keys` each key has its own subject; without, the one key is charged together with its group, so
+ * that all calls update the same two rows. `usageLog` also writes the records to PostgreSQL.
  */
 import { createServer } from 'node:http';
 import {
@@ -19,7 +19,7 @@ import { catalogOf, keyRecord } from './tollgate-setup.mjs';
 const { store, socket, keys: keyCount = 0, usageLog = false } = options;
 const connections = 20;
 
-/** What each store adds to a gateway; the clients are loaded where they are used. */
+/** The options that each store adds to a gateway; the clients are loaded only if used. */
 const ports = {
   memory: () => ({ quota: memoryQuotaStore() }),
   redis: async () => {
@@ -60,7 +60,7 @@ const gateway = createGateway({
   ...(await ports[store]()),
   keys: cachedKeyStore(knownKeys()),
   catalog: catalogOf(options),
-  // Many processes on few cores: a store that answers late is busy, not down.
+  // With many processes on few cores, a store that answers late is busy, not down.
   storeTimeoutMs: 10_000,
 });
 await measured({ server: createServer(nodeAdapter(gateway)) });

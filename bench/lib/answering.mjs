@@ -1,12 +1,12 @@
 /**
- * The other end of `processes.mjs`, inside the process that was started: reads its arguments, tells
- * when it is ready, and answers questions.
+ * The counterpart of `processes.mjs` inside a started process: reads the arguments, reports when
+ * the process is ready, and answers requests.
  */
 
-/** What the process was started with. */
+/** The arguments of the process. */
 export const args = JSON.parse(process.argv[2] ?? '{}');
 
-/** Tells that the process is ready, and answers by name from then on. */
+/** Reports that the process is ready, and from then on answers requests by name. */
 export function answering(ready, answers) {
   process.on('message', async ({ id, question, about }) => {
     try {

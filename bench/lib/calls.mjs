@@ -1,15 +1,15 @@
 /**
- * The calls that the load generator makes. `{n}` in a path, header or body becomes a number of six
- * digits, spread over `spread` of them.
+ * The calls that the load generator makes. `{n}` in a path, header or body is replaced by a number
+ * of six digits, one of `spread` different ones.
  */
 
-/** The model every contender knows. */
+/** The model that every contender serves. */
 export const modelId = 'bench-model';
 
-/** The model of theirs that makes images. */
+/** The model that generates images. */
 export const imageModelId = 'bench-image';
 
-/** The secret of the one key, and of the n-th of many. */
+/** The secret of the single key, and of the n-th of many. */
 export const secret = 'bench-key-0123456789-0123456789-0123456789';
 export const secretOf = (n) => `bench-key-0123456789-0123456789-0123-${sixDigits(n)}`;
 
@@ -18,7 +18,7 @@ export const sixDigits = (n) => String(n).padStart(6, '0');
 const words = 'the quick brown fox jumps over a lazy dog while nobody counts its tokens again ';
 const prose = (length) => words.repeat(Math.ceil(length / words.length)).slice(0, length);
 
-/** Base64 that no compressor and no lucky search shortens. */
+/** Pseudo-random Base64, which neither compresses nor contains long repetitions. */
 export function base64(length) {
   const bytes = Buffer.alloc(Math.ceil((length * 3) / 4));
   let state = 0x2545f491;
@@ -29,14 +29,14 @@ export function base64(length) {
   return bytes.toString('base64').slice(0, length);
 }
 
-/** A chat call of about 1 KB; with `imageBytes` also with a Base64 picture of that length. */
+/** A chat call of about 1 KB; with `imageBytes` also with a Base64 image of that length. */
 export function chatCall({ stream = false, imageBytes = 0, model = modelId, key = secret } = {}) {
   const text = prose(imageBytes === 0 ? 840 : 200);
-  const picture = {
+  const image = {
     type: 'image_url',
     image_url: { url: `data:image/png;base64,${base64(imageBytes)}` },
   };
-  const content = imageBytes === 0 ? text : [{ type: 'text', text }, picture];
+  const content = imageBytes === 0 ? text : [{ type: 'text', text }, image];
   const messages = [
     { role: 'system', content: 'You are a helpful assistant.' },
     { role: 'user', content },
@@ -49,7 +49,7 @@ export function chatCall({ stream = false, imageBytes = 0, model = modelId, key 
   };
 }
 
-/** The same in Gemini's words. */
+/** The same call in Gemini's format. */
 export function nativeCall({ stream = false, model = modelId, key = secret } = {}) {
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return {

@@ -1,20 +1,21 @@
 /**
- * Measures contenders side by side: a warm-up for each, then rounds in which all take their turn,
- * A B A B, so that whatever else the machine does hits them alike.
+ * Measures contenders side by side: a warm-up for each, then interleaved rounds, A B A B, so that
+ * other load on the machine affects all of them alike.
  */
 import { ratiosOf, summary } from './statistics.mjs';
 import { warmUp } from './warm-up.mjs';
 
-/** While the others had their turn, a contender's code has left the caches: first it comes back. */
-const backMs = 400;
+/** A contender's code leaves the CPU caches while others run: this load brings it back. */
+const reheatMs = 400;
 
 /**
- * @param context what a scenario is handed
- * @param entries `name`, a started `contender`, and what its `shape` has of its own;
- * @param options `shape`: the load of every entry (`load.mjs`); `warming`: what is different of it
- *   in the warm-up; `firstCalls`: how many calls come before that; `streams`: how the upstream answers below `/stream`, `warmUp` and `measured`;
- *   `measure`: `(context, entry, shape)` to an object of figures, CPU and latencies where left out
- * @returns by name, by figure: the value of each round
+ * @param context the context of a scenario
+ * @param entries `name`, a started `contender`, and its own additions to `shape`
+ * @param options `shape`: the load of every entry (`load.mjs`); `warming`: its changes for the
+ *   warm-up; `firstCalls`: the number of calls before that; `streams`: the upstream's replies below
+ *   `/stream`, `warmUp` and `measured`; `measure`: a function of `(context, entry, shape)` that
+ *   returns an object of figures, by default CPU and latencies
+ * @returns the values of each round, by name and figure
  */
 export async function compare(context, entries, options) {
   const { shape, warming = {}, firstCalls = 0, streams, measure = measureCpu } = options;
@@ -33,7 +34,7 @@ export async function compare(context, entries, options) {
   for (let round = 0; round < context.rounds; round += 1) {
     for (const entry of entries) {
       const load = shapeOf(entry);
-      if (load.durationMs !== undefined) await context.load({ ...load, durationMs: backMs });
+      if (load.durationMs !== undefined) await context.load({ ...load, durationMs: reheatMs });
       const figures = await measure(context, entry, load);
       const known = values.get(entry.name);
       for (const [figure, value] of Object.entries(figures)) {
@@ -62,12 +63,12 @@ async function measureCpu(context, { contender }, shape) {
   };
 }
 
-/** Says under the table whose streams came slower than the upstream was told to send them. */
+/** Adds a note for each contender whose streams were slower than the upstream's pace. */
 export function notePace(context, values, perSecond) {
   for (const [name, figures] of values) {
     const kept = summary(figures.perSecond).median / perSecond;
     if (kept < 0.9) {
-      context.note(`${name}: ${Math.round(kept * 100)} % of ${perSecond} events a second came.`);
+      context.note(`${name}: ${Math.round(kept * 100)} % of ${perSecond} events a second arrived.`);
     }
   }
 }
@@ -75,10 +76,9 @@ export function notePace(context, values, perSecond) {
 /**
  * A line of the report.
  *
- * @param line `contender`; `figure` and `unit`; `values` of its rounds; `baseline`: the values of
- *   what it is compared with, round by round; `target`: `{ of: 'ratio' | 'median', max | min,
- *   missedAt }`, the last for a ratio that is known to be above its `max`;
- *   `note`
+ * @param line `contender`; `figure` and `unit`; `values` of its rounds; `baseline`: the values with
+ *   which it is compared, round by round; `target`: `{ of: 'ratio' | 'median', max | min, missedAt }`,
+ *   where `missedAt` is the value of a ratio that is known to be above its `max`; `note`
  */
 export function row({ contender, figure, unit, values, baseline, target, note = '' }) {
   const { median, low, high } = summary(values);

@@ -1,10 +1,10 @@
 /**
- * The contenders by name. Each starts one and says how a call to it differs: a contender has its
- * own headers, and `direct` its own path.
+ * The contenders by name. Each function starts one and returns how calls to it differ: in headers,
+ * or, for `direct`, in the path.
  */
 import { isOnPath } from './machine.mjs';
 
-/** An entry of `compare`: the started contender with the call that is made to it. */
+/** An entry of `compare`: the started contender with the call to make. */
 function starter(name, module, { options = {}, adapt = (call) => call } = {}) {
   return async (context, call, { prefix = '', ...more } = {}) => ({
     name,
@@ -19,7 +19,7 @@ export const freshRelay = starter('bare relay, fresh connections', 'bare-relay',
   options: { freshConnections: true },
 });
 
-/** Nothing between: the load generator calls the upstream. */
+/** The load generator calls the upstream directly. */
 export async function direct(context, call, { prefix = '' } = {}) {
   return {
     name: 'direct',
@@ -54,7 +54,7 @@ const portkey = starter('Portkey', 'portkey', {
   }),
 });
 
-/** What others offer, and what people write by hand. nginx where it is installed. */
+/** Other gateways and proxies, and a hand-written relay; nginx if it is installed. */
 export function peers() {
   return [
     ...(isOnPath('nginx') ? [starter('nginx', 'nginx')] : []),

@@ -1,12 +1,11 @@
-/** What a scenario works with: the upstream, the load generator, and contenders to start. */
+/** The context of a scenario: the upstream, the load generator, and contenders to start. */
 import { startProcess, stopAll } from './processes.mjs';
 
 const contenders = new URL('../contenders/', import.meta.url);
 
 /**
- * Starts upstream and load generator. A scenario gets `start`, `load`, `progress`,
- * `answerStreams` and `note`; the
- * run closes it.
+ * Starts the upstream and the load generator. A scenario uses `start`, `load`, `progress`,
+ * `answerStreams` and `note`; the run closes the context.
  */
 export async function openContext({ rounds, isSmoke = false, warmUp, profiles }) {
   const upstream = await startProcess(new URL('../upstream/server.mjs', import.meta.url));
@@ -18,16 +17,16 @@ export async function openContext({ rounds, isSmoke = false, warmUp, profiles })
   return {
     rounds,
     isSmoke,
-    /** How long a step of a warm-up is, `stepMs`, and how many there may be, `mostSteps`. */
+    /** The length of a warm-up step, `stepMs`, and the maximum number of steps, `mostSteps`. */
     warmUp,
     upstreamPort,
     notes,
-    /** The upstream itself as a contender: what a call costs with nothing between. */
+    /** The upstream itself as a contender: the cost of a direct call. */
     direct: { port: upstreamPort, pid: upstream.pid, usage: async () => ({ cpuMicros: 0 }) },
 
     /**
-     * Starts `contenders/<name>.mjs` with options: `prefix` (how the upstream answers), and its
-     * own. The contender has `port`, `pid`, `usage()`, `ask()` and `stop()`.
+     * Starts `contenders/<name>.mjs` with options: `prefix` (selects the upstream's reply), and
+     * its own. The contender has `port`, `pid`, `usage()`, `ask()` and `stop()`.
      */
     start: async (name, options = {}, { execArgv = [] } = {}) => {
       const process = await startProcess(new URL(`${name}.mjs`, contenders), {
@@ -42,13 +41,13 @@ export async function openContext({ rounds, isSmoke = false, warmUp, profiles })
     /** Runs one load (`load.mjs` has its shape) to its end. */
     load: (shape) => generator.ask('run', shape),
 
-    /** How the load that runs now is doing: `begun`, `open`, `done`, `errors`. */
+    /** The progress of the current load: `begun`, `open`, `done`, `errors`. */
     progress: () => generator.ask('progress'),
 
-    /** From now on the upstream answers below `/stream` as below this path: `/200-0`. */
+    /** Makes the upstream answer below `/stream` as it does below this path: `/200-0`. */
     answerStreams: (as) => upstream.ask('answerStreams', as),
 
-    /** A sentence under the table of this scenario. */
+    /** Adds a sentence below the table of this scenario. */
     note: (text) => {
       notes.push(text);
     },
@@ -57,7 +56,7 @@ export async function openContext({ rounds, isSmoke = false, warmUp, profiles })
   };
 }
 
-/** Flags for a profile that bears the contender's name, or none. */
+/** Node flags that write a profile named after the contender; none without a folder. */
 function profilesTo(folder) {
   if (folder === undefined) return () => [];
   return (name) => [

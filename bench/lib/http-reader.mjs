@@ -1,15 +1,15 @@
 /**
  * A minimal incremental reader of HTTP/1.1 messages, for upstream and load generator: heads, and
- * bodies by content-length or in chunks. It trusts its peer and costs next to nothing.
+ * bodies by content-length or in chunks. It trusts its peer and is cheap.
  */
 
 /**
- * Reads one message after the other from the pieces of a connection.
+ * Reads one message after another from the chunks of a connection.
  *
- * @param on `onHead(text)`: first line and headers; `onData(bytes)`: a piece of the body, valid
- *   only within the call; `onEnd()`: the message is whole
- * @returns `feed(piece)`, and `finish()` for when the connection ends: true where that ended a
- *   message whole, or stood between two
+ * @param on `onHead(text)`: first line and headers; `onData(bytes)`: a chunk of the body, valid
+ *   only during the call; `onEnd()`: the message is complete
+ * @returns `feed(piece)`, and `finish()` for the end of the connection: true if that completed a
+ *   message, or no message had begun
  */
 export function messageReader({ onHead, onData, onEnd }) {
   let stage = readHead;
@@ -87,7 +87,7 @@ export function messageReader({ onHead, onData, onEnd }) {
       for (let at = 0; at < piece.length; ) {
         const next = stage(piece, at);
         if (next < 0) {
-          // A copy: the buffer is the connection's, and read into again.
+          // A copy, because the connection reads into the same buffer again.
           held = Buffer.from(piece.subarray(at));
           return;
         }

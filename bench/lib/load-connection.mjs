@@ -1,11 +1,11 @@
-/** One keep-alive connection of the load generator: call after call until there are no more. */
+/** One keep-alive connection of the load generator, which makes one call after another. */
 import { connect } from 'node:net';
 import { messageReader } from './http-reader.mjs';
 
-/** All connections read into one buffer: each reads what it got before the next one is served. */
+/** All connections share one buffer: each consumes its bytes before the next one is served. */
 const buffer = Buffer.allocUnsafe(256 * 1024);
 
-/** Resolves when no call is left; rejects at the first failed one unless errors are allowed. */
+/** Resolves when no call is left; rejects on the first failed one unless errors are allowed. */
 export function openConnection({ port, nextCall, results, allowErrors }) {
   return new Promise((resolve, reject) => {
     let socket;
@@ -60,7 +60,7 @@ export function openConnection({ port, nextCall, results, allowErrors }) {
         if (fresh === socket && answer !== undefined && !finish()) fail(`The connection ${why}.`);
       };
       fresh.on('error', (error) => lost(`failed: ${error.message}`));
-      fresh.on('close', () => lost('was closed within an answer'));
+      fresh.on('close', () => lost('was closed in the middle of a response'));
       return fresh;
     }
 

@@ -1,17 +1,17 @@
 /**
- * What the load generator learns: whether each answer was good and whole, how long it took, and how
- * old an event was when it arrived.
+ * The results of the load generator: whether each response was a complete 200, how long it took,
+ * and how old an event was when it arrived.
  */
 import { createHistogram } from 'node:perf_hooks';
 
-/** Answers up to this size are looked at whole, the first one of each call. */
-const lookedAtBytes = 1024 * 1024;
+/** Up to this size, the first response of each call is checked as a whole. */
+const checkedBytes = 1024 * 1024;
 const tailBytes = 256;
-/** In front of the µs of CLOCK_MONOTONIC at which the upstream sent an event. */
+/** Precedes the time, in µs of CLOCK_MONOTONIC, at which the upstream sent an event. */
 const stampMark = Buffer.from('"at":"');
 const stampDigits = 16;
 
-/** Collects the answers of one run; `settleMs`: delays of events before that are left out. */
+/** Collects the responses of one run; event delays in the first `settleMs` are ignored. */
 export function loadResults({ events = 0, settleMs = 0 }) {
   const settledAt = performance.now() + settleMs;
   const latency = createHistogram();
@@ -21,27 +21,27 @@ export function loadResults({ events = 0, settleMs = 0 }) {
   const counts = { begun: 0, open: 0, done: 0, errors: 0, bytes: 0 };
   let firstFailure;
 
-  /** Every answer to one call has the length of the first, which was looked at whole. */
+  /** Every response to a call must have the length of the first, which was checked as a whole. */
   function judge(call, status, bytes, whole, tail) {
-    const said = () =>
+    const excerpt = () =>
       Buffer.concat(whole ?? [tail])
         .toString()
         .slice(0, 500);
-    if (status !== 200) return `Answered with ${status}: ${said()}`;
-    const lacks = (text) => `The answer lacks ${text}: ${said()}`;
+    if (status !== 200) return `Answered with ${status}: ${excerpt()}`;
+    const lacks = (text) => `The response lacks ${text}: ${excerpt()}`;
     const first = firsts.get(call);
     if (first === undefined) {
       const endsWithIt = tail.includes(call.expect);
       if (!endsWithIt && !Buffer.concat(whole).includes(call.expect)) return lacks(call.expect);
       const found = events === 0 ? 0 : countEvents(whole);
-      if (found < events) return `The stream had ${found} events of ${events}: ${said()}`;
+      if (found < events) return `The stream had ${found} events of ${events}: ${excerpt()}`;
       firsts.set(call, { bytes, endsWithIt });
       return undefined;
     }
     if (first.endsWithIt && !tail.includes(call.expect)) return lacks(call.expect);
-    // Ids and stamps may differ by a character.
+    // Ids and timestamps may differ in length by a character.
     return bytes < first.bytes * 0.99
-      ? `The answer had ${bytes} bytes where the first one had ${first.bytes}: ${said()}`
+      ? `The response had ${bytes} bytes where the first one had ${first.bytes}: ${excerpt()}`
       : undefined;
   }
 
@@ -63,7 +63,7 @@ export function loadResults({ events = 0, settleMs = 0 }) {
       onData: (piece) => {
         if (bytes === 0) firstByte.record(microsSince(beganAt));
         bytes += piece.length;
-        if (whole !== undefined && bytes <= lookedAtBytes) whole.push(Buffer.from(piece));
+        if (whole !== undefined && bytes <= checkedBytes) whole.push(Buffer.from(piece));
         tail = tailOf(tail, piece);
         if (call.stamped && performance.now() >= settledAt) recordDelays(piece, eventDelay);
       },
@@ -106,7 +106,7 @@ function percentiles(histogram) {
   return { count: histogram.count, p50: histogram.percentile(50), p99: histogram.percentile(99) };
 }
 
-/** The last bytes so far; a copy, since the piece is read over. */
+/** The last bytes so far; copied, because the chunk's buffer is reused. */
 function tailOf(tail, piece) {
   if (piece.length >= tailBytes) return Buffer.from(piece.subarray(-tailBytes));
   const joined = Buffer.concat([tail, piece]);
@@ -117,7 +117,7 @@ function countEvents(pieces) {
   return Buffer.concat(pieces).toString('latin1').split('data: {').length - 1;
 }
 
-/** A stamp that two pieces share is left out: one in thousands. */
+/** A timestamp that is split between two chunks is ignored: about one in thousands. */
 function recordDelays(piece, eventDelay) {
   const now = monotonicMicros();
   for (let at = piece.indexOf(stampMark); at >= 0; at = piece.indexOf(stampMark, at)) {

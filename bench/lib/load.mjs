@@ -1,7 +1,7 @@
 /**
- * The load generator, a process of its own: keep-alive connections on raw sockets, a request
- * written as one prepared buffer, and no more read of an answer than proves it whole. It must cost
- * less than what it measures.
+ * The load generator, a separate process: keep-alive connections on raw sockets, each request
+ * written as one prepared buffer, and only as much of a response parsed as proves it complete. It
+ * must cost less than what it measures.
  */
 import { answering } from './answering.mjs';
 import { openConnection } from './load-connection.mjs';
@@ -11,12 +11,12 @@ import { requestWriter } from './request-writer.mjs';
 let current;
 
 /**
- * Calls one port until enough calls have ended.
+ * Calls one port until the requested number of calls or the time is reached.
  *
- * @param shape `port`; `call` as `calls.mjs` makes it, or a list that takes turns; `connections`;
- *   `requests` or `durationMs`; `spread`: how many numbers `{n}` takes; `events`: how many a stream
- *   has; `settleMs`: how long their delays are not looked at; `allowErrors`: count failed calls in
- *   place of giving up
+ * @param shape `port`; `call` from `calls.mjs`, or a list to rotate through; `connections`;
+ *   `requests` or `durationMs`; `spread`: the number of values of `{n}`; `events`: the number of
+ *   events in a stream; `settleMs`: how long their delays are ignored at first; `allowErrors`: count
+ *   failed calls instead of giving up
  */
 async function run(shape) {
   const calls = [shape.call].flat();
@@ -28,7 +28,7 @@ async function run(shape) {
     shape.durationMs === undefined ? Number.POSITIVE_INFINITY : beganAt + shape.durationMs;
   let begun = 0;
 
-  /** The next call for a connection that has nothing to do; undefined when all have begun. */
+  /** The next call for an idle connection; undefined when all have begun. */
   const nextCall = () => {
     if (begun >= (shape.requests ?? Number.POSITIVE_INFINITY) || performance.now() >= endsAt)
       return;

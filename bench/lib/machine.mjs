@@ -1,6 +1,6 @@
 /**
- * What the machine is and who uses it: which cores this run may have, the CPU time of a process by
- * the kernel's accounting, and the share of the machine that others took meanwhile.
+ * The machine and its load: the cores that this run may use, the CPU time of a process by the
+ * kernel's accounting, and the share of the machine that other processes used meanwhile.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { availableParallelism, cpus } from 'node:os';
 /** The kernel counts in ticks of this many µs (USER_HZ is 100 wherever Linux runs Node). */
 const tickMicros = 10_000;
 
-/** The cores this process may use, by number; empty where the system doesn't tell. */
+/** The cores this process may use, by number; empty if unknown. */
 function allowedCores() {
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readOr('/proc/self/status', ''))?.[1] ?? '';
   return list
@@ -22,8 +22,8 @@ function allowedCores() {
 }
 
 /**
- * The contender has a core of its own, upstream and load share the others. Undefined where there
- * is one core or no `taskset`.
+ * Gives the contender its own core; upstream and load generator share the others. Undefined with
+ * one core or without `taskset`.
  */
 function pinningPlan() {
   const cores = allowedCores();
@@ -34,7 +34,7 @@ function pinningPlan() {
 
 export const pinning = pinningPlan();
 
-/** What a reader of the figures wants to know of the machine. */
+/** A description of the machine for the report. */
 export function machineFacts() {
   return {
     date: new Date().toISOString().slice(0, 16).replace('T', ' '),
@@ -51,12 +51,12 @@ export function machineFacts() {
 export function processMicros(pid) {
   const stat = readOr(`/proc/${pid}/stat`, undefined);
   if (stat === undefined) return undefined;
-  // The name, in parentheses, may hold anything: the numbers begin behind the last one.
+  // The name, in parentheses, may contain anything: the numbers follow the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * tickMicros;
 }
 
-/** The children of a process that run now. */
+/** The running child processes of a process. */
 export function childrenOf(pid) {
   return readOr(`/proc/${pid}/task/${pid}/children`, '').split(' ').filter(Boolean).map(Number);
 }
@@ -68,7 +68,7 @@ export function processMemory(pid) {
   return { rssBytes: bytes('VmRSS'), peakBytes: bytes('VmHWM') };
 }
 
-/** Busy and whole time of all cores since boot, µs. Time a hypervisor took counts as busy. */
+/** Busy and total time of all cores since boot, µs. Time stolen by a hypervisor counts as busy. */
 function machineMicros() {
   const line = readOr('/proc/stat', '').split('\n')[0];
   const [user, nice, system, idle, wait, irq, softIrq, steal] = line
@@ -80,8 +80,8 @@ function machineMicros() {
 }
 
 /**
- * Watches who uses the machine. `ownMicros` tells the CPU time of this run's processes; what is
- * busy beyond that is foreign. The share is of all cores together, 0 to 1; undefined without
+ * Measures the load of other processes. `ownMicros` returns the CPU time of this run's processes;
+ * busy time beyond that is foreign. The share is of all cores together, 0 to 1; undefined without
  * /proc.
  */
 export function watchForeignLoad(ownMicros) {
@@ -95,7 +95,7 @@ export function watchForeignLoad(ownMicros) {
   };
 }
 
-/** Whether a program can be started by its name. */
+/** Whether a program is on the PATH. */
 export function isOnPath(program) {
   const folders = (process.env.PATH ?? '').split(':');
   return folders.some((folder) => listOr(folder).includes(program));

@@ -1,6 +1,6 @@
 /**
- * Starts what a measurement needs, each in a process of its own behind an IPC channel: the
- * upstream, the load generator, and the contenders on a core of their own.
+ * Starts the processes of a measurement, each connected by an IPC channel: the upstream, the load
+ * generator, and the contenders, which have their own core.
  */
 import { fork } from 'node:child_process';
 import { pinning, processMicros } from './machine.mjs';
@@ -9,13 +9,13 @@ const running = new Set();
 let endedMicros = 0;
 
 /**
- * Starts a module that speaks `answering.mjs`. Resolves when it is ready, rejects when it dies
- * first or takes longer than half a minute.
+ * Starts a module that uses `answering.mjs`. Resolves when it is ready, rejects when it exits
+ * before that or takes longer than half a minute.
  *
  * @param module its URL
- * @param options `args` is handed over as JSON; `on` picks the core; `execArgv` goes to Node
- * @returns `ready`: what the process told when it was; `ask(question, about)`: a question to it;
- *   `stop()`: ends it
+ * @param options `args` is passed as JSON; `on` selects the core; `execArgv` are flags of Node
+ * @returns `ready`: what the process reported when it was ready; `ask(question, about)`: sends it
+ *   a request; `stop()`: ends it
  */
 export async function startProcess(module, { args = {}, on = 'others', execArgv = [] } = {}) {
   const [execPath, ...before] = pinned(on);
@@ -95,7 +95,7 @@ export function ownMicros() {
   return user + system + endedMicros + theirs;
 }
 
-/** Ends whatever still runs. */
+/** Ends all processes that are still running. */
 export async function stopAll() {
   await Promise.all([...running].map((handle) => handle.stop()));
 }

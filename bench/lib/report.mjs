@@ -1,12 +1,12 @@
 /**
- * Writes the outcome down: a table for each scenario, and what to know of the machine beside it.
+ * Writes the report: a table for each scenario, and a description of the machine.
  */
 import { excessOf } from './compare.mjs';
 
-/** Above this share of all cores the figures of a scenario are to be doubted. */
+/** Above this share of all cores the figures of a scenario are unreliable. */
 const foreignLimit = 0.1;
 
-/** The part of one scenario. */
+/** The section of one scenario. */
 export function scenarioReport({ scenario, rows, notes, foreign, seconds }) {
   const share = foreign === undefined ? 'unknown' : percent(foreign);
   return [
@@ -18,13 +18,13 @@ export function scenarioReport({ scenario, rows, notes, foreign, seconds }) {
     ...notes.map((note) => `- ${note}`),
     `- Foreign load ${share} of all cores; took ${Math.round(seconds)} s.`,
     ...(foreign > foreignLimit
-      ? ['- **Warning: others used much of the machine; run this again when it is quiet.**']
+      ? ['- **Warning: other processes used much of the machine; run this again when it is idle.**']
       : []),
     '',
   ].join('\n');
 }
 
-/** What stands above the tables. */
+/** The head of the report. */
 export function head(facts, { rounds }) {
   const pinned = facts.pinned
     ? 'contender pinned to one core, upstream and load generator to the others'
@@ -36,7 +36,7 @@ export function head(facts, { rounds }) {
     '',
     `- ${facts.date} UTC, Node ${facts.node.slice(1)}, ${facts.processor}, ${facts.cores} cores`,
     `- ${pinned}`,
-    `- medians of ${rounds} interleaved rounds behind a warm-up; spread is lowest to highest;`,
+    `- medians of ${rounds} interleaved rounds after a warm-up; spread is lowest to highest;`,
     '  a ratio is the median of the ratios within each round',
     '',
   ].join('\n');
@@ -72,7 +72,7 @@ function verdict(row) {
   return excessOf(row) <= 1 ? 'yes' : '**no**';
 }
 
-/** Three significant digits are more than a shared machine is good for. */
+/** Three significant digits are already more than a shared machine can give. */
 function digits(value) {
   if (value === 0) return '0';
   const places = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

@@ -1,9 +1,9 @@
-/** Turns a call into the bytes of its request, once; only the digits of `{n}` are written anew. */
+/** Serialises the request of a call once; then only the digits of `{n}` are rewritten. */
 import { sixDigits } from './calls.mjs';
 
 const place = '{n}';
 
-/** A function from a running number to the bytes of that request. */
+/** Returns a function from a running number to the bytes of that request. */
 export function requestWriter({ path, headers, body }, port, spread) {
   const wide = (text) => text.replaceAll(place, sixDigits(0));
   const head = [
@@ -19,7 +19,7 @@ export function requestWriter({ path, headers, body }, port, spread) {
   if (places.length === 0) return () => prepared;
 
   return (count) => {
-    // A stride of a large prime visits the numbers out of order, and all of them in time.
+    // A stride of a large prime visits all numbers, out of order.
     const digits = sixDigits((count * 7_919) % spread);
     const bytes = Buffer.from(prepared);
     for (const at of places) bytes.latin1Write(digits, at);
@@ -27,7 +27,7 @@ export function requestWriter({ path, headers, body }, port, spread) {
   };
 }
 
-/** Where the digits stand in the text once each `{n}` is as wide as they are. */
+/** The positions of the digits, once each `{n}` is replaced by six of them. */
 function placesIn(text) {
   const before = text.split(place).slice(0, -1);
   let at = 0;

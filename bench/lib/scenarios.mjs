@@ -1,4 +1,4 @@
-/** Finds the scenarios and runs one, with an upstream and a load generator of its own. */
+/** Finds the scenarios and runs one, with its own upstream and load generator. */
 import { readdirSync } from 'node:fs';
 import { openContext } from './context.mjs';
 import { watchForeignLoad } from './machine.mjs';
@@ -6,7 +6,7 @@ import { ownMicros } from './processes.mjs';
 
 const folder = new URL('../scenarios/', import.meta.url);
 
-/** In this order where they exist; others follow by name. */
+/** These come first, in this order; others follow by name. */
 const order = ['chat', 'protocols', 'bodies', 'sse', 'first-byte', 'translated', 'latency', 'flat'];
 
 /** The scenarios of `scenarios/`: each file but the `support-` ones exports one. */
@@ -19,7 +19,7 @@ export async function allScenarios() {
   return modules.map(({ scenario }) => scenario).sort((a, b) => rank(a) - rank(b));
 }
 
-/** Runs a scenario: its rows and notes, how long it took, and how busy others kept the machine. */
+/** Runs a scenario; returns its rows and notes, its duration and the foreign load. */
 export async function runScenario(scenario, options) {
   const foreignShare = watchForeignLoad(ownMicros);
   const beganAt = performance.now();

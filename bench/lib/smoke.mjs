@@ -1,8 +1,7 @@
 /**
- * The short form for CI: fails on a ratio more than a third over its target, or over what it is
- * known to be at where that is missed, and on nothing else.
- * What shares the machine only ever adds, so the best rounds are compared, and a figure counts as
- * failed only when it failed in three tries.
+ * The short form for CI: fails on a ratio more than a third above its target, or above its known
+ * value if the target is missed, and on nothing else. Other processes on the machine can only add
+ * time, so the best rounds are compared, and a figure fails only if it fails three times.
  */
 import { scenarioReport } from './report.mjs';
 import { runScenario } from './scenarios.mjs';
@@ -11,7 +10,7 @@ const allowedExcess = 4 / 3;
 const tries = 3;
 const options = { rounds: 5, warmUp: { stepMs: 500, mostSteps: 20 }, isSmoke: true };
 
-/** Runs the scenarios that have a short form; answers with the sentences of what failed. */
+/** Runs the scenarios that have a short form; returns a sentence for each failure. */
 export async function runSmoke(scenarios) {
   const failures = [];
   for (const scenario of scenarios.filter(({ inSmoke }) => inSmoke === true)) {
@@ -20,7 +19,7 @@ export async function runSmoke(scenarios) {
   return failures;
 }
 
-/** The rows that failed in every try. */
+/** The rows that failed every time. */
 async function bestOfTries(scenario) {
   let failed;
   for (let attempt = 1; attempt <= tries; attempt += 1) {
@@ -33,7 +32,7 @@ async function bestOfTries(scenario) {
   }
   return [...failed.values()].map((row) => {
     const ratio = row.bestRatio.toFixed(2);
-    return `${scenario.title}: ${nameOf(row)} is at ${ratio}, a third over ${boundOf(row)}.`;
+    return `${scenario.title}: ${nameOf(row)} is at ${ratio}, more than a third above ${boundOf(row)}.`;
   });
 }
 
@@ -43,7 +42,7 @@ function isFailed(row) {
   return row.target?.of === 'ratio' && row.bestRatio > boundOf(row) * allowedExcess;
 }
 
-/** From where a third more is a regression. */
+/** A third above this value is a regression. */
 function boundOf({ target: { max, missedAt = 0 } }) {
   return Math.max(max, missedAt);
 }

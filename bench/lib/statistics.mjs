@@ -1,4 +1,4 @@
-/** The few statistics the suite uses. */
+/** The statistics of the benchmarks. */
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -12,8 +12,8 @@ export function summary(values) {
 }
 
 /**
- * `ratio`: the median of each round's own ratio. Within a round both were measured in the same
- * seconds, so what slows the machine for longer falls out. `bestRatio`: the best rounds of both.
+ * `ratio`: the median of the ratios within each round. Both were measured within the same seconds,
+ * so a longer slowdown of the machine cancels out. `bestRatio`: from the best rounds of both.
  */
 export function ratiosOf(values, baseline) {
   return {

@@ -1,17 +1,17 @@
 /**
- * Warms a contender up until a call no longer gets cheaper. V8 compiles what is called often, and
- * some tens of thousands of calls pass until it has: a fixed number favours what has less code.
+ * Warms a contender up until calls no longer get cheaper. V8 compiles code that is called often,
+ * which takes tens of thousands of calls: a fixed number would favour contenders with less code.
  */
 
-/** So many steps in a row must bring nothing. */
+/** The number of steps in a row that must bring no improvement. */
 const steadySteps = 3;
-/** A step that is cheaper by less than this share of the cheapest before has brought nothing. */
+/** A step must be cheaper than the cheapest before by this share to count as an improvement. */
 const worthwhile = 0.04;
 
 /**
  * Loads a contender step by step, until three in a row were no cheaper than the cheapest before.
  *
- * @param context what a scenario is handed; its `warmUp` has `stepMs` and `mostSteps`
+ * @param context the context of a scenario; its `warmUp` has `stepMs` and `mostSteps`
  * @param entry `name`, and the started `contender`
  * @param shape the load of a step (`load.mjs`), without its length
  */

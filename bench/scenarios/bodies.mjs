@@ -1,5 +1,5 @@
 /**
- * Large request bodies, a Base64 picture in a chat message, and how long they hold the event loop.
+ * Large request bodies, a Base64 image in a chat message, and how long they block the event loop.
  */
 import { chatCall } from '../lib/calls.mjs';
 import { compare, rowsOf } from '../lib/compare.mjs';
@@ -12,7 +12,7 @@ const sizes = [
   { label: '5 MB', imageBytes: 5_000_000, connections: 4 },
 ];
 const atMostTwelveTenths = { 'tollgate on node:http': { of: 'ratio', max: 1.2 } };
-/** Calls of which each tells its longest synchronous section. */
+/** The number of calls whose longest synchronous section is measured. */
 const gapCalls = 10;
 
 export const scenario = {
@@ -51,7 +51,7 @@ async function measureSize(context, { label, imageBytes, connections }) {
   return rows;
 }
 
-/** The peers that don't run in our Node process have no loop to look at. */
+/** Contenders that are not Node processes of ours have no loop to measure. */
 async function measureGaps(context, entries, bodyBytes) {
   const values = await compare(context, entries.slice(0, 2), {
     shape: { connections: 1, requests: 1 },

@@ -36,7 +36,7 @@ export const scenario = {
   },
 };
 
-/** How many times Portkey's CPU is ours. */
+/** Portkey's CPU as a multiple of Tollgate's. */
 function lead(values) {
   const ours = values.get('tollgate on node:http').cpuMicros;
   const theirs = values.get('Portkey').cpuMicros;

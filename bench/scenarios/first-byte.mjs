@@ -1,4 +1,4 @@
-/** What a streamed chat waits for: its first byte, and each event at 500 streams at once. */
+/** Delays of a streamed chat: of its first byte, and of each event with 500 concurrent streams. */
 import { chatCall } from '../lib/calls.mjs';
 import { compare, notePace, row, rowsOf } from '../lib/compare.mjs';
 import { bareRelay, direct, tollgate } from '../lib/contenders.mjs';
@@ -47,7 +47,7 @@ async function firstByte(context, entries) {
 
 async function eventDelay(context, entries) {
   const values = await compare(context, entries, {
-    // All streams open in one instant, which no event of a stream that runs has to wait for.
+    // All streams open at the same moment, a delay that events of a running stream do not have.
     shape: { connections: 500, requests: 500, events: 100, settleMs: 500 },
     warming,
     streams: { warmUp: '/20-0', measured: '/100-20-stamped' },

@@ -1,4 +1,4 @@
-/** Whether a call costs the same however many keys, models and channels there are. */
+/** The cost of a call with few and with many keys, models and channels. */
 import { chatCall, modelId, secretOf } from '../lib/calls.mjs';
 import { compare, rowsOf } from '../lib/compare.mjs';
 import { tollgate } from '../lib/contenders.mjs';
@@ -7,7 +7,7 @@ const numbered = (name) => name.replace('000000', '{n}');
 const keyCall = chatCall({ key: numbered(secretOf(0)) });
 const modelCall = chatCall({ model: `${modelId}-{n}` });
 
-/** The calls take turns over all keys, or all models; channels are drawn by the gateway. */
+/** The calls rotate through all keys, or all models; channels are chosen by the gateway. */
 const growths = [
   { what: 'keys', counts: [10, 100_000], call: keyCall, spreads: true },
   { what: 'models', counts: [10, 10_000], call: modelCall, spreads: true },
@@ -35,7 +35,7 @@ async function measure(context, { what, counts, call, spreads }) {
   );
   const values = await compare(context, entries, {
     shape: { connections: 32, durationMs: 900 },
-    // Every key has called once: what is measured is not the first call of each.
+    // Every key has made a call before the measurement, so no first call is measured.
     firstCalls: Math.max(...counts),
   });
   await Promise.all(entries.map(({ contender }) => contender.stop()));

@@ -1,6 +1,6 @@
 /**
- * Big pictures in Base64, many at once: how far the gateway's memory grows, and what a picture
- * takes of CPU. A process of its own for each measurement, as a heap that has grown stays grown.
+ * Large images in Base64, many at once: the growth of the gateway's memory and the CPU per image.
+ * Each measurement has its own process, because a heap that has grown does not shrink.
  */
 
 import { imageCall } from '../lib/calls.mjs';
@@ -9,10 +9,10 @@ import { freshRelay, tollgate } from '../lib/contenders.mjs';
 import { processMemory } from '../lib/machine.mjs';
 
 const mebibyte = 1024 * 1024;
-/** Each connection asks for so many pictures, one after the other: growth shows in the second. */
-const picturesEach = 3;
+/** Images for each connection, one after another: growth shows in the second. */
+const imagesEach = 3;
 
-/** Every picture is looked at by its end, and by its length; only the first ones whole. */
+/** Every image is checked by its length and its end; only the first ones as a whole. */
 const call = { ...imageCall(), expect: '"usage"' };
 
 const sizes = [
@@ -28,8 +28,8 @@ const ways = [
 
 export const scenario = {
   name: 'images',
-  title: 'Pictures of 8 and 48 MiB, many at once',
-  description: `${picturesEach} waves; RSS before is that of a process that has just started.`,
+  title: 'Images of 8 and 48 MiB, many at once',
+  description: `${imagesEach} waves; RSS before is that of a process that has just started.`,
 
   async run(context) {
     const rows = [];
@@ -49,7 +49,7 @@ async function measure(context, { begin, options = {} }, { mebibytes, connection
   const { contender, shape } = await begin(context, call, { prefix, ...options });
   const memory = processMemory(contender.pid);
   const before = await contender.usage();
-  const requests = connections * picturesEach;
+  const requests = connections * imagesEach;
   await context.load({ ...shape, port: contender.port, connections, requests });
   const after = await contender.usage();
   const { peakBytes } = processMemory(contender.pid);
@@ -79,6 +79,6 @@ function rowsOfSize({ mebibytes, connections, targets }, values) {
   return [...values.keys()].flatMap((name) => [
     line(name, 'growth', 'RSS growth', 'MiB'),
     line(name, 'peak', 'peak RSS', 'MiB'),
-    line(name, 'cpu', 'CPU a picture', 'ms'),
+    line(name, 'cpu', 'CPU per image', 'ms'),
   ]);
 }

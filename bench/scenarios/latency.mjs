@@ -1,4 +1,4 @@
-/** What a contender adds to the time of one chat, with one call at a time. */
+/** The time that a contender adds to a chat, with one call at a time. */
 import { chatCall } from '../lib/calls.mjs';
 import { compare, row } from '../lib/compare.mjs';
 import { bareRelay, direct, peers, tollgates } from '../lib/contenders.mjs';

@@ -1,19 +1,19 @@
-/** The other protocols beside chat: a native call and an image, each of about 1 KB. */
+/** The protocols other than chat: a native call and an image, each of about 1 KB. */
 import { chatCall, imageCall, nativeCall } from '../lib/calls.mjs';
 import { compare, row, rowsOf } from '../lib/compare.mjs';
 import { bareRelay, freshRelay, tollgate } from '../lib/contenders.mjs';
 
 const image = '/image-900';
 
-/** The entry of a contender under another name, since one is measured with several calls. */
+/** An entry of a contender under another name, because it is measured with several calls. */
 const named = async (name, entry) => ({ ...(await entry), name });
 
 export const scenario = {
   name: 'protocols',
   title: 'Native and images, 1 KB in and 1 KB out',
   description:
-    'Against Tollgate’s own chat. An image always has a fresh connection to its upstream; what ' +
-    'that costs is what a bare relay pays more when it dials anew for each call.',
+    'Compared with Tollgate’s own chat. An image always opens a new connection to its upstream; ' +
+    'the cost of that is measured by a bare relay that opens one for each call.',
 
   async run(context) {
     const entries = await Promise.all([

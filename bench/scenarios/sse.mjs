@@ -21,7 +21,7 @@ export const scenario = {
       max: 1.35,
       missedAt: 1.6,
     });
-    // A stream of 100 events lasts two seconds; the short form makes do with one.
+    // A stream of 100 events lasts two seconds; the short form has one.
     const events = context.isSmoke ? 50 : 100;
     const paced = await measure(context, entries, {
       label: '200 streams, one event per 20 ms',
@@ -34,7 +34,7 @@ export const scenario = {
   },
 };
 
-/** Short streams warm up the way of a call, which is a part of the cost of every stream. */
+/** Short streams warm up the code of a call, which is part of the cost of every stream. */
 async function measure(context, entries, { label, as, shape, max, missedAt, pace }) {
   const values = await compare(context, entries, {
     shape,

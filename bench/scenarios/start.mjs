@@ -1,6 +1,6 @@
 /**
- * What a host pays before its first call: the time to import the package, what its tarball weighs,
- * and which packages come with it.
+ * The cost to a host before its first call: the time to import the package, the size of its
+ * tarball, and the packages that come with it.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const importsPerRound = 5;
 
 /**
- * zod and undici first, for a host has them anyway; then the package, which finds both in memory.
- * The CPU of that second step is told beside its time: it says whether the machine was busy.
+ * Imports zod and undici first, because most hosts have them anyway; then the package, which finds
+ * both in memory. The CPU time of that second step shows whether the machine was busy.
  */
 const probe = `
   const started = performance.now();
@@ -60,7 +60,7 @@ export const scenario = {
 const ours = (figure, unit, values, target) =>
   row({ contender: 'tollgate', figure, unit, values, target });
 
-/** In a process of its own, as a module is loaded once. */
+/** In a separate process, because a module is loaded only once. */
 async function importOnce() {
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', probe], {
     cwd: root,
@@ -68,16 +68,16 @@ async function importOnce() {
   return JSON.parse(stdout);
 }
 
-/** What `npm publish` would send, without building it again. */
+/** The tarball of `npm publish`, without building again. */
 async function packed() {
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
   });
-  // An array of packages up to npm 11, an object by name since.
+  // An array of packages up to npm 11, an object keyed by name since.
   return Object.values(JSON.parse(stdout))[0];
 }
 
-/** By the lock: what `dependencies` names, and what those name in turn. */
+/** From the lockfile: the `dependencies`, and theirs in turn. */
 async function packagesThatCome() {
   const lock = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url)));
   const found = new Set();

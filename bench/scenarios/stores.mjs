@@ -1,6 +1,6 @@
 /**
- * Stores that processes share: what Redis and PostgreSQL add to a chat in CPU and in round trips,
- * and how many chats a second one, two and four gateways serve over one store.
+ * Stores that processes share: the CPU and round trips that Redis and PostgreSQL add to a chat, and
+ * how many chats a second one, two and four gateways serve with one store.
  */
 import { spawnSync } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { countingProxy } from './support-wire.mjs';
 
 const contenderName = 'with-redis-or-postgres';
 const keys = 200;
-/** Each of the keys in turn: `{n}` is where the load generator writes a number. */
+/** Rotates through the keys: the load generator replaces `{n}` by a number. */
 const spreadCall = {
   call: chatCall({ key: secretOf(0).replace(sixDigits(0), '{n}') }),
   spread: keys,
@@ -65,7 +65,7 @@ function socketOf(store, place) {
   return store === 'postgres' ? place.folder : place?.path;
 }
 
-/** Without the servers' own CPU, which others pay for. */
+/** Without the CPU of the servers, which is not the host's. */
 async function addedCpu(context, services) {
   const ways = [
     ...services,
@@ -100,8 +100,8 @@ async function addedCpu(context, services) {
 }
 
 /**
- * One call at a time, each after the last one has settled: that is done behind the answer, and what
- * overlaps on the wire counts as one.
+ * One call at a time, each after the previous one has settled, which happens after the response:
+ * round trips that overlap count as one.
  */
 async function roundTrips(context, services) {
   const rows = [];
@@ -125,11 +125,11 @@ async function roundTrips(context, services) {
   return rows;
 }
 
-/** On all cores, beside upstream, load and the server itself: a ratio, not a capacity. */
+/** On all cores, shared with upstream, load and the server itself: a ratio, not a capacity. */
 async function throughput(context, services) {
   context.note(
     'Chats a second: gateways, store, upstream and load share all cores, so gateways beyond the ' +
-      `cores add little. ${keys} keys, each a subject of its own; "one subject": all calls are ` +
+      `cores add little. ${keys} keys, each with its own subject; "one subject": all calls are ` +
       'charged to one key and its group. The servers count as foreign load.',
   );
   const rows = [];
@@ -149,7 +149,7 @@ async function throughputOf(context, service) {
     values: [],
   }));
   await chatsPerSecond(context, { gateways, calls: spreadCall }, { durationMs: warmUpMs });
-  // Processes with memory stores share nothing that could be hot.
+  // Processes with memory stores share no subject.
   if (service.store !== 'memory') {
     const hot = { figure: `chats a second, ${gateways.length} gateways, one subject`, gateways };
     ways.push({ ...hot, calls: { call: chatCall() }, values: [] });
@@ -170,7 +170,7 @@ async function chatsPerSecond(context, { gateways, calls }, extent) {
   return results.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0);
 }
 
-/** Contenders are held to one core; here the point is that they have several. */
+/** Contenders usually have one core; here they must have several. */
 function unpin(pid) {
   if (pinning === undefined) return;
   const cores = `${pinning.contender},${pinning.others}`;

@@ -1,6 +1,6 @@
 /**
- * Many streams at once: what thousands of slow ones cost in memory, and what a host notices of
- * those that pass through its own event loop.
+ * Many streams at once: the memory of thousands of slow ones, and the delays of a host through
+ * whose event loop they pass.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const slow = {
   everyMs: 1_000,
   holdMs: 15_000,
 };
-/** 10,000 events a second: about half of the core it has. */
+/** 10,000 events a second: about half of its core. */
 const lively = { streams: 2_000, events: 50, everyMs: 200, holdMs: 5_000 };
 const idleMs = 2_000;
 const mebibyte = 1_024 * 1_024;
@@ -77,7 +77,7 @@ async function hold(context, begin) {
   ];
 }
 
-/** The host's own lateness, idle and with streams, the relay's host beside ours. */
+/** The event-loop delay of the host, idle and with streams, for the relay and for Tollgate. */
 async function loopDelays(context) {
   const rounds = Math.min(context.rounds, mostLoopRounds);
   const entries = [];
@@ -121,11 +121,11 @@ async function loopDelay(context, { contender, shape }) {
 }
 
 const streamCall = () => chatCall({ stream: true });
-/** The upstream answers below it as it was told last. */
+/** Below it the upstream gives the reply that was set last. */
 const prefix = '/stream';
 const pathOf = ({ events, everyMs }) => `/${events}-${everyMs}`;
 
-/** Short bursts: what a process needs once, such as compiled code, is no cost of a stream. */
+/** Short bursts: one-time costs, such as compiled code, are not the cost of a stream. */
 async function warmUpBursts(context, entry) {
   await context.answerStreams('/10-0');
   await warmUp(context, entry, { ...entry.shape, port: entry.contender.port, connections: 32 });
@@ -140,7 +140,7 @@ function openAll(context, { port }, shape, { streams, events }) {
   return ended;
 }
 
-/** Streams that failed or have ended were open once: they are told of at the end. */
+/** Streams that failed or have ended count as opened; failures are reported at the end. */
 async function untilOpen(context, streams) {
   for (;;) {
     const { open, done, errors } = await context.progress();
@@ -149,7 +149,7 @@ async function untilOpen(context, streams) {
   }
 }
 
-/** A gateway has two sockets a stream, and Node takes as many files as the hard limit allows. */
+/** A gateway has two sockets for each stream; Node raises its file limit to the hard limit. */
 function mostStreams() {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const hardLimit = /^Max open files +\S+ +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY;

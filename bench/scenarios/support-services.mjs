@@ -1,6 +1,6 @@
 /**
  * A private Redis and a private PostgreSQL for the benchmarks: in temporary folders, on unix
- * sockets, gone when the run is over. Undefined where a server is not installed.
+ * sockets, removed at the end of the run. Undefined if a server is not installed.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,8 +16,8 @@ const run = promisify(execFile);
 const startWithinMs = 20_000;
 
 /**
- * A Redis that writes to its append-only file and leaves the sync to the kernel. A cost per request
- * is asked for here, not what a disk can do.
+ * A Redis that writes its append-only file and leaves the sync to the kernel, because the cost per
+ * request is measured here and not the disk.
  */
 export async function startRedis() {
   const program = await run('redis-server', ['--version']).catch(() => undefined);
@@ -50,7 +50,7 @@ export async function startPostgres() {
   return started(join(programs, 'postgres'), ['-D', data, ...settings], { folder, path, owner });
 }
 
-/** Where Debian puts the newest of its versions. */
+/** The newest version in the folders of Debian's packages. */
 function postgresPrograms() {
   const versions = '/usr/lib/postgresql';
   const [newest] = existsSync(versions) ? readdirSync(versions).sort((a, b) => b - a) : [];
@@ -58,7 +58,7 @@ function postgresPrograms() {
   return existsSync(join(folder, 'postgres')) ? folder : undefined;
 }
 
-/** PostgreSQL refuses to run as root: it then runs as the user that its package made. */
+/** PostgreSQL refuses to run as root; then the user that its package created is used. */
 async function ownerOf(folder) {
   if (process.getuid?.() !== 0) return {};
   const id = async (kind) => Number((await run('id', [kind, 'postgres'])).stdout);
@@ -67,10 +67,10 @@ async function ownerOf(folder) {
   return owner;
 }
 
-/** Starts a server in its folder; resolves when something listens on its socket. */
+/** Starts a server in its folder; resolves when its socket accepts connections. */
 async function started(program, options, { folder, path, owner = {} }) {
   const child = spawn(program, options, { ...owner, stdio: 'ignore' });
-  // SIGQUIT: both end at once, PostgreSQL with its children. Also where this run is broken off.
+  // SIGQUIT ends both immediately, PostgreSQL with its children, also when this run is aborted.
   const end = () => child.kill('SIGQUIT');
   process.once('exit', end);
   await untilListening(child, path);
@@ -95,7 +95,7 @@ async function untilListening(child, path) {
     }
     await wait(50);
   }
-  // A server that is still reading its files listens already, and refuses.
+  // A server that is still loading its files already listens, and refuses connections.
   await wait(500);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A proxy before a server's unix socket that counts round trips: how often a client, having been
- * answered, had to say something again and wait.
+ * A proxy in front of a server's unix socket that counts round trips: how often a client sent
+ * something after an answer and had to wait again.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /**
- * What is written before an answer comes is one round trip, however many commands it holds. Right
- * only where calls are made one at a time: what overlaps is counted as one.
+ * All commands written before an answer arrives count as one round trip. This is correct only with
+ * one call at a time, because overlapping round trips count as one.
  */
 export async function countingProxy(target) {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-wire-'));
-  // PostgreSQL's client finds a socket by its folder, so the name has to stay.
+  // PostgreSQL's client finds a socket by its folder, so the file name must not change.
   const path = join(folder, basename(target));
   const sockets = new Set();
   let roundTrips = 0;

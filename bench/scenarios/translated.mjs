@@ -1,12 +1,12 @@
 /**
- * Streams that are translated between dialects, per event against the relayed stream of the
- * caller's.
+ * Streams that are translated between dialects: the cost per event compared with a relayed stream
+ * of the caller's dialect.
  */
 import { chatCall, nativeCall } from '../lib/calls.mjs';
 import { compare, notePace, rowsOf } from '../lib/compare.mjs';
 import { tollgate } from '../lib/contenders.mjs';
 
-/** The first way of each is the relay that the others are measured against. */
+/** The first entry of each is the relay with which the others are compared. */
 const callers = [
   {
     call: chatCall({ stream: true }),

@@ -1,6 +1,6 @@
 /**
- * The events of a streamed answer in each dialect: what comes first, again and again, and last. A
- * stamped event tells when it was sent.
+ * The events of a streamed reply in each dialect: the first, the repeated and the last ones. A
+ * stamped event contains the time at which it was sent.
  */
 const stampDigits = 16;
 const noStamp = '0'.repeat(stampDigits);
@@ -40,7 +40,7 @@ const message = {
 };
 const textBlock = { type: 'text', text: '' };
 
-/** A chat whose usage was asked for ends with an event of its own, without choices. */
+/** A chat with `include_usage` ends with a separate event for it, without choices. */
 const openaiUsage = {
   choices: [],
   usage: { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 },
@@ -82,7 +82,7 @@ export const streams = {
   },
 };
 
-/** Writes stamped events: a copy of one chunk with the µs of CLOCK_MONOTONIC in its place. */
+/** Writes stamped events: a copy of one chunk with the current µs of CLOCK_MONOTONIC. */
 export function stamper({ stamped }) {
   const chunk = Buffer.from(chunkOf(stamped));
   const at = chunk.indexOf(noStamp);

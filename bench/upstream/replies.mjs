@@ -1,4 +1,4 @@
-/** What the upstream answers: one recorded answer of each kind, in the words of each dialect. */
+/** The replies of the upstream: one recorded reply of each kind, in each dialect. */
 import { base64 } from '../lib/calls.mjs';
 
 const json = (value) => Buffer.from(JSON.stringify(value));
@@ -39,18 +39,18 @@ const whole = {
   }),
 };
 
-/** The dialect that a path belongs to. */
+/** The dialect of a path. */
 export function dialectOf(path) {
   if (path.includes('enerateContent')) return 'gemini';
   return path.endsWith('/messages') ? 'anthropic' : 'openai';
 }
 
-/** A whole chat answer of about 1 KB. */
+/** A whole chat reply of about 1 KB. */
 export const chatReply = (dialect) => whole[dialect];
 
 const images = new Map();
 
-/** An image of so many Base64 characters; made once, sent from the same buffer ever after. */
+/** An image with that many Base64 characters; created once and sent from the same buffer. */
 export function imageReply(dialect, length) {
   const name = `${dialect} ${length}`;
   const made = images.get(name) ?? (dialect === 'gemini' ? geminiImage : openaiImage)(length);

@@ -1,8 +1,8 @@
 /**
- * The upstream, a process of its own on raw sockets. The path tells how it answers: `/200-20/…` is
- * a stream of 200 events, one per 20 ms (`/200-0/…`: all in a burst; `/200-20-stamped/…`: each
- * with its time of sending), `/stream/…` a stream as told last, `/image-1000/…` an image of so
- * many Base64 characters, all else a chat of 1 KB.
+ * The upstream, a separate process on raw sockets. The path selects the reply: `/200-20/…` is a
+ * stream of 200 events, one every 20 ms (`/200-0/…`: all in a burst; `/200-20-stamped/…`: each with
+ * the time at which it was sent), `/stream/…` the stream that was set last, `/image-1000/…` an
+ * image of 1,000 Base64 characters, and any other path a chat of 1 KB.
  */
 import { createServer } from 'node:net';
 import { answering } from '../lib/answering.mjs';
@@ -16,7 +16,7 @@ const streamHead =
 const jsonHead = 'HTTP/1.1 200 OK\r\ncontent-type: application/json';
 const endChunk = chunkOf('');
 
-/** Builds the answer of a path once: a function that sends it over a socket. */
+/** Builds the reply of a path once: a function that sends it over a socket. */
 function answerFor(path) {
   const dialect = dialectOf(path);
   const image = /^\/image-(\d+)\//.exec(path);
@@ -47,7 +47,7 @@ function burst({ first, delta, last }, events) {
   };
 }
 
-/** The first event goes at once, with the head; the others at their pace. */
+/** The first event is sent immediately, with the head; the others at their pace. */
 function paced(stream, { events, everyMs, isStamped }) {
   const plain = Buffer.from(chunkOf(stream.delta));
   const event = isStamped ? stamper(stream) : () => plain;
@@ -72,7 +72,7 @@ function paced(stream, { events, everyMs, isStamped }) {
 }
 
 const answers = new Map();
-/** How `/stream/…` is answered for now. */
+/** The current reply of `/stream/…`. */
 let streamsAs = '/200-0';
 
 function answerTo(path) {

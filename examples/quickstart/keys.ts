@@ -1,4 +1,4 @@
-/** The demo's keys: one for text, and one for images with a quota of its own. */
+/** The demo's keys: one for text, and one for images with its own quota. */
 import { type IssuedKey, issueKey, money } from 'tollgate';
 
 export interface DemoKeys {
@@ -6,13 +6,13 @@ export interface DemoKeys {
   readonly image: IssuedKey;
 }
 
-/** What a caller of the demo has to know of them. */
+/** The secrets that a caller of the demo needs. */
 export interface DemoSecrets {
   readonly text: string;
   readonly image: string;
 }
 
-/** Issues both, with secrets nobody has had before. */
+/** Issues both keys, with new secrets. */
 export function demoKeys(): DemoKeys {
   return {
     text: issueKey({
@@ -24,7 +24,7 @@ export function demoKeys(): DemoKeys {
     image: issueKey({
       group: 'image',
       limitNanos: money('2'),
-      // Every key of the group draws on this too, so that image cost is isolated.
+      // Every key of this group is also charged to this subject, which limits the cost of images.
       quota: [{ id: 'group-image', period: 'day', limitNanos: money('10') }],
     }),
   };

@@ -1,13 +1,13 @@
-/** What the demo prints: where it listens, its keys, and a line to paste for each protocol. */
+/** The output of the demo: its address, its keys, and a command to paste for each protocol. */
 import type { DemoSecrets } from './keys.ts';
 import type { DemoModels } from './models.ts';
 
-/** What the terminal shows. */
+/** The facts that the terminal shows. */
 export interface Demo {
   readonly base: string;
   readonly secrets: DemoSecrets;
   readonly models: DemoModels;
-  /** Where keys, quota and usage are kept. */
+  /** The place where keys, quota and usage are kept. */
   readonly place: string;
 }
 

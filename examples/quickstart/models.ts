@@ -1,4 +1,4 @@
-/** The demo's catalog: which models there are, what they cost, and which upstream serves them. */
+/** The demo's catalog: the models, their prices, and the upstreams that serve them. */
 import { type Channel, imagePrice, type Model, type ProtocolName, tokenPrice } from 'tollgate';
 import type { FakeUpstream } from 'tollgate/testing';
 
@@ -7,25 +7,25 @@ export interface DemoModels {
   readonly chat: string;
   readonly native: string;
   readonly image: string;
-  /** Models that fail by their names; none where no protocol is served by the embedded upstream. */
+  /** Models that fail as their names say; none if the embedded upstream serves no protocol. */
   readonly faults: readonly string[];
-  /** What stands behind each protocol, for the reader of the terminal. */
+  /** The upstream of each protocol, for the terminal. */
   readonly openaiUpstream: string;
   readonly geminiUpstream: string;
-  /** Models that answer chat and native calls alike, whatever their upstream speaks. */
+  /** Models that serve both chat and native calls, whatever the dialect of their upstream. */
   readonly either: readonly string[];
 }
 
 const price = tokenPrice({ input: '0.15', output: '0.60', cachedInput: '0.075' });
-/** Names that make the embedded upstream fail, for trying what a caller then sees. */
+/** Names that make the embedded upstream fail, to try how a caller sees it. */
 const faults: readonly string[] = ['demo-503', 'demo-429', 'demo-slow', 'demo-cut', 'demo-safety'];
 
-/** Real upstreams where the environment has their keys, the embedded one elsewhere. */
+/** Real upstreams if the environment has their keys, otherwise the embedded one. */
 export function demoModels(
   env: Readonly<Record<string, string | undefined>>,
   upstream: FakeUpstream,
 ): DemoModels {
-  // `||`: a variable that is set to nothing counts as not set.
+  // `||`, because an empty variable counts as not set.
   const openai = channel('openai', env.OPENAI_API_KEY || undefined, {
     real: env.OPENAI_BASE_URL || 'https://api.openai.com/v1',
     embedded: upstream.openaiBaseUrl,

@@ -1,6 +1,6 @@
 /**
  * The demo's stores: a SQLite file in `./.data`, so that keys, quota and usage survive a restart;
- * memory where there is no driver, or no place for the file.
+ * memory if there is no driver, or the file cannot be written.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,14 +32,14 @@ export interface DemoStores {
     readonly idempotency: IdempotencyStore;
   };
   readonly secrets: DemoSecrets;
-  /** How many calls the usage log has. */
+  /** The number of calls in the usage log. */
   readonly callCount: () => number;
-  /** Where all this is, for the reader of the terminal. */
+  /** The place where all this is kept, for the terminal. */
   readonly place: string;
   readonly close: () => void;
 }
 
-/** The stores of a folder, which is made where there is none. */
+/** The stores in a folder, which is created if needed. */
 export async function demoStores(folder: string): Promise<DemoStores> {
   try {
     return await storesIn(folder);
@@ -50,7 +50,7 @@ export async function demoStores(folder: string): Promise<DemoStores> {
 }
 
 async function storesIn(folder: string): Promise<DemoStores> {
-  // A host adds the driver it likes; here it is a dev dependency.
+  // A host installs the driver of its choice; here it is a dev dependency.
   const { default: Database } = await import('libsql');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, '.gitignore'), '*\n');
@@ -79,7 +79,7 @@ async function storesIn(folder: string): Promise<DemoStores> {
   };
 }
 
-/** No store knows a secret. A demo keeps them aside: its lines are to be pasted tomorrow too. */
+/** No store keeps secrets. The demo saves them in a file, so that its commands still work later. */
 function issueKeys(folder: string, add: (secret: string, key: ApiKey) => void): DemoSecrets {
   const issued = demoKeys();
   for (const { secret, key } of [issued.text, issued.image]) add(secret, key);
