@@ -45,7 +45,7 @@ const measured = {
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
-    // As in the paths of tsconfig: tests and examples import the package by name and get its source.
+    // As in the paths of tsconfig: tests and examples import the package, and get its source.
     alias: [
       { find: /^tollgate$/, replacement: `${here}/src/index.ts` },
       { find: /^tollgate\/(express|koa|node)$/, replacement: `${here}/adapters/$1.ts` },
