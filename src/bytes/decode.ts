@@ -1,18 +1,18 @@
-/** Bytes as text. */
+/** Decodes bytes to text. */
 import { parseJson } from '../json.ts';
 
-/** Part of the bytes, which must be UTF-8, as a string. */
+/** Decodes a range of UTF-8 bytes. */
 export function utf8Text(bytes: Uint8Array, start: number, end: number): string {
   return asBuffer(bytes).toString('utf8', start, end);
 }
 
-/** The string between two quotes of valid JSON; `start` and `end` leave the quotes out. */
+/** Decodes a JSON string; `start` and `end` exclude its quotes. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string {
   const text = utf8Text(bytes, start, end);
   return text.includes('\\') ? String(parseJson(`"${text}"`)) : text;
 }
 
-/** The same memory as a Buffer, whose searches and decoders are native. */
+/** A Buffer over the same memory: its search and decoding methods are native. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

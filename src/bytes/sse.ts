@@ -1,45 +1,49 @@
 /**
- * Server-sent events as bytes (HTML §9.2.6): cuts a stream at blank lines, so that what works on
- * events gets whole ones, and reads the fields of one event where somebody must look inside.
+ * Server-sent events as bytes (HTML §9.2.6): splits a stream at blank lines into whole events, and
+ * parses the fields of an event when needed.
  */
 import { UpstreamError } from '../errors.ts';
-import { type Pieces, pieces } from './pieces.ts';
+import { type ChunkBuffer, chunkBuffer } from './chunk-buffer.ts';
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Nothing, as bytes. */
-export const noBytes: Uint8Array = new Uint8Array(0);
+/** An empty byte array. */
+export const emptyBytes: Uint8Array = new Uint8Array(0);
 
-/** Holds an unfinished event back until its blank line arrives. */
+/** Splits a stream into events; an incomplete event is held back until its blank line arrives. */
 export interface EventCutter {
-  /** The whole events that this chunk completes, with what was held before; may be empty. */
+  /**
+   * The complete events up to the last blank line in this chunk, with the bytes held before; may be
+   * empty.
+   */
   push(chunk: Uint8Array): Uint8Array;
-  /** What never saw its blank line, given once. */
+  /** The bytes after the last blank line. Returned once. */
   rest(): Uint8Array;
 }
 
 /**
- * Cuts at blank lines of any kind: LF, CRLF or a lone CR. Where it cuts does not depend on how the
- * stream came in chunks: a CR that ends a chunk waits for the LF that may belong to it.
+ * Creates a cutter that splits at blank lines of any kind: LF, CRLF or a lone CR. The result does
+ * not depend on how the stream was cut into chunks: a CR at the end of a chunk waits for a possible
+ * LF.
  *
- * @throws UpstreamError `event_too_large` from `push`, when one event exceeds `maxEventBytes`
+ * @throws UpstreamError `event_too_large` from `push` if one event exceeds `maxEventBytes`
  */
 export function eventCutter(maxEventBytes: number): EventCutter {
-  // Most streams come in whole events, and never need it.
-  let held: Pieces | undefined;
-  // The last bytes held: a blank line may lie across two chunks.
-  let before: Uint8Array = noBytes;
+  // Created when needed: most streams arrive in whole events.
+  let held: ChunkBuffer | undefined;
+  // The last bytes held, because a blank line may span two chunks.
+  let before: Uint8Array = emptyBytes;
 
   const hold = (piece: Uint8Array): void => {
-    held ??= pieces();
+    held ??= chunkBuffer();
     held.add(piece);
     if (held.byteLength() > maxEventBytes) throw tooLarge();
-    before = piece.length >= 3 ? piece.subarray(-3) : joined([before, piece]).subarray(-3);
+    before = piece.length >= 3 ? piece.subarray(-3) : concatBytes([before, piece]).subarray(-3);
   };
 
   const release = (last: Uint8Array): Uint8Array => {
-    before = noBytes;
+    before = emptyBytes;
     if (held === undefined || held.byteLength() === 0) return last;
     if (last.length > 0) held.add(last);
     return held.drain();
@@ -50,27 +54,27 @@ export function eventCutter(maxEventBytes: number): EventCutter {
       const end = lastBoundary(chunk, before);
       if (end === undefined) {
         if (chunk.length > 0) hold(chunk);
-        return noBytes;
+        return emptyBytes;
       }
       const whole = release(end === chunk.length ? chunk : chunk.subarray(0, end));
-      if (whole.length > maxEventBytes) refuseLarge(whole, maxEventBytes);
+      if (whole.length > maxEventBytes) checkEventSizes(whole, maxEventBytes);
       if (end < chunk.length) hold(chunk.subarray(end));
       return whole;
     },
-    rest: () => release(noBytes),
+    rest: () => release(emptyBytes),
   };
 }
 
-/** The pieces as one; a single piece is not copied. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
+/** Concatenates byte arrays; a single one is not copied. */
+export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const [first, second] = pieces;
-  if (first === undefined) return noBytes;
+  if (first === undefined) return emptyBytes;
   return second === undefined ? first : Buffer.concat(pieces);
 }
 
 /**
- * The offset behind the last blank line in `chunk`, undefined where it completes none. 0 is the
- * blank line that ended with the CR before: now it is known that no LF belongs to it.
+ * The offset after the last blank line in `chunk`, or undefined. 0 means that the blank line ended
+ * with the CR before this chunk, which is now known to have no LF.
  */
 function lastBoundary(chunk: Uint8Array, before: Uint8Array): number | undefined {
   for (let index = chunk.length - 1; index >= -1; index -= 1) {
@@ -79,7 +83,7 @@ function lastBoundary(chunk: Uint8Array, before: Uint8Array): number | undefined
     if (byte === carriageReturn && index === chunk.length - 1) continue;
     const isPair = byte === lineFeed && byteAt(index - 1, chunk, before) === carriageReturn;
     const previous = byteAt(isPair ? index - 2 : index - 1, chunk, before);
-    // Nothing stands before the first line of an event.
+    // The first line of an event has no previous line.
     if (previous === undefined || isLineEnd(previous)) return index + 1;
   }
   return undefined;
@@ -89,8 +93,8 @@ function byteAt(index: number, chunk: Uint8Array, before: Uint8Array): number | 
   return index >= 0 ? chunk[index] : before[before.length + index];
 }
 
-/** Large events that came whole in few chunks: each is measured, not all of them together. */
-function refuseLarge(block: Uint8Array, maxEventBytes: number): void {
+/** Checks each event of a large block, because the limit applies to single events. */
+function checkEventSizes(block: Uint8Array, maxEventBytes: number): void {
   for (let start = 0; start < block.length; ) {
     const end = eventEnd(block, start);
     if (end - start > maxEventBytes) throw tooLarge();
@@ -106,27 +110,27 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === lineFeed || byte === carriageReturn;
 }
 
-/** One event, looked into. */
+/** A parsed event. */
 export interface SseEvent {
-  /** The event with its blank line, as it came. */
+  /** The event with its blank line, as received. */
   readonly raw: Uint8Array;
-  /** What its `event:` line calls it. */
+  /** The value of the `event:` line. */
   readonly name: string | undefined;
-  /** The `data:` lines joined by LF, or undefined where there is none. */
+  /** The `data:` lines joined by LF; undefined if there is none. */
   readonly data: string | undefined;
-  /** Lines that are no field and no comment: text that was never framed. */
-  readonly loose: string;
-  /** It has nothing but `data:` lines. */
+  /** Lines that are neither a field nor a comment: text that was sent without SSE framing. */
+  readonly unframedText: string;
+  /** All lines are `data:` lines. */
   readonly isDataOnly: boolean;
 }
 
-/** Where the event begins that holds the byte at this offset, which must be no line end. */
+/** The start of the event that contains the byte at this offset, which must not be a line end. */
 export function eventStart(block: Uint8Array, at: number): number {
-  return lastBoundary(block.subarray(0, at + 1), noBytes) ?? 0;
+  return lastBoundary(block.subarray(0, at + 1), emptyBytes) ?? 0;
 }
 
-/** The events of a block that {@link eventCutter} gave, or of its rest. */
-export function eventsIn(block: Uint8Array): readonly SseEvent[] {
+/** Parses the events of a block returned by {@link eventCutter}. */
+export function parseEvents(block: Uint8Array): readonly SseEvent[] {
   const events: SseEvent[] = [];
   let start = 0;
   while (start < block.length) {
@@ -138,15 +142,16 @@ export function eventsIn(block: Uint8Array): readonly SseEvent[] {
 }
 
 /**
- * The offset behind the first blank line from `start` on, or the block's end. Blank lines with
- * which a block begins are one event: a megabyte of them would hold up the event loop.
+ * The offset after the first blank line from `start` on, or the end of the block. Blank lines at
+ * the start of a block count as one event, because handling a megabyte of them one by one would
+ * block the event loop.
  */
 function eventEnd(block: Uint8Array, start: number): number {
-  if (isLineEnd(block[start])) return blankEnd(block, start);
+  if (isLineEnd(block[start])) return blankLinesEnd(block, start);
   let lineStart = start;
   for (let index = start; index < block.length; index += 1) {
     const byte = block[index];
-    // Once for each byte of a stream: no call.
+    // Inlined, because it runs for each byte of a stream.
     if (byte !== lineFeed && byte !== carriageReturn) continue;
     const isBlank = index === lineStart;
     if (byte === carriageReturn && block[index + 1] === lineFeed) index += 1;
@@ -156,7 +161,7 @@ function eventEnd(block: Uint8Array, start: number): number {
   return block.length;
 }
 
-function blankEnd(block: Uint8Array, start: number): number {
+function blankLinesEnd(block: Uint8Array, start: number): number {
   let end = start;
   while (isLineEnd(block[end])) end += 1;
   return end;
@@ -182,7 +187,7 @@ function readEvent(raw: Uint8Array): SseEvent {
     raw,
     name,
     data: data.length === 0 ? undefined : data.join('\n'),
-    loose: loose.join('\n'),
+    unframedText: loose.join('\n'),
     isDataOnly,
   };
 }
@@ -194,7 +199,7 @@ function linesOf(text: string): readonly string[] {
   return marked.includes('\r') ? marked.split(/\r\n|\n|\r/) : marked.split('\n');
 }
 
-/** One space behind the colon belongs to the frame. */
+/** One space after the colon is part of the framing. */
 function fieldValue(line: string, field: string): string {
   return line.slice(line.startsWith(`${field} `) ? field.length + 1 : field.length);
 }

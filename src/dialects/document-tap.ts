@@ -2,7 +2,7 @@
 
 import { asBuffer } from '../bytes/decode.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
-import { noBytes } from '../bytes/sse.ts';
+import { emptyBytes } from '../bytes/sse.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { contentTokens } from './content-count.ts';
@@ -54,11 +54,11 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
       bounds.add(chunk.length, true);
       watch.write(chunk);
       failure ??= failureIn(chunk);
-      if (failure !== undefined) return noBytes;
+      if (failure !== undefined) return emptyBytes;
       bytes += chunk.length;
       return chunk;
     },
-    end: () => noBytes,
+    end: () => emptyBytes,
     finished: () => false,
     complete: () => {
       const { complete, elements } = watch.end();

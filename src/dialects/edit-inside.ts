@@ -1,5 +1,5 @@
 /** Edits a member of an object that is itself a member of the body, and nothing else in it. */
-import { bytesOf, wholeBody } from '../bytes/body/body.ts';
+import { originalBytes, wholeBody } from '../bytes/body/body.ts';
 import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
 import { findMember, kindAt, membersOf } from '../bytes/json/read/members.ts';
 import type { Call } from '../call.ts';
@@ -12,7 +12,7 @@ export function editInside(
 ): MemberEdit | undefined {
   const outer = findMember(call.members, outerName);
   if (outer === undefined || kindAt(call.body.text, outer.value) !== 'object') return undefined;
-  const inner = bytesOf(call.body, outer.value.start, outer.value.end);
+  const inner = originalBytes(call.body, outer.value.start, outer.value.end);
   const members = membersOf(inner, { start: 0, end: inner.length });
   const value = Buffer.concat(spliceMembers(wholeBody(inner), members, [edit])).toString('utf8');
   return { name: outerName, value };

@@ -3,7 +3,7 @@
  * except the payload of media where a provider reads media, and signatures that only their provider
  * can read. What is not recognised therefore counts too much, never too little.
  */
-import { type Body, bytesOf, lengthOf } from '../bytes/body/body.ts';
+import { type Body, originalBytes, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import { kindAt } from '../bytes/json/read/members.ts';
 import { firstInside, nextInside } from '../bytes/json/read/skip.ts';
@@ -91,7 +91,7 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
   const { body, media } = tally;
   const end = Math.min(span.end - 1, span.start + maxHeadChars);
   const text = body.text.toString('latin1', span.start + 1, end);
-  const length = lengthOf(body, span.start, span.end) - 2;
+  const length = originalLength(body, span.start, span.end) - 2;
   if (/^data:/i.test(text)) {
     const comma = text.indexOf(',');
     // PHP escapes slashes; any other escape leaves a type that is none, and so text.
@@ -180,7 +180,7 @@ export function urlKind(address: string, types: readonly string[]): MediaKind {
 export function addSealed(tally: PromptTally, { start, end }: Span): void {
   const { body } = tally;
   if (body.text[start] !== quote) return;
-  const text = bytesOf(body, start + 1, end - 1).toString('latin1');
+  const text = originalBytes(body, start + 1, end - 1).toString('latin1');
   if (/^[A-Za-z0-9+/_=-]*$/.test(text)) tally.sealedBytes += text.length;
 }
 

@@ -1,9 +1,9 @@
 /** How the streamed replies of a dialect are cut into documents: server-sent events for most. */
-import { eventCutter, eventsIn, type SseEvent } from '../bytes/sse.ts';
+import { eventCutter, parseEvents, type SseEvent } from '../bytes/sse.ts';
 import { maxEventBytes } from './tap.ts';
 
 /** One frame: its name and its document, and text around it that was never framed. */
-export type Frame = Pick<SseEvent, 'name' | 'data' | 'loose'>;
+export type Frame = Pick<SseEvent, 'name' | 'data' | 'unframedText'>;
 
 /** Cuts one reply. */
 export interface FrameReader {
@@ -30,8 +30,8 @@ export const serverSentEvents: StreamFormat = {
   reader: () => {
     const cutter = eventCutter(maxEventBytes);
     return {
-      read: (chunk) => eventsIn(cutter.push(chunk)),
-      rest: () => eventsIn(cutter.rest()),
+      read: (chunk) => parseEvents(cutter.push(chunk)),
+      rest: () => parseEvents(cutter.rest()),
     };
   },
 };

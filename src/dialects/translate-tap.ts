@@ -3,7 +3,7 @@
  * send in place of well-framed events ends as an error, never in silence (TRANSLATION §7.1).
  */
 
-import { noBytes } from '../bytes/sse.ts';
+import { emptyBytes } from '../bytes/sse.ts';
 import { mediaKindOf } from '../canonical/media.ts';
 import { type ContentEvent, chargeableUsage, type ReplyUsage } from '../canonical/reply.ts';
 import { UpstreamError } from '../errors.ts';
@@ -91,8 +91,8 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     return failure === undefined && events.length > 0 ? writer.write(events) : '';
   };
 
-  const takeFrame = ({ name, data, loose }: Frame): string => {
-    if (loose !== '') unframed.add(`${loose}\n`);
+  const takeFrame = ({ name, data, unframedText }: Frame): string => {
+    if (unframedText !== '') unframed.add(`${unframedText}\n`);
     if (unframed.byteLength() > maxEventBytes) failure = brokenReply('upstream_bad_stream');
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
     if (data.trim() === '[DONE]') {
@@ -254,5 +254,5 @@ function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>
 type MediaEvent = Extract<ContentEvent, { readonly type: 'media' }>;
 
 function encoded(text: string): Uint8Array {
-  return text === '' ? noBytes : Buffer.from(text);
+  return text === '' ? emptyBytes : Buffer.from(text);
 }

@@ -2,8 +2,9 @@
  * Text of a stream that stands in no event, such as a document in place of events: only the end of
  * the stream says what it is.
  */
+
+import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import { asBuffer } from '../bytes/decode.ts';
-import { type Pieces, pieces } from '../bytes/pieces.ts';
 
 /** What begins as no document is an error whatever follows: this much is kept of it. */
 const maxNonDocumentBytes = 65_536;
@@ -19,13 +20,13 @@ export interface UnframedText {
 /** None yet. */
 export function unframedText(): UnframedText {
   // Most streams have none.
-  let held: Pieces | undefined;
+  let held: ChunkBuffer | undefined;
   let isDocument: boolean | undefined;
   return {
     add: (text) => {
       isDocument ??= startsAsDocument(text);
       const limit = isDocument === true ? Number.POSITIVE_INFINITY : maxNonDocumentBytes;
-      held ??= pieces();
+      held ??= chunkBuffer();
       const kept = Buffer.from(text.slice(0, limit)).subarray(0, limit - held.byteLength());
       if (kept.length > 0) held.add(kept);
     },

@@ -1,13 +1,13 @@
 /** Takes apart a reply as it passes: one document, or events with one each. */
 
-import { type LiftPlace, stringLift } from '../bytes/json/stream/string-lift.ts';
-import { eventsIn } from '../bytes/sse.ts';
+import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
+import { parseEvents } from '../bytes/sse.ts';
 import type { Framing } from '../call.ts';
 
 /** What is found in the documents of a reply. */
 export interface DocumentWatch {
   /** Where in a document to look. */
-  readonly root: LiftPlace;
+  readonly root: ExtractionRule;
   /** Told behind each event's document; of a reply that is one document nobody says its end. */
   readonly eventEnds: () => void;
 }
@@ -18,15 +18,15 @@ export function watchDocuments(
   { root, eventEnds }: DocumentWatch,
 ): (bytes: Uint8Array) => void {
   if (framing !== 'sse') {
-    const whole = stringLift(root);
+    const whole = stringExtractor(root);
     return (bytes) => {
       whole.write(bytes);
     };
   }
   return (bytes) => {
-    for (const { data } of eventsIn(bytes)) {
+    for (const { data } of parseEvents(bytes)) {
       if (data === undefined) continue;
-      stringLift(root).write(Buffer.from(data));
+      stringExtractor(root).write(Buffer.from(data));
       eventEnds();
     }
   };

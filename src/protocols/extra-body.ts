@@ -2,7 +2,7 @@
  * Some servers merge `extra_body` into the body, where it takes the place of members that the
  * gateway has read: what bounds, prices or routes the call must not differ there.
  */
-import { lengthOf } from '../bytes/body/body.ts';
+import { originalLength } from '../bytes/body/body.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import { checkMerged } from '../canonical/complexity.ts';
@@ -68,7 +68,7 @@ function checkInside(
     if (!isRead && !isBoundName(name)) continue;
     const expected = isRead ? read.members[name] : read.bound;
     if (expected === undefined) continue;
-    const isLong = lengthOf(body, value.start, value.end) > longestValue;
+    const isLong = originalLength(body, value.start, value.end) > longestValue;
     if (!isLong && valueAt(body.text, value) === expected) continue;
     throw refused(`\`${at}\` differs from what the top of the body says. Leave it out.`, at);
   }

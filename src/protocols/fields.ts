@@ -2,9 +2,9 @@
  * Reads the few members of a caller's body that the gateway needs, and checks just those with zod.
  */
 import type { z } from 'zod';
-import { type Body, lengthOf } from '../bytes/body/body.ts';
+import { type Body, originalLength } from '../bytes/body/body.ts';
 import { findMember, kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
-import { parsedPart, type ScannedBody } from '../bytes/json/scan/body.ts';
+import { parsePart, type ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Member, Span } from '../bytes/json/scan/scan.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
@@ -42,8 +42,8 @@ export function fieldOf({ body, members }: ScannedBody, name: string): JsonValue
 
 function valueIn(body: Body, span: Span): JsonValue {
   const { start, end } = span;
-  const hasGaps = lengthOf(body, start, end) !== end - start;
-  return hasGaps ? parsedPart(body, start, end) : valueAt(body.text, span);
+  const hasGaps = originalLength(body, start, end) !== end - start;
+  return hasGaps ? parsePart(body, start, end) : valueAt(body.text, span);
 }
 
 /** The members of a member that is an object; its value, as {@link fieldOf}, where it is not. */

@@ -1,5 +1,5 @@
 /** Finds the members of a request that the table in `guarded-members.ts` knows. */
-import { lengthOf } from '../bytes/body/body.ts';
+import { originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
 import { kindAt, membersOf, valueAt } from '../bytes/json/read/members.ts';
 import {
@@ -100,7 +100,7 @@ export function guardedUses(
   };
 
   const noteValue = (row: GuardedRow, span: Span, at: string): void => {
-    const isLarge = lengthOf(body, span.start, span.end) > longestValue;
+    const isLarge = originalLength(body, span.start, span.end) > longestValue;
     const value = isLarge ? undefined : valueAt(body.text, span);
     if (value !== undefined && isNeutral(value, row)) return;
     note({

@@ -2,7 +2,7 @@
  * Refuses bodies that say one thing twice and differently. The gateway would read one of the two,
  * and the upstream might obey the other.
  */
-import { bytesOf } from '../bytes/body/body.ts';
+import { originalBytes } from '../bytes/body/body.ts';
 import { findMember, kindAt } from '../bytes/json/read/members.ts';
 import type { ScannedBody } from '../bytes/json/scan/body.ts';
 import type { Member } from '../bytes/json/scan/scan.ts';
@@ -38,7 +38,7 @@ export function refuseTwoSpellings(scanned: ScannedBody, at = ''): void {
 }
 
 function isSame({ body }: ScannedBody, { value: a }: Member, { value: b }: Member): boolean {
-  return bytesOf(body, a.start, a.end).equals(bytesOf(body, b.start, b.end));
+  return originalBytes(body, a.start, a.end).equals(originalBytes(body, b.start, b.end));
 }
 
 function different(first: string, second: string, at: string): GatewayError {

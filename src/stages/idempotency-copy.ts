@@ -1,6 +1,6 @@
 /** Collects a copy of what a caller is sent, within a bound that all calls share. */
 import type { ByteBudget } from '../bytes/body/budget.ts';
-import { pieces } from '../bytes/pieces.ts';
+import { chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { HeaderMap } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 
@@ -22,14 +22,14 @@ export interface CollectedReply extends ReplyCopy {
 
 /** Empty at first. A reply that finds no room is given up, and its call is not. */
 export function replyCopy(budget: ByteBudget): CollectedReply {
-  let collected = pieces();
+  let collected = chunkBuffer();
   let headers: HeaderMap = {};
   let isWhole = true;
 
   const drop = (): void => {
     isWhole = false;
     budget.give(collected.byteLength());
-    collected = pieces();
+    collected = chunkBuffer();
   };
 
   return {

@@ -105,10 +105,10 @@ function nameOf(kind: 'key' | 'retry', { id }: ApiKey, { protocol }: Call, value
   return digest(JSON.stringify([kind, id, protocol, value]));
 }
 
-/** All of its bytes, those in gaps too. */
-function fingerprintOf({ pieces }: Body): string {
+/** All of its bytes, elided ones included. */
+function fingerprintOf({ chunks }: Body): string {
   const sum = createHash('sha256');
-  for (const piece of pieces) sum.update(piece);
+  for (const piece of chunks) sum.update(piece);
   return sum.digest('hex');
 }
 

@@ -3,10 +3,10 @@
  * stream, so that an early failure still gets its real status and another channel its chance.
  */
 
-import { type Head, type HeldBody, lookAtHead, readHead } from '../bytes/body/head.ts';
+import { type BodyHead, type DetachableBody, peekHead, readHead } from '../bytes/body/head.ts';
+import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import { asBuffer } from '../bytes/decode.ts';
-import { type Pieces, pieces } from '../bytes/pieces.ts';
-import { joined, noBytes } from '../bytes/sse.ts';
+import { concatBytes, emptyBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import {
@@ -67,7 +67,7 @@ async function judged(
 
 /** Servers, and proxies before them, label streams as text or not at all: the bytes tell. */
 async function openMislabelled(
-  body: HeldBody,
+  body: DetachableBody,
   exchange: PreparedCall,
   running: Pick<RunningCall, 'attempt'>,
 ): Promise<Opening> {
@@ -85,17 +85,17 @@ function isBlank(bytes: Uint8Array): boolean {
   return /^[\s\uFEFF]*$/.test(asBuffer(bytes).toString('utf8'));
 }
 
-const nothingRead: Head = { bytes: noBytes, ended: false };
+const nothingRead: BodyHead = { bytes: emptyBytes, ended: false };
 
 /** Opens it where the reply says something, or where it has been quiet for too long. */
 async function openStream(
-  body: HeldBody,
+  body: DetachableBody,
   tap: StreamTap,
   { running, first = nothingRead }: StreamStart,
 ): Promise<Opening> {
   const { attempt } = running;
   if (attempt !== undefined) streams(attempt, tap.progress);
-  const begun = pieces();
+  const begun = chunkBuffer();
   const hasSaid = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
     if (bytes.length > 0) begun.add(bytes);
@@ -106,7 +106,7 @@ async function openStream(
   const isOpen = hasSaid(first.bytes) || first.ended;
   const head = isOpen
     ? first
-    : await lookAtHead(body, hasSaid, (interrupt) => {
+    : await peekHead(body, hasSaid, (interrupt) => {
         if (attempt !== undefined) onQuiet(attempt, interrupt);
       });
   return judgeBeginning(body, tap, { begun, isOver: head.ended || tap.finished() });
@@ -115,13 +115,13 @@ async function openStream(
 interface StreamStart {
   readonly running: Pick<RunningCall, 'attempt'>;
   /** What was read of it before. */
-  readonly first?: Head;
+  readonly first?: BodyHead;
 }
 
 function judgeBeginning(
-  body: HeldBody,
+  body: DetachableBody,
   tap: StreamTap,
-  { begun, isOver }: { readonly begun: Pieces; readonly isOver: boolean },
+  { begun, isOver }: { readonly begun: ChunkBuffer; readonly isOver: boolean },
 ): Opening {
   if (isOver && (!tap.hasBegun() || begun.byteLength() === 0)) {
     // Perhaps an error that was never framed, or a finish that only the end tells.
@@ -145,7 +145,7 @@ function judgeBeginning(
 }
 
 async function openDocument(
-  body: HeldBody,
+  body: DetachableBody,
   exchange: PreparedCall,
   running: StreamStart['running'],
 ): Promise<Opening> {
@@ -154,7 +154,7 @@ async function openDocument(
 }
 
 async function openArriving(
-  body: HeldBody,
+  body: DetachableBody,
   exchange: PreparedCall,
   { running, first = nothingRead }: StreamStart,
 ): Promise<Opening> {
@@ -170,7 +170,8 @@ async function openArriving(
           isStream = holdsEvent(chunk);
           return length > heldBytes || isStream;
         });
-  const bytes = head === first ? first.bytes : joined([first.bytes, head.bytes].filter(isFilled));
+  const bytes =
+    head === first ? first.bytes : concatBytes([first.bytes, head.bytes].filter(isFilled));
   if (isStream && makeTap !== undefined) {
     return openStream(body, makeTap(), { running, first: { bytes, ended: head.ended } });
   }

@@ -3,14 +3,14 @@
  * body, what comes while nobody reads is kept, and the watch hears of every piece.
  */
 
-import type { HeldBody } from '../bytes/body/head.ts';
-import { type Pieces, pieces } from '../bytes/pieces.ts';
+import type { DetachableBody } from '../bytes/body/head.ts';
+import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import { type AttemptWatch, over, paused, pieceCame, resumed } from './watch-attempt.ts';
 
 /** A body that can be held, and cut. */
-export interface OpenedBody extends HeldBody {
+export interface OpenedBody extends DetachableBody {
   /** Breaks the body off, unless it has come to its end or has been given up. */
   cut(reason: Error): void;
 }
@@ -22,7 +22,7 @@ const unreadBytes = 64 * 1024;
 export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined): OpenedBody {
   let state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
   let sink: ByteSink | undefined;
-  let unread: Pieces | undefined;
+  let unread: ChunkBuffer | undefined;
   let isPaused = false;
 
   const isOver = (): boolean => state !== 'open' && state !== 'fresh';
@@ -33,7 +33,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   };
 
   const keep = (chunk: Uint8Array): void => {
-    unread ??= pieces();
+    unread ??= chunkBuffer();
     unread.add(chunk);
     if (isPaused || unread.byteLength() <= unreadBytes) return;
     isPaused = true;
@@ -86,7 +86,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
       state = 'open';
       body.start(fromClient);
     },
-    hold: () => {
+    detach: () => {
       sink = undefined;
       // Its silence is no fault of the upstream until somebody reads again.
       if (attempt !== undefined) paused(attempt);

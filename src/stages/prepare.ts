@@ -2,7 +2,7 @@
  * Makes a call ready for a channel: relayed where the upstream takes the caller's own dialect,
  * translated where it does not.
  */
-import { parsedExactly } from '../bytes/json/scan/body.ts';
+import { parseBodyExactly } from '../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../call.ts';
 import { maxTranslatedValues, tooComplex } from '../canonical/complexity.ts';
 import type { ContentRequest } from '../canonical/request.ts';
@@ -153,6 +153,6 @@ function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: 
 /** @throws GatewayError `too_complex`; `invalid_request`, for what the scan leaves to the parser */
 function bodyOf({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
-  const parsed = parsedExactly(body);
+  const parsed = parseBodyExactly(body);
   return isJsonObject(parsed) ? parsed : {};
 }

@@ -184,7 +184,7 @@ function relayPipe(
 
   return {
     write: copy === undefined ? tap.write : writeCopied,
-    over: () => {
+    closingIfOver: () => {
       const failure = inBandFailure();
       if (failure !== undefined) return failed(failure);
       return tap.finished() ? ended() : undefined;
@@ -210,7 +210,7 @@ function relayPipe(
       const { attempt } = running;
       if (attempt !== undefined) onStall(attempt, giveUp);
     },
-    left: (reason) => {
+    disconnected: (reason) => {
       // An image that was bought is finished and charged, and a reply that may be asked for again
       // is kept; nothing else is worth reading for nobody.
       if (held.continuesAfterDisconnect) return 'drain';

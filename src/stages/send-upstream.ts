@@ -2,7 +2,7 @@
  * Sends a request so that the call ends when we end it: a host's own client may not listen, and
  * must not keep a call, its hold and its caller waiting for ever.
  */
-import type { HeldBody } from '../bytes/body/head.ts';
+import type { DetachableBody } from '../bytes/body/head.ts';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -15,7 +15,7 @@ import { headCame, over } from './watch-attempt.ts';
 
 /** An upstream's answer, whose body ends with the call. */
 export interface OpenedResponse extends UpstreamResponse {
-  readonly body: HeldBody;
+  readonly body: DetachableBody;
 }
 
 /**

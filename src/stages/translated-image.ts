@@ -2,7 +2,7 @@
  * An image call to an upstream of another dialect: the Base64 is lifted from one document into the
  * other while it streams, and never held whole.
  */
-import { joined } from '../bytes/sse.ts';
+import { concatBytes } from '../bytes/sse.ts';
 import { operations } from '../call.ts';
 import type { ReplyHead, UpstreamTarget } from '../dialects/codec.ts';
 import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
@@ -62,5 +62,5 @@ function judge(bytes: Uint8Array, exchange: ImageExchange, head: ReplyHead): Jud
   const failed = failureOf(tap);
   if (failed !== undefined) return failed;
   if (!tap.complete()) return unreadable(bytes);
-  return { kind: 'whole', bytes: joined(pieces), usage: tap.usage() };
+  return { kind: 'whole', bytes: concatBytes(pieces), usage: tap.usage() };
 }

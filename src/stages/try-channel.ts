@@ -1,6 +1,6 @@
 /** Tries one channel: sends the call, opens the answer, and notes what came of it. */
 import { readHead } from '../bytes/body/head.ts';
-import { faultInGaps } from '../bytes/json/scan/body.ts';
+import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { retryAfterMs } from '../dialects/retry-after.ts';
@@ -225,7 +225,7 @@ function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): Ups
   if (!('failure' in outcome)) return outcome;
   const { verdict, ending, reason, status } = outcome.failure;
   const isHeldAgainst = verdict.kind !== 'neutral' || ending !== 'not_run';
-  const fault = isHeldAgainst && reason !== 'caller_left' ? faultInGaps(body) : undefined;
+  const fault = isHeldAgainst && reason !== 'caller_left' ? findElidedFault(body) : undefined;
   return fault === undefined ? outcome : { failure: refusedHere(fault, status) };
 }
 

@@ -2,7 +2,7 @@
  * Buffers the body of one upstream response between undici, which pushes it, and its reader. Small
  * amounts that arrive early are kept; the rest is held back at the socket.
  */
-import { pieces } from '../bytes/pieces.ts';
+import { chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import type { SocketGate } from './socket-gate.ts';
 
@@ -21,7 +21,7 @@ const maxUnreadBytes = 64 * 1024;
  * Starts empty. `gate` belongs to the socket that the body comes from; `abortCall` ends the call.
  */
 export function bodyInbox(gate: SocketGate, abortCall: () => void): BodyInbox {
-  const waiting = pieces();
+  const waiting = chunkBuffer();
   let sink: ByteSink | undefined;
   let state: 'open' | 'ended' | 'aborted' | Error = 'open';
   let paused = false;

@@ -1,4 +1,4 @@
-/** How the body budget and the places of a gateway are divided among keys. */
+/** How the body budget and the number of running calls are divided among keys. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bodyBudget, type FairShares, fairShares } from '../../src/bytes/body/fair-shares.ts';
@@ -8,7 +8,7 @@ const large = { own: 0, isSmall: false };
 const small = { own: 0, isSmall: true };
 
 describe('fair shares', () => {
-  it('one key takes half, and from there on others take what is left', () => {
+  it('one key may take half, and above that only others may take more', () => {
     const shares = fairShares(() => 80);
 
     expect(taken(shares, 'greedy', large)).toBe(40);
@@ -27,7 +27,7 @@ describe('fair shares', () => {
     expect([largeOnes, smallOnes]).toEqual([70, 10]);
   });
 
-  it('a body that is alone may be as large as all of it', () => {
+  it('a single body may take everything', () => {
     const shares = fairShares(() => 1_000_000);
     const body = bodyBudget(shares, 'key', 1_000_000);
 
@@ -35,7 +35,7 @@ describe('fair shares', () => {
     expect(body.take(1)).toBe(false);
   });
 
-  it('a body counts as large by what it announced, and by what has come of it', () => {
+  it('a body counts as large by its content-length or by the bytes received', () => {
     const shares = fairShares(() => 1_000_000);
     for (const key of ['a', 'b', 'c', 'd']) shares.take(key, 218_750, large);
 
@@ -45,11 +45,11 @@ describe('fair shares', () => {
     expect(unannounced.take(1)).toBe(false);
   });
 
-  it('a limit of one still serves one', () => {
+  it('a limit of one allows one', () => {
     expect(fairShares(() => 1).take('key', 1, large)).toBe(true);
   });
 
-  it('is exact: never above the limit, nothing left when all is given back', () => {
+  it('never exceeds the limit, and returns to zero when all is given back', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
       body: fc.nat(3),
@@ -84,7 +84,7 @@ describe('fair shares', () => {
   });
 });
 
-/** How much a key takes, one after the other, until it is refused. */
+/** The number of takes that a key is granted before it is refused. */
 function taken(shares: FairShares, key: string, claim: typeof large): number {
   let count = 0;
   while (shares.take(key, 1, claim)) count += 1;

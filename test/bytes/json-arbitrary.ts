@@ -1,8 +1,8 @@
-/** JSON texts with the oddities that parsing and writing again would lose. */
+/** Generates JSON texts with details that parsing and serialising would lose. */
 import fc from 'fast-check';
 import type { JsonValue } from '../../src/json.ts';
 
-/** The same runs every time. */
+/** A fixed seed, so that every run is the same. */
 export const seeded = { seed: 20260101, numRuns: 400 } as const;
 
 const space = fc.constantFrom('', '', '', ' ', '\n', '\t\r\n ');
@@ -44,18 +44,18 @@ const { value, object } = fc.letrec<{ value: string; array: string; object: stri
     }),
 }));
 
-/** Any JSON value as text, without space around it. */
+/** Any JSON value as text, without surrounding white space. */
 export const jsonText: fc.Arbitrary<string> = value;
 
-/** A JSON object as text, with space around it; no name occurs twice in one object. */
+/** A JSON object as text, with white space around it; names are unique within an object. */
 export const objectText: fc.Arbitrary<string> = fc
   .tuple(space, object, space)
   .map((parts) => parts.join(''));
 
 /**
- * What a valid text says, name by name. `JSON.parse` is asked for strings and scalars only: V8 as
- * of Node 24.21 takes an escaped name for an earlier one, `{"\\/":1}` for `{"\\":1}`, once it has
- * seen that one in an object that began alike.
+ * Parses a valid text, name by name. `JSON.parse` is used for strings and scalars only: V8 in Node
+ * 24.21 mistakes an escaped name for an earlier one, `{"\\/":1}` for `{"\\":1}`, after it has seen
+ * that one in an object with the same beginning.
  */
 export function readText(text: string): JsonValue {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];

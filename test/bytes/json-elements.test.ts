@@ -1,4 +1,4 @@
-/** A JSON array is cut behind whole elements, however it arrives. */
+/** Splitting a JSON array into elements, for any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { elementCutter } from '../../src/bytes/json/stream/elements.ts';
@@ -13,8 +13,8 @@ describe('elementCutter', () => {
     ['nested containers', '[{"a":[{"b":[]}]}]', ['[{"a":[{"b":[]}]}', ']'], ''],
     ['arrays and words', '[[1,2],"x" ,3]', ['[[1,2]', ',"x"', ' ,3', ']'], ''],
     ['none', ' [ ] ', [' [ ]'], ' '],
-  ])('gives %s with what stands before each', (_, array, pieces, rest) => {
-    expect(through([array])).toEqual({ pieces, rest, closed: true });
+  ])('returns %s with the bytes before each', (_, array, pieces, rest) => {
+    expect(splitAll([array])).toEqual({ pieces, rest, closed: true });
   });
 
   it.each([
@@ -25,18 +25,18 @@ describe('elementCutter', () => {
     ['a web page', '<html>{a}[b]</html>', [], '<html>{a}[b]</html>'],
     ['what follows a mistake', '[{"a":1}{"b":2},{"c":3}]', ['[{"a":1}'], '{"b":2},{"c":3}]'],
   ])('holds back %s', (_, array, pieces, rest) => {
-    expect(through([array])).toEqual({ pieces, rest, closed: false });
+    expect(splitAll([array])).toEqual({ pieces, rest, closed: false });
   });
 
-  it('gives nothing that follows the array', () => {
-    expect(through(['[1]', '[2] {"a":1}'])).toEqual({
+  it('returns nothing that follows the array', () => {
+    expect(splitAll(['[1]', '[2] {"a":1}'])).toEqual({
       pieces: ['[1', ']'],
       rest: '[2] {"a":1}',
       closed: true,
     });
   });
 
-  it('cuts alike and loses no byte, whatever the chunks', () => {
+  it('returns the same elements and loses no byte, for any chunks', () => {
     const element = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant({ 'a]"': '\\"}' }));
 
     fc.assert(
@@ -46,9 +46,9 @@ describe('elementCutter', () => {
         (all, size) => {
           const array = JSON.stringify(all, null, 1);
           const chunks = array.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
-          const cut = through(chunks);
+          const cut = splitAll(chunks);
 
-          expect(cut).toEqual(through([array]));
+          expect(cut).toEqual(splitAll([array]));
           expect(cut.pieces.join('') + cut.rest).toBe(array);
         },
       ),
@@ -56,7 +56,7 @@ describe('elementCutter', () => {
     );
   });
 
-  it('refuses an element above the limit while it arrives', () => {
+  it('refuses an element above the limit while it is arriving', () => {
     const cutter = elementCutter(100);
     cutter.push(Buffer.from(`[{"a":"${'x'.repeat(80)}"}`));
     cutter.push(Buffer.from(`,{"b":"${'x'.repeat(80)}`));
@@ -65,7 +65,7 @@ describe('elementCutter', () => {
   });
 });
 
-function through(chunks: readonly string[]) {
+function splitAll(chunks: readonly string[]) {
   const cutter = elementCutter(unlimited);
   const pieces = chunks.flatMap((chunk) => cutter.push(Buffer.from(chunk)));
   return {

@@ -1,14 +1,14 @@
-/** The scan of a request body: what is refused, where members lie (SECURITY D5, T26-T30). */
+/** The scan of a request body: what is refused, and the spans of its members. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Member, scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { isJsonObject, parseJson } from '../../src/json.ts';
-import { goldenBodies } from './bodies.ts';
+import { goldenBodies } from './golden-bodies.ts';
 import { objectText, readText, seeded } from './json-arbitrary.ts';
 
 describe('the members of a body', () => {
-  it('come in their order, with decoded names and exact spans', () => {
+  it('are in order, with decoded names and exact spans', () => {
     const body = Buffer.from(' { "a" : 1.0 ,"mod\\u0065l":"x\\"y", "c":[{"d":"}"} ] } ');
 
     const members = scanJsonObject(body);
@@ -26,7 +26,7 @@ describe('the members of a body', () => {
     ]);
   });
 
-  it('are found wherever in its memory the body begins', () => {
+  it('are found at any alignment of the body in memory', () => {
     const text = `{"model":"${'m'.repeat(70)}","n":1}`;
 
     for (let offset = 0; offset < 9; offset += 1) {
@@ -55,15 +55,18 @@ describe('golden bodies', () => {
     expect(goldenBodies.length).toBeGreaterThan(120);
   });
 
-  it.each(goldenBodies)('$body is $says', ({ body, says }) => {
-    expect(verdictOn(Buffer.from(body, 'latin1'))).toBe(says);
+  it.each(goldenBodies)('$body is $outcome', ({ body, outcome }) => {
+    expect(outcomeOf(Buffer.from(body, 'latin1'))).toBe(outcome);
   });
 
-  it.each(goldenBodies)('$body is $says at every alignment of its strings', ({ body, says }) => {
+  it.each(goldenBodies)('$body is $outcome at every alignment of its strings', ({
+    body,
+    outcome,
+  }) => {
     for (let pad = 1; pad < 4; pad += 1) {
       const memory = Buffer.concat([Buffer.alloc(pad), Buffer.from(body, 'latin1')]);
 
-      expect(verdictOn(memory.subarray(pad))).toBe(says);
+      expect(outcomeOf(memory.subarray(pad))).toBe(outcome);
     }
   });
 });
@@ -77,7 +80,7 @@ describe('mutated bodies', () => {
     fc.assert(
       fc.property(objectText, mutations, (text, edits) => {
         const body = edits.reduce(mutate, Buffer.from(text));
-        const verdict = verdictOn(body);
+        const verdict = outcomeOf(body);
 
         if (verdict === 'ok') {
           expect(contentOf(body, scanJsonObject(body))).toEqual(readText(body.toString()));
@@ -89,39 +92,39 @@ describe('mutated bodies', () => {
     );
   });
 
-  it('are refused wherever they are cut', () => {
+  it('are refused when cut at any byte', () => {
     const body = Buffer.from('{"a":[1.5e1,{"b":"\\u0041\\n"},true,null],"c":{"d":[]}}');
 
     for (let end = 0; end < body.length; end += 1) {
-      expect(verdictOn(body.subarray(0, end))).toMatch(/^(?:invalid_json|not_an_object)$/);
+      expect(outcomeOf(body.subarray(0, end))).toMatch(/^(?:invalid_json|not_an_object)$/);
     }
   });
 });
 
 describe('limits', () => {
-  it('T29 64 levels pass, 65 and a million are refused', () => {
-    expect(verdictOn(nested('[', ']', 63))).toBe('ok');
-    expect(verdictOn(nested('[', ']', 64))).toBe('too_deep');
-    expect(verdictOn(nested('{"a":', '}', 63, '1'))).toBe('ok');
-    expect(verdictOn(nested('{"a":', '}', 64, '1'))).toBe('too_deep');
-    expect(verdictOn(Buffer.from(`{"a":${'['.repeat(1_000_000)}`))).toBe('too_deep');
+  it('64 levels are accepted, 65 and a million are refused', () => {
+    expect(outcomeOf(nested('[', ']', 63))).toBe('ok');
+    expect(outcomeOf(nested('[', ']', 64))).toBe('too_deep');
+    expect(outcomeOf(nested('{"a":', '}', 63, '1'))).toBe('ok');
+    expect(outcomeOf(nested('{"a":', '}', 64, '1'))).toBe('too_deep');
+    expect(outcomeOf(Buffer.from(`{"a":${'['.repeat(1_000_000)}`))).toBe('too_deep');
   });
 
-  it('T30 10,000 members of one object pass, one more is refused, at the top and below', () => {
-    expect(verdictOn(Buffer.from(objectOf(10_000)))).toBe('ok');
-    expect(verdictOn(Buffer.from(objectOf(10_001)))).toBe('too_many_values');
-    expect(verdictOn(Buffer.from(`{"a":${objectOf(10_000)}}`))).toBe('ok');
-    expect(verdictOn(Buffer.from(`{"a":${objectOf(10_001)}}`))).toBe('too_many_values');
+  it('10,000 members in one object are accepted, one more is refused, at any level', () => {
+    expect(outcomeOf(Buffer.from(objectOf(10_000)))).toBe('ok');
+    expect(outcomeOf(Buffer.from(objectOf(10_001)))).toBe('too_many_values');
+    expect(outcomeOf(Buffer.from(`{"a":${objectOf(10_000)}}`))).toBe('ok');
+    expect(outcomeOf(Buffer.from(`{"a":${objectOf(10_001)}}`))).toBe('too_many_values');
   });
 
-  it('T30 500,000 values in all pass, one more is refused', () => {
-    expect(verdictOn(Buffer.from(`{"a":[${'1,'.repeat(499_998)}1]}`))).toBe('ok');
-    expect(verdictOn(Buffer.from(`{"a":[${'1,'.repeat(499_999)}1]}`))).toBe('too_many_values');
+  it('500,000 values are accepted, one more is refused', () => {
+    expect(outcomeOf(Buffer.from(`{"a":[${'1,'.repeat(499_998)}1]}`))).toBe('ok');
+    expect(outcomeOf(Buffer.from(`{"a":[${'1,'.repeat(499_999)}1]}`))).toBe('too_many_values');
   });
 
-  it('T30 a name of 4,096 bytes passes, a longer one is refused', () => {
-    expect(verdictOn(Buffer.from(`{"${'n'.repeat(4096)}":1}`))).toBe('ok');
-    expect(verdictOn(Buffer.from(`{"${'n'.repeat(4097)}":1}`))).toBe('name_too_long');
+  it('a name of 4,096 bytes is accepted, a longer one is refused', () => {
+    expect(outcomeOf(Buffer.from(`{"${'n'.repeat(4096)}":1}`))).toBe('ok');
+    expect(outcomeOf(Buffer.from(`{"${'n'.repeat(4097)}":1}`))).toBe('name_too_long');
   });
 });
 
@@ -130,27 +133,27 @@ describe('duplicate names', () => {
     const names = Array.from({ length: count - 1 }, (_, index) => `"name${index}":0`);
 
     for (const twice of ['"name0"', '"nam\\u00650"']) {
-      expect(verdictOn(Buffer.from(`{${names.join(',')},${twice}:1}`))).toBe('duplicate_key');
-      expect(verdictOn(Buffer.from(`{${twice}:1,${names.join(',')}}`))).toBe('duplicate_key');
+      expect(outcomeOf(Buffer.from(`{${names.join(',')},${twice}:1}`))).toBe('duplicate_key');
+      expect(outcomeOf(Buffer.from(`{${twice}:1,${names.join(',')}}`))).toBe('duplicate_key');
     }
   });
 
   it('are found among names too long to compare in place', () => {
     const long = 'n'.repeat(200);
 
-    expect(verdictOn(Buffer.from(`{"a":1,"${long}":1,"${long}":2}`))).toBe('duplicate_key');
-    expect(verdictOn(Buffer.from(`{"a":1,"${long}":1,"a":2}`))).toBe('duplicate_key');
-    expect(verdictOn(Buffer.from(`{"a":1,"${long}":1,"${long}x":2}`))).toBe('ok');
+    expect(outcomeOf(Buffer.from(`{"a":1,"${long}":1,"${long}":2}`))).toBe('duplicate_key');
+    expect(outcomeOf(Buffer.from(`{"a":1,"${long}":1,"a":2}`))).toBe('duplicate_key');
+    expect(outcomeOf(Buffer.from(`{"a":1,"${long}":1,"${long}x":2}`))).toBe('ok');
   });
 
-  it('in different objects are no duplicates', () => {
-    expect(verdictOn(Buffer.from('{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}'))).toBe('ok');
+  it('in different objects are accepted', () => {
+    expect(outcomeOf(Buffer.from('{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}'))).toBe('ok');
   });
 });
 
 it('a refusal never echoes the body', () => {
-  for (const { body, says } of goldenBodies) {
-    if (says === 'ok') continue;
+  for (const { body, outcome } of goldenBodies) {
+    if (outcome === 'ok') continue;
     const secret = Buffer.from(`${body}SECRET`, 'latin1');
 
     expect(refusalOf(secret)).toMatchObject({ code: 'invalid_request' });
@@ -168,7 +171,7 @@ function refusalOf(body: Uint8Array): Error | undefined {
   }
 }
 
-function verdictOn(body: Uint8Array): string {
+function outcomeOf(body: Uint8Array): string {
   const refusal = refusalOf(body);
   return isGatewayError(refusal) ? (refusal.reason ?? '') : 'ok';
 }
@@ -177,7 +180,7 @@ function slice(body: Uint8Array, span: { readonly start: number; readonly end: n
   return Buffer.from(body.subarray(span.start, span.end)).toString();
 }
 
-/** What the members say, by a null-prototype object that `__proto__` can be a member of. */
+/** The parsed members in a null-prototype object, which can have a member `__proto__`. */
 function contentOf(body: Uint8Array, members: readonly Member[]): unknown {
   return Object.fromEntries(members.map(({ name, value }) => [name, readText(slice(body, value))]));
 }

@@ -1,4 +1,4 @@
-/** Reading parts of a scanned body without parsing the rest. */
+/** Reads parts of a scanned body without parsing the rest. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findMember, kindAt, membersOf, valueAt } from '../../src/bytes/json/read/members.ts';
@@ -18,7 +18,7 @@ describe('parts of a scanned body', () => {
     );
   });
 
-  it('are spans without the space around them', () => {
+  it('are spans without surrounding white space', () => {
     const [body, span] = scanned('[ 1 , "a]" ,\n{ "b" : [ ] } ]');
 
     const elements = elementsOf(body, span);
@@ -28,7 +28,7 @@ describe('parts of a scanned body', () => {
 
   it.each([
     0, 1, 29, 30, 31, 32, 33, 34, 5000,
-  ])('lie behind a string of %i bytes and any number of backslashes', (length) => {
+  ])('are found after a string of %i bytes and any number of backslashes', (length) => {
     for (const tail of ['', '\\', '\\\\', '"', '\\"', '"\\', '""', '\\\\\\"']) {
       const [body, span] = scanned(JSON.stringify(['s'.repeat(length) + tail, 'next']));
 
@@ -39,13 +39,13 @@ describe('parts of a scanned body', () => {
     }
   });
 
-  it('are none in what is no object', () => {
+  it('are empty for a value that is not an object', () => {
     const [body, span] = scanned('"[{"');
 
     expect(membersOf(body, span)).toEqual([]);
   });
 
-  it('know their kind by their first byte', () => {
+  it('have a kind by their first byte', () => {
     const [body, span] = scanned('[{},[],"",-1,0,true,false,null]');
 
     expect(elementsOf(body, span).map((element) => kindAt(body, element))).toEqual([
@@ -69,7 +69,7 @@ describe('parts of a scanned body', () => {
     expect(findMember(members, 'constructor')).toBeUndefined();
   });
 
-  it('are told from others by their text, however it is escaped', () => {
+  it('are compared by their decoded text, however it is escaped', () => {
     const same = ['"role"', '"r\\u006fle"', '"\\u0072\\u006f\\u006c\\u0065"'];
     const others = ['"rol"', '"rolE"', '"roles"', '"r\\u006fleX"', '""', '"r\\nle"'];
 
@@ -100,7 +100,7 @@ describe('parts of a scanned body', () => {
   });
 });
 
-/** The elements of an array, found by skipping from one to the next; none of anything else. */
+/** The elements of an array, found by skipping from one to the next; empty for other values. */
 function elementsOf(body: Uint8Array, { start }: Span): readonly Span[] {
   const bytes = Buffer.from(body);
   if (bytes[start] !== 0x5b) return [];
@@ -114,7 +114,7 @@ function elementsOf(body: Uint8Array, { start }: Span): readonly Span[] {
   return elements;
 }
 
-/** A body with one member, and where its value is. */
+/** A body with one member, and the span of its value. */
 function scanned(text: string): readonly [Uint8Array, Span] {
   const body = new Uint8Array(Buffer.from(`{"v": ${text} }`));
   const [member] = scanJsonObject(body);

@@ -1,4 +1,4 @@
-/** Reading a request body: sizes, budget, slowness, and callers who leave (SECURITY T32, T36). */
+/** Reading a request body: size limits, memory budget, slow bodies, and callers that disconnect. */
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -11,7 +11,7 @@ import { readBody } from '../../src/bytes/body/read.ts';
 import { isGatewayError } from '../../src/errors.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { seeded } from './json-arbitrary.ts';
-import { listenersOf, pushable, reading } from './reading.ts';
+import { listenersOf, pushable, reading } from './read-harness.ts';
 
 describe('a body that arrives', () => {
   it('in one chunk is not copied', async () => {
@@ -22,7 +22,7 @@ describe('a body that arrives', () => {
     expect(isSame(await result, chunk)).toBe(true);
   });
 
-  it('in chunks of any sizes is put together', async () => {
+  it('in chunks of any size is joined', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(9000), { minLength: 1, maxLength: 30 }), async (sizes) => {
         const chunks = sizes.map((size, index) => Buffer.alloc(size, index + 1));
@@ -36,7 +36,7 @@ describe('a body that arrives', () => {
     );
   });
 
-  it('byte by byte is put together', async () => {
+  it('byte by byte is joined', async () => {
     const chunks = Array.from({ length: 40_000 }, (_, index) => Buffer.of(index % 251));
 
     const { result } = reading(Readable.from(chunks), { maxBytes: 1e6 });
@@ -44,14 +44,14 @@ describe('a body that arrives', () => {
     expect(Buffer.concat(chunks).equals(await result)).toBe(true);
   });
 
-  it('as text is taken as UTF-8', async () => {
+  it('as text is encoded as UTF-8', async () => {
     const stream = Readable.from([Buffer.from('{"a":"é"}')], { objectMode: false });
     stream.setEncoding('utf8');
 
     expect(Buffer.from(await reading(stream).result).toString()).toBe('{"a":"é"}');
   });
 
-  it('in a stream that the host had paused is read all the same', async () => {
+  it('in a stream that the host has paused is read nonetheless', async () => {
     const stream = Readable.from([Buffer.from('{"a":1}')]);
     stream.pause();
 
@@ -60,11 +60,11 @@ describe('a body that arrives', () => {
     expect(Buffer.from(await result).toString()).toBe('{"a":1}');
   });
 
-  it('as nothing is empty', async () => {
+  it('without bytes is empty', async () => {
     expect(await reading(Readable.from([])).result).toHaveLength(0);
   });
 
-  it('already read by the host is taken as it is, whatever its encoding was', async () => {
+  it('already read by the host is used unchanged, whatever its content-encoding', async () => {
     const body = Buffer.from('{}');
 
     const { result, budget } = reading(body, {
@@ -95,7 +95,7 @@ describe('a body that arrives', () => {
     expect(clock.started()).toBe(0);
   });
 
-  it('is not disturbed by a caller who leaves afterwards', async () => {
+  it('is unaffected by a caller that disconnects afterwards', async () => {
     const { result, budget, leave } = reading(Readable.from([Buffer.from('{}')]));
     await result;
     leave();
@@ -104,10 +104,10 @@ describe('a body that arrives', () => {
   });
 });
 
-describe('a body that came with its head', () => {
+describe('a body that arrived with its head', () => {
   const body = Buffer.from('{"a":1}');
 
-  it('is taken at once, without a listener', async () => {
+  it('is read synchronously, without a listener', async () => {
     await posted(body, async (incoming) => {
       const taken = readBody(
         { headers: incoming.headers, body: incoming, onClose: () => {} },
@@ -121,7 +121,7 @@ describe('a body that came with its head', () => {
     });
   });
 
-  it('stays unread where the budget is spent', async () => {
+  it('stays unread if the budget is exhausted', async () => {
     await posted(body, async (incoming) => {
       const { result } = reading(incoming, {
         headers: incoming.headers,
@@ -133,7 +133,7 @@ describe('a body that came with its head', () => {
     });
   });
 
-  it('is listened for where the host set an encoding', async () => {
+  it('is read by events if the host set an encoding', async () => {
     await posted(body, async (incoming) => {
       incoming.setEncoding('utf8');
 
@@ -144,7 +144,7 @@ describe('a body that came with its head', () => {
   });
 });
 
-describe('T32 a body too large', () => {
+describe('a body that is too large', () => {
   it('by its content-length is refused before a byte is read', async () => {
     const stream = pushable();
     stream.push('{}');
@@ -161,7 +161,7 @@ describe('T32 a body too large', () => {
     '10',
     'x',
     '',
-  ])('by what arrives is refused at the limit and one: content-length %s', async (length) => {
+  ])('is refused one byte above the limit: content-length %s', async (length) => {
     const stream = Readable.from([Buffer.alloc(600), Buffer.alloc(401), Buffer.alloc(600)]);
 
     const { result, budget } = reading(stream, { headers: { 'content-length': length } });
@@ -172,7 +172,7 @@ describe('T32 a body too large', () => {
     expect(budget.heldBytes()).toBe(0);
   });
 
-  it('by one byte is refused, and at the limit it passes', async () => {
+  it('by one byte is refused, and at the limit it is accepted', async () => {
     expect(await reading(Readable.from([Buffer.alloc(1000)])).result).toHaveLength(1000);
     await expect(reading(Readable.from([Buffer.alloc(1001)])).result).rejects.toMatchObject({
       code: 'body_too_large',
@@ -183,8 +183,8 @@ describe('T32 a body too large', () => {
   });
 });
 
-describe('T32 the byte budget', () => {
-  it('refuses a body that would exceed it, and gets back what was taken', async () => {
+describe('the byte budget', () => {
+  it('refuses a body that would exceed it, and is restored afterwards', async () => {
     const budget = byteBudget(1500);
     const held = await reading(Readable.from([Buffer.alloc(1000)]), { budget }).result;
 
@@ -206,8 +206,8 @@ describe('T32 the byte budget', () => {
   });
 });
 
-describe('T36 a slow body', () => {
-  it('that brings nothing is refused after 10 seconds', async () => {
+describe('a slow body', () => {
+  it('without any bytes is refused after 10 seconds', async () => {
     const stream = pushable();
     const { result, clock, budget } = reading(stream);
     await turn();
@@ -227,7 +227,7 @@ describe('T36 a slow body', () => {
     expect(listenersOf(stream)).toEqual([]);
   });
 
-  it('gets a second more for every 64 KiB', async () => {
+  it('gets another second for every 64 KiB', async () => {
     const stream = pushable();
     const { result, clock } = reading(stream, { maxBytes: 1e6 });
     stream.push(Buffer.alloc(3 * 65_536));
@@ -240,7 +240,7 @@ describe('T36 a slow body', () => {
     expect(await result).toHaveLength(3 * 65_536);
   });
 
-  it('gets a minute at most', async () => {
+  it('gets at most a minute', async () => {
     const stream = pushable();
     const { result, clock } = reading(stream, { maxBytes: 1e7 });
     stream.push(Buffer.alloc(100 * 65_536));
@@ -252,11 +252,11 @@ describe('T36 a slow body', () => {
   });
 });
 
-describe('a body that never comes whole', () => {
+describe('a body that is never completed', () => {
   it.each<readonly [string, (stream: Readable) => void]>([
     ['an error', (stream) => stream.destroy(new Error('reset'))],
     ['a close', (stream) => stream.destroy()],
-  ])('by %s of its stream is the caller gone', async (_how, end) => {
+  ])('reports a disconnect after %s of its stream', async (_how, end) => {
     const stream = pushable();
     const { result, budget } = reading(stream);
     stream.push('{"a"');
@@ -268,28 +268,28 @@ describe('a body that never comes whole', () => {
     expect(listenersOf(stream)).toEqual([]);
   });
 
-  it('because the caller left is no longer waited for', async () => {
+  it('is not awaited after the caller has disconnected', async () => {
     const { result, leave } = reading(pushable());
     leave();
 
     await expect(result).rejects.toMatchObject({ reason: 'caller_left' });
   });
 
-  it('because its stream was destroyed before is refused at once', async () => {
+  it('is refused immediately if its stream is already destroyed', async () => {
     const stream = pushable();
     stream.destroy();
 
     await expect(reading(stream).result).rejects.toMatchObject({ reason: 'caller_left' });
   });
 
-  it('because HTTP/2 ended its stream when it was cancelled is the caller gone', async () => {
+  it('reports a disconnect if HTTP/2 ended the stream of a cancelled request', async () => {
     const cancelled = Object.assign(Readable.from([Buffer.from('{}')]), { aborted: true });
     await once(cancelled.resume(), 'end');
 
     await expect(reading(cancelled).result).rejects.toMatchObject({ reason: 'caller_left' });
   });
 
-  it('because the host consumed it is the host’s mistake', async () => {
+  it('is an error of the host if the host consumed it', async () => {
     const read = Readable.from([Buffer.from('{}')]);
     await once(read.resume(), 'end');
 
@@ -301,7 +301,7 @@ describe('a body that never comes whole', () => {
     }
   });
 
-  it('over a real connection is told apart from a whole one', async () => {
+  it('is told from a complete one over a real connection', async () => {
     const reasons: (string | undefined)[] = [];
     const server = createServer((incoming, response) => {
       reading(incoming, { headers: incoming.headers }).result.then(
@@ -335,7 +335,7 @@ describe('a body that never comes whole', () => {
   });
 });
 
-/** Posts a body to a server whose handler looks at the request a turn later. */
+/** Posts a body to a server whose handler reads it one turn later. */
 async function posted(
   body: Uint8Array,
   handle: (incoming: IncomingMessage) => Promise<void>,
@@ -358,7 +358,7 @@ async function posted(
   }
 }
 
-/** Whether both are the same bytes in memory. */
+/** Whether both are views of the same memory. */
 function isSame(one: Uint8Array, other: Uint8Array): boolean {
   const isThere = one.buffer === other.buffer && one.byteOffset === other.byteOffset;
   return isThere && one.length === other.length;

@@ -1,12 +1,12 @@
-/** The head of a body is read until somebody has seen enough; the rest goes on behind it. */
+/** Reading the beginning of a body, and forwarding the rest. */
 import { describe, expect, it } from 'vitest';
-import { type HeldBody, readHead } from '../../src/bytes/body/head.ts';
+import { type DetachableBody, readHead } from '../../src/bytes/body/head.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
 import { type Played, playedBody } from '../support/played-upstream.ts';
 
 describe('readHead', () => {
-  it('stops at the chunk that is enough, and hands on the rest in order', async () => {
+  it('stops at the chunk that is enough, and passes on the rest in order', async () => {
     const body = opened(playedBody({ chunks: ['a', 'b', 'c', 'd'] }));
     const head = await readHead(body, is('b'));
 
@@ -15,7 +15,7 @@ describe('readHead', () => {
     expect(await restOf(body)).toEqual(['c', 'd', 'end']);
   });
 
-  it('ends with the body where nothing is enough', async () => {
+  it('ends with the body if no chunk is enough', async () => {
     const body = opened(playedBody({ chunks: ['a', 'b'] }));
     const head = await readHead(body, () => false);
 
@@ -31,7 +31,7 @@ describe('readHead', () => {
     expect(head.ended).toBe(true);
   });
 
-  it('rejects where the body breaks off before', async () => {
+  it('rejects if the body fails before that', async () => {
     const broken: Played = { chunks: ['a'], ending: 'reset' };
 
     await expect(readHead(opened(playedBody(broken)), () => false)).rejects.toMatchObject({
@@ -40,14 +40,14 @@ describe('readHead', () => {
     });
   });
 
-  it('hands on that the body broke off later', async () => {
+  it('passes on a later failure of the body', async () => {
     const body = opened(playedBody({ chunks: ['a', 'b'], ending: 'reset' }));
     await readHead(body, is('a'));
 
     expect(await restOf(body)).toEqual(['b', 'upstream body: reset']);
   });
 
-  it('gives the body up where the judge throws', async () => {
+  it('aborts the body if the check throws', async () => {
     let aborted = false;
     const body = playedBody({ chunks: ['a', 'b'] }, () => {
       aborted = true;
@@ -60,7 +60,7 @@ describe('readHead', () => {
     expect(aborted).toBe(true);
   });
 
-  it('loses nothing of a body that does not pause at once', async () => {
+  it('loses nothing of a body that does not pause immediately', async () => {
     let sink: ByteSink | undefined;
     const heedless: UpstreamBody = {
       takeWhole: () => undefined,
@@ -116,11 +116,11 @@ function texts(chunks: readonly Uint8Array[]): readonly string[] {
   return chunks.map((chunk) => Buffer.from(chunk).toString());
 }
 
-function opened(body: UpstreamBody): HeldBody {
+function opened(body: UpstreamBody): DetachableBody {
   return openedBody(body, undefined);
 }
 
-function restOf(body: HeldBody): Promise<readonly string[]> {
+function restOf(body: DetachableBody): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const got: string[] = [];
     body.start({

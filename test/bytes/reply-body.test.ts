@@ -1,14 +1,16 @@
-/** A reply is pushed from socket to socket: joined by tick, held back by who reads, ended once. */
+/**
+ * Pushing a reply from socket to socket: chunks joined per turn, back-pressure, exactly one end.
+ */
 import { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { pushedReply } from '../../src/bytes/body/reply.ts';
-import { noBytes } from '../../src/bytes/sse.ts';
+import { emptyBytes } from '../../src/bytes/sse.ts';
 import type { UpstreamBody } from '../../src/ports/upstream-client.ts';
-import { handBody, pipe, recorder } from './pushing.ts';
+import { handBody, pipe, recorder } from './reply-harness.ts';
 
 describe('a pushed reply', () => {
-  it('joins the chunks of one tick into one write', async () => {
+  it('joins the chunks of one turn into one write', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     pushedReply(body, pipe(), Buffer.from('0')).sendTo(out);
@@ -22,7 +24,7 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['0', 'abc', 'd', 'end']);
   });
 
-  it('passes a piece as large as a socket gives on at once, and does not copy it', () => {
+  it('passes on a full socket read immediately, without copying it', () => {
     const { body, sink } = handBody();
     const seen: unknown[] = [];
     const out = new Writable({
@@ -31,7 +33,7 @@ describe('a pushed reply', () => {
         taken();
       },
     });
-    pushedReply(body, pipe(), noBytes).sendTo(out);
+    pushedReply(body, pipe(), emptyBytes).sendTo(out);
     const pieces = [Buffer.alloc(65_200, 'a'), Buffer.alloc(65_536, 'b')];
 
     for (const piece of pieces) sink().write(piece);
@@ -40,17 +42,17 @@ describe('a pushed reply', () => {
     expect(pieces.every((piece, index) => piece === seen[index])).toBe(true);
   });
 
-  it('does not gather more than 60 KiB before the caller’s socket can say that it is full', () => {
+  it('gathers at most 60 KiB before the caller’s socket can report that it is full', () => {
     const { body, sink, calls } = handBody();
     const slow = new Writable({ highWaterMark: 4, write: () => {} });
-    pushedReply(body, pipe(), noBytes).sendTo(slow);
+    pushedReply(body, pipe(), emptyBytes).sendTo(slow);
 
     for (let piece = 0; piece < 3; piece += 1) sink().write(Buffer.alloc(32 * 1024, 'a'));
 
     expect(calls).toEqual(['start', 'pause']);
   });
 
-  it('writes what has come already in the turn of its beginning', () => {
+  it('writes chunks that have already arrived in the turn of its beginning', () => {
     const out = recorder();
     const { body } = handBody();
     const early: UpstreamBody = {
@@ -65,12 +67,12 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['0', 'ab']);
   });
 
-  it('writes what the pipe makes of it, and nothing where it makes nothing', async () => {
+  it('writes the output of the pipe, and nothing if there is none', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     const upper = (chunk: Uint8Array) =>
-      chunk[0] === 0x61 ? noBytes : Buffer.from(Buffer.from(chunk).toString().toUpperCase());
-    pushedReply(body, pipe({ write: upper }), noBytes).sendTo(out);
+      chunk[0] === 0x61 ? emptyBytes : Buffer.from(Buffer.from(chunk).toString().toUpperCase());
+    pushedReply(body, pipe({ write: upper }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await setImmediate();
@@ -81,11 +83,11 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['B', 'end']);
   });
 
-  it('writes each of the last pieces in a turn of its own', async () => {
+  it('writes each of the last chunks in a separate turn', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
-    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
     sink().end();
     const turns: string[][] = [];
 
@@ -98,11 +100,11 @@ describe('a pushed reply', () => {
     expect(turns).toEqual([['x'], ['x', 'y'], ['x', 'y', 'z', 'end']]);
   });
 
-  it('that is cut ends without an end', async () => {
+  it('that is cut does not end cleanly', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     const writes = [Buffer.from('x')];
-    pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ fail: () => ({ writes, cut: true }) }), emptyBytes).sendTo(out);
 
     sink().fail(new Error('reset'));
     await out.gone;
@@ -110,10 +112,10 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['x']);
   });
 
-  it('tells the pipe of what broke off only after the chunks that came before', async () => {
+  it('reports a failure to the pipe only after the chunks before it', async () => {
     const { body, sink } = handBody();
     const out = recorder();
-    pushedReply(body, pipe(), noBytes).sendTo(out);
+    pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
     sink().fail(new Error('reset'));
@@ -122,7 +124,7 @@ describe('a pushed reply', () => {
     expect(out.log).toEqual(['a', 'failed: reset', 'end']);
   });
 
-  it('pauses the upstream while the caller does not read, and resumes it then', async () => {
+  it('pauses the upstream while the caller does not read', async () => {
     const { body, sink, calls } = handBody();
     const waiting: (() => void)[] = [];
     const slow = new Writable({
@@ -131,7 +133,7 @@ describe('a pushed reply', () => {
         waiting.push(done);
       },
     });
-    pushedReply(body, pipe(), noBytes).sendTo(slow);
+    pushedReply(body, pipe(), emptyBytes).sendTo(slow);
 
     sink().write(Buffer.from('12345'));
     await setImmediate();
@@ -143,10 +145,10 @@ describe('a pushed reply', () => {
     expect(calls).toEqual(['start', 'pause', 'resume']);
   });
 
-  it('aborts the upstream once the caller has left', async () => {
+  it('aborts the upstream when the caller disconnects', async () => {
     const { body, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe(), noBytes).sendTo(out);
+    pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     out.destroy();
     await out.gone;
@@ -154,7 +156,7 @@ describe('a pushed reply', () => {
     expect(calls).toEqual(['start', 'abort']);
   });
 
-  it('takes in what has come before it says how far it was for a caller who left', async () => {
+  it('passes received chunks through the pipe before it reports a disconnect', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     const told: string[] = [];
@@ -166,7 +168,7 @@ describe('a pushed reply', () => {
       told.push('left');
       return 'abort';
     };
-    pushedReply(body, pipe({ write, left }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ write, disconnected: left }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('last'));
     out.emit('close');
@@ -176,17 +178,17 @@ describe('a pushed reply', () => {
     expect(told).toEqual(['last', 'left']);
   });
 
-  it('never starts for a caller who has left before', () => {
+  it('never starts for a caller that has already disconnected', () => {
     const { body, calls } = handBody();
     const out = recorder();
     out.destroy();
 
-    pushedReply(body, pipe(), noBytes).sendTo(out);
+    pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     expect(calls).toEqual(['abort']);
   });
 
-  it('is read to its end for nobody where the pipe wants it', async () => {
+  it('is read to its end after a disconnect if the pipe asks for it', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
     const seen: string[] = [];
@@ -194,7 +196,7 @@ describe('a pushed reply', () => {
       seen.push(Buffer.from(chunk).toString());
       return chunk;
     };
-    pushedReply(body, pipe({ left: () => 'drain', write }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ disconnected: () => 'drain', write }), emptyBytes).sendTo(out);
 
     out.destroy();
     await out.gone;
@@ -205,7 +207,7 @@ describe('a pushed reply', () => {
     expect(calls).toEqual(['start', 'resume']);
   });
 
-  it('is the same as a Readable', async () => {
+  it('is the same when read as a Readable', async () => {
     const { body, sink } = handBody();
     const stream = pushedReply(body, pipe(), Buffer.from('0')).readable();
 
@@ -217,17 +219,17 @@ describe('a pushed reply', () => {
     expect(Buffer.concat(chunks).toString()).toBe('0a');
   });
 
-  it('as a Readable says that it was cut, and aborts where it is destroyed', async () => {
+  it('fails as a Readable when cut, and aborts when the Readable is destroyed', async () => {
     const broken = handBody();
     const cut = pushedReply(
       broken.body,
       pipe({ fail: () => ({ writes: [], cut: true }) }),
-      noBytes,
+      emptyBytes,
     );
     const stream = cut.readable();
     broken.sink().fail(new Error('reset'));
     const left = handBody();
-    const other = pushedReply(left.body, pipe(), noBytes).readable();
+    const other = pushedReply(left.body, pipe(), emptyBytes).readable();
     other.destroy();
 
     await expect(stream.toArray()).rejects.toThrow();

@@ -1,12 +1,12 @@
-/** The end of a pushed reply: its upstream gets a moment to end too, and no wrapper stops it. */
+/** The end of a pushed reply: the grace period of the upstream, and hosts' wrappers that throw. */
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Closing, pushedReply } from '../../src/bytes/body/reply.ts';
-import { noBytes } from '../../src/bytes/sse.ts';
-import { clean, handBody, pipe, recorder } from './pushing.ts';
+import { emptyBytes } from '../../src/bytes/sse.ts';
+import { clean, handBody, pipe, recorder } from './reply-harness.ts';
 
-describe('a reply that is over before its upstream', () => {
+describe('a reply that ends before its upstream', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
@@ -15,10 +15,10 @@ describe('a reply that is over before its upstream', () => {
     vi.useRealTimers();
   });
 
-  it('ends for its caller at once, and lets the upstream end by itself', async () => {
+  it('ends for its caller immediately, and lets the upstream end by itself', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await out.gone;
@@ -29,10 +29,10 @@ describe('a reply that is over before its upstream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('gives up an upstream that does not end within a second', async () => {
+  it('aborts an upstream that does not end within a second', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
     await out.gone;
 
@@ -44,7 +44,7 @@ describe('a reply that is over before its upstream', () => {
     expect(calls).toEqual(['start', 'resume', 'abort']);
   });
 
-  it('passes nothing on of what comes behind it, nor its break', async () => {
+  it('passes on neither later bytes nor a later failure', async () => {
     const { body, sink } = handBody();
     const out = recorder();
     const asked: string[] = [];
@@ -54,8 +54,8 @@ describe('a reply that is over before its upstream', () => {
     };
     pushedReply(
       body,
-      pipe({ over: overAt(1), end: note('end'), fail: note('fail') }),
-      noBytes,
+      pipe({ closingIfOver: overAt(1), end: note('end'), fail: note('fail') }),
+      emptyBytes,
     ).sendTo(out);
 
     sink().write(Buffer.from('a'));
@@ -69,10 +69,10 @@ describe('a reply that is over before its upstream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('gives up an upstream that goes on and on behind it', async () => {
+  it('aborts an upstream that keeps sending after it', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
     sink().write(Buffer.from('a'));
     await out.gone;
 
@@ -86,10 +86,10 @@ describe('a reply that is over before its upstream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('by what began it still reads the upstream to its end', async () => {
+  it('with its beginning still reads the upstream to its end', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ over: () => clean }), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: () => clean }), Buffer.from('0')).sendTo(out);
 
     await out.gone;
     sink().end();
@@ -99,10 +99,10 @@ describe('a reply that is over before its upstream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('and comes with the end of its body waits for nothing', async () => {
+  it('together with its upstream needs no grace period', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ over: overAt(1) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ closingIfOver: overAt(1) }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
     sink().end();
@@ -114,11 +114,11 @@ describe('a reply that is over before its upstream', () => {
   });
 });
 
-describe('what throws', () => {
-  it('in the pipe gives the upstream up and ends the reply', async () => {
+describe('an exception', () => {
+  it('in the pipe aborts the upstream and ends the reply', async () => {
     const { body, sink, calls } = handBody();
     const out = recorder();
-    pushedReply(body, pipe({ write: throwing('too large') }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ write: throwing('too large') }), emptyBytes).sendTo(out);
 
     sink().write(Buffer.from('a'));
     await out.gone;
@@ -128,12 +128,12 @@ describe('what throws', () => {
   });
 
   it.each([
-    ['over', { over: throwing('odd') }],
+    ['over', { closingIfOver: throwing('odd') }],
     ['end', { end: throwing('odd') }],
-  ])('when the pipe is asked %s ends the reply as a break does', async (_asked, change) => {
+  ])('in the pipe method %s ends the reply as a failure does', async (_asked, change) => {
     const { body, sink } = handBody();
     const out = recorder();
-    pushedReply(body, pipe(change), noBytes).sendTo(out);
+    pushedReply(body, pipe(change), emptyBytes).sendTo(out);
     if (!out.writableEnded) sink().end();
 
     await out.gone;
@@ -144,7 +144,7 @@ describe('what throws', () => {
   it.each([
     ['the first write', 1],
     ['a later write', 2],
-  ])('in %s of a host’s wrapper cuts the reply, as a caller that leaves', async (_which, from) => {
+  ])('in %s of a host’s wrapper cuts the reply, as a disconnect does', async (_which, from) => {
     const { body, sink, calls } = handBody();
     const told: string[] = [];
     const fail = (): Closing => {
@@ -156,7 +156,7 @@ describe('what throws', () => {
       return 'abort';
     };
     const { out, gone } = wrapped(from);
-    pushedReply(body, pipe({ fail, left }), Buffer.from('0')).sendTo(out);
+    pushedReply(body, pipe({ fail, disconnected: left }), Buffer.from('0')).sendTo(out);
 
     if (from > 1) sink().write(Buffer.from('a'));
     await gone;
@@ -170,7 +170,7 @@ describe('what throws', () => {
     const { body, sink } = handBody();
     const { out, gone } = wrapped(2);
     const writes = ['x', 'y', 'z'].map((text) => Buffer.from(text));
-    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), noBytes).sendTo(out);
+    pushedReply(body, pipe({ end: () => ({ writes, cut: false }) }), emptyBytes).sendTo(out);
 
     sink().end();
     await gone;
@@ -182,7 +182,7 @@ describe('what throws', () => {
     const { body, sink } = handBody();
     const out = recorder();
     out.end = throwing('host');
-    pushedReply(body, pipe(), noBytes).sendTo(out);
+    pushedReply(body, pipe(), emptyBytes).sendTo(out);
 
     sink().end();
     await out.gone;
@@ -191,7 +191,7 @@ describe('what throws', () => {
   });
 });
 
-/** Over from the asking of this number on; 0 is the one before the body starts. */
+/** Reports the end from this call on; 0 is the call before the body starts. */
 function overAt(number: number): () => Closing | undefined {
   let asked = 0;
   return () => {

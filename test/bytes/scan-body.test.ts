@@ -1,11 +1,11 @@
-/** A body in pieces, with long strings left out, is read as the same body in one piece. */
+/** A body in chunks, with long strings elided, reads the same as in one buffer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, wholeBody } from '../../src/bytes/body/body.ts';
-import { bodyOf } from '../../src/bytes/body/shorten.ts';
+import { originalBytes, wholeBody } from '../../src/bytes/body/body.ts';
+import { bodyFromChunks } from '../../src/bytes/body/elide.ts';
 import { spliceMembers } from '../../src/bytes/body/splice.ts';
 import { findMember } from '../../src/bytes/json/read/members.ts';
-import { parsedPart, type ScannedBody, scanBody } from '../../src/bytes/json/scan/body.ts';
+import { parsePart, type ScannedBody, scanBody } from '../../src/bytes/json/scan/body.ts';
 import { scanJsonObject } from '../../src/bytes/json/scan/scan.ts';
 import { operations } from '../../src/call.ts';
 import { isGatewayError } from '../../src/errors.ts';
@@ -17,7 +17,7 @@ import { seeded } from './json-arbitrary.ts';
 const long = 40_000;
 const runs = { ...seeded, numRuns: 150 };
 
-/** Long enough to be left out, or just not; with what might make that wrong. */
+/** Strings just long enough to be elided, or just too short, with contents that might break it. */
 const filling = fc.oneof(
   {
     weight: 4,
@@ -37,7 +37,7 @@ const chatBody = fc
   );
 
 describe('a body with long strings', () => {
-  it('is the same whatever pieces it came in', () => {
+  it('is the same for any chunks', () => {
     fc.assert(
       fc.property(chatBody, cuts(), (text, sizes) => {
         const bytes = Buffer.from(text);
@@ -50,14 +50,14 @@ describe('a body with long strings', () => {
         for (const { name, value } of scanJsonObject(bytes)) {
           const found = findMember(scanned.members, name)?.value ?? { start: 0, end: 0 };
           const same = bytes.subarray(value.start, value.end);
-          expect(bytesOf(scanned.body, found.start, found.end).equals(same)).toBe(true);
+          expect(originalBytes(scanned.body, found.start, found.end).equals(same)).toBe(true);
         }
       }),
       runs,
     );
   });
 
-  it('is counted and edited as if it had come in one', () => {
+  it('is measured and edited as if received in one chunk', () => {
     fc.assert(
       fc.property(chatBody, cuts(), (text, sizes) => {
         const bytes = Buffer.from(text);
@@ -75,7 +75,7 @@ describe('a body with long strings', () => {
     );
   });
 
-  it('is refused for the same byte, wherever it is', () => {
+  it('is refused at the same byte, wherever it is', () => {
     const bad = fc.constantFrom(0x22, 0x5c, 0x2c, 0x7d, 0x80, 0xc3, 0xff);
 
     fc.assert(
@@ -83,15 +83,15 @@ describe('a body with long strings', () => {
         const bytes = Buffer.from(text);
         bytes[place % bytes.length] = byte;
 
-        expect(verdict(() => scannedOf(cut(bytes, sizes)))).toEqual(
-          verdict(() => scanJsonObject(bytes)),
+        expect(outcomeOf(() => scannedOf(cut(bytes, sizes)))).toEqual(
+          outcomeOf(() => scanJsonObject(bytes)),
         );
       }),
       runs,
     );
   });
 
-  it('is refused for the same control character when it is scanned or parsed', () => {
+  it('is refused at the same control character when scanned or parsed', () => {
     const control = fc.constantFrom(0, 0x0a, 0x1f);
 
     fc.assert(
@@ -99,8 +99,8 @@ describe('a body with long strings', () => {
         const bytes = Buffer.from(text);
         bytes[place % bytes.length] = byte;
 
-        expect(verdict(() => parsed(scannedOf(cut(bytes, sizes))))).toEqual(
-          verdict(() => scanJsonObject(bytes)),
+        expect(outcomeOf(() => parsed(scannedOf(cut(bytes, sizes))))).toEqual(
+          outcomeOf(() => scanJsonObject(bytes)),
         );
       }),
       runs,
@@ -114,14 +114,14 @@ describe('a body with long strings', () => {
       const bytes = Buffer.from(`{"a":"${'A'.repeat(2 * long)}","b":1}`);
       bytes[place] = byte;
 
-      expect(verdict(() => parsed(scannedOf([bytes])))).toMatchObject({
+      expect(outcomeOf(() => parsed(scannedOf([bytes])))).toMatchObject({
         reason: 'invalid_json',
         message: expect.stringContaining(`at byte ${place}.`),
       });
     }
   });
 
-  it('leaves a control character in a gap to whoever parses it', () => {
+  it('is not checked for control characters in elisions until it is parsed', () => {
     const bytes = Buffer.from(`{"a":"${'A'.repeat(2 * long)}","b":1}`);
     bytes[long] = 0x0a;
 
@@ -131,38 +131,38 @@ describe('a body with long strings', () => {
     expect(Buffer.concat(spliceMembers(body, members, [])).equals(bytes)).toBe(true);
   });
 
-  it('leaves out most of its bytes, and copies none of what goes up', () => {
+  it('has most of its bytes elided, and is sent upstream without copying', () => {
     const pieces = cut(chatWith('A'.repeat(300_000)), [65_536]);
 
     const { body, members } = scannedOf(pieces);
     const sent = spliceMembers(body, members, [{ name: 'model', value: '"b"' }]);
 
     expect(body.text.length).toBeLessThan(10_000);
-    expect(body.gaps).toHaveLength(1);
+    expect(body.elisions).toHaveLength(1);
     const own = new Set(pieces.map(({ buffer }) => buffer));
     expect(sent.filter(({ buffer }) => !own.has(buffer)).map(String)).toEqual(['"b"']);
   });
 
-  it('in one piece is not copied either', () => {
+  it('in one chunk is not copied either', () => {
     const bytes = chatWith('A'.repeat(300_000));
 
     const { body } = scannedOf([bytes]);
 
     expect(body.text.length).toBeLessThan(10_000);
-    expect(body.pieces[0]).toBe(bytes);
+    expect(body.chunks[0]).toBe(bytes);
   });
 
-  it('keeps all of its text where most is no long string', () => {
+  it('is not elided if most of it is not long strings', () => {
     const words = 'a \\"quoted\\" word\\n';
     const bytes = chatWith(words.repeat(5_000) + 'A'.repeat(long));
 
     const { body } = scannedOf(cut(bytes, [16_384]));
 
-    expect(body.gaps).toEqual([]);
+    expect(body.elisions).toEqual([]);
     expect(body.text.equals(bytes)).toBe(true);
   });
 
-  it('may be a list of numbers, or one number, of any length', () => {
+  it('may contain a list of numbers, or one number, of any length', () => {
     for (const value of [`[${'1,'.repeat(2 * long)}1]`, '1'.repeat(2 * long)]) {
       const bytes = Buffer.from(`{"a":${value}}`);
 
@@ -170,27 +170,27 @@ describe('a body with long strings', () => {
     }
   });
 
-  it('that is scanned whole after all is not held twice', () => {
-    const body = bodyOf([Buffer.from(`{"a":[${'1,'.repeat(2 * long)}1]}`)], 4 * long + 8);
+  it('that is scanned in full after all is not held twice', () => {
+    const body = bodyFromChunks([Buffer.from(`{"a":[${'1,'.repeat(2 * long)}1]}`)], 4 * long + 8);
     const shortened = body.text.length;
 
     const scanned = scanBody(body);
 
     expect(shortened).toBeLessThan(long);
     expect(scanned.body).toBe(body);
-    expect(body.pieces).toEqual([body.text]);
-    expect(body.pieces[0]?.buffer).toBe(body.text.buffer);
+    expect(body.chunks).toEqual([body.text]);
+    expect(body.chunks[0]?.buffer).toBe(body.text.buffer);
   });
 
-  it('is refused where what is left out is a name', () => {
+  it('is refused if a name is elided', () => {
     const bytes = Buffer.from(`{"${'A'.repeat(2 * long)}":1}`);
 
-    expect(verdict(() => scannedOf(cut(bytes, [20_000])))).toMatchObject({
+    expect(outcomeOf(() => scannedOf(cut(bytes, [20_000])))).toMatchObject({
       reason: 'name_too_long',
     });
   });
 
-  it('has the whole of a member that is read', () => {
+  it('has the full value of a member that is read', () => {
     const id = 'm'.repeat(2 * long);
     const bytes = Buffer.from(`{"model":"${id}","prompt":"${'p'.repeat(2 * long)}"}`);
 
@@ -200,7 +200,7 @@ describe('a body with long strings', () => {
     expect(demand).toEqual(readImages(wholeOf(bytes)).demand);
   });
 
-  it('counts what is left out of a native call, but for its pictures', () => {
+  it('counts the elided bytes of a native call, except for images', () => {
     const target = { modelId: 'm', operation: operations.content, framing: 'json' } as const;
     const data = 'A'.repeat(3 * long);
     const parts = [{ inlineData: { data } }, { text: data }, { own: data }, data];
@@ -213,12 +213,12 @@ describe('a body with long strings', () => {
   });
 });
 
-/** All of a scanned body. */
+/** Parses a whole scanned body. */
 function parsed({ body }: ScannedBody): unknown {
-  return parsedPart(body, 0, body.text.length);
+  return parsePart(body, 0, body.text.length);
 }
 
-/** The sizes of pieces, over and over; some hold no whole word. */
+/** Chunk sizes, used repeatedly; some are smaller than a word. */
 function cuts(): fc.Arbitrary<readonly number[]> {
   const large = fc.integer({ min: 1000, max: 70_000 });
   return fc
@@ -237,10 +237,10 @@ function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
 }
 
 function scannedOf(pieces: readonly Uint8Array[]): ScannedBody {
-  return scanBody(bodyOf(pieces, Buffer.concat(pieces).length));
+  return scanBody(bodyFromChunks(pieces, Buffer.concat(pieces).length));
 }
 
-/** Scanned with nothing left out. */
+/** Scanned without elision. */
 function wholeOf(text: Buffer): ScannedBody {
   return { body: wholeBody(text), members: scanJsonObject(text) };
 }
@@ -250,8 +250,8 @@ function chatWith(url: string): Buffer {
   return Buffer.from(`{"model":"m","messages":[{"role":"user","content":[${image}]}]}`);
 }
 
-/** What a refusal says, or `ok`. */
-function verdict(scan: () => unknown): unknown {
+/** The message of the error, or `ok`. */
+function outcomeOf(scan: () => unknown): unknown {
   try {
     scan();
     return 'ok';

@@ -1,4 +1,4 @@
-/** The scan in sections finds what the scan in one go finds, and stops in between. */
+/** The scan in sections has the same result as the scan in one go, and yields in between. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
@@ -6,7 +6,7 @@ import { scanBody, scanBodyInTurns } from '../../src/bytes/json/scan/body.ts';
 import { scanInSteps } from '../../src/bytes/json/scan/in-steps.ts';
 import { type JsonScan, scanJson } from '../../src/bytes/json/scan/scan.ts';
 import { isGatewayError } from '../../src/errors.ts';
-import { goldenBodies } from './bodies.ts';
+import { goldenBodies } from './golden-bodies.ts';
 import { objectText, seeded } from './json-arbitrary.ts';
 
 function stepped(body: Uint8Array): { readonly scan: JsonScan; readonly sections: number } {
@@ -17,7 +17,7 @@ function stepped(body: Uint8Array): { readonly scan: JsonScan; readonly sections
   }
 }
 
-function verdict(scan: () => JsonScan): unknown {
+function outcomeOf(scan: () => JsonScan): unknown {
   try {
     return scan();
   } catch (error) {
@@ -27,10 +27,10 @@ function verdict(scan: () => JsonScan): unknown {
 }
 
 describe('a scan in sections', () => {
-  it.each(goldenBodies)('judges like the other: $body', ({ body }) => {
+  it.each(goldenBodies)('has the same outcome: $body', ({ body }) => {
     const bytes = Buffer.from(body, 'latin1');
 
-    expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+    expect(outcomeOf(() => stepped(bytes).scan)).toEqual(outcomeOf(() => scanJson(bytes)));
   });
 
   it('finds the same members and counts the same values', () => {
@@ -43,15 +43,15 @@ describe('a scan in sections', () => {
     fc.assert(law, seeded);
   });
 
-  it('refuses the same body for the same byte', () => {
+  it('refuses the same bodies at the same byte', () => {
     const bad = fc.constantFrom(...Buffer.from('"\\,:{}[] 0a\0'), 0xff);
     const law = fc.property(objectText, fc.nat(), bad, (text, place, byte) => {
       const bytes = Buffer.from(text);
       bytes[place % bytes.length] = byte;
 
-      expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+      expect(outcomeOf(() => stepped(bytes).scan)).toEqual(outcomeOf(() => scanJson(bytes)));
       const cut = bytes.subarray(0, place % bytes.length);
-      expect(verdict(() => stepped(cut).scan)).toEqual(verdict(() => scanJson(cut)));
+      expect(outcomeOf(() => stepped(cut).scan)).toEqual(outcomeOf(() => scanJson(cut)));
     });
 
     fc.assert(law, seeded);
@@ -62,13 +62,13 @@ describe('a scan in sections', () => {
     [64, '0'],
     [62, '{}'],
     [63, '{}'],
-  ])('knows the bound of depth: %i levels around %s', (levels, inner) => {
+  ])('enforces the maximum depth: %i levels around %s', (levels, inner) => {
     const bytes = Buffer.from(`{"a":${'['.repeat(levels)}${inner}${']'.repeat(levels)}}`);
 
-    expect(verdict(() => stepped(bytes).scan)).toEqual(verdict(() => scanJson(bytes)));
+    expect(outcomeOf(() => stepped(bytes).scan)).toEqual(outcomeOf(() => scanJson(bytes)));
   });
 
-  it('stops every quarter of a MiB', () => {
+  it('yields every quarter of a MiB', () => {
     const bytes = Buffer.from(`{"a":[${'0,'.repeat(499_000)}0]}`);
 
     expect(stepped(bytes).sections).toBe(Math.ceil(bytes.length / 262_144));
@@ -78,7 +78,7 @@ describe('a scan in sections', () => {
 describe('a body', () => {
   const large = wholeBody(Buffer.from(`{"a":[${'{"b":0},'.repeat(150_000)}0]}`));
 
-  it('is scanned in turns of the event loop with the same outcome', async () => {
+  it('is scanned over several turns of the event loop with the same result', async () => {
     let turns = 0;
     const turn = (): void => {
       turns += 1;
@@ -93,7 +93,7 @@ describe('a body', () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  it('is refused in turns too', async () => {
+  it('is refused over several turns too', async () => {
     const bytes = Buffer.concat([large.text, Buffer.from('}')]);
 
     await expect(scanBodyInTurns(wholeBody(bytes))).rejects.toMatchObject({

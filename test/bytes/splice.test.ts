@@ -1,4 +1,4 @@
-/** Editing members in the bytes: every other byte stays. */
+/** Editing members in the bytes keeps every other byte. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
@@ -54,7 +54,7 @@ describe('spliced members', () => {
     expect(spliced(`{"model":"a",${rest}}`, [set('model', '"b"')])).toBe(`{"model":"b",${rest}}`);
   });
 
-  it('copy nothing of the body', () => {
+  it('copy no bytes of the body', () => {
     const body = Buffer.from(`{"model":"a","prompt":"${'p'.repeat(100)}"}`);
 
     const whole = wholeBody(body);
@@ -66,10 +66,10 @@ describe('spliced members', () => {
     ).toHaveLength(1);
     expect(spliceMembers(whole, scanJsonObject(body), [])).toEqual([body]);
     expect(spliceMembers(whole, scanJsonObject(body), [])[0]).toBe(body);
-    expect(spliceMembers(whole, scanJsonObject(body), [])).not.toBe(whole.pieces);
+    expect(spliceMembers(whole, scanJsonObject(body), [])).not.toBe(whole.chunks);
   });
 
-  it('make the object that was meant, every other value as it was written', () => {
+  it('make the intended object, with every other value unchanged', () => {
     const edit = fc.record({
       pick: fc.nat(25),
       name: fc.constantFrom('model', 'a', 'b', '__proto__', 'stream_options', ''),
@@ -105,7 +105,7 @@ describe('spliced members', () => {
     );
   });
 
-  it('keep every byte that is not of a replaced value', () => {
+  it('keep every byte outside replaced values', () => {
     fc.assert(
       fc.property(objectText, fc.nat(), jsonText, (text, pick, value) => {
         const body = Buffer.from(text);

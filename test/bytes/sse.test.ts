@@ -1,7 +1,13 @@
-/** Server-sent events are cut at blank lines, however they are framed and however they arrive. */
+/** Splitting server-sent events at blank lines, for any framing and any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventCutter, eventStart, eventsIn, joined, noBytes } from '../../src/bytes/sse.ts';
+import {
+  concatBytes,
+  emptyBytes,
+  eventCutter,
+  eventStart,
+  parseEvents,
+} from '../../src/bytes/sse.ts';
 
 const unlimited = 1024 * 1024;
 
@@ -12,7 +18,7 @@ describe('eventCutter', () => {
     ['a lone CR', 'data: a\r\r', 'data: b\r\r'],
     ['mixed line ends', 'data: a\n\r\n', 'data: b\r\n\n'],
     ['several lines', ': x\nid: 1\ndata: a\n\n', 'data: b\ndata: c\n\n'],
-  ])('cuts behind %s', (_, first, second) => {
+  ])('splits after %s', (_, first, second) => {
     const cutter = eventCutter(unlimited);
 
     const whole = text(cutter.push(bytes(`${first}${second}data: c`)));
@@ -22,7 +28,7 @@ describe('eventCutter', () => {
     expect(text(cutter.rest())).toBe('');
   });
 
-  it('waits at a CR for the LF that may belong to it, and no longer', () => {
+  it('waits at a final CR for a possible LF, and no longer', () => {
     const cutter = eventCutter(unlimited);
 
     const given = ['data: a\r\n\r', '\ndata: b\r\r', 'data: c\r\r', ''].map((chunk) =>
@@ -33,15 +39,15 @@ describe('eventCutter', () => {
     expect(text(cutter.rest())).toBe('data: c\r\r');
   });
 
-  it('gives blank lines that follow each other as one event', () => {
-    expect(eventsIn(bytes('\n\r\n\rdata: a\n\n\n')).map(({ raw }) => text(raw))).toEqual([
+  it('returns consecutive blank lines as one event', () => {
+    expect(parseEvents(bytes('\n\r\n\rdata: a\n\n\n')).map(({ raw }) => text(raw))).toEqual([
       '\n\r\n\r',
       'data: a\n\n',
       '\n',
     ]);
   });
 
-  it('cuts the same events and loses no byte, whatever the chunks', () => {
+  it('returns the same events and loses no byte, for any chunks', () => {
     const line = fc.constantFrom('data: a', 'data:', ': c', 'x', '', 'data: caf\u00e9');
     const end = fc.constantFrom('\n', '\r\n', '\r');
     const streams = fc.array(fc.tuple(line, end), { maxLength: 12 });
@@ -50,9 +56,9 @@ describe('eventCutter', () => {
     fc.assert(
       fc.property(streams, lengths, (lines, cuts) => {
         const all = bytes(lines.flat().join(''));
-        const cut = through(chunksOf(all, cuts));
+        const cut = splitAll(chunksOf(all, cuts));
 
-        expect(spoken(cut)).toEqual(spoken(through([all])));
+        expect(withoutBlankLines(cut)).toEqual(withoutBlankLines(splitAll([all])));
         expect(cut.flat().join('')).toBe(all.toString('latin1'));
       }),
       { seed: 42, numRuns: 2_000 },
@@ -62,13 +68,13 @@ describe('eventCutter', () => {
   it.each([1, 7, 64])('refuses an event above the limit in chunks of %i bytes', (size) => {
     const fits = bytes(`${'a'.repeat(98)}\n\n`);
     const large = bytes(`${'a'.repeat(99)}\n\n`);
-    const push = (all: Buffer) => () => through(chunksOf(all, Array(200).fill(size)), 100);
+    const push = (all: Buffer) => () => splitAll(chunksOf(all, Array(200).fill(size)), 100);
 
     expect(push(Buffer.concat([fits, fits, fits]))).not.toThrow();
     expect(push(Buffer.concat([fits, large, fits]))).toThrow('event_too_large');
   });
 
-  it('refuses one that came whole among others', () => {
+  it('refuses one that arrived complete among others', () => {
     const push = (all: string) => () => eventCutter(10).push(bytes(all));
 
     expect(push('data: a\n\n'.repeat(9))).not.toThrow();
@@ -76,12 +82,12 @@ describe('eventCutter', () => {
   });
 });
 
-/** Without blank lines: how many of them are together depends on the chunks. */
-function spoken(events: ReturnType<typeof through>): readonly string[] {
+/** Without blank lines, whose grouping depends on the chunks. */
+function withoutBlankLines(events: ReturnType<typeof splitAll>): readonly string[] {
   return events.flat().filter((event) => /[^\r\n]/.test(event));
 }
 
-describe('eventsIn', () => {
+describe('parseEvents', () => {
   it.each([
     ['one line of data', 'data: a\n\n', 'a'],
     ['no space', 'data:a\n\n', 'a'],
@@ -93,24 +99,24 @@ describe('eventsIn', () => {
     ['no blank line', 'data: a', 'a'],
     ['separators that end no line', 'data: a\u2028b\u0085c\n\n', 'a\u2028b\u0085c'],
   ])('reads %s', (_, event, data) => {
-    expect(eventsIn(bytes(event))).toMatchObject([{ data, loose: '' }]);
+    expect(parseEvents(bytes(event))).toMatchObject([{ data, unframedText: '' }]);
   });
 
   it('reads the name', () => {
-    expect(eventsIn(bytes('event: error\ndata: a\n\nevent:x\n\n')).map(({ name }) => name)).toEqual(
-      ['error', 'x'],
-    );
+    expect(
+      parseEvents(bytes('event: error\ndata: a\n\nevent:x\n\n')).map(({ name }) => name),
+    ).toEqual(['error', 'x']);
   });
 
-  it('keeps what was never framed apart', () => {
-    const [event] = eventsIn(bytes('data: a\n{\n "error": 1\n}\n\n'));
+  it('returns unframed text separately', () => {
+    const [event] = parseEvents(bytes('data: a\n{\n "error": 1\n}\n\n'));
 
-    expect(event).toMatchObject({ data: 'a', loose: '{\n "error": 1\n}' });
+    expect(event).toMatchObject({ data: 'a', unframedText: '{\n "error": 1\n}' });
   });
 });
 
 describe('eventStart', () => {
-  it('is where the event of a byte begins, for every byte but those that end lines', () => {
+  it('is the start of the event of any byte that is not a line end', () => {
     const line = fc.constantFrom('data: a', ': c', 'x', '');
     const end = fc.constantFrom('\n', '\r\n', '\r');
 
@@ -118,7 +124,7 @@ describe('eventStart', () => {
       fc.property(fc.array(fc.tuple(line, end), { maxLength: 12 }), (lines) => {
         const block = bytes(lines.flat().join(''));
         let start = 0;
-        for (const { raw } of eventsIn(block)) {
+        for (const { raw } of parseEvents(block)) {
           for (const [index, byte] of raw.entries()) {
             const isLineEnd = byte === 0x0a || byte === 0x0d;
             if (!isLineEnd) expect(eventStart(block, start + index)).toBe(start);
@@ -131,20 +137,20 @@ describe('eventStart', () => {
   });
 });
 
-describe('joined', () => {
-  it('copies nothing where there is one piece or none', () => {
+describe('concatBytes', () => {
+  it('does not copy a single chunk', () => {
     const only = bytes('a');
 
-    expect(joined([only])).toBe(only);
-    expect(joined([])).toBe(noBytes);
-    expect(text(joined([only, only]))).toBe('aa');
+    expect(concatBytes([only])).toBe(only);
+    expect(concatBytes([])).toBe(emptyBytes);
+    expect(text(concatBytes([only, only]))).toBe('aa');
   });
 });
 
-/** The events that come out, the rest last. */
-function through(chunks: readonly Uint8Array[], limit: number = unlimited): readonly string[] {
+/** The resulting events, with the rest last. */
+function splitAll(chunks: readonly Uint8Array[], limit: number = unlimited): readonly string[] {
   const cutter = eventCutter(limit);
-  const events = chunks.flatMap((chunk) => eventsIn(cutter.push(chunk)));
+  const events = chunks.flatMap((chunk) => parseEvents(cutter.push(chunk)));
   return [...events.map(({ raw }) => latin1(raw)), latin1(cutter.rest())];
 }
 

@@ -1,4 +1,4 @@
-/** Watching a JSON reply stream past, however it is cut. */
+/** Inspecting a streamed JSON reply, for any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -15,7 +15,7 @@ const options: JsonWatchOptions = {
 };
 
 describe('a watched reply', () => {
-  it('tells what an image reply holds', () => {
+  it('is reported with the contents of an image reply', () => {
     const report = watched(
       '{"created":1,"data":[{"b64_json":"AAAA"},{"url":"x"},{"b64_json":null},' +
         '{"revised_prompt":"b64_json","b64_json":"BB\\/="},"b64_json",["b64_json"]],' +
@@ -33,7 +33,7 @@ describe('a watched reply', () => {
     });
   });
 
-  it('is the same to it however it is cut', () => {
+  it('has the same report for any chunks', () => {
     const text =
       '[{"us\\u0061ge":{"n":1.0},"data":[{"b64_json":"\\"\\\\"},{"a":[{"b64_json":"x"}]}],' +
       `"error":"${'é\\u00e9'.repeat(20)}"},\n{"usage": -1.5e3 ,"s":"${'x'.repeat(150)}\\""} ] `;
@@ -48,7 +48,7 @@ describe('a watched reply', () => {
     expect(chunked(bytes.toString('latin1').split('').map(latin1))).toEqual(whole.end());
   });
 
-  it('gives the same report at every moment, however the bytes before were cut', () => {
+  it('has the same report at every byte, for any chunks before it', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 });
     const noise = fc.constantFrom('', '', ']', '}', ',', ':', '"', '\\', '1', '{');
 
@@ -63,7 +63,7 @@ describe('a watched reply', () => {
     );
   });
 
-  it('is complete if it is one JSON value, and not if an object or array is only begun', () => {
+  it('is complete only if it is one closed JSON value', () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, reply), fc.nat(), (text, place) => {
         const bytes = Buffer.from(text.trim());
@@ -77,7 +77,7 @@ describe('a watched reply', () => {
     );
   });
 
-  it('says what JSON.parse would say of its members', () => {
+  it('has the members that JSON.parse would return', () => {
     fc.assert(
       fc.property(reply, (text) => {
         const value: JsonValue = JSON.parse(text);
@@ -123,7 +123,7 @@ describe('a watched reply', () => {
     expect(chunked([Buffer.from(text)]).complete).toBe(false);
   });
 
-  it('keeps no text over its limit, whether it comes at once or in pieces', () => {
+  it('captures no text above the limit, in one chunk or several', () => {
     const text = '{"usage":"0123456789","error":"01234567"}';
     const limited = { ...options, captureLimitBytes: 10 };
     const pieces = latin1Pieces(text);
@@ -132,20 +132,20 @@ describe('a watched reply', () => {
     expect(chunked(pieces, limited).captured).toEqual({ error: '"01234567"' });
   });
 
-  it('forgets an earlier member of a name when a later one is too long', () => {
+  it('drops an earlier member if a later one of the same name is too long', () => {
     const limited = { ...options, captureLimitBytes: 3 };
 
     expect(watched('{"usage":1,"usage":12345}', limited).captured).toEqual({});
   });
 
-  it('starts the count again at a second array of the name', () => {
+  it('restarts the count at a second array of the same name', () => {
     const data = '"data":[{"b64_json":""},{}]';
 
     expect(watched(`{${data},${data}}`)).toMatchObject({ elements: 2, counted: 1 });
     expect(watched(`{${data},"data":1}`)).toMatchObject({ elements: 0, counted: 0 });
   });
 
-  it('counts the whole elements of a reply that broke off', () => {
+  it('counts the complete elements of an incomplete reply', () => {
     expect(watched('{"data":[{"b64_json":"AA"},{"b64_json":"BB"},{"b64_json":"CC')).toMatchObject({
       complete: false,
       elements: 2,
@@ -153,7 +153,7 @@ describe('a watched reply', () => {
     });
   });
 
-  it('keeps the text of a chunk whose memory is used again', () => {
+  it('keeps the text of a chunk whose memory is reused', () => {
     const watch = jsonWatch(options);
     const chunk = Buffer.from('{"usage":{"n":1');
 
@@ -177,7 +177,7 @@ describe('a watched reply', () => {
     ['[}', false, false],
     ['{"a":[', false, false],
     ['', false, false],
-  ])('%s can take another element: %s, behind a comma: %s', (text, between, due) => {
+  ])('%s can take another element: %s, after a comma: %s', (text, between, due) => {
     expect(watched(text)).toMatchObject({ betweenElements: between, commaDue: due });
   });
 });

@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import type { ByteSink } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
-import { handBody } from '../bytes/pushing.ts';
+import { handBody } from '../bytes/reply-harness.ts';
 
 it('what comes while nobody reads is given to the next reader as one chunk', () => {
   const { body, sink } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
-  opened.hold();
+  opened.detach();
   for (const text of ['a', 'b', 'c']) sink().write(Buffer.from(text));
   const { log, reader } = recording();
 
@@ -23,7 +23,7 @@ it('its client is asked to pause only once much lies unread, and then to go on',
   const { body, sink, calls } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
-  opened.hold();
+  opened.detach();
 
   sink().write(Buffer.alloc(64 * 1024));
   const before = [...calls];
@@ -42,7 +42,7 @@ it.each([
   const { body, sink } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
-  opened.hold();
+  opened.detach();
   sink().write(Buffer.from('a'));
   finish(sink());
   const { log, reader } = recording();
@@ -56,7 +56,7 @@ it('one that was cut while nobody read fails for who reads then, and is given up
   const { body, sink, calls } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
-  opened.hold();
+  opened.detach();
   const { log, reader } = recording();
 
   opened.cut(new Error('over'));

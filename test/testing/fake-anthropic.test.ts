@@ -1,6 +1,6 @@
 /** The fake Anthropic is held to what the real one was recorded to say. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventsIn } from '../../src/bytes/sse.ts';
+import { parseEvents } from '../../src/bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { fixture } from '../support/fixtures.ts';
@@ -57,7 +57,7 @@ async function streamed(body: object): Promise<readonly JsonValue[]> {
 
 /** The events' documents, each under the name its `type` has. */
 function documentsIn(bytes: Uint8Array): readonly JsonValue[] {
-  return eventsIn(bytes).map(({ name, data = '' }) => {
+  return parseEvents(bytes).map(({ name, data = '' }) => {
     const document = parseJson(data) ?? null;
     expect(member(document, 'type')).toBe(name);
     return document;

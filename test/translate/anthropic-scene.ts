@@ -1,5 +1,5 @@
 /** What the tests of the Anthropic dialect share: requests, targets, and replies folded up. */
-import { eventsIn } from '../../src/bytes/sse.ts';
+import { parseEvents } from '../../src/bytes/sse.ts';
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type {
   ContentRequest,
@@ -87,7 +87,7 @@ export function streamEvents(
 
 /** The documents of a recorded stream. */
 export function documentsOf(response: Uint8Array): readonly JsonValue[] {
-  return eventsIn(response).flatMap(({ data }) =>
+  return parseEvents(response).flatMap(({ data }) =>
     data === undefined ? [] : [parseJson(data) ?? null],
   );
 }

@@ -1,48 +1,55 @@
 /**
- * A request body: the pieces in which it came, which go upstream, and a text of it without the
- * inside of long strings, which is what gets scanned and read.
+ * A request body: the chunks as received, which are sent upstream, and a text of it without the
+ * inside of long strings, which is scanned and read.
  */
 
 import { asBuffer } from '../decode.ts';
-import { joined } from '../sse.ts';
+import { concatBytes } from '../sse.ts';
 
-/** A body that has come, and is JSON if its text is, but for control characters in its gaps. */
+/**
+ * A body that has been received. If its text is valid JSON, so is the body, apart from control
+ * characters in its elisions.
+ */
 export interface Body {
-  readonly pieces: readonly Uint8Array[];
-  /** Of the pieces together. */
+  readonly chunks: readonly Uint8Array[];
+  /** The total size of the chunks. */
   readonly byteLength: number;
-  /** The body but for its gaps. Whatever says where something in a body is speaks of this text. */
+  /** The body without its elisions. All offsets into a body are offsets into this text. */
   readonly text: Buffer;
-  /** In their order. */
-  readonly gaps: readonly Gap[];
+  /** In order. */
+  readonly elisions: readonly Elision[];
 }
 
-/** Bytes in the midst of a string for which one stands in the text. */
-export interface Gap {
-  /** Where that one is. */
+/** Elided bytes in a string, replaced by a placeholder of one byte. */
+export interface Elision {
+  /** The offset of the placeholder in the text. */
   readonly at: number;
-  /** How many more bytes the body has. */
+  /** The number of elided bytes, minus the placeholder. */
   readonly bytes: number;
 }
 
-/** So many bytes of a string are in the text before its first gap. */
-export const bytesBeforeGap = 4096;
+/** The number of bytes of a string that stay in the text before its first elision. */
+export const bytesBeforeElision = 4096;
 
-/** A body of which the text is all; only more pieces than one are copied. */
-export function joinedBody(pieces: readonly Uint8Array[]): Body {
-  return wholeBody(asBuffer(joined(pieces)));
+/** A body without elisions. Several chunks are joined; a single one is not copied. */
+export function joinedBody(chunks: readonly Uint8Array[]): Body {
+  return wholeBody(asBuffer(concatBytes(chunks)));
 }
 
-/** The same of bytes that are one already. */
+/** A body without elisions, from one buffer. */
 export function wholeBody(text: Buffer): Body {
-  return { pieces: [text], byteLength: text.length, text, gaps: [] };
+  return { chunks: [text], byteLength: text.length, text, elisions: [] };
 }
 
-/** How many bytes of the body the text from `start` to `end` stands for. */
-export function lengthOf({ gaps }: Pick<Body, 'gaps'>, start: number, end: number): number {
+/** The size in the body of the text from `start` to `end`. */
+export function originalLength(
+  { elisions: gaps }: Pick<Body, 'elisions'>,
+  start: number,
+  end: number,
+): number {
   let length = end - start;
-  // Of a shorter value no gap can be part, so that many short ones cost no look at many gaps.
-  if (gaps.length === 0 || length <= bytesBeforeGap) return length;
+  // A shorter value can't contain an elision, so that many short values don't cost a search each.
+  if (gaps.length === 0 || length <= bytesBeforeElision) return length;
   for (const { at, bytes } of gaps) {
     if (at >= end) break;
     if (at >= start) length += bytes;
@@ -50,24 +57,24 @@ export function lengthOf({ gaps }: Pick<Body, 'gaps'>, start: number, end: numbe
   return length;
 }
 
-/** The bytes of the body that the text from `start` to `end` stands for. */
-export function bytesOf(body: Body, start: number, end: number): Buffer {
-  const length = lengthOf(body, start, end);
+/** The bytes of the body for the text from `start` to `end`. */
+export function originalBytes(body: Body, start: number, end: number): Buffer {
+  const length = originalLength(body, start, end);
   if (length === end - start) return body.text.subarray(start, end);
-  return Buffer.concat(slicesOf(body, start, end), length);
+  return Buffer.concat(originalSlices(body, start, end), length);
 }
 
-/** The same in pieces, of which none is copied. */
-export function slicesOf(body: Body, start: number, end: number): readonly Uint8Array[] {
-  const from = lengthOf(body, 0, start);
-  const to = from + lengthOf(body, start, end);
+/** As {@link originalBytes}, but as a list of views, without copying. */
+export function originalSlices(body: Body, start: number, end: number): readonly Uint8Array[] {
+  const from = originalLength(body, 0, start);
+  const to = from + originalLength(body, start, end);
   const slices: Uint8Array[] = [];
   let pieceStart = 0;
-  for (const piece of body.pieces) {
+  for (const chunk of body.chunks) {
     const first = Math.max(from - pieceStart, 0);
-    const last = Math.min(to - pieceStart, piece.length);
-    if (first < last) slices.push(piece.subarray(first, last));
-    pieceStart += piece.length;
+    const last = Math.min(to - pieceStart, chunk.length);
+    if (first < last) slices.push(chunk.subarray(first, last));
+    pieceStart += chunk.length;
   }
   return slices;
 }

@@ -1,14 +1,14 @@
-/** A bound on how many bytes all calls of one gateway hold in memory together. */
+/** Limits the bytes that all calls of a gateway hold in memory together. */
 
-/** Shared by all calls. */
+/** A limit that all calls share. */
 export interface ByteBudget {
-  /** Takes `bytes` if there is room for them; takes nothing and answers false if there is not. */
+  /** Takes `bytes` if the budget allows it; otherwise takes nothing and returns false. */
   take(bytes: number): boolean;
-  /** Gives back what was taken, once: as soon as the memory is free again. */
+  /** Returns bytes that were taken, as soon as their memory is free. */
   give(bytes: number): void;
 }
 
-/** A budget of which nothing is taken yet. */
+/** Starts with nothing taken. */
 export function byteBudget(maxBytes: number): ByteBudget {
   let takenBytes = 0;
 

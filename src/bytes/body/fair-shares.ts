@@ -1,42 +1,42 @@
-/** Divides what a gateway has little of among keys, so that no key takes it from all others. */
+/** Divides a limited resource of the gateway among keys, so that no key takes it all. */
 import type { ByteBudget } from './budget.ts';
 
 /**
- * While less than half is taken any key may take more. From there on a key that holds a quarter is
- * refused, and the last eighth is for small bodies.
+ * While less than half is taken, any key may take more. Above that, a key that holds a quarter is
+ * refused, and the last eighth is reserved for small bodies.
  */
 export interface FairShares {
-  /** Takes `amount` if the key's share allows it; takes nothing and answers false if not. */
+  /** Takes `amount` if the key's share allows it; otherwise takes nothing and returns false. */
   take(keyId: string, amount: number, claim: ShareClaim): boolean;
-  /** Gives back what was taken, once. */
+  /** Returns an amount that was taken. */
   give(keyId: string, amount: number): void;
 }
 
-/** On whose behalf something is taken. */
+/** The call that takes a share. */
 export interface ShareClaim {
-  /** What the call has taken already: it does not count against the call itself. */
+  /** The amount that the call has already taken: it does not count against the call itself. */
   readonly own: number;
-  /** The call may take of the last eighth. */
+  /** The call may use the last eighth. */
   readonly isSmall: boolean;
 }
 
-/** Bodies up to this size are served to the last, for they cost little. */
+/** Bodies up to this size may use the last eighth, because they cost little. */
 export const smallBodyBytes: number = 64 * 1024;
 
-/** Shares of which nothing is taken yet. `max` may change while they are used. */
+/** Starts with nothing taken. `max` may change over time. */
 export function fairShares(max: () => number): FairShares {
   const heldByKey = new Map<string, number>();
   let taken = 0;
 
   return {
     take(keyId, amount, { own, isSmall }) {
-      const most = max();
-      if (taken + amount > most) return false;
+      const limit = max();
+      if (taken + amount > limit) return false;
       const held = heldByKey.get(keyId) ?? 0;
-      // A call that is alone takes nothing from anybody.
+      // A single call takes nothing from others.
       if (taken > own) {
-        if (!isSmall && taken + amount > most - Math.floor(most / 8)) return false;
-        if (taken >= most / 2 && held - own >= most / 4) return false;
+        if (!isSmall && taken + amount > limit - Math.floor(limit / 8)) return false;
+        if (taken >= limit / 2 && held - own >= limit / 4) return false;
       }
       taken += amount;
       heldByKey.set(keyId, held + amount);
@@ -44,14 +44,14 @@ export function fairShares(max: () => number): FairShares {
     },
     give(keyId, amount) {
       taken -= amount;
-      const left = (heldByKey.get(keyId) ?? 0) - amount;
-      if (left > 0) heldByKey.set(keyId, left);
+      const remaining = (heldByKey.get(keyId) ?? 0) - amount;
+      if (remaining > 0) heldByKey.set(keyId, remaining);
       else heldByKey.delete(keyId);
     },
   };
 }
 
-/** The budget of one body, out of the shares of its key. */
+/** A byte budget for one body, taken from the shares of its key. */
 export function bodyBudget(
   shares: FairShares,
   keyId: string,

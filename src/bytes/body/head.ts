@@ -1,66 +1,69 @@
-/** Reads the beginning of a body, so that somebody can judge it before the first byte goes out. */
+/** Reads the beginning of a body, so that it can be checked before the first byte is forwarded. */
 import type { ByteSink, UpstreamBody } from '../../ports/upstream-client.ts';
-import { pieces } from '../pieces.ts';
+import { chunkBuffer } from '../chunk-buffer.ts';
 
-/** A body whose reader may change: first who judges how it begins, then who hands the rest on. */
-export interface HeldBody extends UpstreamBody {
+/**
+ * A body whose reader can be replaced: first the one that checks the beginning, then the one that
+ * forwards the rest.
+ */
+export interface DetachableBody extends UpstreamBody {
   /**
-   * From now on this one is told, and nobody else. What came while nobody was is given first, as
-   * one chunk.
+   * Attaches a reader in place of the current one. Chunks that arrived while none was attached are
+   * passed first, joined into one.
    */
   start(sink: ByteSink): void;
-  /** For now nobody is told. */
-  hold(): void;
+  /** Detaches the reader. */
+  detach(): void;
 }
 
-/** What arrived; the body goes on behind it. */
-export interface Head {
+/** The beginning of a body. */
+export interface BodyHead {
   readonly bytes: Uint8Array;
-  /** Whether the body has ended with `bytes`. */
+  /** Whether the body ends here. */
   readonly ended: boolean;
 }
 
 /**
- * Reads until `enough` says so of a chunk, or to the end.
+ * Reads until `isEnough` returns true for a chunk, or to the end.
  *
- * @throws UpstreamError when the body breaks off before
+ * @throws UpstreamError if the body fails before that
  */
 export async function readHead(
-  body: HeldBody,
-  enough: (chunk: Uint8Array) => boolean,
-): Promise<Head> {
-  const collected = pieces();
-  const { ended } = await lookAtHead(body, (chunk) => {
+  body: DetachableBody,
+  isEnough: (chunk: Uint8Array) => boolean,
+): Promise<BodyHead> {
+  const collected = chunkBuffer();
+  const { ended } = await peekHead(body, (chunk) => {
     collected.add(chunk);
-    return enough(chunk);
+    return isEnough(chunk);
   });
   return { bytes: collected.join(), ended };
 }
 
 /**
- * The same, but keeps nothing of what came. `interruptible` is given a function that ends the
- * reading as it stands; later it does nothing.
+ * As {@link readHead}, but keeps no bytes. `interruptible` receives a function that stops the
+ * reading early; once reading has ended it does nothing.
  *
- * @throws UpstreamError when the body breaks off before
+ * @throws UpstreamError if the body fails before that
  */
-export function lookAtHead(
-  body: HeldBody,
-  enough: (chunk: Uint8Array) => boolean,
+export function peekHead(
+  body: DetachableBody,
+  isEnough: (chunk: Uint8Array) => boolean,
   interruptible?: (interrupt: () => void) => void,
-): Promise<Pick<Head, 'ended'>> {
+): Promise<Pick<BodyHead, 'ended'>> {
   return new Promise((resolve, reject) => {
     let isDone = false;
     const stop = (): void => {
       if (isDone) return;
       isDone = true;
-      body.hold();
+      body.detach();
       resolve({ ended: false });
     };
     interruptible?.(stop);
     body.start({
       write: (chunk) => {
         try {
-          if (!enough(chunk)) return;
+          if (!isEnough(chunk)) return;
         } catch (error) {
           isDone = true;
           body.abort();

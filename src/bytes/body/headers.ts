@@ -1,9 +1,9 @@
-/** What a request's headers must say about its body before it is read. */
+/** Checks the headers that describe a request body, before it is read. */
 import { GatewayError } from '../../errors.ts';
 import type { IncomingHeaders } from '../../http.ts';
 
 /**
- * Lets JSON in UTF-8 pass, and a body that does not say what it is.
+ * Accepts JSON in UTF-8, and a body without a content-type.
  *
  * @throws GatewayError `unsupported_media_type` for another type or charset
  */
@@ -28,8 +28,9 @@ export function checkContentType(headers: IncomingHeaders): void {
 }
 
 /**
- * @throws GatewayError `unsupported_media_type` for a compressed body: a kilobyte of it can be a
- *   megabyte of JSON
+ * Refuses compressed bodies, because a kilobyte can decompress to a megabyte of JSON.
+ *
+ * @throws GatewayError `unsupported_media_type`
  */
 export function checkContentEncoding(headers: IncomingHeaders): void {
   if (headers['content-encoding'] === undefined) return;
@@ -42,14 +43,14 @@ export function checkContentEncoding(headers: IncomingHeaders): void {
   );
 }
 
-/** The length that was announced; undefined where there was none or it is no number. */
+/** The value of content-length; undefined if it is missing or not a number. */
 export function contentLengthOf(headers: IncomingHeaders): number | undefined {
   const text = headerOf(headers, 'content-length').trim();
   const length = Number(text);
   return text === '' || Number.isNaN(length) ? undefined : length;
 }
 
-/** False for a charset parameter that names anything but UTF-8 (RFC 9110 §8.3.1). */
+/** False for a charset other than UTF-8 (RFC 9110 §8.3.1). */
 function isNoOtherCharset(parameter: string): boolean {
   const [name = '', ...value] = parameter.split('=');
   if (name.trim() !== 'charset') return true;

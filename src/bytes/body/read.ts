@@ -1,37 +1,40 @@
-/** Reads a caller's request body into memory, within a size, a time and the gateway's budget. */
+/** Reads a request body into memory, within a size limit, a deadline and the memory budget. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { GatewayRequest } from '../../http.ts';
-import { type Pieces, pieces } from '../pieces.ts';
+import { type ChunkBuffer, chunkBuffer } from '../chunk-buffer.ts';
 import type { Body } from './body.ts';
 import type { ByteBudget } from './budget.ts';
+import { bodyFromChunks } from './elide.ts';
 import { checkContentEncoding, checkContentType, contentLengthOf } from './headers.ts';
-import { bodyOf } from './shorten.ts';
 
 const baseMs = 10_000;
-const longestMs = 60_000;
-/** Every so many bytes that arrive earn a body another second. */
+const maxMs = 60_000;
+/** A body gets another second for every this many bytes received. */
 const bytesPerSecond = 65_536;
 const checkIntervalMs = 1_000;
 
-/** What a body may cost. */
+/** The limits for reading a body. */
 export interface ReadBodyLimits {
   readonly maxBytes: number;
-  /** What all calls share. The caller of `readBody` gives the body's length back after the call. */
+  /**
+   * The budget that all calls share. The caller of `readBody` returns the body's size to it after
+   * the call.
+   */
   readonly budget: ByteBudget;
   readonly clock: Clock;
 }
 
 /**
- * The whole body, at once where it is here already. What it took of the budget is given back if it
- * fails; the rest of a body that was refused stays unread, paused, for the adapter to close the
- * connection on.
+ * The whole body; returned synchronously if it has already arrived. On failure its share of the
+ * budget is returned; the rest of a refused body stays unread and paused, so that the adapter can
+ * close the connection.
  *
- * @throws GatewayError `body_too_large`; `unsupported_media_type`; `overloaded` when the budget is
- *   spent; `invalid_request` with the reason `body_timeout` for a body slower than 10 s and 1 s per
- *   64 KiB, 60 s at most, or `caller_left`; `internal_error` with `body_consumed` where the host
- *   left nothing to read
+ * @throws GatewayError `body_too_large`; `unsupported_media_type`; `overloaded` if the budget is
+ * exhausted; `invalid_request` with the reason `body_timeout` for a body slower than 10 s plus 1 s
+ * per 64 KiB (60 s at most), or `caller_left`; `internal_error` with `body_consumed` if the host
+ * has already read the body
  */
 export function readBody(
   request: Pick<GatewayRequest, 'headers' | 'body' | 'onClose'>,
@@ -40,15 +43,16 @@ export function readBody(
   const { body, headers } = request;
   if (body === undefined) throw bodyConsumed();
   checkContentType(headers);
-  // What the host read it also inflated: its content-encoding and length tell of other bytes.
+  // A body that the host read was also decompressed by it, so content-encoding and content-length
+  // don't apply to these bytes.
   if (ArrayBuffer.isView(body)) return takeWhole(body, limits);
 
-  if (hasBrokenOff(body)) throw callerLeft();
+  if (wasAborted(body)) throw incompleteBody();
   if (body.readableEnded) throw bodyConsumed();
   checkContentEncoding(headers);
   const announced = contentLengthOf(headers) ?? 0;
   if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
-  // Where both say something about the length, neither is to be trusted (RFC 9112 §6.3).
+  // With both transfer-encoding and content-length, neither can be trusted (RFC 9112 §6.3).
   const isFramedOnce = headers['transfer-encoding'] === undefined;
   return isFramedOnce && hasArrived(body, announced)
     ? takeArrived(body, limits)
@@ -56,9 +60,9 @@ export function readBody(
 }
 
 /**
- * Listens for errors of the stream as long as it lives, for Node ends the process where nobody
- * does. While it is read is not long enough: Node 24 emits the error of a queued request after its
- * response has closed, when there is nothing left to read.
+ * Keeps an `error` listener on the stream for as long as it exists, because Node ends the process
+ * for an `error` event without one. A listener during reading is not enough: Node 24 emits the
+ * error of a queued request after its response has closed, when there is nothing left to read.
  */
 export function ignoreErrors(body: GatewayRequest['body']): void {
   if (body !== undefined && !ArrayBuffer.isView(body)) body.on('error', ignore);
@@ -67,17 +71,17 @@ export function ignoreErrors(body: GatewayRequest['body']): void {
 function ignore(): void {}
 
 /**
- * Whether the caller has gone before its body was whole. HTTP/2 ends the stream of a request that
- * was cancelled as if its body were complete, and says only by `aborted` that it is not.
+ * Whether the caller disconnected before its body was complete. When an HTTP/2 request is
+ * cancelled, its stream ends as if complete; only `aborted` tells the difference.
  */
-function hasBrokenOff(stream: Readable): boolean {
+function wasAborted(stream: Readable): boolean {
   if ('aborted' in stream && stream.aborted === true) return true;
   return stream.destroyed && !stream.readableEnded;
 }
 
 /**
- * Whether the stream is a request of `node:http` that holds the whole body unread: a small one
- * comes with its head, and is there by the time the key has been looked up.
+ * Whether the stream is a `node:http` request that holds the whole body unread: a small body
+ * arrives with its head, and is there when the key has been looked up.
  */
 function hasArrived(stream: Readable, announced: number): boolean {
   if (!('complete' in stream)) return false;
@@ -85,18 +89,22 @@ function hasArrived(stream: Readable, announced: number): boolean {
   return isUntouched && announced > 0 && stream.readableLength === announced;
 }
 
-/** Without listeners, timers and a turn of the loop, which cost more than a small body's scan. */
+/**
+ * Reads synchronously, because listeners, timers and a turn of the event loop cost more than the
+ * scan of a small body.
+ */
 function takeArrived(stream: Readable, { budget }: ReadBodyLimits): Body {
   const length = stream.readableLength;
   if (!budget.take(length)) throw overloaded();
-  const body = bytesIn(stream, () => budget.give(length));
-  // Its end may still be to come, and must be heard: node lets go of a request that has ended.
+  const body = readBuffered(stream, () => budget.give(length));
+  // The end event may be pending, and must be consumed, because Node releases a request only after
+  // it has ended.
   stream.resume();
-  return bodyOf([body], length);
+  return bodyFromChunks([body], length);
 }
 
-/** To read tells listeners of the host, which may throw. */
-function bytesIn(stream: Readable, giveBack: () => void): Uint8Array {
+/** Reading emits events to the host's listeners, which may throw. */
+function readBuffered(stream: Readable, giveBack: () => void): Uint8Array {
   try {
     return stream.read();
   } catch (error) {
@@ -109,7 +117,7 @@ function takeWhole(body: Uint8Array, { maxBytes, budget }: ReadBodyLimits): Body
   const { byteLength } = body;
   if (byteLength > maxBytes) throw tooLarge(maxBytes);
   if (!budget.take(byteLength)) throw overloaded();
-  return bodyOf([body], byteLength);
+  return bodyFromChunks([body], byteLength);
 }
 
 function collect(
@@ -118,12 +126,12 @@ function collect(
   { maxBytes, budget, clock }: ReadBodyLimits,
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const collected = pieces();
+    const collected = chunkBuffer();
     const stopDeadline = watchDeadline(clock, collected, () => fail(timedOut()));
     let settled = false;
 
     const onData = (chunk: Uint8Array | string) => {
-      // Text where the host gave its stream an encoding.
+      // Strings, if the host set an encoding on the stream.
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       if (collected.byteLength() + piece.byteLength > maxBytes) {
         fail(tooLarge(maxBytes));
@@ -135,9 +143,9 @@ function collect(
     };
     const onEnd = () => {
       settle();
-      resolve(bodyOf(collected.take(), collected.byteLength()));
+      resolve(bodyFromChunks(collected.take(), collected.byteLength()));
     };
-    const onGone = () => fail(callerLeft());
+    const onDisconnect = () => fail(incompleteBody());
 
     function fail(error: GatewayError): void {
       if (settled) return;
@@ -150,25 +158,30 @@ function collect(
     function settle(): void {
       settled = true;
       stopDeadline();
-      stream.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      stream
+        .off('data', onData)
+        .off('end', onEnd)
+        .off('error', onDisconnect)
+        .off('close', onDisconnect);
     }
 
-    stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
-    request.onClose(onGone);
-    // A host may have paused it, while it looked the caller up: listening alone wakes no such one.
+    stream.on('data', onData).on('end', onEnd).on('error', onDisconnect).on('close', onDisconnect);
+    request.onClose(onDisconnect);
+    // Resumed explicitly, because the host may have paused it; adding a listener does not resume it
+    // then.
     stream.resume();
   });
 }
 
-/** Calls `onLate` when the body is slower than it may be, until the returned function is called. */
-function watchDeadline(clock: Clock, collected: Pieces, onLate: () => void): () => void {
+/** Calls `onLate` if the body is slower than allowed, until the returned function is called. */
+function watchDeadline(clock: Clock, collected: ChunkBuffer, onLate: () => void): () => void {
   const startedMs = clock.monotonicMs();
   let stop = () => clearImmediate(nextTurn);
-  // Most bodies came with their head and are whole within this turn: they need no timer.
+  // Most bodies are complete within this turn, and need no timer.
   const nextTurn = setImmediate(() => {
     stop = clock.every(checkIntervalMs, () => {
       const earnedMs = Math.floor(collected.byteLength() / bytesPerSecond) * 1000;
-      const deadlineMs = startedMs + Math.min(baseMs + earnedMs, longestMs);
+      const deadlineMs = startedMs + Math.min(baseMs + earnedMs, maxMs);
       if (clock.monotonicMs() > deadlineMs) onLate();
     });
   });
@@ -185,7 +198,7 @@ function tooLarge(maxBytes: number): GatewayError {
 function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
-    'Too many large requests are under way. Send this one again in a second.',
+    'Too many large requests are in progress. Retry in a second.',
     { reason: 'byte_budget', retryAfterMs: 1000 },
   );
 }
@@ -193,15 +206,19 @@ function overloaded(): GatewayError {
 function timedOut(): GatewayError {
   return new GatewayError(
     'invalid_request',
-    'The request body arrived too slowly. Send it again, over a faster connection.',
+    'The request body arrived too slowly. Retry over a faster connection.',
     { reason: 'body_timeout' },
   );
 }
 
-function callerLeft(): GatewayError {
-  return new GatewayError('invalid_request', 'The request body broke off. Send it whole.', {
-    reason: 'caller_left',
-  });
+function incompleteBody(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'The connection closed before the request body was complete. Send the request again.',
+    {
+      reason: 'caller_left',
+    },
+  );
 }
 
 function bodyConsumed(): GatewayError {

@@ -1,7 +1,7 @@
 /**
- * Pushes a reply from the upstream's socket into the caller's, the chunks of one turn of the event
- * loop as one write, and keeps the back-pressure between them. No `Readable` lies between, which
- * would cost three relays.
+ * Pushes a reply from the upstream's socket to the caller's, with back-pressure. The chunks of one
+ * turn of the event loop become one write. A `Readable` in between would cost as much as three
+ * relays.
  */
 import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,125 +9,143 @@ import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers';
 import type { ReplyBody } from '../../http.ts';
 import type { UpstreamBody } from '../../ports/upstream-client.ts';
-import { joined } from '../sse.ts';
+import { concatBytes } from '../sse.ts';
 
 /**
- * What happens to a reply on its way, and what its end says. Synchronous; each ending is asked for
- * once.
+ * Transforms a reply on its way to the caller, and decides how it ends. All methods are
+ * synchronous; exactly one of the endings is called, once.
  */
 export interface ReplyPipe {
-  /** What goes on of the chunks of one turn. What it throws ends the reply as `fail` does. */
+  /**
+   * The bytes to send for the joined chunks of one turn. An exception ends the reply as `fail`
+   * does.
+   */
   write(chunk: Uint8Array): Uint8Array;
-  /** Asked after every write: a closing if the reply is over although the upstream is not. */
-  over(): Closing | undefined;
-  /** The upstream has ended. */
+  /** Called after every write. Returns a closing if the reply has ended before its upstream. */
+  closingIfOver(): Closing | undefined;
+  /** The upstream body has ended. */
   end(): Closing;
-  /** The upstream broke off. */
+  /** The upstream body failed. */
   fail(error: unknown): Closing;
-  /** Told before the first byte goes out: how to leave a caller that takes nothing any more. */
+  /**
+   * Called before the first byte is sent, with the function that disconnects a caller that has
+   * stopped reading.
+   */
   onStall(giveUp: () => void): void;
-  /** Told before the first byte goes out: what to do when the reply has been quiet for long. */
+  /**
+   * Called before the first byte is sent, with the function to call when the reply has been silent
+   * for long.
+   */
   onQuiet(keepAlive: () => void): void;
-  /** What keeps the connection alive; undefined where nothing may be said. */
+  /** The bytes to send to keep the connection alive; undefined if the format has none. */
   keepAlive(isFirst: boolean): Uint8Array | undefined;
   /**
-   * The caller is gone, or as good as: `drain` reads the upstream to its end for nobody, `read_on`
-   * a little, for its usage.
+   * The caller has disconnected or stopped reading. `drain` reads the upstream to its end and
+   * discards it; `read_on` reads a little more, for the usage.
    */
-  left(reason: 'caller_left' | 'caller_stalled'): 'abort' | 'drain' | 'read_on';
-  /** The reply did not end while it was read on. */
+  disconnected(reason: 'caller_left' | 'caller_stalled'): 'abort' | 'drain' | 'read_on';
+  /** The reply did not end within the `read_on` period. */
   abandoned(): void;
 }
 
 /** The last bytes of a reply, and whether it ends cleanly or is cut. */
 export interface Closing {
-  /** Each in a write and a turn of the event loop of its own. */
+  /** Each is written in a separate turn of the event loop. */
   readonly writes: readonly Uint8Array[];
-  /** Destroys the connection: nothing else can say that the reply is not whole. */
+  /**
+   * Destroys the connection, which is the only way to tell the caller that the reply is incomplete.
+   */
   readonly cut: boolean;
 }
 
-/** A reply that streams past. `begun` is its beginning, which has gone through the pipe already. */
+/** A streamed reply. `begun` is its beginning, which is passed through the pipe first. */
 export function pushedReply(body: UpstreamBody, pipe: ReplyPipe, begun: Uint8Array): ReplyBody {
   return {
-    sendTo: (out) => push(body, pipe, writableOutlet(out), begun),
+    sendTo: (out) => pushReply(body, pipe, writableOutlet(out), begun),
     readable: () => {
       const outlet = readableOutlet();
-      push(body, pipe, outlet, begun);
+      pushReply(body, pipe, outlet, begun);
       return outlet.stream;
     },
   };
 }
 
-/** Where a reply goes. */
+/** The destination of a reply. */
 interface Outlet {
-  /** False asks for a pause until the drain. */
+  /** Returns false to ask for a pause until the drain event. */
   write(bytes: Uint8Array): boolean;
   end(bytes: Uint8Array | undefined): void;
   destroy(): void;
   onDrain(listener: () => void): void;
-  /** Calls back when the other side goes away; at once if it has gone already. */
-  onLeave(listener: () => void): void;
+  /** Calls back when the other side disconnects; immediately if it already has. */
+  onDisconnect(listener: () => void): void;
 }
 
-/** How long an upstream may take to end by itself, once the reply it made is over (FAULTS F45). */
-const lingerMs = 1_000;
-/** How long a stream is read for its usage, once its caller has gone. */
-const readOnMs = 2_000;
-/** What an upstream may still send meanwhile; nobody gets it. */
-const lingerBytes = 64 * 1024;
+/**
+ * How long an upstream may take to end its body after the reply has ended, so that its connection
+ * can be reused.
+ */
+const gracePeriodMs = 1_000;
+/** How long a stream is read for its usage after its caller has disconnected. */
+const usageWaitMs = 2_000;
+/** The number of bytes an upstream may send during these periods; they are discarded. */
+const gracePeriodBytes = 64 * 1024;
 
 /**
- * More is passed on within the turn, in which a socket may be read for megabytes. A little less
- * than it gives at once: such a piece of a picture is not copied to be joined with others.
+ * Above this size bytes are passed on within the turn, in which a socket may deliver megabytes.
+ * Slightly less than one read of a socket, so that a full read of an image is not copied for
+ * joining.
  */
-const mostGatheredBytes = 60 * 1024;
+const maxGatheredBytes = 60 * 1024;
 
-function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
-  let linger: Lingering | undefined;
-  /** The caller has gone, and the usage is waited for. */
-  let readOn: Lingering | undefined;
+function pushReply(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Array): void {
+  let grace: GracePeriod | undefined;
+  /** Set while the usage is awaited after a disconnect. */
+  let usageWait: GracePeriod | undefined;
   let hasWritten = false;
-  /** Something has been written since the reply was last looked at. */
-  let isLively = true;
-  /** The chunks of this turn; undefined until the first of them, which schedules the flush. */
+  /** Something has been written since the last keep-alive check. */
+  let hasWrittenSince = true;
+  /** The chunks of this turn; undefined before the first, which schedules the flush. */
   let gathered: Uint8Array[] | undefined;
   let gatheredBytes = 0;
-  /** The caller has not taken yet what was written. */
+  /** The caller has not yet read what was written. */
   let isFull = false;
-  let over = false;
-  let gone = false;
+  let isOver = false;
+  let isDisconnected = false;
   let hasEnded = false;
 
   const close = ({ writes, cut }: Closing): void => {
-    over = true;
+    isOver = true;
     gathered = undefined;
-    readOn?.end();
-    if (!gone) writeInTurns(out, writes, cut);
+    usageWait?.end();
+    if (!isDisconnected) writeInTurns(out, writes, cut);
   };
 
   const send = (bytes: Uint8Array): void => {
     hasWritten = true;
-    isLively = true;
+    hasWrittenSince = true;
     if (out.write(bytes)) return;
     isFull = true;
     body.pause();
   };
 
   const keepAlive = (): void => {
-    if (over || gone || isFull) return;
-    const bytes = isLively ? undefined : pipe.keepAlive(!hasWritten);
+    if (isOver || isDisconnected || isFull) return;
+    const bytes = hasWrittenSince ? undefined : pipe.keepAlive(!hasWritten);
     if (bytes !== undefined) send(bytes);
-    isLively = false;
+    hasWrittenSince = false;
   };
 
-  /** Passes bytes on. False if that ended the reply; the body lingers then, or is aborted. */
+  /**
+   * Passes bytes on. Returns false if that ended the reply; the upstream then gets a grace period,
+   * or is aborted.
+   */
   const pass = (chunk: Uint8Array, through: ReplyPipe['write']): boolean => {
     let closing: Closing | undefined;
     try {
       const bytes = through(chunk);
-      if (bytes.length > 0 && !gone) send(bytes);
-      closing = pipe.over();
+      if (bytes.length > 0 && !isDisconnected) send(bytes);
+      closing = pipe.closingIfOver();
     } catch (error) {
       body.abort();
       close(pipe.fail(error));
@@ -135,7 +153,7 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     }
     if (closing === undefined) return true;
     close(closing);
-    if (!hasEnded) linger = lingering(lingerMs, () => body.abort());
+    if (!hasEnded) grace = gracePeriod(gracePeriodMs, () => body.abort());
     return false;
   };
 
@@ -143,29 +161,29 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     const chunks = gathered;
     gathered = undefined;
     gatheredBytes = 0;
-    if (over || chunks === undefined || chunks.length === 0) return;
-    // A body that was paused for the caller has to flow again to come to its end.
-    if (!pass(joined(chunks), pipe.write) && linger?.lasts()) body.resume();
+    if (isOver || chunks === undefined || chunks.length === 0) return;
+    // A body that was paused for the caller must resume to reach its end.
+    if (!pass(concatBytes(chunks), pipe.write) && grace?.isRunning()) body.resume();
   };
 
-  const leave = (reason: 'caller_left' | 'caller_stalled'): void => {
-    if (over || gone) return;
-    gone = true;
-    // What has come tells how far the reply was, though nobody gets it.
+  const disconnect = (reason: 'caller_left' | 'caller_stalled'): void => {
+    if (isOver || isDisconnected) return;
+    isDisconnected = true;
+    // Passed through the pipe, although not sent, because it shows how far the reply got.
     flush();
-    if (over) return;
-    const what = pipe.left(reason);
-    if (what === 'read_on') readOn = lingering(readOnMs, abandon);
+    if (isOver) return;
+    const what = pipe.disconnected(reason);
+    if (what === 'read_on') usageWait = gracePeriod(usageWaitMs, abandon);
     if (what !== 'abort') return body.resume();
-    over = true;
+    isOver = true;
     body.abort();
   };
 
   const abandon = (): void => {
-    if (over) return;
+    if (isOver) return;
     flush();
-    if (over) return;
-    over = true;
+    if (isOver) return;
+    isOver = true;
     pipe.abandoned();
     body.abort();
   };
@@ -174,40 +192,41 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     isFull = false;
     body.resume();
   });
-  out.onLeave(() => leave('caller_left'));
+  out.onDisconnect(() => disconnect('caller_left'));
   pipe.onStall(() => {
-    leave('caller_stalled');
+    disconnect('caller_stalled');
     out.destroy();
   });
   pipe.onQuiet(keepAlive);
-  if (over) return;
-  // The status line goes out with the first byte.
+  if (isOver) return;
+  // The status line is sent with the first byte.
   if (begun.length === 0) {
-    isLively = false;
+    hasWrittenSince = false;
     keepAlive();
   }
-  // What began the reply may have ended it: an error, or the stream's own last event.
-  if (!pass(begun, asItIs) && !linger?.lasts()) return;
-  // What has come meanwhile goes out together with the beginning.
+  // The beginning may already end the reply: an error, or the last event of the stream.
+  if (!pass(begun, unchanged) && !grace?.isRunning()) return;
+  // Chunks that arrived meanwhile are written together with the beginning.
   gathered = [];
   body.start({
     write: (chunk) => {
-      if (over) return linger?.discard(chunk);
-      readOn?.discard(chunk);
-      if (over) return;
+      if (isOver) return grace?.discard(chunk);
+      usageWait?.discard(chunk);
+      if (isOver) return;
       gatheredBytes += chunk.length;
       if (gathered !== undefined) gathered.push(chunk);
       else {
         gathered = [chunk];
-        // At the turn's end, when all sockets have been read: all streams are written together.
+        // At the end of the turn, after all sockets have been read, so that all streams are written
+        // together.
         setImmediate(flush);
       }
-      if (gatheredBytes > mostGatheredBytes) flush();
+      if (gatheredBytes > maxGatheredBytes) flush();
     },
     end: () => {
       hasEnded = true;
       flush();
-      if (over) return linger?.end();
+      if (isOver) return grace?.end();
       try {
         close(pipe.end());
       } catch (error) {
@@ -217,31 +236,35 @@ function push(body: UpstreamBody, pipe: ReplyPipe, out: Outlet, begun: Uint8Arra
     fail: (error) => {
       hasEnded = true;
       flush();
-      if (over) return linger?.end();
+      if (isOver) return grace?.end();
       close(pipe.fail(error));
     },
   });
   flush();
-  // To start is to flow, though what the reply began with may have been too much already.
-  if (isFull && !over) body.pause();
+  // Starting the body resumes it, although the beginning may already have filled the caller's
+  // socket.
+  if (isFull && !isOver) body.pause();
 }
 
-function asItIs(chunk: Uint8Array): Uint8Array {
+function unchanged(chunk: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** A time in which a body may still come to its end. */
-interface Lingering {
-  lasts(): boolean;
-  /** Counts bytes that nobody gets. */
+/** A period in which a body may still end by itself. */
+interface GracePeriod {
+  isRunning(): boolean;
+  /** Counts discarded bytes. */
   discard(chunk: Uint8Array): void;
   /** The body has ended. */
   end(): void;
 }
 
-/** From now on the body has a moment to end by itself; after that or too many bytes it goes. */
-function lingering(forMs: number, giveUpBody: () => void): Lingering {
-  let leftBytes = lingerBytes;
+/**
+ * Starts a period in which the body may end by itself. After that time, or too many bytes,
+ * `giveUpBody` is called.
+ */
+function gracePeriod(forMs: number, giveUpBody: () => void): GracePeriod {
+  let leftBytes = gracePeriodBytes;
   const end = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -252,7 +275,7 @@ function lingering(forMs: number, giveUpBody: () => void): Lingering {
   };
   let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, forMs).unref();
   return {
-    lasts: () => timer !== undefined,
+    isRunning: () => timer !== undefined,
     discard: (chunk) => {
       leftBytes -= chunk.length;
       if (leftBytes < 0 && timer !== undefined) giveUp();
@@ -272,8 +295,8 @@ function writeInTurns(out: Outlet, writes: readonly Uint8Array[], cut: boolean):
     if (!cut) return out.end(first);
     if (first !== undefined) out.write(first);
   } catch {
-    // A wrapper of the host's threw. The reply can't be ended through it, and nobody else is here
-    // to catch it.
+    // A wrapper of the host threw: the reply can't be ended through it, and there is no caller of
+    // this function to report the error to.
   }
   out.destroy();
 }
@@ -286,7 +309,8 @@ function writableOutlet(out: Writable): Outlet {
         // A host's wrapper may return nothing: only `false` asks for a pause, as in `pipe`.
         return out.write(bytes) !== false;
       } catch {
-        // Nor may what it throws look like the upstream's failure: nobody takes this reply.
+        // An exception of the wrapper must not look like a failure of the upstream, so the reply is
+        // cut here.
         cutOff(out);
         return true;
       }
@@ -300,9 +324,8 @@ function writableOutlet(out: Writable): Outlet {
     onDrain: (listener) => {
       out.on('drain', listener);
     },
-    onLeave: (listener) => {
-      // An HTTP/2 stream that its caller cancels reports `finish` first; `close` is the one sure
-      // sign.
+    onDisconnect: (listener) => {
+      // `close`, because an HTTP/2 stream that the caller cancels emits `finish` first.
       if (out.destroyed) listener();
       else out.once('close', listener);
       out.on('error', listener);
@@ -310,14 +333,15 @@ function writableOutlet(out: Writable): Outlet {
   };
 }
 
-/** Ends a reply so that no caller can take it for whole; adapters have their own of these. */
+/** Ends a reply so that no caller can take it for complete. Adapters have similar functions. */
 function cutOff(out: Writable): void {
   if ('stream' in out && out.stream !== undefined) {
-    // HTTP/2 tells its caller NO_ERROR, a whole reply, of a stream that is destroyed without one.
+    // Without an error, HTTP/2 would send NO_ERROR, which means a complete reply.
     out.destroy(new Error('The reply was cut.'));
     return;
   }
-  // Without chunks, for HTTP/1.0, a reply is whole wherever the connection ends; unless by a reset.
+  // Without chunked encoding (HTTP/1.0) a reply is complete wherever the connection ends, except by
+  // a reset.
   if (out instanceof ServerResponse && !out.chunkedEncoding) resetSocket(out.socket);
   out.destroy();
 }
@@ -326,21 +350,21 @@ function resetSocket(socket: Socket | null): void {
   try {
     socket?.resetAndDestroy();
   } catch {
-    // Not over TLS, where an end without its own farewell is a break already.
+    // Not possible over TLS, where a connection that ends without close_notify is an error anyway.
   }
 }
 
 function readableOutlet(): Outlet & { readonly stream: Readable } {
   let drain: () => void = () => {};
-  let leave: () => void = () => {};
+  let disconnect: () => void = () => {};
   const stream = new Readable({
     read: () => drain(),
     destroy: (error, done) => {
-      leave();
+      disconnect();
       done(error);
     },
   });
-  // A host may destroy it with an error of its own, which would end the process if nobody listened.
+  // A host may destroy it with an error, which would end the process if there were no listener.
   stream.on('error', () => {});
   return {
     stream,
@@ -355,8 +379,8 @@ function readableOutlet(): Outlet & { readonly stream: Readable } {
     onDrain: (listener) => {
       drain = listener;
     },
-    onLeave: (listener) => {
-      leave = listener;
+    onDisconnect: (listener) => {
+      disconnect = listener;
     },
   };
 }

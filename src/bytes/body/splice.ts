@@ -1,77 +1,80 @@
 /**
- * Replaces, adds and removes members of a JSON object in its bytes. Everything else stays as it was
- * sent, to the last space and digit: parsing and writing again turns 12345678901234567890 into
- * 12345678901234567000 and 1.0 into 1.
+ * Replaces, adds and removes members of a JSON object in its bytes. Everything else is kept byte
+ * for byte: parsing and serialising would turn 12345678901234567890 into 12345678901234567000 and
+ * 1.0 into 1.
  */
 
 import { findMember } from '../json/read/members.ts';
 import type { Member } from '../json/scan/scan.ts';
 import { openBrace } from '../json/text.ts';
-import { type Body, slicesOf } from './body.ts';
+import { type Body, originalSlices } from './body.ts';
 
-/** A new value for one member of an object. */
+/** A change to one member of an object. */
 export interface MemberEdit {
-  /** Decoded, as in {@link Member.name}. Of two edits of one name the last counts. */
+  /** Decoded, as in {@link Member.name}. If two edits have the same name, the last one wins. */
   readonly name: string;
   /** JSON text; undefined removes the member. */
   readonly value: string | undefined;
 }
 
 /**
- * The edited object as the pieces to send one after another. Most are parts of `body` itself, which
- * is not copied; what the object lacks is added after its last member.
+ * The edited object, as byte ranges to send in order. Most are views of `body`, which is not
+ * copied; new members are added after the last one.
  *
- * @param members all members of the object that is the whole of `body`, as the scan gave them
+ * @param members all members of the object that makes up `body`, as the scan returned them
  */
 export function spliceMembers(
   body: Body,
   members: readonly Member[],
   edits: readonly MemberEdit[],
 ): readonly Uint8Array[] {
-  // A list of its own: a host's client may empty it, and the next channel needs the pieces again.
-  if (edits.length === 0) return [...body.pieces];
-  const splice: Splice = { body, pieces: [], done: 0 };
-  let kept: Member | undefined;
-  // Where the removed members begin that lie between the last kept one and the next.
-  let gapStart: number | undefined;
+  // A copy, because a host's client may empty the list, and the next channel needs the chunks
+  // again.
+  if (edits.length === 0) return [...body.chunks];
+  const splice: Splice = { body, pieces: [], position: 0 };
+  let lastKept: Member | undefined;
+  // The start of the removed members between the last kept one and the next.
+  let removedStart: number | undefined;
   for (const member of members) {
     const { name, nameSpan, value } = member;
-    const edit = editOf(edits, name);
+    const edit = lastEdit(edits, name);
     if (edit !== undefined && edit.value === undefined) {
-      gapStart ??= nameSpan.start;
+      removedStart ??= nameSpan.start;
       continue;
     }
-    // What is removed takes the comma after it along: a kept member follows.
-    if (gapStart !== undefined) replace(splice, gapStart, nameSpan.start, '');
+    // The comma after the removed members is removed too, because a kept member follows.
+    if (removedStart !== undefined) replace(splice, removedStart, nameSpan.start, '');
     if (edit?.value !== undefined) replace(splice, value.start, value.end, edit.value);
-    gapStart = undefined;
-    kept = member;
+    removedStart = undefined;
+    lastKept = member;
   }
-  // Behind the last one kept the removed go, with the comma before each, and the new ones come.
-  const start = kept?.value.end ?? members[0]?.nameSpan.start ?? body.text.indexOf(openBrace) + 1;
+  // After the last kept member: removes the members there with the comma before each, and adds the
+  // new ones.
+  const start =
+    lastKept?.value.end ?? members[0]?.nameSpan.start ?? body.text.indexOf(openBrace) + 1;
   const end = members.at(-1)?.value.end ?? start;
-  replace(splice, start, end, newMembers(members, edits, kept !== undefined));
-  splice.pieces.push(...slicesOf(body, splice.done, body.text.length));
+  replace(splice, start, end, newMembers(members, edits, lastKept !== undefined));
+  splice.pieces.push(...originalSlices(body, splice.position, body.text.length));
   return splice.pieces;
 }
 
-/** A body under way: up to `done`, a place in its text, it is in the pieces, or replaced. */
+/** An edit in progress: the text up to `position` has been copied to `pieces` or replaced. */
 interface Splice {
   readonly body: Body;
   readonly pieces: Uint8Array[];
-  done: number;
+  position: number;
 }
 
-/** Puts text in place of a span; spans come in order and do not overlap. */
+/** Replaces a span of the text. Spans come in order and do not overlap. */
 function replace(splice: Splice, start: number, end: number, text: string): void {
   if (start === end && text === '') return;
-  const { body, pieces, done } = splice;
-  if (done < start) pieces.push(...slicesOf(body, done, start));
+  const { body, pieces, position } = splice;
+  if (position < start) pieces.push(...originalSlices(body, position, start));
   if (text !== '') pieces.push(Buffer.from(text));
-  splice.done = end;
+  splice.position = end;
 }
 
-/** The edits of members that the object has not, as JSON text. */
+/** The members to add, as JSON text. */
 function newMembers(
   members: readonly Member[],
   edits: readonly MemberEdit[],
@@ -79,7 +82,7 @@ function newMembers(
 ): string {
   let text = '';
   for (const [index, { name }] of edits.entries()) {
-    const value = editOf(edits, name)?.value;
+    const value = lastEdit(edits, name)?.value;
     const isNamedBefore = edits.findIndex((edit) => edit.name === name) < index;
     if (value === undefined || isNamedBefore || findMember(members, name) !== undefined) continue;
     const comma = followsOthers || text !== '' ? ',' : '';
@@ -88,7 +91,7 @@ function newMembers(
   return text;
 }
 
-/** The last edit of a name. */
-function editOf(edits: readonly MemberEdit[], name: string): MemberEdit | undefined {
+/** The last edit with this name. */
+function lastEdit(edits: readonly MemberEdit[], name: string): MemberEdit | undefined {
   return edits.findLast((edit) => edit.name === name);
 }

@@ -1,6 +1,6 @@
 /**
- * The tokens of JSON (RFC 8259) found in bytes and refused where they are misspelt. Every function
- * takes where a token begins and gives where it ends.
+ * Finds the ends of JSON tokens (RFC 8259) in bytes, and throws if one is malformed. Every function
+ * takes the offset where a token begins and returns the offset where it ends.
  */
 import { GatewayError } from '../../errors.ts';
 import { asBuffer } from '../decode.ts';
@@ -35,21 +35,21 @@ const trueText = Buffer.from('true');
 const falseText = Buffer.from('false');
 const nullText = Buffer.from('null');
 
-/** After so many words of four bytes a run is worth native searches, in blocks of as many. */
+/** After this many four-byte words, native searches over blocks of the same size are faster. */
 const blockWords = 2048;
 
 /**
- * Bytes with a view of themselves four at a time, which makes long strings five times as fast to
- * scan. Where a read falls past the end we take a 0, which no JSON may hold anywhere.
+ * Bytes with a view of the same memory as four-byte words, which makes long strings five times as
+ * fast to scan. Reads past the end yield 0, a byte that JSON never allows.
  */
 export interface JsonText {
   readonly bytes: Buffer;
   readonly words: Int32Array;
-  /** What to add to an offset into `bytes` to get the offset into `words`, in bytes. */
+  /** Added to an offset into `bytes`, it gives the offset into `words`, in bytes. */
   readonly shift: number;
 }
 
-/** Copies nothing. */
+/** Creates the views; copies nothing. */
 export function jsonText(bytes: Uint8Array): JsonText {
   const shift = bytes.byteOffset & 3;
   const wordCount = (bytes.byteLength + shift) >> 2;
@@ -57,7 +57,7 @@ export function jsonText(bytes: Uint8Array): JsonText {
   return { bytes: asBuffer(bytes), words, shift };
 }
 
-/** The refusal of a body that is no JSON; `at` is the byte where that shows. */
+/** The error for a body that is not JSON; `at` is the first invalid byte. */
 export function invalidJson(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',
@@ -66,15 +66,15 @@ export function invalidJson(at: number): GatewayError {
   );
 }
 
-/** Whether a byte is the white space of RFC 8259 §2. */
+/** Whether a byte is white space (RFC 8259 §2). */
 export function isSpace(byte: number): boolean {
   return byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 
-// The two that follow run for each byte or two of a body: a call for each would cost what cold code
-// costs.
+// `spaceEnd` and `plainEnd` run for every byte or two of a body, so they inline their checks: in
+// cold code calls would dominate.
 
-/** Where the white space that may begin at `at` ends. */
+/** The end of the white space at `at`, if any. */
 export function spaceEnd(bytes: Uint8Array, at: number): number {
   for (let end = at; ; end += 1) {
     const byte = bytes[end];
@@ -82,7 +82,10 @@ export function spaceEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Where the bytes end that stand for themselves in a string: no quote, escape or control. */
+/**
+ * The end of the literal characters at `at` in a string: the first quote, escape or control
+ * character.
+ */
 export function plainEnd(bytes: Uint8Array, at: number): number {
   for (let end = at; ; end += 1) {
     const byte = bytes[end] ?? 0;
@@ -90,7 +93,7 @@ export function plainEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Where the string, number or literal that begins at `at` ends. */
+/** The end of the string, number or literal at `at`. */
 export function scalarEnd(text: JsonText, at: number): number {
   const { bytes } = text;
   switch (bytes[at]) {
@@ -107,7 +110,7 @@ export function scalarEnd(text: JsonText, at: number): number {
   }
 }
 
-/** Where the string that begins with the quote at `at` ends, past its closing quote. */
+/** The end of the string that begins with the quote at `at`, past its closing quote. */
 export function stringEnd(text: JsonText, at: number): number {
   const { bytes, shift } = text;
   let end = at + 1;
@@ -121,22 +124,25 @@ export function stringEnd(text: JsonText, at: number): number {
 }
 
 /**
- * Where the four-byte words end that hold neither a quote nor a backslash nor a control character;
- * `at` is the beginning of a word.
+ * The end of the four-byte words without a quote, backslash or control character; `at` is the
+ * beginning of a word.
  */
 function plainWordsEnd(text: JsonText, at: number): number {
   const { words, shift } = text;
   let index = (at + shift) >> 2;
   for (;;) {
     const stop = index + blockWords;
-    // Beyond the last whole word the zero of `?? 0` counts as control characters.
+    // Past the last whole word, `?? 0` reads as control characters.
     while (index < stop && isPlainWord(words[index] ?? 0)) index += 1;
     if (index < stop) return (index << 2) - shift;
     index = plainBlocksEnd(text, index);
   }
 }
 
-/** The same for long runs, twice as fast: it goes by whole blocks and stops at the first other. */
+/**
+ * The same for long runs, twice as fast: checks whole blocks, and stops before the first that is
+ * not plain.
+ */
 function plainBlocksEnd(text: JsonText, index: number): number {
   let end = index;
   while (isPlainBlock(text, end, end + blockWords)) end += blockWords;
@@ -149,17 +155,17 @@ function isPlainBlock({ bytes, words, shift }: JsonText, start: number, end: num
   if (block.indexOf(quote) !== -1 || block.indexOf(backslash) !== -1) return false;
   for (let index = start; index < end; index += 4) {
     const controls =
-      below(words[index] ?? 0, spaces) |
-      below(words[index + 1] ?? 0, spaces) |
-      below(words[index + 2] ?? 0, spaces) |
-      below(words[index + 3] ?? 0, spaces);
+      anyByteBelow(words[index] ?? 0, spaces) |
+      anyByteBelow(words[index + 1] ?? 0, spaces) |
+      anyByteBelow(words[index + 2] ?? 0, spaces) |
+      anyByteBelow(words[index + 3] ?? 0, spaces);
     if ((controls & topBits) !== 0) return false;
   }
   return true;
 }
 
 /**
- * Four bytes tested at once: flipping bit 1 puts the quote (0x22) at 0x20 and the space at 0x22, so
+ * Tests four bytes at once: flipping bit 1 maps the quote (0x22) to 0x20 and the space to 0x22, so
  * that "below 0x21" means the quote and the control characters.
  */
 function isPlainWord(word: number): boolean {
@@ -171,10 +177,10 @@ function isPlainWord(word: number): boolean {
 }
 
 /**
- * Sets some of the {@link topBits} if one of the word's bytes is below the one that `bound` is four
- * times ("Bit Twiddling Hacks", hasless).
+ * Sets some of the {@link topBits} if a byte of the word is less than the byte repeated in `bound`
+ * ("Bit Twiddling Hacks", hasless).
  */
-function below(word: number, bound: number): number {
+function anyByteBelow(word: number, bound: number): number {
   return (word - bound) & ~word;
 }
 
@@ -192,7 +198,9 @@ function unicodeEscapeEnd(bytes: Uint8Array, at: number): number {
   return at + 6;
 }
 
-/** What may follow a backslash, but for the `u`: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t`. */
+/**
+ * The characters that may follow a backslash, except `u`: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t`.
+ */
 function isSimpleEscape(byte: number): boolean {
   switch (byte) {
     case quote:
@@ -227,7 +235,7 @@ function literalEnd(bytes: Uint8Array, at: number, literal: Uint8Array): number 
 
 function numberEnd(bytes: Uint8Array, at: number): number {
   let end = bytes[at] === minus ? at + 1 : at;
-  // A zero stands alone: 01 is no number.
+  // No leading zeros: 01 is not a number.
   end = bytes[end] === zero ? end + 1 : digitsEnd(bytes, end);
   if (bytes[end] === dot) end = digitsEnd(bytes, end + 1);
   if (((bytes[end] ?? 0) | 0x20) === 0x65) {
@@ -237,7 +245,7 @@ function numberEnd(bytes: Uint8Array, at: number): number {
   return end;
 }
 
-/** Where the digits that begin at `at` end; there must be one. */
+/** The end of the digits at `at`; at least one is required. */
 function digitsEnd(bytes: Uint8Array, at: number): number {
   let end = at;
   while (isDigit(bytes[end] ?? 0)) end += 1;

@@ -4,7 +4,7 @@
 import { asBuffer } from '../../bytes/decode.ts';
 import { elementCutter } from '../../bytes/json/stream/elements.ts';
 import { closeBracket } from '../../bytes/json/text.ts';
-import { joined, noBytes } from '../../bytes/sse.ts';
+import { concatBytes, emptyBytes } from '../../bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { noUsage } from '../../money.ts';
 import { geminiContentCount } from '../content-count.ts';
@@ -63,17 +63,17 @@ export function geminiArrayTap(): StreamTap {
       bytes += piece.length;
     }
     closed = cutter.closed() && failure === undefined && begun;
-    return joined(kept);
+    return concatBytes(kept);
   };
 
   return {
     write: (chunk) => pass(cutter.push(chunk)),
     end: () => {
       const rest = cutter.rest();
-      if (closed) return isSpace(rest) ? rest : noBytes;
+      if (closed) return isSpace(rest) ? rest : emptyBytes;
       // Half an element is dropped; a whole one that was never in the array is an error, if any.
       failure ??= geminiInBandFailure(elementIn(rest) ?? null);
-      return noBytes;
+      return emptyBytes;
     },
     hasBegun: () => begun,
     finished: () => false,

@@ -1,5 +1,5 @@
 /** Counts the images of a native reply as it passes, for models that are priced by the image. */
-import type { LiftPlace } from '../../bytes/json/stream/string-lift.ts';
+import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments } from '../watch-documents.ts';
@@ -14,33 +14,33 @@ export function geminiImageCounter(framing: Framing): ImageCounter {
     if (part.hasData && part.isImage && !part.isDraft) images += 1;
     part = { hasData: false, isImage: true, isDraft: false };
   };
-  const mimeType: LiftPlace = {
+  const mimeType: ExtractionRule = {
     text: (json) => {
       part.isImage = json === undefined || /^"image\\?\//i.test(json);
     },
   };
-  const data: LiftPlace = {
+  const data: ExtractionRule = {
     string: {
-      begins: () => {
+      begin: () => {
         part.hasData = true;
         return false;
       },
-      piece: () => {},
-      ends: () => {},
+      write: () => {},
+      end: () => {},
     },
   };
-  const blob: LiftPlace = { members: { mimeType, mime_type: mimeType, data } };
-  const thought: LiftPlace = {
+  const blob: ExtractionRule = { members: { mimeType, mime_type: mimeType, data } };
+  const thought: ExtractionRule = {
     text: (json) => {
       part.isDraft = json === 'true';
     },
   };
-  const parts: LiftPlace = {
-    elements: { begins: endPart, members: { thought, inlineData: blob, inline_data: blob } },
+  const parts: ExtractionRule = {
+    elements: { onBegin: endPart, members: { thought, inlineData: blob, inline_data: blob } },
   };
-  const content: LiftPlace = { members: { parts } };
-  const members: LiftPlace['members'] = { candidates: { elements: { members: { content } } } };
-  const root: LiftPlace = { members, elements: { members } };
+  const content: ExtractionRule = { members: { parts } };
+  const members: ExtractionRule['members'] = { candidates: { elements: { members: { content } } } };
+  const root: ExtractionRule = { members, elements: { members } };
 
   return {
     write: watchDocuments(framing, { root, eventEnds: endPart }),

@@ -4,7 +4,13 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
-import { eventCutter, eventsIn, joined, noBytes, type SseEvent } from '../../bytes/sse.ts';
+import {
+  concatBytes,
+  emptyBytes,
+  eventCutter,
+  parseEvents,
+  type SseEvent,
+} from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../json.ts';
 import { noUsage } from '../../money.ts';
@@ -91,15 +97,16 @@ export function geminiStreamTap(candidates: number): StreamTap {
   /** Looks into every event: what goes on of the block, as Google's parsers read it. */
   const reframe = (block: Uint8Array): Uint8Array => {
     const kept: Uint8Array[] = [];
-    for (const event of eventsIn(block)) {
-      const text = event.data ?? event.loose;
+    for (const event of parseEvents(block)) {
+      const text = event.data ?? event.unframedText;
       const document = parseJson(text);
       failure = eventFailure(event, document) ?? faultOf(event, document);
       if (failure !== undefined) {
         noteUsage(document);
         break;
       }
-      if (event.data === undefined && document === undefined) unframed.add(`${event.loose}\n`);
+      if (event.data === undefined && document === undefined)
+        unframed.add(`${event.unframedText}\n`);
       const framed = frame(event, text, document);
       if (framed === undefined) bounds.add(event.raw.length, false);
       else {
@@ -107,7 +114,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
         kept.push(framed);
       }
     }
-    return joined(kept);
+    return concatBytes(kept);
   };
 
   /** An error may tell what the upstream has billed. */
@@ -155,12 +162,13 @@ export function geminiStreamTap(candidates: number): StreamTap {
 
   /** An event whose blank line never came counts if it is whole; half of one is of no use. */
   const last = (rest: Uint8Array): Uint8Array => {
-    const [event] = eventsIn(rest);
-    const isWholeEvent = event !== undefined && parseJson(event.data ?? event.loose) !== undefined;
+    const [event] = parseEvents(rest);
+    const isWholeEvent =
+      event !== undefined && parseJson(event.data ?? event.unframedText) !== undefined;
     if (isWholeEvent) return pass(rest);
-    if (event?.data === undefined) unframed.add(event?.loose ?? '');
+    if (event?.data === undefined) unframed.add(event?.unframedText ?? '');
     judgeUnframed();
-    return noBytes;
+    return emptyBytes;
   };
 
   /** A document that came in place of events, over several lines. */
@@ -205,15 +213,17 @@ function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
 }
 
 function documentsIn(block: Uint8Array): readonly JsonValue[] {
-  return eventsIn(block).map(({ data, loose }) => parseJson(data ?? loose) ?? null);
+  return parseEvents(block).map(
+    ({ data, unframedText }) => parseJson(data ?? unframedText) ?? null,
+  );
 }
 
 /** An error by its content, by the event's name, or as text glued to a good event. */
 function eventFailure(
-  { name, data, loose }: SseEvent,
+  { name, data, unframedText }: SseEvent,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
-  const unframed = data === undefined || loose === '' ? undefined : parseJson(loose);
+  const unframed = data === undefined || unframedText === '' ? undefined : parseJson(unframedText);
   const failure = geminiInBandFailure(document ?? null) ?? geminiInBandFailure(unframed ?? null);
   return failure ?? (name === 'error' ? geminiFailure(502, Buffer.from(data ?? '')) : undefined);
 }

@@ -1,5 +1,5 @@
 /** Counts the images of a chat reply as it passes, for models that are priced by the image. */
-import type { LiftPlace } from '../../bytes/json/stream/string-lift.ts';
+import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments } from '../watch-documents.ts';
@@ -14,33 +14,33 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
     if (isImage) images += 1;
     isImage = false;
   };
-  const holds: LiftPlace = {
-    begins: () => {
+  const holds: ExtractionRule = {
+    onBegin: () => {
       isImage = true;
     },
   };
   // Servers that list images beside the text (OpenRouter, LiteLLM) and those that do it in parts.
-  const element: LiftPlace = {
-    begins: endElement,
+  const element: ExtractionRule = {
+    onBegin: endElement,
     members: { image_url: holds, url: holds, b64_json: holds, image: holds },
     string: {
-      begins: () => {
+      begin: () => {
         isImage = true;
         return false;
       },
-      piece: () => {},
-      ends: () => {},
+      write: () => {},
+      end: () => {},
     },
   };
-  const part: LiftPlace = {
-    begins: endElement,
+  const part: ExtractionRule = {
+    onBegin: endElement,
     members: { image_url: holds, b64_json: holds, image: holds },
   };
-  const message: LiftPlace = {
+  const message: ExtractionRule = {
     members: { images: { elements: element }, content: { elements: part } },
   };
-  const choice: LiftPlace = { members: { message, delta: message } };
-  const root: LiftPlace = { members: { choices: { elements: choice } } };
+  const choice: ExtractionRule = { members: { message, delta: message } };
+  const root: ExtractionRule = { members: { choices: { elements: choice } } };
 
   return {
     write: watchDocuments(framing, { root, eventEnds: endElement }),

@@ -86,11 +86,11 @@ export function openaiInBandFailure(document: JsonValue): FailureReport | undefi
  * `document` is what the event's data holds, undefined where that is no JSON.
  */
 export function openaiEventFailure(
-  { name, loose }: Pick<SseEvent, 'name' | 'loose'>,
+  { name, unframedText }: Pick<SseEvent, 'name' | 'unframedText'>,
   document: JsonValue | undefined,
 ): FailureReport | undefined {
   if (name === 'error') return failureIn(document, undefined);
-  const unframed = loose === '' ? undefined : parseJson(loose);
+  const unframed = unframedText === '' ? undefined : parseJson(unframedText);
   return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
 }
 

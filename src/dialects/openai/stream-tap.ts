@@ -5,11 +5,11 @@
  */
 import { asBuffer } from '../../bytes/decode.ts';
 import {
+  concatBytes,
+  emptyBytes,
   eventCutter,
   eventStart,
-  eventsIn,
-  joined,
-  noBytes,
+  parseEvents,
   type SseEvent,
 } from '../../bytes/sse.ts';
 import type { GatewayError } from '../../errors.ts';
@@ -110,7 +110,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     }
     done = isDone(event);
     if (done) return framed(event);
-    if (event.loose !== '') unframed.add(`${event.loose}\n`);
+    if (event.unframedText !== '') unframed.add(`${event.unframedText}\n`);
     if (event.data === undefined || !isJsonObject(document)) return undefined;
     return acceptChunk(event, document);
   };
@@ -135,7 +135,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     // Mostly all of it goes on, and is not copied.
     let from = 0;
     let at = start;
-    for (const event of eventsIn(block.subarray(start))) {
+    for (const event of parseEvents(block.subarray(start))) {
       const before = contentBlocks;
       const bytes = acceptEvent(event);
       bounds.add(event.raw.length, contentBlocks !== before);
@@ -149,7 +149,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
       if (done || failure !== undefined) break;
     }
     if (from < at) kept.push(block.subarray(from, at));
-    return joined(kept);
+    return concatBytes(kept);
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
@@ -193,29 +193,30 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
    * follow it: an error behind it would be read as its last line.
    */
   const passLastEvent = (rest: Uint8Array): Uint8Array => {
-    const [event] = eventsIn(rest);
+    const [event] = parseEvents(rest);
     if (event !== undefined && (documentOf(event) !== undefined || event.data === undefined)) {
       const bytes = acceptEvent(event);
-      if (bytes !== undefined && failure === undefined) return done || finished ? bytes : noBytes;
+      if (bytes !== undefined && failure === undefined)
+        return done || finished ? bytes : emptyBytes;
     } else if (event !== undefined && isDone(event)) {
       done = true;
       return rest;
     }
     checkUnframed();
-    return noBytes;
+    return emptyBytes;
   };
 
   /** A document that came in place of events, over several lines. */
   const checkUnframed = (): void => {
-    const loose = unframed.take();
-    if (failure !== undefined || begun || loose.trim() === '') return;
-    const event = { name: undefined, loose };
+    const unframedText = unframed.take();
+    if (failure !== undefined || begun || unframedText.trim() === '') return;
+    const event = { name: undefined, unframedText };
     failure = openaiEventFailure(event, undefined) ?? brokenReply('upstream_bad_stream');
   };
 
   return {
-    write: (chunk) => (done ? noBytes : pass(cutter.push(chunk))),
-    end: () => (done ? noBytes : passLastEvent(cutter.rest())),
+    write: (chunk) => (done ? emptyBytes : pass(cutter.push(chunk))),
+    end: () => (done ? emptyBytes : passLastEvent(cutter.rest())),
     hasBegun: () => begun,
     finished: () => done,
     // Its end alone says nothing: a reply has content or a finish.
@@ -274,7 +275,7 @@ function firstInspected(text: string): number {
 
 /** What no parser reads is not given to one: to throw costs as much as ten events. */
 function documentOf(event: SseEvent): JsonValue | undefined {
-  const text = event.data ?? event.loose;
+  const text = event.data ?? event.unframedText;
   return text === '' || isDone(event) ? undefined : parseJson(text);
 }
 

@@ -3,7 +3,7 @@
  * call.
  */
 import { z } from 'zod';
-import { lengthOf } from '../../bytes/body/body.ts';
+import { originalLength } from '../../bytes/body/body.ts';
 import { findMember, kindAt } from '../../bytes/json/read/members.ts';
 import type { ScannedBody } from '../../bytes/json/scan/body.ts';
 import { type Call, operations } from '../../call.ts';
@@ -73,7 +73,9 @@ export function readChat(scanned: ScannedBody): Call {
     demand: {
       prompt,
       predictedBytes:
-        prediction === undefined ? 0 : lengthOf(scanned.body, prediction.start, prediction.end),
+        prediction === undefined
+          ? 0
+          : originalLength(scanned.body, prediction.start, prediction.end),
       maxOutputTokens: bound,
       candidates: fields.n ?? 1,
       size: undefined,

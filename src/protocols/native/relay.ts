@@ -1,5 +1,5 @@
 /** What a relayed native call changes: the model's name, and signatures that Google never made. */
-import { bytesOf } from '../../bytes/body/body.ts';
+import { originalBytes } from '../../bytes/body/body.ts';
 import type { MemberEdit } from '../../bytes/body/splice.ts';
 import { findMember } from '../../bytes/json/read/members.ts';
 import { type Call, operations } from '../../call.ts';
@@ -60,7 +60,7 @@ function modelEdits(call: Call, resource: string): readonly MemberEdit[] {
 function withoutForeignSignatures({ body, members }: Call): readonly MemberEdit[] {
   const contents = findMember(members, 'contents');
   if (contents === undefined || !body.text.includes(`"${envelopePrefix}`)) return [];
-  const text = bytesOf(body, contents.value.start, contents.value.end).toString('utf8');
+  const text = originalBytes(body, contents.value.start, contents.value.end).toString('utf8');
   const value = text.replace(envelope, (_, name) => `${name}"${placeholderSignature}"`);
   return [{ name: 'contents', value }];
 }

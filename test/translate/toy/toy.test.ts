@@ -132,7 +132,7 @@ const lines: StreamFormat = {
       read: (chunk) => {
         const all = (rest + Buffer.from(chunk).toString()).split('\n');
         rest = all.pop() ?? '';
-        return all.map((data) => ({ name: undefined, data, loose: '' }));
+        return all.map((data) => ({ name: undefined, data, unframedText: '' }));
       },
       rest: () => [],
     };

@@ -1,9 +1,9 @@
 /**
- * Reads parts of a scanned body without parsing all of it: a body of 5 MB is mostly one picture,
- * and what decides about a call is a few short members.
+ * Reads parts of a scanned body without parsing all of it: a body of 5 MB is mostly one image, and
+ * only a few short members decide how the call is handled.
  *
- * Every span must come from {@link scanJsonObject} or from here: these functions skip, they do not
- * check again.
+ * Every span must come from {@link scanJsonObject} or from these functions, which do not validate
+ * again.
  */
 import { type JsonValue, parseJson } from '../../../json.ts';
 import { asBuffer, decodeString, utf8Text } from '../../decode.ts';
@@ -11,10 +11,10 @@ import type { Member, Span } from '../scan/scan.ts';
 import { closeBrace, openBrace, openBracket, quote } from '../text.ts';
 import { afterName, firstInside, nextInside, notScanned, skipString, skipValue } from './skip.ts';
 
-/** The six kinds of RFC 8259 §1. */
+/** The kinds of JSON values (RFC 8259 §1). */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** What kind of value a span holds, known by its first byte. */
+/** The kind of the value in a span, from its first byte. */
 export function kindAt(body: Uint8Array, span: Span): JsonKind {
   switch (body[span.start]) {
     case openBrace:
@@ -33,14 +33,14 @@ export function kindAt(body: Uint8Array, span: Span): JsonKind {
   }
 }
 
-/** The value itself, parsed. Meant for small ones: a big string is copied. */
+/** The parsed value. Meant for small ones: a large string is copied. */
 export function valueAt(body: Uint8Array, span: Span): JsonValue {
   const value = parseJson(utf8Text(body, span.start, span.end));
   if (value === undefined) throw notScanned();
   return value;
 }
 
-/** The member of that decoded name; a scanned object has no two. */
+/** The member with this decoded name; a scanned object has at most one. */
 export function findMember(members: readonly Member[], name: string): Member | undefined {
   for (const member of members) {
     if (member.name === name) return member;
@@ -48,7 +48,7 @@ export function findMember(members: readonly Member[], name: string): Member | u
   return undefined;
 }
 
-/** The members of the object in a span; none if the span holds something else. */
+/** The members of the object in a span; empty if the value is not an object. */
 export function membersOf(body: Uint8Array, span: Span): readonly Member[] {
   if (body[span.start] !== openBrace) return [];
   const bytes = asBuffer(body);

@@ -1,6 +1,6 @@
 /**
- * Skips over JSON that the scan has found to be right, from place to place, without an object or a
- * string for anything that is skipped. Nothing is checked again.
+ * Skips over JSON that has been scanned, without creating objects or strings for what is skipped.
+ * Nothing is validated again.
  */
 import { decodeString } from '../../decode.ts';
 import {
@@ -16,26 +16,30 @@ import {
   spaceEnd,
 } from '../text.ts';
 
-/** Up to here a run without quotes is walked byte by byte; past it a native search is quicker. */
+/** Shorter strings are searched byte by byte; for longer ones a native search is faster. */
 const shortRunBytes = 32;
 
-/** Where the first element or name begins in the container at `start`, or its closing bracket. */
+/**
+ * The offset of the first element or name in the container at `start`, or of its closing bracket.
+ */
 export function firstInside(bytes: Buffer, start: number): number {
   return spaceEnd(bytes, start + 1);
 }
 
-/** The same for what follows the element or member whose value ends at `end`. */
+/**
+ * The offset of the element or name after the value that ends at `end`, or of the closing bracket.
+ */
 export function nextInside(bytes: Buffer, end: number): number {
   const at = spaceEnd(bytes, end);
   return bytes[at] === comma ? spaceEnd(bytes, at + 1) : at;
 }
 
-/** Where the value of a member begins, whose name ends at `nameEnd`. */
+/** The offset of the value of the member whose name ends at `nameEnd`. */
 export function afterName(bytes: Buffer, nameEnd: number): number {
   return spaceEnd(bytes, spaceEnd(bytes, nameEnd) + 1);
 }
 
-/** Where the value that begins at `start` ends. */
+/** The end of the value at `start`. */
 export function skipValue(bytes: Buffer, start: number): number {
   switch (bytes[start]) {
     case quote:
@@ -48,7 +52,7 @@ export function skipValue(bytes: Buffer, start: number): number {
   }
 }
 
-/** Where the name or string that begins at `start` ends, past its closing quote. */
+/** The end of the name or string at `start`, past its closing quote. */
 export function skipString(bytes: Buffer, start: number): number {
   let at = start + 1;
   for (const short = at + shortRunBytes; at < short; at += 1) {
@@ -62,11 +66,11 @@ export function skipString(bytes: Buffer, start: number): number {
   return end + 1;
 }
 
-/** Whether the name or string in a span, quotes included, decodes to this text of ASCII. */
+/** Whether the name or string in a span, quotes included, decodes to this ASCII text. */
 export function isString(bytes: Buffer, start: number, end: number, text: string): boolean {
   const length = end - start - 2;
   if (length !== text.length) {
-    // Escapes take more room than what they stand for, six times as much at most.
+    // An escape is longer than the character it encodes, at most six times.
     const mayBeEscaped = length > text.length && length <= 6 * text.length;
     if (!mayBeEscaped || plainEnd(bytes, start + 1) === end - 1) return false;
     return decodeString(bytes, start + 1, end - 1) === text;
@@ -101,7 +105,7 @@ function containerEnd(bytes: Buffer, start: number): number {
   throw notScanned();
 }
 
-/** Where a number or a literal ends: at a comma, a bracket or white space. */
+/** The end of a number or literal: a comma, a closing bracket or white space. */
 function wordEnd(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -110,14 +114,14 @@ function wordEnd(bytes: Buffer, start: number): number {
   throw notScanned();
 }
 
-/** Whether an odd number of backslashes comes before the byte; those before `from` are paired. */
+/** Whether an odd number of backslashes precedes the byte; those before `from` are paired. */
 function isEscaped(bytes: Buffer, at: number, from: number): boolean {
   let run = at;
   while (run > from && bytes[run - 1] === backslash) run -= 1;
   return (at - run) % 2 === 1;
 }
 
-/** The fault of whoever skips what was not scanned. */
+/** The error for a caller that passed a span that was not scanned. */
 export function notScanned(): RangeError {
   return new RangeError('There is no scanned JSON value at this span.');
 }

@@ -1,48 +1,53 @@
-/** Scans a request body, with or without gaps in its text. */
+/** Scans a request body, with or without elided strings. */
 import { setImmediate } from 'node:timers/promises';
 import { type GatewayError, isGatewayError } from '../../../errors.ts';
 import { mayHoldExactNumbers, parseExactly } from '../../../exact-numbers.ts';
 import { type JsonValue, parseJson } from '../../../json.ts';
-import { type Body, bytesOf, joinedBody } from '../../body/body.ts';
+import { type Body, joinedBody, originalBytes } from '../../body/body.ts';
 import { invalidJson } from '../text.ts';
 import { scanInSteps } from './in-steps.ts';
 import { type JsonScan, type Member, scanJson, scanJsonObject } from './scan.ts';
 
-/** A caller's body after the scan: its bytes, and where its top-level members are. */
+/** A scanned request body and its top-level members. */
 export interface ScannedBody {
   readonly body: Body;
   readonly members: readonly Member[];
 }
 
-/** A body that was scanned, and how much it holds. */
+/** A scanned body with its number of values. */
 export type WholeScan = ScannedBody & JsonScan;
 
-/** @throws GatewayError as `scanJsonObject` does */
+/**
+ * Scans a body in one go.
+ *
+ * @throws GatewayError as `scanJsonObject` does
+ */
 export function scanBody(body: Body): WholeScan {
   try {
     return { body, ...scanJson(body.text) };
   } catch (error) {
-    if (body.gaps.length === 0 || !isGatewayError(error)) throw error;
-    // All of it tells where it is wrong; or it is right, and a gap lay in a list of numbers.
-    // It takes the other's place in whatever holds the body, which was counted once.
-    Object.assign(body, joinedBody(body.pieces));
+    if (body.elisions.length === 0 || !isGatewayError(error)) throw error;
+    // The elided text is not valid JSON: either the body is not, and a scan of all of it finds the
+    // right offset, or it is, and an elision lies inside a long list of numbers. The full text
+    // replaces the elided one in every holder of this body, so that its memory is not taken twice.
+    Object.assign(body, joinedBody(body.chunks));
     return { body, ...scanJson(body.text) };
   }
 }
 
-/** A text up to here is worth no turn of the event loop. */
+/** Texts up to this size are scanned without yielding to the event loop. */
 export const largeTextBytes = 1_048_576;
 
 /**
- * As {@link scanBody}, but in sections with a turn of the event loop between them: for texts of
- * more than 1 MiB. Most large bodies are pictures, and have a short text.
+ * As {@link scanBody}, but yields to the event loop between sections: for texts of more than 1 MiB.
+ * Most large bodies are images, and have a short text.
  */
 export async function scanBodyInTurns(body: Body): Promise<WholeScan> {
   try {
     return { body, ...(await scanText(body.text)) };
   } catch (error) {
-    if (body.gaps.length === 0 || !isGatewayError(error)) throw error;
-    Object.assign(body, joinedBody(body.pieces));
+    if (body.elisions.length === 0 || !isGatewayError(error)) throw error;
+    Object.assign(body, joinedBody(body.chunks));
     return { body, ...(await scanText(body.text)) };
   }
 }
@@ -57,38 +62,41 @@ async function scanText(text: Uint8Array): Promise<JsonScan> {
 }
 
 /**
- * The value that the text of a scanned body has from `start` to `end`, parsed with all its gaps.
+ * Parses the value between `start` and `end` of the text of a scanned body, with its elided bytes.
  *
- * @throws GatewayError `invalid_request` with the reason `invalid_json`: a gap held a control
- *   character
+ * @throws GatewayError `invalid_request` with the reason `invalid_json` if an elision contains a
+ * control character
  */
-export function parsedPart(
+export function parsePart(
   body: Body,
   start: number,
   end: number,
   parse: (text: string) => JsonValue | undefined = parseJson,
 ): JsonValue {
-  const value = parse(bytesOf(body, start, end).toString('utf8'));
-  if (value === undefined) throw faultInGaps(body) ?? invalidJson(0);
+  const value = parse(originalBytes(body, start, end).toString('utf8'));
+  if (value === undefined) throw findElidedFault(body) ?? invalidJson(0);
   return value;
 }
 
 /**
- * All of a scanned body as `parseExactly` reads it. Only its text is searched for such numbers: no
- * gap holds one, and a body is mostly gaps where it is large.
+ * Parses a whole scanned body as `parseExactly` does. Only its text is searched for numbers that a
+ * double would change: elisions contain none, and a large body is mostly elided.
  *
- * @throws GatewayError as {@link parsedPart} does
+ * @throws GatewayError as {@link parsePart} does
  */
-export function parsedExactly(body: Body): JsonValue {
+export function parseBodyExactly(body: Body): JsonValue {
   const isPlain = !mayHoldExactNumbers(body.text.toString('latin1'));
-  return parsedPart(body, 0, body.text.length, isPlain ? parseJson : parseExactly);
+  return parsePart(body, 0, body.text.length, isPlain ? parseJson : parseExactly);
 }
 
-/** What the scan of a body did not see: a control character in a gap. Looks at all of its bytes. */
-export function faultInGaps({ gaps, pieces }: Body): GatewayError | undefined {
-  if (gaps.length === 0) return undefined;
+/**
+ * Looks for the one error that the scan of an elided body misses, a control character in an
+ * elision, by scanning all of its bytes.
+ */
+export function findElidedFault({ elisions, chunks }: Body): GatewayError | undefined {
+  if (elisions.length === 0) return undefined;
   try {
-    scanJsonObject(joinedBody(pieces).text);
+    scanJsonObject(joinedBody(chunks).text);
     return undefined;
   } catch (error) {
     if (isGatewayError(error)) return error;

@@ -1,7 +1,7 @@
 /**
- * The scan of a large body in sections, so that other calls get their turn in between: a body of
- * 32 MiB that is all small values takes a third of a second. The same grammar as `json-scan.ts`,
- * with a list of open containers in place of recursion, which can't stop half-way.
+ * Scans a large body in sections, so that other calls can run in between: 32 MiB of small values
+ * take a third of a second. Same grammar as `scan.ts`, but with a list of open containers instead
+ * of recursion, which can't be interrupted.
  */
 import { decodeString } from '../../decode.ts';
 import {
@@ -27,44 +27,44 @@ import {
   tooDeep,
 } from './walk.ts';
 
-/** About a hundredth of a second for the most expensive bytes. */
+/** Takes at most about a hundredth of a second. */
 const sectionBytes = 256 * 1024;
 
 /**
- * As `scanJson`; each `next()` scans a section. A single string is never split: it costs far less
- * than as many bytes of small values.
+ * As `scanJson`, but each `next()` scans one section. A single string is never split: it costs far
+ * less than the same number of bytes in small values.
  *
  * @throws GatewayError from `next()`, as `scanJson` does
  */
 export function* scanInSteps(body: Uint8Array): Generator<undefined, JsonScan> {
-  const state = begun(body);
+  const state = initialState(body);
   let sectionEnd = sectionBytes;
   while (state.open.length > 0) {
     if (state.at >= sectionEnd) {
       yield undefined;
       sectionEnd = state.at + sectionBytes;
     }
-    if (state.isEmpty || !opensContainer(state)) endValue(state);
+    if (state.isEmpty || !readValue(state)) endValue(state);
   }
   const rest = spaceEnd(body, state.at);
   if (rest !== body.length) throw invalidJson(rest);
   return { members: state.members, values: state.walk.values };
 }
 
-interface State {
+interface ScanState {
   readonly walk: JsonWalk;
   readonly members: Member[];
-  /** The closing bracket of each open container, from the outermost. */
+  /** The closing bracket of each open container, outermost first. */
   readonly open: number[];
-  /** Where the next name, value or closing bracket is; behind a value, where that ends. */
+  /** The offset of the next name, value or closing bracket; after a value, its end. */
   at: number;
-  /** The container that was opened last is closed at once. */
+  /** The container that was opened last is empty. */
   isEmpty: boolean;
-  /** The member of the body that is being read. */
+  /** The top-level member that is being read. */
   member: (Omit<Member, 'value'> & { readonly valueStart: number }) | undefined;
 }
 
-function begun(body: Uint8Array): State {
+function initialState(body: Uint8Array): ScanState {
   const at = spaceEnd(body, bodyStart(body) + 1);
   const walk = jsonWalk(jsonText(body));
   namesAt(walk, 0);
@@ -72,11 +72,14 @@ function begun(body: Uint8Array): State {
   return { walk, members: [], open: [closeBrace], at, isEmpty, member: undefined };
 }
 
-/** Reads the next value, and its name in an object; of a container only the opening bracket. */
-function opensContainer(state: State): boolean {
+/**
+ * Reads the next value (in an object, after its name). Of a container it reads only the opening
+ * bracket, and returns true.
+ */
+function readValue(state: ScanState): boolean {
   const { walk, open } = state;
   const { bytes } = walk.text;
-  const value = open.at(-1) === closeBrace ? behindName(state) : state.at;
+  const value = open.at(-1) === closeBrace ? readName(state) : state.at;
   countValue(walk);
   const first = bytes[value];
   if (first !== openBrace && first !== openBracket) {
@@ -91,7 +94,7 @@ function opensContainer(state: State): boolean {
   return true;
 }
 
-function behindName(state: State): number {
+function readName(state: ScanState): number {
   const { walk, open, at } = state;
   const names = walk.namesByDepth[open.length - 1] ?? namesAt(walk, open.length - 1);
   const end = addName(names, walk.text, at);
@@ -103,8 +106,8 @@ function behindName(state: State): number {
   return valueStart;
 }
 
-/** Goes on behind a value, and behind all containers that end with it. */
-function endValue(state: State): void {
+/** Moves past a value, and past all containers that end with it. */
+function endValue(state: ScanState): void {
   const { walk, open, members } = state;
   const { bytes } = walk.text;
   while (open.length > 0) {

@@ -1,49 +1,49 @@
-/** The names seen so far in one JSON object, so that the second of two equal ones is refused. */
+/** Detects duplicate member names in a JSON object. */
 import { GatewayError } from '../../../errors.ts';
 import { decodeString } from '../../decode.ts';
 import { invalidJson, type JsonText, plainEnd, quote, stringEnd } from '../text.ts';
 
-/** More members than this in one object are refused: so many names are an attack on hash tables. */
+/** The maximum number of members in one object: more would be an attack on hash tables. */
 const maxMembers = 10_000;
 
 /**
- * A longer name, in bytes, is refused: V8 hashes strings past 16,383 characters by their length
- * alone, so that two thousand of them in a body of 32 MiB cost seconds.
+ * The maximum length of a name, in bytes. V8 hashes strings longer than 16,383 characters by their
+ * length alone, so two thousand such names in a body of 32 MiB would take seconds to compare.
  */
 const maxNameBytes = 4096;
 
-/** Up to here names are compared as bytes, in place; past it a set of decoded names is quicker. */
+/** Up to these limits names are compared as bytes; above them a set of decoded names is faster. */
 const maxNamesInPlace = 16;
 const maxBytesInPlace = 64;
 
 /**
- * The names of one object, and then of another: many small ones need no memory each. Only the
- * functions below change it.
+ * The names of one object; reused for other objects, so that many small ones take no extra memory.
+ * Changed only by the functions in this file.
  */
 export interface MemberNames {
   count: number;
-  /** Two entries a name: where it starts and where it ends. Those past `count` are left over. */
+  /** The start and end of each name. Entries past `count` are stale. */
   readonly inPlace: number[];
-  /** All names, once one of them can't be compared in place. */
+  /** All names, decoded, once one of them can't be compared as bytes. */
   decoded: Set<string> | undefined;
 }
 
-/** No names yet. */
+/** An empty list of names. */
 export function memberNames(): MemberNames {
   return { count: 0, inPlace: [], decoded: undefined };
 }
 
-/** Forgets all names: another object begins. */
+/** Clears the list for another object. */
 export function clearNames(names: MemberNames): void {
   names.count = 0;
   names.decoded = undefined;
 }
 
 /**
- * Adds the member's name that begins at `at`, and gives where it ends, past its closing quote.
+ * Adds the name at `at`, and returns its end, past the closing quote.
  *
- * @throws GatewayError `invalid_request` with the reason `duplicate_key` where the object has this
- *   name already, however it is escaped; `name_too_long`; `too_many_values` past 10,000
+ * @throws GatewayError `invalid_request` with the reason `duplicate_key` if the object already has
+ * this name, however it is escaped; `name_too_long`; `too_many_values` above 10,000 members
  */
 export function addName(names: MemberNames, text: JsonText, at: number): number {
   const { bytes } = text;

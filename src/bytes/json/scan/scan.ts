@@ -1,6 +1,6 @@
 /**
- * Finds where each top-level member of a JSON object begins and ends, and refuses every body that
- * two parsers might read differently: we could check one model and the upstream run another.
+ * Finds the top-level members of a JSON object, and refuses any body that two parsers might read
+ * differently: the gateway could check one model and the upstream run another.
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../../../errors.ts';
@@ -17,7 +17,7 @@ import {
 import { addName } from './member-names.ts';
 import { afterColon, jsonWalk, namesAt, valueEnd } from './walk.ts';
 
-/** Part of a body: byte offsets, end exclusive, without the white space around it. */
+/** A part of a body in byte offsets, end exclusive, without surrounding white space. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -25,39 +25,39 @@ export interface Span {
 
 /** One member of a JSON object. */
 export interface Member {
-  /** Decoded: `mod\u0065l` is `model`. */
+  /** Decoded: `mod\u0065l` becomes `model`. */
   readonly name: string;
-  /** With its quotes. */
+  /** Includes the quotes. */
   readonly nameSpan: Span;
   readonly value: Span;
 }
 
 /**
- * The top-level members of a body, in their order. Runs once, before anything is authorised by what
- * the body says and before any `JSON.parse`.
+ * The top-level members of a body, in order. Runs once, before the body is used to authorise
+ * anything and before any `JSON.parse`.
  *
  * @throws GatewayError `invalid_request` with the reason `invalid_json`, `not_an_object`,
- *   `duplicate_key` (at any depth, names compared decoded), `name_too_long` (over 4,096 bytes),
- *   `too_deep` (over 64 levels), `too_many_values` (over 500,000, or 10,000 members in one object),
- *   `bom` or `invalid_utf8`
+ * `duplicate_key` (at any depth, by decoded names), `name_too_long` (over 4,096 bytes), `too_deep`
+ * (over 64 levels), `too_many_values` (over 500,000, or 10,000 members in one object), `bom` or
+ * `invalid_utf8`
  */
 export function scanJsonObject(body: Uint8Array): readonly Member[] {
   return scanJson(body).members;
 }
 
-/** What a scan has found. */
+/** The result of a scan. */
 export interface JsonScan {
   readonly members: readonly Member[];
-  /** How many values the members hold at all depths, their own among them. */
+  /** The number of values at all depths, those of the members included. */
   readonly values: number;
 }
 
-/** As {@link scanJsonObject}, and counts. @throws GatewayError as that does */
+/** As {@link scanJsonObject}, and counts the values. @throws GatewayError as that does */
 export function scanJson(body: Uint8Array): JsonScan {
   return scanMembers(jsonText(body), spaceEnd(body, bodyStart(body) + 1));
 }
 
-/** Where the brace of the object is that a body must be. @throws GatewayError as `scanJson` does */
+/** The offset of the opening brace of the body. @throws GatewayError as `scanJson` does */
 export function bodyStart(body: Uint8Array): number {
   checkEncoding(body);
   const start = spaceEnd(body, 0);
@@ -66,7 +66,7 @@ export function bodyStart(body: Uint8Array): number {
   return start;
 }
 
-/** The members of the object whose first name, or closing brace, is at `start`. */
+/** The members of the object whose first name or closing brace is at `start`. */
 function scanMembers(text: JsonText, start: number): JsonScan {
   const { bytes } = text;
   const members: Member[] = [];
@@ -95,7 +95,7 @@ function checkEncoding(body: Uint8Array): void {
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new GatewayError(
       'invalid_request',
-      'The request body begins with a byte order mark. Send it without.',
+      'The request body begins with a byte order mark (BOM). Send it without one.',
       { reason: 'bom' },
     );
   }

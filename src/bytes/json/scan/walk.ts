@@ -1,4 +1,4 @@
-/** Walks JSON values; their depth is bounded, and with it the recursion. */
+/** Walks JSON values by recursion, up to a maximum depth. */
 import { GatewayError } from '../../../errors.ts';
 import {
   closeBrace,
@@ -14,31 +14,31 @@ import {
 } from '../text.ts';
 import { addName, clearNames, type MemberNames, memberNames } from './member-names.ts';
 
-/** Deeper nesting is refused: recursive code further down the road would overflow its stack. */
+/** The maximum nesting: deeper bodies could overflow the stack of recursive code elsewhere. */
 export const maxDepth = 64;
 const maxValues = 500_000;
 
-/** Goes through the values of one body. Only the functions below change it. */
+/** The state of a walk through one body. Changed only by the functions in this file. */
 export interface JsonWalk {
   readonly text: JsonText;
-  /** The names of the object that is open at each depth. */
+  /** The names seen in the object that is open at each depth. */
   readonly namesByDepth: MemberNames[];
-  /** How many values were met so far. */
+  /** The number of values so far. */
   values: number;
 }
 
-/** A walk that has met nothing yet. */
+/** Starts a walk. */
 export function jsonWalk(text: JsonText): JsonWalk {
   return { text, namesByDepth: [], values: 0 };
 }
 
-/** Counts one more value. @throws GatewayError `invalid_request`, `too_many_values` */
+/** Counts a value. @throws GatewayError `invalid_request` with the reason `too_many_values` */
 export function countValue(walk: JsonWalk): void {
   walk.values += 1;
   if (walk.values > maxValues) throw tooManyValues();
 }
 
-/** Where the value that begins at `at` ends; `depth` is how many containers are around it. */
+/** The end of the value at `at`; `depth` is the number of containers around it. */
 export function valueEnd(walk: JsonWalk, at: number, depth: number): number {
   countValue(walk);
   const first = walk.text.bytes[at];
@@ -77,7 +77,7 @@ function arrayEnd(walk: JsonWalk, start: number, depth: number): number {
   return at + 1;
 }
 
-/** Empty names for an object at this depth. */
+/** An empty list of names for an object at this depth. */
 export function namesAt({ namesByDepth }: JsonWalk, depth: number): MemberNames {
   const known = namesByDepth[depth];
   if (known !== undefined) {
@@ -89,14 +89,14 @@ export function namesAt({ namesByDepth }: JsonWalk, depth: number): MemberNames 
   return names;
 }
 
-/** Where the value begins, past the colon that follows a name. */
+/** The offset of the value after the colon that follows a name. */
 export function afterColon(bytes: Uint8Array, at: number): number {
   const end = spaceEnd(bytes, at);
   if (bytes[end] !== colon) throw invalidJson(end);
   return spaceEnd(bytes, end + 1);
 }
 
-/** The refusal of a container that is too deep, at its bracket. */
+/** The error for nesting that is too deep; `at` is the offset of the opening bracket. */
 export function tooDeep(at: number): GatewayError {
   return new GatewayError(
     'invalid_request',

@@ -1,40 +1,42 @@
 /**
- * A JSON array as it arrives: cuts it behind whole elements, so that what works on elements never
- * sees half of one. For Google's streams without `alt=sse`.
+ * Splits a JSON array into complete elements as it arrives. For Gemini streams without `alt=sse`.
  */
 import { UpstreamError } from '../../../errors.ts';
+import { chunkBuffer } from '../../chunk-buffer.ts';
 import { asBuffer } from '../../decode.ts';
-import { pieces } from '../../pieces.ts';
-import { noBytes } from '../../sse.ts';
+import { emptyBytes } from '../../sse.ts';
 import { openBracket } from '../text.ts';
 import { jsonTokens } from './tokens.ts';
 
-/** Holds an unfinished element back, and with it the comma in front. */
+/**
+ * Splits a stream of array elements; an incomplete element is held back with the comma before it.
+ */
 export interface ElementCutter {
   /**
-   * The elements that this chunk completes, each with what stands before it; the last bracket is a
-   * piece of its own.
+   * The elements that this chunk completes, each with the bytes before it; the closing bracket is a
+   * separate piece.
    */
   push(chunk: Uint8Array): readonly Uint8Array[];
   /**
-   * What is no part of a whole element: the space behind the array, or where it broke off. Given
-   * once.
+   * The bytes that belong to no complete element: white space after the array, or an incomplete
+   * element. Returned once.
    */
   rest(): Uint8Array;
-  /** The array has ended; whatever follows is rest. */
+  /** Whether the array has ended; all later bytes go to `rest`. */
   closed(): boolean;
 }
 
 /**
- * A document that is no array, and what follows a mistake in one, is held to the end.
+ * Creates a cutter. A document that is not an array, and everything after a syntax error, is held
+ * until the end.
  *
- * @throws UpstreamError `event_too_large` from `push`, when one element exceeds `maxElementBytes`
+ * @throws UpstreamError `event_too_large` from `push` if one element exceeds `maxElementBytes`
  */
 export function elementCutter(maxElementBytes: number): ElementCutter {
-  const held = pieces();
+  const held = chunkBuffer();
   let isArray = false;
   let isClosed = false;
-  /** Where elements, or the array itself, end in the chunk being pushed. */
+  /** The ends of elements, or of the array, in the current chunk. */
   let ends: number[] = [];
 
   const tokens = jsonTokens({
@@ -76,7 +78,7 @@ export function elementCutter(maxElementBytes: number): ElementCutter {
       hold(chunk.subarray(start));
       return elements;
     },
-    rest: () => release(noBytes),
+    rest: () => release(emptyBytes),
     closed: () => isClosed,
   };
 }

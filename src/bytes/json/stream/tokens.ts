@@ -1,6 +1,6 @@
 /**
- * Finds the names and values of one JSON document that arrives in chunks, however they are cut, and
- * holds none of it. Checks the structure, not how a number, a literal or an escape is spelt.
+ * Finds the names and values of one JSON document that arrives in chunks of any size, without
+ * buffering it. Validates the structure, but not the spelling of numbers, literals and escapes.
  */
 import {
   backslash,
@@ -14,27 +14,27 @@ import {
   quote,
 } from '../text.ts';
 
-/** A document nested deeper counts as broken. */
+/** Deeper nesting is treated as a syntax error. */
 const maxDepth = 1024;
 
-/** Up to here a string is walked byte by byte; a longer one is worth a native search. */
+/** Shorter strings are searched byte by byte; for longer ones a native search is faster. */
 const shortStringBytes = 64;
 
 /**
- * Hears of every name and value. Offsets are into the chunk being written and leave the space out;
- * `depth` is how many containers are open around the name or value.
+ * Is called for every name and value. Offsets are into the chunk being written, without white
+ * space; `depth` is the number of open containers around the name or value.
  */
 export interface JsonListener {
   nameBegins(at: number, depth: number): void;
   nameEnds(chunk: Buffer, end: number, depth: number): void;
-  /** `first` is the value's first byte, which tells its kind. */
+  /** `first` is the first byte of the value, which determines its kind. */
   valueBegins(first: number, at: number, depth: number): void;
   valueEnds(chunk: Buffer, end: number, depth: number): void;
 }
 
 /**
- * What may come next outside of a token: `end` is the end of a container, `rest` the space behind
- * the document, `nothing` what follows a mistake.
+ * What may come next outside a token: `end` is the end of a container, `rest` the white space after
+ * the document, and `nothing` the state after a syntax error.
  */
 export type Expected =
   | 'value'
@@ -46,25 +46,26 @@ export type Expected =
   | 'rest'
   | 'nothing';
 
-/** Where in the document we are. */
+/** The position in a document. */
 export interface JsonTokens {
   write(chunk: Buffer): void;
   expected(): Expected;
-  /** How many containers are open. */
+  /** The number of open containers. */
   depth(): number;
-  /** Inside a name, a string, a number or a literal. */
+  /** Whether the position is inside a name, string, number or literal. */
   inToken(): boolean;
-  /** Everything up to here is one whole value. */
+  /** Whether everything so far is one complete value. */
   isWhole(): boolean;
 }
 
-/** What comes after a mistake in the structure is not looked at any more. */
+/** Creates a tokenizer. Everything after a structural error is ignored. */
 export function jsonTokens(listener: JsonListener): JsonTokens {
-  // Of every open container: whether it is an object.
+  // For every open container, whether it is an object.
   const open: boolean[] = [];
   let expected: Expected = 'value';
   let token: 'none' | 'name' | 'string' | 'escape_in_name' | 'escape_in_string' | 'word' = 'none';
-  // The next ones in the present chunk at or after the place we are at; -1 where not looked for.
+  // The next quote and backslash in the current chunk at or after the position; -1 if not searched
+  // yet.
   let nextQuote = -1;
   let nextBackslash = -1;
 
@@ -77,7 +78,7 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     } else if (byte === colon && expected === 'colon') {
       expected = 'value';
     } else if (byte === closeBrace || byte === closeBracket) {
-      leave(chunk, at, byte === closeBrace);
+      endContainer(chunk, at, byte === closeBrace);
     } else if (byte === quote && (expected === 'name' || expected === 'name_or_end')) {
       token = 'name';
       listener.nameBegins(at, open.length);
@@ -103,7 +104,7 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     }
   }
 
-  function leave(chunk: Buffer, at: number, isObject: boolean): void {
+  function endContainer(chunk: Buffer, at: number, isObject: boolean): void {
     const empty = isObject ? 'name_or_end' : 'value_or_end';
     if (open.at(-1) !== isObject || (expected !== 'comma_or_end' && expected !== empty)) {
       expected = 'nothing';
@@ -146,7 +147,10 @@ export function jsonTokens(listener: JsonListener): JsonTokens {
     return at + 1;
   }
 
-  /** The next quote or backslash, or the chunk's end. Looks at no byte of a long string twice. */
+  /**
+   * The next quote or backslash, or the end of the chunk. Never searches a byte of a long string
+   * twice.
+   */
   function stringStop(chunk: Buffer, from: number): number {
     const short = Math.min(from + shortStringBytes, chunk.length);
     for (let at = from; at < short; at += 1) {
@@ -194,7 +198,7 @@ function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   return index === -1 ? chunk.length : index;
 }
 
-/** What numbers and literals are made of: digits, letters, signs and the point. */
+/** The characters of numbers and literals: digits, letters, signs and the decimal point. */
 function isWordByte(byte: number): boolean {
   if (byte >= 0x30 && byte <= 0x39) return true;
   const lower = byte | 0x20;

@@ -1,69 +1,73 @@
 /**
- * Watches a big JSON reply that streams past: whether it is whole, what a few of its members say,
- * and how many elements one array has. The memory it needs does not grow with the reply.
+ * Inspects a large JSON reply while it streams: whether it is complete, the values of a few
+ * members, and the number of elements in one array. Memory use does not grow with the reply.
  */
 import { parseJson } from '../../../json.ts';
 import { asBuffer } from '../../decode.ts';
 import { openBracket, quote } from '../text.ts';
-import { passage } from './passage.ts';
+import { rangeCapture } from './range-capture.ts';
 import { jsonTokens } from './tokens.ts';
 
 const defaultCaptureLimitBytes = 16_384;
 
-/** The longest name that is compared, in bytes as sent, escapes and quotes included. */
+/** The longest name that is compared, in bytes as received, escapes and quotes included. */
 const nameLimitBytes = 1024;
 
 /**
- * What to look for among the members of the top-level object; where the top level is an array,
- * among the members of each of its elements.
+ * What to look for in the members of the top-level object or, if the top level is an array, of each
+ * of its elements.
  */
 export interface JsonWatchOptions {
-  /** The names of members whose text is kept. */
+  /** The names of the members to capture. */
   readonly capture?: readonly string[];
-  /** The longest text that is kept of one member: 16 KiB if left out. */
+  /** The longest text to capture of one member. Default: 16 KiB. */
   readonly captureLimitBytes?: number;
-  /** Count the elements of the array `array`, and those that have a string called `member`. */
+  /** Counts the elements of the array `array`, and those with a string member called `member`. */
   readonly countIn?: { readonly array: string; readonly member: string };
 }
 
-/** What is known at the moment it is asked for. It does not depend on how the reply was cut up. */
+/** The state of the reply so far. It does not depend on how the reply was cut into chunks. */
 export interface JsonWatchReport {
-  /** One whole value came, and nothing but white space after it. */
+  /** One complete value has been received, followed by nothing but white space. */
   readonly complete: boolean;
-  /** JSON text by member, of whole members only; the last one of a name, like `JSON.parse`. */
+  /**
+   * The JSON text of complete members, by name; the last one of a name wins, as in `JSON.parse`.
+   */
   readonly captured: Readonly<Record<string, string | undefined>>;
-  /** How many whole elements the counted array has. */
+  /** The number of complete elements in the counted array. */
   readonly elements: number;
-  /** How many of them have the string. */
+  /** How many of them have the string member. */
   readonly counted: number;
-  /** How many containers are open. */
+  /** The number of open containers. */
   readonly depth: number;
-  /** The top level is an open array and no element of it is under way, so that one can be added. */
+  /**
+   * The top level is an open array and the position is between elements, so that one can be added.
+   */
   readonly betweenElements: boolean;
-  /** Before that element a comma is due. */
+  /** A comma is required before that element. */
   readonly commaDue: boolean;
 }
 
-/** A reply being watched. */
+/** The inspection of one reply. */
 export interface JsonWatch {
   write(chunk: Uint8Array): void;
-  /** May be asked at any moment and more than once: a reply can also break off. */
+  /** The report so far. May be called at any time and repeatedly, because a reply can break off. */
   end(): JsonWatchReport;
 }
 
-/** Begins to watch one reply. */
+/** Starts the inspection of one reply. */
 export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   const wanted = new Set(options.capture);
   const captured = new Map<string, string>();
-  const text = passage(options.captureLimitBytes ?? defaultCaptureLimitBytes);
+  const text = rangeCapture(options.captureLimitBytes ?? defaultCaptureLimitBytes);
   const count = elementCount(options.countIn?.member);
-  const name = passage(nameLimitBytes);
-  // How deep the watched members lie: 2 where they are those of the elements of an array.
+  const name = rangeCapture(nameLimitBytes);
+  // The depth of the inspected members: 2 if they belong to the elements of an array.
   let base = 1;
   let memberName: string | undefined;
   let counting = false;
 
-  /** Only the names of watched members and of those of a counted element matter. */
+  /** Only the names of inspected members and of those of a counted element are needed. */
   const isNamed = (depth: number) => depth === base || (counting && depth === base + 2);
 
   const tokens = jsonTokens({
@@ -72,7 +76,7 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
     },
     nameEnds(chunk, end, depth) {
       if (!isNamed(depth)) return;
-      const found = decoded(name.finish(chunk, end));
+      const found = parseString(name.finish(chunk, end));
       if (depth === base) memberName = found;
       else count.name(found);
     },
@@ -101,8 +105,8 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
     write(chunk) {
       const bytes = asBuffer(chunk);
       tokens.write(bytes);
-      name.carry(bytes);
-      text.carry(bytes);
+      name.endChunk(bytes);
+      text.endChunk(bytes);
     },
     end() {
       const isOpenArray = base === 2 && tokens.depth() === 1 && tokens.expected() !== 'nothing';
@@ -118,7 +122,7 @@ export function jsonWatch(options: JsonWatchOptions = {}): JsonWatch {
   };
 }
 
-/** Counts the elements of one array, and those with a string called `member`. */
+/** Counts the elements of one array, and those with a string member called `member`. */
 function elementCount(member: string | undefined) {
   let elements = 0;
   let counted = 0;
@@ -148,8 +152,8 @@ function elementCount(member: string | undefined) {
   };
 }
 
-/** The string that JSON text stands for; undefined where it is none. */
-function decoded(text: string | undefined): string | undefined {
+/** The string that JSON text encodes; undefined if it is not a string. */
+function parseString(text: string | undefined): string | undefined {
   const value = text === undefined ? undefined : parseJson(text);
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,10 +1,10 @@
 /** Where in Google's answer the images lie, and the few other members that count beside them. */
 import {
-  type LiftPlace,
-  type StringLift,
+  type ExtractionRule,
+  type StringExtractor,
   type StringSink,
-  stringLift,
-} from '../../../bytes/json/stream/string-lift.ts';
+  stringExtractor,
+} from '../../../bytes/json/stream/string-extractor.ts';
 import { parseJson } from '../../../json.ts';
 
 /** Hears what an answer says, in the order in which it says it. */
@@ -24,36 +24,36 @@ export interface AnswerListener {
 }
 
 /** Begins to read one answer. Google sends an error inside of an array too. */
-export function readImageAnswer(listener: AnswerListener): StringLift {
-  const words = (hear: (word: string) => void): LiftPlace => ({
+export function readImageAnswer(listener: AnswerListener): StringExtractor {
+  const words = (hear: (word: string) => void): ExtractionRule => ({
     text: (json) => {
       const word = stringIn(json);
       if (word !== undefined) hear(word);
     },
   });
-  const content: LiftPlace = { members: { parts: { elements: partPlace(listener) } } };
+  const content: ExtractionRule = { members: { parts: { elements: partPlace(listener) } } };
   const finishReason = words(listener.finishReason);
   const blockReason = words(listener.blockReason);
-  const members: LiftPlace['members'] = {
+  const members: ExtractionRule['members'] = {
     candidates: { elements: { members: { content, finishReason } } },
     promptFeedback: { members: { blockReason } },
     usageMetadata: { text: listener.usage },
     error: { text: listener.error },
   };
-  return stringLift({ members, elements: { members } });
+  return stringExtractor({ members, elements: { members } });
 }
 
 /** A part marked as a thought is a draft of the image, not the image. */
-function partPlace(listener: AnswerListener): LiftPlace {
+function partPlace(listener: AnswerListener): ExtractionRule {
   let isDraft = false;
-  const thought: LiftPlace = {
+  const thought: ExtractionRule = {
     text: (json) => {
       isDraft = json === 'true';
     },
   };
   const inlineData = blobPlace(listener, () => !isDraft);
   return {
-    begins: () => {
+    onBegin: () => {
       isDraft = false;
     },
     members: { thought, inlineData, inline_data: inlineData },
@@ -61,29 +61,29 @@ function partPlace(listener: AnswerListener): LiftPlace {
 }
 
 /** Its type may stand before or behind the data: until it says otherwise, it is an image. */
-function blobPlace(listener: AnswerListener, isWanted: () => boolean): LiftPlace {
+function blobPlace(listener: AnswerListener, isWanted: () => boolean): ExtractionRule {
   let isImage = true;
   let begun = false;
   const data: StringSink = {
-    begins: () => isWanted() && isImage && !begun,
-    piece: (bytes) => {
+    begin: () => isWanted() && isImage && !begun,
+    write: (bytes) => {
       if (bytes.length === 0) return;
       if (!begun) listener.imageBegins();
       begun = true;
       listener.imagePiece(bytes);
     },
-    ends: () => {
+    end: () => {
       if (begun) listener.imageEnds();
     },
   };
-  const mimeType: LiftPlace = {
+  const mimeType: ExtractionRule = {
     text: (json) => {
       isImage = /^image\//i.test(stringIn(json) ?? 'image/');
       if (begun && !isImage) listener.wasNoImage();
     },
   };
   return {
-    begins: () => {
+    onBegin: () => {
       isImage = true;
       begun = false;
     },

@@ -2,7 +2,7 @@
  * Turns an answer of Google's image models into the document of the images protocol as it streams
  * past: the Base64 goes from one JSON string into the other and is neither held nor parsed.
  */
-import { joined, noBytes } from '../../../bytes/sse.ts';
+import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
 import { parseJson } from '../../../json.ts';
 import type { Usage } from '../../../money.ts';
 import { imageReply } from '../../openai/image-reply.ts';
@@ -61,14 +61,14 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   return {
     write: (chunk) => {
       answer.write(chunk);
-      const passed = fault === undefined ? joined(out) : noBytes;
+      const passed = fault === undefined ? concatBytes(out) : emptyBytes;
       out = [];
       return passed;
     },
     end: () => {
       const isFirst = !ended;
       ended = true;
-      return isFirst && complete() ? reply.end(usage()) : noBytes;
+      return isFirst && complete() ? reply.end(usage()) : emptyBytes;
     },
     hasBegun: () => images > 0,
     finished: () => false,

@@ -1,27 +1,27 @@
-/** What arrives a byte at a time takes at most twice its bytes, wherever it is held. */
+/** Bytes that arrive one at a time take at most twice their size, wherever they are buffered. */
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { lookAtHead, readHead } from '../../src/bytes/body/head.ts';
+import { peekHead, readHead } from '../../src/bytes/body/head.ts';
+import { chunkBuffer } from '../../src/bytes/chunk-buffer.ts';
 import { elementCutter } from '../../src/bytes/json/stream/elements.ts';
-import { pieces } from '../../src/bytes/pieces.ts';
 import { eventCutter } from '../../src/bytes/sse.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
 
 const length = 1_000_000;
 /**
- * Other code of the process allocates too, now and then a few hundred kilobytes. One object a byte
- * would take a hundred times the bytes.
+ * Other code of the process allocates too, sometimes a few hundred kilobytes. One object for each
+ * byte would take a hundred times the bytes.
  */
 const noise = 1024 * 1024;
-const mostBytes = 2 * length + noise;
+const maxBytes = 2 * length + noise;
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-/** Buffers are given back by a thread of V8's own, some time after the collection. */
+/** V8 frees buffers in a separate thread, some time after the collection. */
 async function collected(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     collect();
@@ -29,40 +29,40 @@ async function collected(): Promise<void> {
   }
 }
 
-/** The memory that is held after `fill`, by what it gives back. */
-async function heldAfter(fill: (crumb: Uint8Array) => void): Promise<number> {
-  const crumbs = Buffer.alloc(64, 'a');
+/** The memory that is held after `fill`. */
+async function heldAfter(fill: (chunk: Uint8Array) => void): Promise<number> {
+  const source = Buffer.alloc(64, 'a');
   await collected();
   const before = process.memoryUsage();
   for (let at = 0; at < length; at += 1) {
-    fill(crumbs.subarray(at % 64, (at % 64) + 1));
+    fill(source.subarray(at % 64, (at % 64) + 1));
   }
   await collected();
   const after = process.memoryUsage();
   return after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers;
 }
 
-describe('a byte at a time is held in at most twice its bytes', () => {
-  it('by the cutter of events', async () => {
+describe('bytes that arrive one at a time take at most twice their size', () => {
+  it('in the event cutter', async () => {
     const cutter = eventCutter(length);
-    expect(await heldAfter((crumb) => cutter.push(crumb))).toBeLessThan(mostBytes);
+    expect(await heldAfter((chunk) => cutter.push(chunk))).toBeLessThan(maxBytes);
     expect(cutter.rest()).toHaveLength(length);
   });
 
-  it('by the cutter of array elements', async () => {
+  it('in the element cutter', async () => {
     const cutter = elementCutter(length + 2);
     cutter.push(Buffer.from('["'));
-    expect(await heldAfter((crumb) => cutter.push(crumb))).toBeLessThan(mostBytes);
+    expect(await heldAfter((chunk) => cutter.push(chunk))).toBeLessThan(maxBytes);
     expect(cutter.rest()).toHaveLength(length + 2);
   });
 
-  it('by whatever joins pieces', async () => {
-    const joined = pieces();
-    expect(await heldAfter((crumb) => joined.add(crumb))).toBeLessThan(mostBytes);
+  it('in a chunk buffer', async () => {
+    const joined = chunkBuffer();
+    expect(await heldAfter((chunk) => joined.add(chunk))).toBeLessThan(maxBytes);
     expect(joined.drain()).toHaveLength(length);
   });
 
-  it('by who reads the head of a body, and between two readers', async () => {
+  it('in the reader of a body’s beginning, and between two readers', async () => {
     let sink: ByteSink | undefined;
     const body = openedBody(
       {
@@ -76,24 +76,24 @@ describe('a byte at a time is held in at most twice its bytes', () => {
       } satisfies UpstreamBody,
       undefined,
     );
-    // A stream is looked at until it says something, and what says nothing is not kept.
-    const look = lookAtHead(body, (chunk) => chunk[0] === 0x3f);
-    expect(await heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(noise);
+    // A peek keeps no bytes of the chunks that are not enough.
+    const look = peekHead(body, (chunk) => chunk[0] === 0x3f);
+    expect(await heldAfter((chunk) => sink?.write(chunk))).toBeLessThan(noise);
     sink?.write(Buffer.from('?'));
     expect(await look).toEqual({ ended: false });
 
     const head = readHead(body, (chunk) => chunk[0] === 0x21);
-    expect(await heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(mostBytes);
+    expect(await heldAfter((chunk) => sink?.write(chunk))).toBeLessThan(maxBytes);
     sink?.write(Buffer.from('!'));
     expect((await head).bytes).toHaveLength(length + 1);
-    // Nobody reads now.
-    expect(await heldAfter((crumb) => sink?.write(crumb))).toBeLessThan(mostBytes);
+    // No reader is attached now.
+    expect(await heldAfter((chunk) => sink?.write(chunk))).toBeLessThan(maxBytes);
     body.abort();
   });
 });
 
-it('what is drained is in order, and what follows begins anew', () => {
-  const collected = pieces();
+it('a drained buffer returns its chunks in order and starts empty', () => {
+  const collected = chunkBuffer();
   const parts = ['a', 'b'.repeat(5_000), 'c', 'd', 'e'.repeat(20_000), 'f'];
   for (let round = 0; round < 3; round += 1) {
     for (const part of parts) collected.add(Buffer.from(part));

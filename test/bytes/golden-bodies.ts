@@ -1,10 +1,13 @@
-/** Golden bodies: what the scan says of each. Hand-written after the classes of JSONTestSuite. */
+/**
+ * Golden bodies and the outcome of the scan for each. Hand-written after the classes of
+ * JSONTestSuite.
+ */
 
-/** Latin-1 text: one character is one byte, so that bad UTF-8 can be written down. */
+/** Latin-1 text: one character is one byte, so that invalid UTF-8 can be written. */
 export interface GoldenBody {
   readonly body: string;
   /** The reason of the refusal, or `ok`. */
-  readonly says: string;
+  readonly outcome: string;
 }
 
 const invalid: readonly string[] = [
@@ -116,7 +119,8 @@ const accepted: readonly string[] = [
   '{"a":{},"b":[],"c":[[],{}]}',
   '{"a" : [ 1 , 2 ] , "b" : { "c" : null } }',
   '{"a":-0,"b":0,"c":-1.5e-10,"d":1E+2,"e":0e1}',
-  // i_ cases: parsers take them, not all alike; what decides is checked where it is read.
+  // Cases that parsers accept but read differently (i_ in JSONTestSuite); values that matter are
+  // checked where they are read.
   '{"a":12345678901234567890,"b":1e999,"c":-1e-999,"d":1.0}',
   '{"a":true,"b":false,"c":null}',
   '{"a":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00"}',
@@ -134,9 +138,12 @@ const accepted: readonly string[] = [
 
 const refused: readonly GoldenBody[] = [
   ...['[]', '[{"a":1}]', '"a"', '1', 'null', 'true', 'nope', '}', '\0', '//', '\x1e{}'].map(
-    (body) => ({ body, says: 'not_an_object' }),
+    (body) => ({ body, outcome: 'not_an_object' }),
   ),
-  ...['\xef\xbb\xbf{}', '\xef\xbb\xbf', '\xef\xbb\xbf{"a":'].map((body) => ({ body, says: 'bom' })),
+  ...['\xef\xbb\xbf{}', '\xef\xbb\xbf', '\xef\xbb\xbf{"a":'].map((body) => ({
+    body,
+    outcome: 'bom',
+  })),
   ...[
     '\xff\xfe{\0}\0',
     '{"a":"\xff"}',
@@ -146,7 +153,7 @@ const refused: readonly GoldenBody[] = [
     '{"a":"\xe2\x82"}',
     '{"\xe9":1}',
     '{}\x80',
-  ].map((body) => ({ body, says: 'invalid_utf8' })),
+  ].map((body) => ({ body, outcome: 'invalid_utf8' })),
   ...[
     '{"model":1,"model":2}',
     '{"model":1,"mod\\u0065l":2}',
@@ -160,11 +167,11 @@ const refused: readonly GoldenBody[] = [
     '{"\xf0\x9f\x98\x80":1,"\\ud83d\\ude00":2}',
     '{"a/b":1,"a\\/b":2}',
     '{"__proto__":1,"__proto__":2}',
-  ].map((body) => ({ body, says: 'duplicate_key' })),
+  ].map((body) => ({ body, outcome: 'duplicate_key' })),
 ];
 
 export const goldenBodies: readonly GoldenBody[] = [
-  ...invalid.map((body) => ({ body, says: 'invalid_json' })),
-  ...accepted.map((body) => ({ body, says: 'ok' })),
+  ...invalid.map((body) => ({ body, outcome: 'invalid_json' })),
+  ...accepted.map((body) => ({ body, outcome: 'ok' })),
   ...refused,
 ];

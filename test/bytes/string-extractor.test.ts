@@ -1,26 +1,33 @@
-/** Strings lifted out of a document as it streams past, however it is cut. */
+/** Extracting strings from a streamed document, for any chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LiftPlace, stringLift } from '../../src/bytes/json/stream/string-lift.ts';
+import {
+  type ExtractionRule,
+  stringExtractor,
+} from '../../src/bytes/json/stream/string-extractor.ts';
 import { jsonText, readText, seeded } from './json-arbitrary.ts';
 
-/** What was heard of a document, cut where asked; pieces of one string are joined. */
-function heard(text: string, makeRoot: (log: Log) => LiftPlace, cuts: readonly number[] = []) {
+/** The calls made for a document that is cut at `cuts`; the bytes of one string are joined. */
+function callsFor(
+  text: string,
+  makeRoot: (log: Log) => ExtractionRule,
+  cuts: readonly number[] = [],
+) {
   const lines: string[] = [];
   let piece = '';
-  const lift = stringLift(
+  const lift = stringExtractor(
     makeRoot({
       text: (json) => lines.push(`text ${json}`),
-      begins: () => lines.push('begins'),
+      onBegin: () => lines.push('onBegin'),
       string: {
-        begins: () => {
+        begin: () => {
           piece = '';
           return true;
         },
-        piece: (bytes) => {
+        write: (bytes) => {
           piece += Buffer.from(bytes).toString('latin1');
         },
-        ends: () => lines.push(`string ${Buffer.from(piece, 'latin1').toString('utf8')}`),
+        end: () => lines.push(`string ${Buffer.from(piece, 'latin1').toString('utf8')}`),
       },
     }),
   );
@@ -28,7 +35,7 @@ function heard(text: string, makeRoot: (log: Log) => LiftPlace, cuts: readonly n
   const ends = [...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length];
   let start = 0;
   for (const end of ends.toSorted((a, b) => a - b)) {
-    // A copy that is spoilt afterwards: chunks may be used again by whoever pushes them.
+    // A copy that is overwritten afterwards, because the memory of a chunk may be reused.
     const chunk = Buffer.from(bytes.subarray(start, end));
     lift.write(chunk);
     chunk.fill(0);
@@ -37,65 +44,65 @@ function heard(text: string, makeRoot: (log: Log) => LiftPlace, cuts: readonly n
   return { lines, isWhole: lift.isWhole() };
 }
 
-type Log = Required<Pick<LiftPlace, 'text' | 'begins' | 'string'>>;
+type Log = Required<Pick<ExtractionRule, 'text' | 'onBegin' | 'string'>>;
 
-const picked = ({ text, begins, string }: Log): LiftPlace => ({
+const selected = ({ text, onBegin, string }: Log): ExtractionRule => ({
   members: {
-    list: { begins, elements: { begins, members: { data: { string }, note: { text } } } },
+    list: { onBegin, elements: { onBegin, members: { data: { string }, note: { text } } } },
     figures: { text },
   },
 });
 
-describe('a string lift', () => {
-  it('hands on strings and texts at the places named, in their order', () => {
+describe('a string extractor', () => {
+  it('passes on the selected strings and texts, in order', () => {
     const text =
       '{"other":{"data":"no","figures":1},"list":[{"note":7,"data":"one"},{"data":"two"}],' +
       '"figures":{"a":[1,2]}}';
 
-    const { lines, isWhole } = heard(text, picked);
+    const { lines, isWhole } = callsFor(text, selected);
 
     expect(lines).toEqual([
-      'begins',
-      'begins',
+      'onBegin',
+      'onBegin',
       'text 7',
       'string one',
-      'begins',
+      'onBegin',
       'string two',
       'text {"a":[1,2]}',
     ]);
     expect(isWhole).toBe(true);
   });
 
-  it('hears the same however the document is cut', () => {
+  it('makes the same calls for any chunks', () => {
     const text =
       '{"list" : [ {"n\\u006fte":"ü","d\\u0061ta":"a\\/b\\u002bc\\"ä"}, 3, ["data","x"],' +
       ' {"data":""} ],' +
       '"figures":[{"figures":1}], "list":[]}';
-    const whole = heard(text, picked);
+    const whole = callsFor(text, selected);
 
     for (let cut = 0; cut <= Buffer.byteLength(text); cut += 1) {
-      expect(heard(text, picked, [cut])).toEqual(whole);
+      expect(callsFor(text, selected, [cut])).toEqual(whole);
     }
-    expect(heard(text, picked, [...Buffer.from(text).keys()])).toEqual(whole);
+    expect(callsFor(text, selected, [...Buffer.from(text).keys()])).toEqual(whole);
     expect(whole.lines).toContain('string a\\/b\\u002bc\\"ä');
   });
 
-  it('passes over a place whose value is of another kind', () => {
-    const { lines } = heard(
+  it('skips a selected value of another kind', () => {
+    const { lines } = callsFor(
       '{"list":{"data":"no"},"figures":null,"list":[{"data":["no"]},{"data":5},"data"]}',
-      picked,
+      selected,
     );
 
-    expect(lines).toEqual(['begins', 'text null', 'begins', 'begins', 'begins', 'begins']);
+    expect(lines).toEqual(['onBegin', 'text null', 'onBegin', 'onBegin', 'onBegin', 'onBegin']);
   });
 
-  it('hands on nothing of a string that is not wanted', () => {
+  it('passes on nothing of a string that is not wanted', () => {
     const pieces: Uint8Array[] = [];
-    const lift = stringLift({
+    const lift = stringExtractor({
       string: {
-        begins: () => false,
-        piece: (bytes) => pieces.push(bytes),
-        ends: () => pieces.push(Buffer.from('end')),
+        begin: () => false,
+        write: (bytes) => pieces.push(bytes),
+        end: () => pieces.push(Buffer.from('end')),
       },
     });
 
@@ -105,12 +112,12 @@ describe('a string lift', () => {
     expect(lift.isWhole()).toBe(true);
   });
 
-  it('gives up the text of a value that is too long to keep', () => {
+  it('drops the text of a value that is too long', () => {
     const long = JSON.stringify('x'.repeat(20_000));
 
-    const { lines, isWhole } = heard(`{"figures":${long},"list":[]}`, picked, [5_000, 19_000]);
+    const { lines, isWhole } = callsFor(`{"figures":${long},"list":[]}`, selected, [5_000, 19_000]);
 
-    expect(lines).toEqual(['text undefined', 'begins']);
+    expect(lines).toEqual(['text undefined', 'onBegin']);
     expect(isWhole).toBe(true);
   });
 
@@ -120,14 +127,14 @@ describe('a string lift', () => {
     '{"list":[]}}',
     '{"list":[}',
     '',
-  ])('does not call %j whole', (text) => {
-    expect(heard(text, picked).isWhole).toBe(false);
+  ])('does not report %j as complete', (text) => {
+    expect(callsFor(text, selected).isWhole).toBe(false);
   });
 
-  it('hands on views of the chunk, not copies', () => {
+  it('passes on views of the chunk, not copies', () => {
     const pieces: Uint8Array[] = [];
-    const lift = stringLift({
-      string: { begins: () => true, piece: (bytes) => pieces.push(bytes), ends: () => {} },
+    const lift = stringExtractor({
+      string: { begin: () => true, write: (bytes) => pieces.push(bytes), end: () => {} },
     });
     const chunk = Buffer.alloc(65_536, 'A');
 
@@ -138,9 +145,9 @@ describe('a string lift', () => {
     expect(pieces.at(-1)).toHaveLength(chunk.length);
   });
 
-  it('finds in any JSON what reading it finds, wherever it is cut', () => {
+  it('extracts from any JSON the same as JSON.parse, for any chunks', () => {
     const cuts = fc.array(fc.nat(400), { maxLength: 6 });
-    const root = ({ string, text }: Log): LiftPlace => ({
+    const root = ({ string, text }: Log): ExtractionRule => ({
       members: { lifted: { string }, kept: { text } },
     });
 
@@ -148,7 +155,7 @@ describe('a string lift', () => {
       fc.property(jsonText, jsonText, cuts, (first, second, at) => {
         const text = `{"lifted":${first},"other":{"kept":${first}},"kept":${second}}`;
 
-        const { lines } = heard(text, root, at);
+        const { lines } = callsFor(text, root, at);
 
         const value = readText(first);
         const strings = lines.filter((line) => line.startsWith('string '));

@@ -1,32 +1,35 @@
-/** What the tests of `readBody` share: a body being read, with a budget and a clock that tell. */
+/**
+ * Shared by the tests of `readBody`: a body being read, with a budget and a clock that can be
+ * inspected.
+ */
 import { Readable } from 'node:stream';
-import { bytesOf } from '../../src/bytes/body/body.ts';
+import { originalBytes } from '../../src/bytes/body/body.ts';
 import { type ByteBudget, byteBudget } from '../../src/bytes/body/budget.ts';
 import { readBody } from '../../src/bytes/body/read.ts';
 import type { GatewayRequest, IncomingHeaders } from '../../src/http.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** One body being read. */
+/** A body that is being read. */
 export interface Reading {
-  /** All of its bytes. */
+  /** Resolves to all of its bytes. */
   readonly result: Promise<Uint8Array>;
   readonly budget: CountedBudget;
   readonly clock: CountedClock;
   readonly leave: () => void;
 }
 
-/** A budget that tells what is taken of it. */
+/** A budget that counts the bytes taken. */
 export interface CountedBudget extends ByteBudget {
   heldBytes(): number;
 }
 
-/** A clock that tells how many timers it was asked for, and how many still run. */
+/** A clock that counts the timers started and running. */
 export interface CountedClock extends FakeClock {
   started(): number;
   running(): number;
 }
 
-/** Begins to read a body: of 1000 bytes at most, with room for it, unless said otherwise. */
+/** Starts reading a body, by default of at most 1,000 bytes and with enough budget. */
 export function reading(
   body: GatewayRequest['body'],
   given: {
@@ -36,19 +39,19 @@ export function reading(
   } = {},
 ): Reading {
   const { headers = {}, maxBytes = 1000 } = given;
-  const leavers: (() => void)[] = [];
+  const closeListeners: (() => void)[] = [];
   const budget = countedBudget(given.budget ?? byteBudget(1e9));
   const clock = countedClock();
   const onClose = (listener: () => void) => {
-    leavers.push(listener);
+    closeListeners.push(listener);
   };
   const read = async () => {
     const limits = { maxBytes, budget, clock };
     const whole = await readBody({ headers, body, onClose }, limits);
-    return bytesOf(whole, 0, whole.text.length);
+    return originalBytes(whole, 0, whole.text.length);
   };
   const leave = () => {
-    for (const listener of leavers) listener();
+    for (const listener of closeListeners) listener();
   };
   return { result: read(), budget, clock, leave };
 }
@@ -89,12 +92,15 @@ function countedClock(): CountedClock {
   };
 }
 
-/** A stream that the test pushes into. */
+/** A stream for the test to push into. */
 export function pushable(): Readable {
   return new Readable({ read() {} });
 }
 
-/** Of the events that a reader listens to; streams have listeners of their own for others. */
+/**
+ * The events with listeners, of those that a reader uses; streams have internal listeners for
+ * others.
+ */
 export function listenersOf(stream: Readable): readonly (string | symbol)[] {
   const events = ['data', 'end', 'error', 'close', 'readable', 'aborted'];
   return events.filter((event) => stream.listenerCount(event) > 0);

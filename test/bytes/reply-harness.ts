@@ -1,42 +1,42 @@
-/** What the tests of `pushedReply` share: a body moved by hand, a pipe, and who takes the reply. */
+/** Shared by the tests of `pushedReply`: a body driven by hand, a pipe, and a destination. */
 import { Writable } from 'node:stream';
 import type { Closing, ReplyPipe } from '../../src/bytes/body/reply.ts';
 import type { ByteSink, UpstreamBody } from '../../src/ports/upstream-client.ts';
 
-/** A closing that says nothing more. */
+/** A clean closing without further bytes. */
 export const clean: Closing = { writes: [], cut: false };
 
-/** A body moved by hand, and what was asked of it. */
+/** A body driven by hand, and the calls made on it. */
 export interface HandBody {
   readonly body: UpstreamBody;
   readonly calls: readonly string[];
-  /** Where the body goes, once it was started. */
+  /** The sink of the body, after it was started. */
   sink(): ByteSink;
 }
 
-/** Remembers its writes, and its end if it came to one. */
+/** A writable that records its writes and its end. */
 export interface Recorder extends Writable {
   readonly log: readonly string[];
   readonly gone: Promise<void>;
 }
 
-/** A pipe that lets everything through and says on the wire how it ended. */
+/** A pipe that passes everything on, and writes the message of a failure. */
 export function pipe(changes: Partial<ReplyPipe> = {}): ReplyPipe {
   return {
     write: (chunk) => chunk,
-    over: () => undefined,
+    closingIfOver: () => undefined,
     end: () => clean,
     fail: (error) => ({ writes: [Buffer.from(`failed: ${messageOf(error)}`)], cut: false }),
     onStall: () => {},
     onQuiet: () => {},
     keepAlive: () => undefined,
-    left: () => 'abort',
+    disconnected: () => 'abort',
     abandoned: () => {},
     ...changes,
   };
 }
 
-/** A body moved by hand, and what was asked of it. */
+/** Creates a body driven by hand. */
 export function handBody(): HandBody {
   const calls: string[] = [];
   let target: ByteSink | undefined;
@@ -60,7 +60,7 @@ export function handBody(): HandBody {
   return { body, calls, sink };
 }
 
-/** A writable that remembers its writes, and its end if it came to one. */
+/** Creates a writable that records its writes and its end. */
 export function recorder(): Recorder {
   const log: string[] = [];
   const out = new Writable({
