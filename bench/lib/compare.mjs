@@ -56,6 +56,7 @@ async function measureCpu(context, { contender }, shape) {
     perSecond: (result.events || result.requests) / result.seconds,
     latencyP50: result.latencyMicros.p50,
     latencyP99: result.latencyMicros.p99,
+    firstByteP10: result.firstByteMicros.p10,
     firstByteP50: result.firstByteMicros.p50,
     firstByteP99: result.firstByteMicros.p99,
     eventDelayP50: result.eventDelayMicros.p50,

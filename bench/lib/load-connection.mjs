@@ -24,9 +24,15 @@ export function openConnection({ port, nextCall, results, allowErrors }) {
         resolve();
         return;
       }
+      const waitMs = following.atMs - performance.now();
+      if (waitMs > 0) setTimeout(() => send(following), waitMs);
+      else send(following);
+    }
+
+    function send({ call, bytes }) {
       if (socket === undefined || socket.destroyed) socket = opened();
-      answer = results.begin(following.call);
-      socket.write(following.bytes);
+      answer = results.begin(call);
+      socket.write(bytes);
     }
 
     function ended(failure) {

@@ -103,7 +103,8 @@ export function loadResults({ events = 0, settleMs = 0 }) {
 const microsSince = (beganAt) => Math.max(1, Math.round((performance.now() - beganAt) * 1_000));
 
 function percentiles(histogram) {
-  return { count: histogram.count, p50: histogram.percentile(50), p99: histogram.percentile(99) };
+  const [p10, p50, p99] = [10, 50, 99].map((share) => histogram.percentile(share));
+  return { count: histogram.count, p10, p50, p99 };
 }
 
 /** The last bytes so far; copied, because the chunk's buffer is reused. */

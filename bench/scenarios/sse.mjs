@@ -15,7 +15,7 @@ export const scenario = {
       starters.map((starter) => starter(context, call, { prefix: '/stream' })),
     );
     const burst = await measure(context, entries, {
-      label: '200 events in a burst',
+      label: '200 events in a burst, with their call',
       as: '/200-0',
       shape: { connections: 32, durationMs: context.isSmoke ? 350 : 700, events: 200 },
       max: 1.35,
