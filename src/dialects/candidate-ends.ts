@@ -1,14 +1,20 @@
-/** Tells of a stream of several candidates whether every one that has begun has also ended. */
+/**
+ * Tracks, for a stream with several candidates, whether every candidate that has started has also
+ * ended.
+ */
 
 /** The candidates of one reply. */
 export interface CandidateEnds {
-  /** An event of this candidate; whether it is its last. */
+  /** Records an event of a candidate; `isLast` if the event ends it. */
   note(index: number, isLast: boolean): void;
-  /** At least one has ended, and none is half done. */
+  /** True if at least one candidate has ended and none is unfinished. */
   allEnded(): boolean;
 }
 
-/** None yet. What comes behind a candidate's end, filter results or figures, begins nothing. */
+/**
+ * Starts without candidates. Events after a candidate's end, such as filter results or usage, do
+ * not reopen it.
+ */
 export function candidateEnds(): CandidateEnds {
   const open = new Set<number>();
   const ended = new Set<number>();

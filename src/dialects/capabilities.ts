@@ -1,25 +1,33 @@
 /**
- * What a provider's models can take and give: a table a dialect, the newest generation for a name
- * nobody knows, every flag overridden by the channel's own (TRANSLATION §9).
+ * Model capabilities: one table for each dialect. A model name that no row matches gets the flags
+ * of the newest generation, and a channel can override every flag.
  */
 import type { Capabilities } from '../ports/catalog.ts';
 
-/** Every flag decided. What only one dialect asks for has a harmless value in the others. */
+/**
+ * Capabilities with every flag set. A flag that only one dialect reads has a harmless value in the
+ * other dialects.
+ */
 export type ResolvedCapabilities = { readonly [Flag in keyof Capabilities]-?: Capabilities[Flag] };
 
-/** The models of one provider. */
+/** The capabilities of one provider's models. */
 export interface CapabilityTable {
-  /** True of the newest generation. */
+  /** The flags of the newest generation. */
   readonly newest: ResolvedCapabilities;
-  /** Names of models that the table knows; for any other, `unknown` counts as well. */
+  /** Names of models that the table covers. Any other model also gets the flags in `unknown`. */
   readonly known?: RegExp;
-  /** Where a model that nobody knows is to get what every current model takes. */
+  /**
+   * Flags for models that the table does not cover, so that they are sent only what every current
+   * model accepts.
+   */
   readonly unknown?: Capabilities;
-  /** What is otherwise with others; the first row that matches the upstream's name counts. */
+  /** How older models differ; the first row that matches the upstream's model name applies. */
   readonly older: readonly { readonly models: RegExp; readonly flags: Capabilities }[];
 }
 
-/** The flags of an upstream model: the table's, then what its channel says otherwise. */
+/**
+ * Returns the flags of an upstream model: those of the table, overridden by those of its channel.
+ */
 export function capabilitiesOf(
   { newest, known, unknown, older }: CapabilityTable,
   upstreamModel: string,
@@ -30,7 +38,7 @@ export function capabilitiesOf(
   return { ...newest, ...(isKnown ? row?.flags : unknown), ...defined(own) };
 }
 
-/** An override that is there but undefined overrides nothing. */
+/** An override whose value is undefined changes nothing. */
 function defined(own: Capabilities = {}): Capabilities {
   return Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,6 @@
 /**
- * The two sides of translation. A server codec stands toward the caller, a client codec toward the
- * upstream; between them lies the common form of `canonical/`. All of it is synchronous.
+ * The two halves of a translation. A server codec talks to the caller, a client codec to the
+ * upstream; between them is the common form of `canonical/`. All codecs are synchronous.
  */
 import type { ContentEvent } from '../canonical/reply.ts';
 import type { ContentRequest } from '../canonical/request.ts';
@@ -8,19 +8,19 @@ import type { GatewayError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ResolvedCapabilities } from './capabilities.ts';
 
-/** Reads what the callers of a dialect send, and writes what they get. */
+/** Reads the requests of a dialect's callers and writes their replies. */
 export interface ContentServerCodec {
   /**
-   * @param body the parsed request, which the protocol has found well-formed in outline
-   * @throws GatewayError `invalid_request` that names the member
+   * @param body the parsed request; the protocol has already checked its basic structure
+   * @throws GatewayError `invalid_request` that names the invalid member
    */
-  readRequest(body: JsonObject, asked: RequestedReply): ContentRequest;
-  /** The whole reply as JSON text, and what of the events had no place in it. */
+  readRequest(body: JsonObject, requested: RequestedReply): ContentRequest;
+  /** Writes the whole reply as JSON text and lists what the reply cannot express. */
   writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply;
   writeStream(head: ReplyHead): ContentStreamWriter;
 }
 
-/** How the reply is to be laid out, as the path or the body said it. */
+/** The kind of reply that the caller requested by path or body. */
 export interface RequestedReply {
   readonly streamed: boolean;
 }
@@ -31,80 +31,93 @@ export interface WrittenReply {
   readonly dropped: readonly string[];
 }
 
-/** What a reply says of itself. */
+/** Metadata of a reply. */
 export interface ReplyHead {
-  /** Stands in where the upstream gave no id; without a dialect's prefix. */
+  /** Used if the upstream sent no id; has no dialect's prefix. */
   readonly fallbackId: string;
   readonly createdSeconds: number;
-  /** The model as the caller named it. */
+  /** The model name that the caller sent. */
   readonly modelId: string;
-  /** Chat streams: the caller asked for the usage frame. */
+  /** Chat streams: the caller requested a usage chunk (`stream_options.include_usage`). */
   readonly wantsUsage: boolean;
   readonly framing: 'json' | 'sse' | 'json_array';
-  /** Native replies: reasoning was not asked for, and the older clients would show it as text. */
+  /**
+   * Native (Gemini) replies: the caller did not request reasoning, which older clients would show
+   * as text.
+   */
   readonly hidesReasoning?: boolean;
 }
 
 /** Writes one streamed reply, framing included. */
 export interface ContentStreamWriter {
-  /** The text for the events of one upstream frame; empty where they say nothing yet. */
+  /**
+   * Returns the text for the events of one upstream frame; empty if there is nothing to send yet.
+   */
   write(events: readonly ContentEvent[]): string;
-  /** What ends a whole stream: the finish, the figures, the terminator. Called once, last. */
+  /** Ends a complete stream: finish, usage, terminator. Called once, as the last call. */
   end(): string;
-  /** How an error is said in place of the end, each piece in a write of its own. */
+  /** Ends the stream with an error instead; each piece is sent in a separate write. */
   breakOff(error: GatewayError): readonly string[];
 }
 
-/** Writes what an upstream of a dialect is sent, and reads what it answers. */
+/** Writes requests to upstreams of a dialect and reads their replies. */
 export interface ContentClientCodec {
   /**
-   * @throws GatewayError `not_portable` that names the caller's member which this upstream has no
-   *   words for and which can't be left out without meaning something else
+   * @throws GatewayError `not_portable` that names a member which this upstream does not support
+   *   and which cannot be dropped without changing the meaning of the request
    */
   begin(request: ContentRequest, target: UpstreamTarget): ContentExchange;
 }
 
-/** Whom a request is written for. */
+/** The upstream model that a request is written for. */
 export interface UpstreamTarget {
   readonly upstreamModel: string;
   readonly capabilities: ResolvedCapabilities;
-  /** The catalog's bound for the model, where it has one. */
+  /** The model's output limit from the catalog, if it has one. */
   readonly maxOutputTokens: number | undefined;
-  /** Fresh text for ids that the upstream leaves out; the host's own source. */
+  /** Generates text for ids that the upstream leaves out; the host may supply the generator. */
   readonly ids: () => string;
 }
 
-/** One request with its reply: what was renamed on the way up is named back on the way down. */
+/**
+ * One request and its reply. Function names that were changed in the request are restored in the
+ * reply.
+ */
 export interface ContentExchange {
   /** The body as JSON text. */
   readonly body: string;
-  /** The caller's members that were left out, cut, or replaced. */
+  /** The caller's members that were dropped, shortened or replaced. */
   readonly dropped: readonly string[];
-  /** The events of a whole reply, `finish` for every choice included. */
+  /** Reads a whole reply; its events include a `finish` for every choice. */
   readReply(reply: JsonValue): readonly ContentEvent[];
-  /** Members of a whole reply that no event says, as `reply.` and their path. */
+  /**
+   * Lists the members of a whole reply that its events do not carry, as `reply.` and their path.
+   */
   unread(reply: JsonValue): readonly string[];
   readStream(): ContentStreamReader;
 }
 
 /** Reads one streamed reply. */
 export interface ContentStreamReader {
-  /** The events of one frame's document. */
+  /** Reads the document of one frame. */
   read(document: JsonValue): readonly ContentEvent[];
-  /** What only the end releases; called once, when the upstream has ended or said it has. */
+  /**
+   * Returns the events held back until the end. Called once, when the upstream has ended or sent
+   * its terminator.
+   */
   end(): readonly ContentEvent[];
-  /** The upstream has said everything: its own terminator or, without one, its finish came. */
+  /** True once the upstream has sent its terminator or, in dialects without one, its finish. */
   complete(): boolean;
-  /** The upstream's own terminator came; left out where its dialect has none. */
+  /** True once the upstream's terminator was received; absent if the dialect has none. */
   finished?(): boolean;
   /**
-   * How many characters of content it holds back, such as pieces of a call, until its end; left out
-   * where it never does.
+   * The number of characters of content held back until the end, such as pieces of a tool call;
+   * absent if the reader holds none back.
    */
   heldChars?(): number;
 }
 
-/** Asks an upstream how many tokens a request has; a dialect without one is estimated. */
+/** Requests a token count from an upstream. For dialects without one, the gateway estimates. */
 export interface TokenCounter {
   /** @throws GatewayError `not_portable` as {@link ContentClientCodec.begin} does */
   body(request: ContentRequest, target: UpstreamTarget): WrittenReply;

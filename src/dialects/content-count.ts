@@ -1,42 +1,46 @@
 /**
- * Counts the content of replies where the upstream gives no figures: the bytes of the text, of the
- * reasoning and of the arguments of calls, without the JSON and the frames around them. It searches
+ * Counts the content of a reply for which the upstream reports no usage: the bytes of text,
+ * reasoning and tool-call arguments, without the JSON and the framing around them. It searches
  * bytes, because parsing each event would cost more than relaying it.
  */
 import { asBuffer } from '../bytes/decode.ts';
 
-/** What a byte of content counts: no text that people write is much denser. */
+/** Tokens per byte of content. Text written by people is hardly ever denser than that. */
 const tokensPerByte = { tokens: 2, bytes: 5 } as const;
-/** What Google counts for one image of an answer. */
+/** Tokens that Google counts for one generated image. */
 export const imageTokens = 1_290;
-/** A twentieth of a second at 24,000 samples of two bytes, in Base64. */
+/** Base64 characters of one audio token: a twentieth of a second of 16-bit samples at 24 kHz. */
 export const charsPerAudioToken = 3_200;
 
-/** Content in tokens, rounded up. */
+/** Converts bytes of content to tokens, rounded up. */
 export function contentTokens(bytes: number): number {
   return Math.ceil((bytes * tokensPerByte.tokens) / tokensPerByte.bytes);
 }
 
-/** The content of one reply so far. */
+/** Counts the content of one reply. */
 export interface ContentCount {
-  /** Takes in whole events or a document, as latin1, and says whether they hold any content. */
+  /**
+   * Counts whole events or a document, given as latin1, and returns whether they hold any content.
+   */
   add(text: string): boolean;
   /** Counts one content string whose position is already known, see {@link singleContent}. */
   addString(text: string, at: number, start: number, end: number): void;
-  /** Takes in what the search does not find: an image, a sound. */
+  /** Adds tokens of content that the search does not see: images and audio. */
   addTokens(tokens: number): void;
   tokens(): number;
 }
 
 /**
- * The members of OpenAI's replies that hold content. Each way has five letters, so that V8 skips
- * five bytes at a time. What stands inside of a string has escaped quotes and does not match.
+ * Ends of the names of the members that hold content in OpenAI's replies. Each alternative has five
+ * letters, so that V8 can skip five bytes at a time. A name inside a JSON string has escaped quotes
+ * and does not match.
  */
 const openaiMembers = /(?:ntent|oning|ments|fusal|cript|"text|mmary)"/g;
 
 /**
- * For OpenAI's chunks and documents. Vendors give the same reasoning under several names at once,
- * `reasoning_content`, `reasoning` and the `text` of `reasoning_details`: the longest counts.
+ * Counts OpenAI's chunks and documents. Vendors send the same reasoning under several names at once
+ * (`reasoning_content`, `reasoning`, the `text` of `reasoning_details`): only the longest is
+ * counted.
  */
 export function openaiContentCount(): ContentCount {
   let content = 0;
@@ -58,7 +62,8 @@ export function openaiContentCount(): ContentCount {
         else content += bytes;
         return;
       default:
-        // What is encrypted has a `…_content` too, and is no content.
+        // The name of encrypted reasoning also ends in `_content`, but encrypted data is not
+        // counted.
         if (text.startsWith('reasoning_co', at - 12)) reasoningContent += bytes;
         else if (!text.startsWith('_co', at - 3)) content += bytes;
     }
@@ -74,10 +79,10 @@ export function openaiContentCount(): ContentCount {
   };
 }
 
-/** Text and thoughts of Gemini's parts, the code it ran and what came of it. */
+/** Members of Gemini's parts: text, which includes reasoning, executed code and its output. */
 const geminiMembers = /(?:"text|"code|utput)"/g;
 
-/** For Gemini's events and documents. */
+/** Counts Gemini's events and documents. */
 export function geminiContentCount(): ContentCount {
   let bytes = 0;
   let tokens = 0;
@@ -85,8 +90,8 @@ export function geminiContentCount(): ContentCount {
     bytes += more;
   };
   return {
-    // Nearly all of it is text, and one name is found faster than three. Only parts of code that
-    // was executed have the others.
+    // Nearly all content is text, and searching for one name is faster than for three. Only parts
+    // with executed code have the other two.
     add: (text) =>
       text.includes('xecut')
         ? countStrings(text, geminiMembers, addAt)
@@ -99,7 +104,7 @@ export function geminiContentCount(): ContentCount {
   };
 }
 
-/** The one string of content in an event of OpenAI's; undefined where it has none, or several. */
+/** Finds the only content string of an OpenAI event; undefined if the event has none or several. */
 export function singleContent(
   event: string,
 ): { readonly at: number; readonly start: number } | undefined {
@@ -108,12 +113,12 @@ export function singleContent(
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Each way of the expressions above has five letters, and a quote behind them. */
+/** Each alternative of the expressions above matches five letters and a quote. */
 const memberLength = 6;
 const colon = 0x3a;
 const quote = 0x22;
 
-/** Gives each string behind `members` to `take`, in bytes. Whether there was one with any. */
+/** Calls `take` for each non-empty string value of `members`; returns whether there was one. */
 function countStrings(
   text: string,
   members: RegExp,
@@ -121,25 +126,25 @@ function countStrings(
 ): boolean {
   let hasAny = false;
   members.lastIndex = 0;
-  // No match object: an allocation for each event.
+  // `test` instead of `exec`: no match object is allocated for each event.
   while (members.test(text)) {
-    const behind = members.lastIndex;
-    const start = valueStart(text, behind);
+    const nameEnd = members.lastIndex;
+    const start = valueStart(text, nameEnd);
     if (start === -1) continue;
     const end = stringEnd(text, start);
     if (end > start) {
       hasAny = true;
-      take(text, behind - memberLength, unescapedBytes(text, start, end), start);
+      take(text, nameEnd - memberLength, unescapedBytes(text, start, end), start);
     }
     members.lastIndex = end;
   }
   return hasAny;
 }
 
-/** A search goes from one first letter to the next, and an x is rare. */
+/** `indexOf` looks for the first character, and an x is rare. */
 const textEnd = 'xt"';
 
-/** The same of `text` alone. */
+/** Like {@link countStrings}, for members called `text` only. */
 function countTextStrings(
   text: string,
   take: (text: string, at: number, bytes: number) => void,
@@ -147,9 +152,9 @@ function countTextStrings(
   let hasAny = false;
   let at = text.indexOf(textEnd);
   while (at !== -1) {
-    const behind = at + textEnd.length;
-    const start = text.startsWith('"te', at - 3) ? valueStart(text, behind) : -1;
-    const end = start === -1 ? behind : stringEnd(text, start);
+    const nameEnd = at + textEnd.length;
+    const start = text.startsWith('"te', at - 3) ? valueStart(text, nameEnd) : -1;
+    const end = start === -1 ? nameEnd : stringEnd(text, start);
     if (start !== -1 && end > start) {
       hasAny = true;
       take(text, at, unescapedBytes(text, start, end));
@@ -159,9 +164,9 @@ function countTextStrings(
   return hasAny;
 }
 
-/** Where the string begins that is this member's value, -1 where it has another. */
-function valueStart(text: string, behind: number): number {
-  let at = skipSpace(text, behind);
+/** The start of the member's string value, -1 if its value is not a string. */
+function valueStart(text: string, nameEnd: number): number {
+  let at = skipSpace(text, nameEnd);
   if (text.charCodeAt(at) !== colon) return -1;
   at = skipSpace(text, at + 1);
   return text.charCodeAt(at) === quote ? at + 1 : -1;
@@ -176,7 +181,9 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Where the string ends that begins here; the end of the text where it was cut. */
+/**
+ * Returns the end of the string that starts here; the end of the text if the string was cut off.
+ */
 export function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start);
   while (end !== -1 && isEscaped(text, start, end)) end = text.indexOf('"', end + 1);
@@ -191,7 +198,10 @@ function isEscaped(text: string, start: number, at: number): boolean {
 
 const escapes = /\\(?:u([0-9a-fA-F]{4})|.)/gs;
 
-/** Servers that write all but ASCII as escapes give six bytes for what has two or three. */
+/**
+ * Counts the bytes of the decoded string: servers that escape all non-ASCII characters send six
+ * bytes for a character of two or three.
+ */
 function unescapedBytes(text: string, start: number, end: number): number {
   const raw = text.slice(start, end);
   let bytes = end - start;
@@ -202,14 +212,14 @@ function unescapedBytes(text: string, start: number, end: number): number {
   return bytes;
 }
 
-/** Two halves of a character outside of the first plane have four bytes together. */
+/** A surrogate pair is four bytes of UTF-8, two for each half. */
 function utf8Bytes(code: number): number {
   if (code < 0x80) return 1;
   if (code < 0x800 || (code >= 0xd800 && code < 0xe000)) return 2;
   return 3;
 }
 
-/** What a document of any dialect holds, be it whole or cut, in tokens. */
+/** Counts the content of a document of any dialect, complete or cut off, in tokens. */
 export function documentTokens(bytes: Uint8Array): number {
   const text = asBuffer(bytes).toString('latin1');
   const counts = [openaiContentCount(), geminiContentCount()];

@@ -1,6 +1,6 @@
 /**
- * What the gateway needs to know of a provider's wire format to call its upstreams: one folder and
- * one row in `table.ts` for each dialect. No stage knows a wire shape.
+ * Describes a provider's wire format for the gateway's calls to its upstreams. Each dialect is a
+ * folder and a row in `table.ts`; no stage knows a wire shape.
  */
 import type { Call, Framing, OperationName } from '../call.ts';
 import { GatewayError } from '../errors.ts';
@@ -13,7 +13,7 @@ import type { MeasureBody } from './prompt-size.ts';
 import type { StreamFormat } from './stream-format.ts';
 import type { FailureReport } from './tap.ts';
 
-/** Writes a refusal or a failure as the callers of a dialect expect it. */
+/** Writes an error in the format that the callers of a dialect expect. */
 export interface ErrorWriter {
   body(error: GatewayError): Uint8Array;
 }
@@ -21,61 +21,61 @@ export interface ErrorWriter {
 /** Path and query below the channel's base URL. */
 export type UpstreamPath = (upstreamModel: string, framing: Framing) => string;
 
-/** A request as it goes out, for a signature over it. */
+/** An outgoing request that is to be signed. */
 export interface SignedRequest {
   readonly method: string;
   /** `https://host:port` */
   readonly origin: string;
-  /** With the query. */
+  /** Path and query. */
   readonly path: string;
   readonly headers: HeaderMap;
   readonly body: readonly Uint8Array[];
-  /** The account's secret, in whatever form the channel's credential has it. */
+  /** The account's secret, as the channel's credential returned it. */
   readonly secret: string;
   readonly nowMs: number;
 }
 
-/** The headers that sign a request; made for every try. */
+/** Returns the headers that sign a request. Called for every attempt. */
 export type SignRequest = (request: SignedRequest) => HeaderMap;
 
-/** A provider's wire format, as its upstreams speak it. */
+/** The wire format of a provider's upstreams. */
 export interface Dialect {
   readonly name: string;
-  /** What its models can take and give. */
+  /** The capabilities of its models. */
   readonly capabilities: CapabilityTable;
-  /** Where each operation is requested; undefined for one that the provider does not have. */
+  /** The path of each operation; undefined for an operation that the provider does not have. */
   readonly paths: Readonly<Record<OperationName, UpstreamPath | undefined>>;
-  /** The header that carries the account's secret, with what must always go beside it. */
+  /** The header that carries the account's secret, and headers that every request needs. */
   credential(secret: string): HeaderMap;
-  /** Headers that depend on the request, signatures; undefined where there are none. */
+  /** Adds headers that depend on the request, such as a signature; undefined if there are none. */
   readonly sign: SignRequest | undefined;
-  /** How streamed replies are framed, where a call is translated. */
+  /** The framing of streamed replies, which is needed to translate them. */
   readonly streams: StreamFormat;
-  /** What a refusal says. */
+  /** Reads an error response. */
   readFailure(status: number, body: Uint8Array): FailureReport;
-  /** An error inside a 2xx reply, or undefined where there is none. */
+  /** Reads an error inside a 2xx reply; undefined if there is none. */
   inBandFailure(reply: JsonValue): FailureReport | undefined;
   /** Translates content for callers of other dialects. */
   readonly content: ContentClientCodec;
-  /** Translates image calls; undefined where the provider makes none, or they are relayed. */
+  /** Translates image calls; undefined if the provider has none or they are relayed. */
   readonly images: ImageClientCodec | undefined;
   /** Measures a request body of this dialect. */
   readonly measure: MeasureBody;
-  /** Counts tokens; undefined where the provider has no such call, and we estimate. */
+  /** Counts tokens; undefined if the provider cannot, so that the gateway estimates. */
   readonly tokenCounter: TokenCounter | undefined;
 }
 
-/** Counts the images of a reply in a caller's dialect as it passes. */
+/** Counts the images of a reply, in the caller's dialect, as it passes. */
 export interface ImageCounter {
-  /** The next bytes: whole events of a stream, any part of a document. */
+  /** Takes the next bytes: whole events of a stream, or any part of a document. */
   write(bytes: Uint8Array): void;
   images(): number;
 }
 
 /**
- * Where a call is sent.
+ * Returns the path of a call.
  *
- * @throws GatewayError `not_implemented` where the provider has no such call
+ * @throws GatewayError `not_implemented` if the provider does not support the operation
  */
 export function upstreamPath(
   { paths }: Pick<Dialect, 'paths'>,
@@ -84,12 +84,5 @@ export function upstreamPath(
 ): string {
   const path = paths[operation.name];
   if (path !== undefined) return path(upstreamModel, framing);
-  throw new GatewayError('not_implemented', 'This provider has no such call.');
-}
-
-/** Counts the images of a reply in a caller's dialect as it passes. */
-export interface ImageCounter {
-  /** The next bytes: whole events of a stream, any part of a document. */
-  write(bytes: Uint8Array): void;
-  images(): number;
+  throw new GatewayError('not_implemented', 'This provider does not support this operation.');
 }

@@ -1,4 +1,7 @@
-/** Watches one big JSON document stream past, an image reply of 48 MB say, without holding it. */
+/**
+ * Inspects a single large JSON document, such as an image reply of 48 MB, while it streams past,
+ * without buffering it.
+ */
 
 import { asBuffer } from '../bytes/decode.ts';
 import { jsonWatch } from '../bytes/json/stream/watch.ts';
@@ -8,26 +11,29 @@ import type { Usage } from '../money.ts';
 import { contentTokens } from './content-count.ts';
 import { brokenReply, byteBounds, type FailureReport, type StreamTap } from './tap.ts';
 
-/** What the documents of a dialect differ in. */
+/** The differences between the documents of the dialects. */
 export interface DocumentTapOptions {
-  /** The top-level member that holds the figures. */
+  /** The top-level member that holds the usage. */
   readonly usageMember: string;
-  /** Reads that member, undefined where the document has none. */
+  /** Converts that member; `usage` is undefined if the document does not have it. */
   readonly readUsage: (usage: JsonValue | undefined, images: number) => Usage | undefined;
   /** Reads an error inside a 2xx document. */
   readonly inBandFailure: (document: JsonValue) => FailureReport | undefined;
   /**
-   * Every element of `data` must be Base64, and there must be one: an address is never passed on.
+   * The document must have at least one element in `data`, each with Base64: image URLs are never
+   * passed on.
    */
-  readonly isImages: boolean;
+  readonly isImageReply: boolean;
 }
 
-/** A document that begins with its error is one, though the error be too large to keep. */
+/**
+ * Recognises a document whose first member is an error, even if the error is too large to capture.
+ */
 const beginsWithError = /^\s*\{\s*"error"\s*:\s*[^\sn]/;
 
 /**
- * Everything passes but an error or an image that is only an address; a document that breaks off
- * can only be cut, for nothing may follow half a string.
+ * Passes everything except an error and images that are only a URL. Once a part of the document has
+ * been sent, a failure can only cut the connection, because nothing can follow half a string.
  */
 export function documentTap(options: DocumentTapOptions): StreamTap {
   const watch = jsonWatch({
@@ -43,7 +49,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     const error = captured.error === undefined ? undefined : parseJson(captured.error);
     const report = error === undefined ? undefined : options.inBandFailure({ error });
     if (report !== undefined) return report;
-    if (options.isImages && elements > counted) return brokenReply('upstream_image_not_base64');
+    if (options.isImageReply && elements > counted) return brokenReply('upstream_image_not_base64');
     const isFirst = bytes === 0 && beginsWithError.test(asBuffer(chunk).toString('latin1', 0, 64));
     return isFirst ? brokenReply('upstream_error') : undefined;
   };
@@ -62,7 +68,7 @@ export function documentTap(options: DocumentTapOptions): StreamTap {
     finished: () => false,
     complete: () => {
       const { complete, elements } = watch.end();
-      return complete && !(options.isImages && elements === 0);
+      return complete && !(options.isImageReply && elements === 0);
     },
     failure: () => failure,
     usage: () => {

@@ -1,10 +1,13 @@
-/** Edits a member of an object that is itself a member of the body, and nothing else in it. */
+/**
+ * Edits one member of an object that is itself a member of the body; all other bytes stay as they
+ * are.
+ */
 import { originalBytes, wholeBody } from '../bytes/body/body.ts';
 import { type MemberEdit, spliceMembers } from '../bytes/body/splice.ts';
 import { findMember, kindAt, membersOf } from '../bytes/json/read/members.ts';
 import type { Call } from '../call.ts';
 
-/** The edit of the outer member; undefined where the body has no object of that name. */
+/** Returns the edit of the outer member; undefined if the body has no object of that name. */
 export function editInside(
   call: Call,
   outerName: string,

@@ -1,24 +1,24 @@
 /**
- * What an upstream's refusal means where its status and code leave it open: who is to blame, and
- * the code that clients act on. Providers say much of this in their messages alone, and reword them
- * now and then; the wordings below were collected from their error documents.
+ * Interprets an upstream's error where its status and code are ambiguous: who is to blame, and
+ * which error code clients act on. Providers put much of this into messages only and reword them
+ * now and then; the patterns below were collected from their error responses.
  */
 import { type JsonValue, member } from '../json.ts';
 import type { FailureReport } from './tap.ts';
 
-/** Who or what is at fault, as far as a refusal says it. */
+/** Who or what an error blames. */
 export type Fault = NonNullable<FailureReport['fault']>;
 
-/** What a refusal says, whatever its dialect. */
+/** The parts of an error response that all dialects have. */
 export interface Refusal {
-  /** The HTTP status, or the one that an in-band error names; undefined where it names none. */
+  /** The HTTP status, or the status that an in-band error names; undefined if it names none. */
   readonly status: number | undefined;
   readonly message: string | undefined;
-  /** The codes and types that stand anywhere in the error. */
+  /** All codes and types in the error. */
   readonly codes: readonly (string | undefined)[];
 }
 
-/** What follows from a refusal. */
+/** The interpretation of an error response. */
 export interface Meaning {
   readonly fault: Fault | undefined;
   readonly clientCode: string | undefined;
@@ -35,14 +35,14 @@ const contextCodes: ReadonlySet<string> = new Set([
   'exceed_context_size_error',
   'model_context_window_exceeded',
 ]);
-/** OpenAI's own, which its clients know: they pass as they are. */
+/** OpenAI's codes. They are passed on unchanged, because its clients know them. */
 const openaiFilterCodes: ReadonlySet<string> = new Set([
   contentFilter,
   'content_policy_violation',
   'invalid_prompt',
   'moderation_blocked',
 ]);
-/** Those of OpenRouter, Azure and Alibaba Cloud. */
+/** Codes of OpenRouter, Azure and Alibaba Cloud. */
 const otherFilterCodes: ReadonlySet<string> = new Set([
   'refusal',
   'ResponsibleAIPolicyViolation',
@@ -97,7 +97,7 @@ const modelPattern = new RegExp(
   ].join('|'),
   'i',
 );
-/** What only a caller can have named: nothing that a channel is configured with. */
+/** Resources that only a caller can have named, because no channel is configured with any. */
 const callerResource = new RegExp(
   [
     String.raw`\b(?:cached?[ _-]?contents?|files?|containers?|vector[ _-]?stores?|skills?)\b`,
@@ -107,7 +107,7 @@ const callerResource = new RegExp(
   ].join('|'),
   'i',
 );
-// OpenRouter: no provider of the model takes what this request holds or asks for.
+// OpenRouter: no provider of the model supports something in this request.
 const unsupportedPattern = /\bno endpoints found that support\b/i;
 // Google: "Your API key was reported as leaked"; OpenRouter: "Key limit exceeded (total limit)".
 const keyOrBillingPattern = new RegExp(
@@ -120,10 +120,13 @@ const keyOrBillingPattern = new RegExp(
 );
 const accountPattern = /\b(?:account|organi[sz]ation|workspace|API key|billing)\b/i;
 
-/** Statuses with which providers refuse what a request names or holds. */
+/** Statuses with which providers reject the content of a request. */
 const requestStatuses: ReadonlySet<number> = new Set([400, 403, 404, 413, 422]);
 
-/** What a refusal means; `isFlagged` where the dialect says by itself that a filter refused it. */
+/**
+ * Interprets an error response; `isFlagged` if the dialect already knows that a content filter
+ * rejected the request.
+ */
 export function meaningOf({ status, message, codes }: Refusal, isFlagged = false): Meaning {
   const clientCode = knownCode(codes);
   if (status !== undefined && !requestStatuses.has(status)) {
@@ -133,7 +136,8 @@ export function meaningOf({ status, message, codes }: Refusal, isFlagged = false
   if (clientCode !== undefined) return { fault: 'request', clientCode };
   if (codes.some((code) => modelCodes.has(code ?? ''))) return { fault: 'model', clientCode };
   const text = message?.slice(0, maxMatchedChars) ?? '';
-  // A prompt may be too long with any status but these two, which speak of rights and of names.
+  // Any status but 403 and 404, which concern permissions and names, may report a prompt that is
+  // too long.
   if (status !== 403 && status !== 404 && contextPattern.test(text)) {
     return { fault: 'request', clientCode: contextLength };
   }
@@ -143,23 +147,26 @@ export function meaningOf({ status, message, codes }: Refusal, isFlagged = false
   return { fault: status === 403 || status === 404 ? faultOfDenial(text) : undefined, clientCode };
 }
 
-/** Whether a code says that a filter has refused the prompt or what came of it. */
+/** Returns whether a code means that a content filter rejected the prompt or the output. */
 export function isFilterCode(code: string | undefined): boolean {
   return openaiFilterCodes.has(code ?? '');
 }
 
-/** Whether a code is one of a few that clients act on, whoever answers them. */
+/** Returns whether clients act on this code regardless of the provider that sent it. */
 export function isWellKnownCode(clientCode: string): boolean {
   return clientCode === contextLength || isFilterCode(clientCode);
 }
 
-/** The words of a document that is neither a reply nor a provider's own error: often a proxy's. */
+/**
+ * Returns the message of a document that is neither a reply nor a provider's error object; such
+ * documents often come from a proxy.
+ */
 export function bareMessage(document: JsonValue | undefined): string | undefined {
   const messages = [member(document, 'message'), member(document, 'detail')];
   return messages.find((value) => typeof value === 'string' && value !== '')?.toString();
 }
 
-/** Whether a message speaks of something that the caller named, and a channel never does. */
+/** Returns whether a message refers to a resource that only the caller can have named. */
 export function namesCallerResource(message: string | undefined): boolean {
   return callerResource.test(message?.slice(0, maxMatchedChars) ?? '');
 }
@@ -173,9 +180,10 @@ function knownCode(codes: readonly (string | undefined)[]): string | undefined {
   return known[0];
 }
 
-/** Of a 403 or a 404: what may not be used, or is not there. */
+/** Determines what a 403 or a 404 is about. */
 function faultOfDenial(text: string): Fault | undefined {
-  // First, for its name is the caller's: a file may be called as an account's failure reads.
+  // This check comes first, because callers choose the names of their resources: a file's name
+  // could read like an account error.
   if (callerResource.test(text) || unsupportedPattern.test(text)) return 'request';
   if (keyOrBillingPattern.test(text)) return 'account';
   return modelPattern.test(text) ? 'model' : undefined;

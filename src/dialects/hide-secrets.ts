@@ -1,20 +1,23 @@
 /**
- * Finds a channel's secrets in an upstream's text, however they are written there: in another case,
- * percent-encoded, as HTML entities or escapes, in Base64 or hex, reversed, with white space or
- * invisible characters inside, or only a part of one.
+ * Removes a channel's secrets from an upstream's text in any form: in another case,
+ * percent-encoded, as HTML entities or escape sequences, in Base64 or hex, reversed, with white
+ * space or invisible characters inside, or only in part.
  */
 
-/** What stands in place of everything that is taken out. */
+/** Replaces everything that is removed. */
 export const redacted = '[redacted]';
 
-/** A part of a secret is found from this length on, at its end from a shorter one. */
+/** A part of a secret is removed from this length on; a part at its end, from the shorter one. */
 const minPartChars = 12;
 const minTailChars = 8;
-/** A shorter value is found only as it is spelled: without spaces, texts hold it by accident. */
+/**
+ * Shorter secrets are removed only if they appear literally: with white space ignored, a text
+ * contains them by accident.
+ */
 const minLooseChars = 6;
-/** Only a text that is long enough, and no plain word, has parts that tell something. */
+/** Secrets of at least this length are also removed if only a part of them appears. */
 const minPartialSecretChars = 16;
-/** A secret is compared up to this length. */
+/** Longer secrets are compared up to this length. */
 const maxComparedChars = 2_048;
 
 const entities: Readonly<Record<string, string>> = {
@@ -37,38 +40,44 @@ const entities: Readonly<Record<string, string>> = {
   sol: '/',
 };
 const percentEncoded = /%([2-7][0-9a-f])/gi;
-/** In UTF-8, what is not ASCII has two to four bytes. */
+/** A character beyond ASCII has two to four bytes in UTF-8. */
 const percentEncodedUtf8 = /(?:%[89a-f][0-9a-f]){2,4}/gi;
 const escaped = /\\{1,4}(?:u00|u\{0{0,4}|x)([2-7][0-9a-f])\}?/gi;
 const escapedUnicode = /\\{1,4}u(?:\{([0-9a-f]{2,6})\}|([0-9a-f]{4}))/gi;
 const entity = /&(?:#(\d{2,7})|#x([0-9a-f]{2,6})|([a-z]{2,24}));?/gi;
-/** Names of characters that are not seen. */
+/** Entity names of invisible characters. */
 const invisibleEntity =
   /^(?:shy|zwn?j|lrm|rlm|ic|it|af|nobreak|\w+space|invisible\w+|applyfunction|\w{2,4}sp)$/i;
 
-/** Encodings may be nested: an error that passed through three systems was encoded by each. */
+/**
+ * Encodings may be nested, because an error that passed through three systems was encoded by each
+ * of them.
+ */
 const nestedEncodings = 3;
 
-/** White space, control characters, accents, and what is not seen at all. */
+/** White space, control characters, accents and invisible characters. */
 const invisible = /[\s\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const printable = /^[!-~]*$/;
 const notAscii = /[^!-~]/;
 
 /**
- * The text with everything decoded that stands for a printable ASCII character, and without the
- * secrets. Takes time in proportion to the text's length.
+ * Returns the text with the secrets removed and with encoded printable ASCII characters decoded.
+ * The running time is proportional to the length of the text.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const given = secrets.filter((secret) => secret !== '');
-  const plain = given.reduce((kept, secret) => kept.replaceAll(secret, redacted), decoded(text));
+  const nonEmptySecrets = secrets.filter((secret) => secret !== '');
+  const plain = nonEmptySecrets.reduce(
+    (kept, secret) => kept.replaceAll(secret, redacted),
+    decoded(text),
+  );
   const visible = visibleIn(plain);
-  const spans = given.flatMap((secret) => spansOf(secret, visible));
+  const spans = nonEmptySecrets.flatMap((secret) => spansOf(secret, visible));
   return withoutSpans(plain, visible, spans);
 }
 
 /**
- * The text that percent-encoding, entities and escapes stand for, as far as it is ASCII, and
- * without those that stand for what is not seen: a secret could be broken up by them.
+ * Decodes percent-encoding, entities and escapes of ASCII characters, and drops those of invisible
+ * characters, which could break up a secret.
  */
 function decoded(text: string): string {
   let plain = text;
@@ -102,13 +111,13 @@ function emptyIfInvisible(text: string, name: string): string {
   return invisibleEntity.test(name) ? '' : text;
 }
 
-/** The bytes of UTF-8 that stand here, or nothing where none of their characters is seen. */
+/** Keeps the encoded bytes unless all of their characters are invisible. */
 function withoutInvisible(encoded: string): string {
   const text = Buffer.from(encoded.replaceAll('%', ''), 'hex').toString('utf8');
   return [...text].every((character) => invisible.test(character)) ? '' : encoded;
 }
 
-/** The characters of a text that are seen, in lower case, and where each of them stands. */
+/** The visible characters of a text in lower case, and the position of each in the text. */
 interface VisibleText {
   readonly letters: string;
   readonly starts: readonly number[];
@@ -132,7 +141,7 @@ function visibleIn(text: string): VisibleText {
   return { letters, starts, ends };
 }
 
-/** Full-width and mathematical letters are read as those that they stand for. */
+/** Full-width and mathematical letters are compared as the plain letters they look like. */
 function visibleLetters(character: string): string {
   if (character > ' ' && character < '\x7F') return character.toLowerCase();
   if (invisible.test(character)) return '';
@@ -140,12 +149,12 @@ function visibleLetters(character: string): string {
   return notAscii.test(plain) ? '\uFFFD' : plain;
 }
 
-/** The same of a secret, whose places nobody asks for. */
+/** Returns the visible letters of a secret; their positions are not needed. */
 function lettersOf(secret: string): string {
   return printable.test(secret) ? secret.toLowerCase() : visibleIn(secret).letters;
 }
 
-/** From the first letter to behind the last, as places among the letters that are seen. */
+/** A range of visible letters; `to` is exclusive. */
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -159,17 +168,20 @@ function spansOf(secret: string, { letters }: VisibleText): readonly Span[] {
   return [...whole, ...formsOf(secret).flatMap((form) => partSpans(form, letters))];
 }
 
-/** A random text; of an address or of a word that the host wrote, parts stand in any message. */
+/**
+ * Only random-looking secrets are searched for in parts: parts of a URL or of a word that the host
+ * chose occur in any message.
+ */
 function hasRecognisableParts(secret: string): boolean {
   if (secret.length < minPartialSecretChars || secret.includes('://') || /\s/.test(secret))
     return false;
   return /\d/.test(secret) && /[a-z]/i.test(secret);
 }
 
-/** A secret, and what it looks like in the encodings that hide every letter of it. */
+/** The secret itself and its forms in encodings that change every letter. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret.slice(0, maxComparedChars));
-  // Base64 looks different for each of the three places at which a text may begin in a group.
+  // The Base64 of a text depends on its offset within a group of three bytes.
   const base64 = [0, 1, 2].map((before) =>
     Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
@@ -193,8 +205,9 @@ function wholeSpans(secret: string, letters: string): readonly Span[] {
 }
 
 /**
- * Every part of the secret that is long enough. It is looked for by eight letters at every fourth
- * place of the secret: a part of twelve holds one of these, and the end is one.
+ * Finds every part of the secret that is long enough. It searches for eight letters at every fourth
+ * position of the secret: every part of twelve letters contains such a group, and so does the end
+ * of the secret.
  */
 function partSpans(secret: string, letters: string): readonly Span[] {
   const last = secret.length - minTailChars;
@@ -202,11 +215,12 @@ function partSpans(secret: string, letters: string): readonly Span[] {
   return seeds.flatMap((at) => spansAround(at, secret, letters));
 }
 
-/** The parts that hold the eight letters of the secret that stand at this place. */
+/** Finds the parts that contain the eight letters at this position of the secret. */
 function spansAround(at: number, secret: string, letters: string): readonly Span[] {
   const spans: Span[] = [];
   const seed = secret.slice(at, at + minTailChars);
-  // Behind the last part that was found: no letter is compared twice with the same seed.
+  // The end of the last part that was found, so that no letter is compared twice with the same
+  // seed.
   let minStart = 0;
   let hit = letters.indexOf(seed);
   while (hit !== -1) {

@@ -1,14 +1,14 @@
 /**
- * Translation of image calls: what a caller asks for, and how an upstream of another dialect is
- * asked and its answer turned into the image document as it streams past.
+ * Translation of image calls: writes a request of the images protocol for an upstream of another
+ * dialect, and turns the upstream's reply into the image document while it streams past.
  */
 import type { ReplyHead, UpstreamTarget } from './codec.ts';
 import type { StreamTap } from './tap.ts';
 
-/** What a caller of the images protocol asks for; undefined is what it did not say. */
+/** A request of the images protocol; members that the caller did not send are undefined. */
 export interface ImageRequest {
   readonly prompt: string;
-  /** Images wanted; 1 where the caller did not say. */
+  /** The number of images; 1 by default. */
   readonly candidates: number;
   /** `1024x1024`, `auto`. */
   readonly size: string | undefined;
@@ -17,31 +17,31 @@ export interface ImageRequest {
   readonly outputFormat: string | undefined;
   /** `transparent`, `opaque`, `auto`. */
   readonly background: string | undefined;
-  /** Who the caller serves, for the provider's abuse watch. */
+  /** Identifies the caller's end user for the provider's abuse detection. */
   readonly endUserId: string | undefined;
-  /** What reading had to leave out already, in the caller's words. */
+  /** Members that were already dropped when the request was read, by the caller's names. */
   readonly dropped: readonly string[];
 }
 
-/** Writes what an image upstream of a dialect is sent, and turns its answer into images. */
+/** Writes requests to image upstreams of a dialect and converts their replies. */
 export interface ImageClientCodec {
   /**
-   * @throws GatewayError `not_portable` that names the caller's member which this upstream has no
-   *   words for and which can't be left out without meaning something else
+   * @throws GatewayError `not_portable` that names a member which this upstream does not support
+   *   and which cannot be dropped without changing the meaning of the request
    */
   begin(request: ImageRequest, target: UpstreamTarget): ImageExchange;
 }
 
-/** One image request with its reply. */
+/** One image request and its reply. */
 export interface ImageExchange {
   /** The body as JSON text. */
   readonly body: string;
-  /** The caller's members that were left out, cut, or replaced. */
+  /** The caller's members that were dropped, shortened or replaced. */
   readonly dropped: readonly string[];
   /**
-   * Takes the upstream's document and gives the image document of the images protocol, piece by
-   * piece, without ever holding an image. Nothing comes before the first image does, so a reply
-   * without one can still be answered with an error.
+   * Converts the upstream's document to the document of the images protocol, piece by piece and
+   * without buffering an image. It writes nothing before the first image, so that a reply without
+   * images can still become an error response.
    */
   tap(head: ReplyHead): StreamTap;
 }

@@ -1,7 +1,10 @@
-/** Whether a value of a reply holds content: empty texts may be wrapped in lists and objects. */
+/**
+ * Detects content in a value of a reply, in which empty strings may be nested in arrays and
+ * objects.
+ */
 import { isJsonObject, type JsonValue } from '../json.ts';
 
-/** What only says of which kind an element is, and says nothing without the element's content. */
+/** Members that describe an element without being content. */
 const labels: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -13,7 +16,7 @@ const labels: ReadonlySet<string> = new Set([
   'thought',
 ]);
 
-/** Whether there is a text in it that is not empty, at any depth. */
+/** Returns whether the value contains a non-empty string at any depth. */
 export function isFilled(value: JsonValue): boolean {
   if (typeof value === 'string') return value !== '';
   if (Array.isArray(value)) return value.some(isFilled);

@@ -1,12 +1,13 @@
-/** Finds members by bytes where parsing every event would cost more than relaying it. */
+/**
+ * Finds a member's value by searching bytes; parsing every event would cost more than relaying it.
+ */
 
 const colon = 0x3a;
 const backslash = 0x5c;
 
 /**
- * The offset of the last value of a member in `bytes`, or undefined where the member is absent or
- * its last value is null. `name` comes with its quotes; inside a JSON string it could only stand
- * escaped.
+ * Returns the offset of the last value of a member in `bytes`; undefined if the member is absent or
+ * its last value is null. `name` includes its quotes, which would be escaped inside a JSON string.
  */
 export function lastValueOf(bytes: Buffer, name: Uint8Array): number | undefined {
   for (let at = bytes.lastIndexOf(name); at !== -1; at = bytes.lastIndexOf(name, at - 1)) {

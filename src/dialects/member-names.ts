@@ -1,22 +1,25 @@
-/** What the name of a member says of the strings in it, for `named-media.ts`. */
+/**
+ * Classifies the names of JSON members, so that `referenced-media.ts` knows what their strings may
+ * be.
+ */
 import { decodeString } from '../bytes/decode.ts';
 import type { Span } from '../bytes/json/scan/scan.ts';
 
-/** What the name of a member says of its strings. */
+/** What the name of a member suggests about its strings. */
 export interface NameHints {
   readonly isText: boolean;
   readonly isImage: boolean;
   readonly isType: boolean;
   readonly isUrl: boolean;
-  /** Its strings are ids, of what is called so. */
+  /** Its strings are ids of this kind of resource. */
   readonly resource: string | undefined;
-  /** Its strings are ids of nobody knows what. */
+  /** Its strings are ids of an unknown kind. */
   readonly isId: boolean;
-  /** One of the last four. */
+  /** One of the four members above is set. */
   readonly mayRefer: boolean;
 }
 
-/** Strings by these names are text for whoever reads them. */
+/** Strings in members of these names are text to every provider. */
 const textNames: ReadonlySet<string> = new Set([
   'text',
   'title',
@@ -51,7 +54,7 @@ const resourceIdName: RegExp = new RegExp(`(?:^|_)(${resourceNames.join('|')})_i
 const urlName = /(?:^|_)(?:ur[il]s?|href)$/;
 const typeName = /(?:^|_)(?:(?:mime|media|content)_?type|format)$/;
 
-/** Reads a name; that of an element of a list is undefined. */
+/** Classifies a name; `span` is undefined for an element of a list. */
 export function readMemberName(text: Buffer, span: Span | undefined): NameHints {
   if (span === undefined || span.end - span.start > longestName) return noHints;
   const name = decodeString(text, span.start + 1, span.end - 1)

@@ -1,7 +1,8 @@
 /**
- * Measures a request body for its hold. Every byte counts as text, names and punctuation included,
- * except the payload of media where a provider reads media, and signatures that only their provider
- * can read. What is not recognised therefore counts too much, never too little.
+ * Measures a request body for its quota hold. Every byte counts as text, member names and
+ * punctuation included, except the payload of media in places where a provider reads media, and
+ * signatures that only their provider can read. Anything unrecognised therefore counts too much,
+ * never too little.
  */
 import { type Body, originalBytes, originalLength } from '../bytes/body/body.ts';
 import { decodeString } from '../bytes/decode.ts';
@@ -12,10 +13,10 @@ import { backslash, closeBracket, quote } from '../bytes/json/text.ts';
 import type { MediaKind, MediaUse, PromptSize } from '../call.ts';
 import { mediaKindOf, mimeTypeOfName } from '../canonical/media.ts';
 
-/** Measures a body of one dialect, which is scanned JSON or written by us. */
+/** Measures a request body of one dialect: JSON that was scanned, or that the gateway wrote. */
 export type MeasureBody = (body: Body, members: readonly Member[]) => PromptSize;
 
-/** What was found so far. */
+/** The running totals of a measurement. */
 export interface PromptTally {
   readonly body: Body;
   payloadBytes: number;
@@ -24,12 +25,12 @@ export interface PromptTally {
   readonly media: MediaUse[];
 }
 
-/** Nothing is found yet. */
+/** Starts a measurement. */
 export function promptTally(body: Body): PromptTally {
   return { body, payloadBytes: 0, sealedBytes: 0, messages: 0, media: [] };
 }
 
-/** The size of a body whose media have been found. */
+/** Completes a measurement: bytes that are neither payload nor sealed count as text. */
 export function sizeOf({
   body,
   payloadBytes,
@@ -41,7 +42,10 @@ export function sizeOf({
   return { textBytes, sealedBytes, messages, media };
 }
 
-/** Visits each element of the array at `start` with its index; gives where the array ends. */
+/**
+ * Visits each element of the array at `start` with its index; returns the offset of the array's
+ * end.
+ */
 export function eachElement(
   bytes: Buffer,
   start: number,
@@ -54,18 +58,18 @@ export function eachElement(
   return at + 1;
 }
 
-/** A string of a body that holds media, or their address. */
+/** A string in a body that holds media data or a media URL. */
 export interface MediaString {
   readonly span: Span;
   readonly at: string;
-  /** What else names a type: `format`, `mimeType`, the extension of a file name. */
+  /** Media types from other members: `format`, `mimeType`, the extension of a file name. */
   readonly types: readonly string[];
 }
 
-/** The head of a data URL, and every address that is looked at, is shorter. */
+/** Enough for the head of every data URL and for every URL that is examined. */
 const maxHeadChars = 2048;
 
-/** How a string begins, its escapes undone and the white space before it left out. */
+/** Returns the beginning of a string, unescaped and without leading white space. */
 export function headOf(bytes: Buffer, { start, end }: Span): string {
   const head = bytes.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
   const plain = head.includes('\\')
@@ -84,8 +88,8 @@ function unescapeChar(
 }
 
 /**
- * Counts a string as media. Its payload is exempt from the text only where everything that names a
- * type agrees on one that no provider reads as text.
+ * Counts a string as media. Its payload is not counted as text only if all stated types agree on
+ * one that no provider reads as text.
  */
 export function addMediaString(tally: PromptTally, { span, at, types }: MediaString): void {
   const { body, media } = tally;
@@ -94,7 +98,8 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
   const length = originalLength(body, span.start, span.end) - 2;
   if (/^data:/i.test(text)) {
     const comma = text.indexOf(',');
-    // PHP escapes slashes; any other escape leaves a type that is none, and so text.
+    // PHP escapes slashes. Any other escape makes the type invalid, so that the payload counts as
+    // text.
     const [type = '', ...parameters] = text
       .slice(5, Math.max(comma, 5))
       .replaceAll('\\/', '/')
@@ -108,7 +113,7 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
   } else if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
     media.push({ kind: urlKind(text, types), bytes: 0, at });
   } else if (/^\s|^\\/.test(text) && /^[a-z][a-z0-9+.-]*:/i.test(headOf(body.text, span))) {
-    // Some servers undo escapes and cut white space: what lies there, nobody knows.
+    // Some servers unescape and trim such a string, so it may be any kind of media.
     media.push({ kind: 'reference', bytes: 0, at });
   } else {
     addPayload(tally, { kind: payloadKind(types), bytes: base64Bytes(body, span, length), at });
@@ -116,8 +121,8 @@ export function addMediaString(tally: PromptTally, { span, at, types }: MediaStr
 }
 
 /**
- * How many bytes of a string of this length are Base64: all but the backslashes with which PHP
- * escapes its slashes; none of one with another escape, or that does not begin as Base64.
+ * Returns the number of Base64 bytes in a string of this length: all but the backslashes with which
+ * PHP escapes slashes. 0 if the string has another escape or does not begin like Base64.
  */
 function base64Bytes({ text }: Body, { start, end }: Span, length: number): number {
   const beginning = text.toString('latin1', start + 1, Math.min(end - 1, start + maxHeadChars));
@@ -134,7 +139,7 @@ function base64Bytes({ text }: Body, { start, end }: Span, length: number): numb
 
 const slash = 0x2f;
 
-/** What the media type of a payload says of it. */
+/** The kind of a payload according to its media type. */
 export type PayloadKind = MediaKind | 'text' | 'unknown';
 
 function addPayload(
@@ -143,7 +148,7 @@ function addPayload(
 ): void {
   if (kind === 'text') return;
   if (kind === 'unknown') {
-    // Counts as text too: a provider may find that it is some.
+    // Counts as text as well, because a provider may read it as text.
     tally.media.push({ kind: 'document', bytes: 0, at });
     return;
   }
@@ -151,7 +156,10 @@ function addPayload(
   tally.media.push({ kind, bytes, at });
 }
 
-/** What all these media types agree on. SVG is text, and so is every document but a PDF. */
+/**
+ * Returns the kind that all these media types agree on. SVG is text. Documents other than PDF are
+ * unknown, so that they count as text.
+ */
 export function payloadKind(types: readonly string[]): PayloadKind {
   const kinds = new Set(types.map(kindOfType));
   const [kind = 'unknown'] = kinds;
@@ -166,16 +174,19 @@ function kindOfType(type: string): PayloadKind {
   return kind === 'document' ? 'unknown' : kind;
 }
 
-/** An image only if nothing says otherwise: what lies at an address, nobody here can know. */
-export function urlKind(address: string, types: readonly string[]): MediaKind {
-  const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(address);
-  const named = types.length > 0 ? types : [mimeTypeOfName(address) ?? 'image/*'];
+/**
+ * Returns `image` only if nothing contradicts it: the gateway does not fetch the URL, so it cannot
+ * know what the URL serves.
+ */
+export function urlKind(url: string, types: readonly string[]): MediaKind {
+  const isWeb = /^https?:\/\/(?![^/]*(?:googleapis\.com|youtube\.com|youtu\.be))/i.test(url);
+  const named = types.length > 0 ? types : [mimeTypeOfName(url) ?? 'image/*'];
   return isWeb && payloadKind(named) === 'image' ? 'image' : 'reference';
 }
 
 /**
- * Counts a string as sealed, unless it holds what no Base64 does: a signature or encrypted
- * reasoning has 5 bytes and more for each token that it stands for.
+ * Counts a string as sealed unless it contains a character that is not Base64. A signature or
+ * encrypted reasoning has at least 5 bytes for each token.
  */
 export function addSealed(tally: PromptTally, { start, end }: Span): void {
   const { body } = tally;
@@ -184,14 +195,14 @@ export function addSealed(tally: PromptTally, { start, end }: Span): void {
   if (/^[A-Za-z0-9+/_=-]*$/.test(text)) tally.sealedBytes += text.length;
 }
 
-/** The text of a short string; undefined for everything else. */
+/** Returns the text of a short string; undefined for anything else. */
 export function shortText(bytes: Buffer, span: Span | undefined): string | undefined {
   if (span === undefined || bytes[span.start] !== quote) return undefined;
   if (span.end - span.start > maxHeadChars) return undefined;
   return decodeString(bytes, span.start + 1, span.end - 1);
 }
 
-/** The value of a member that is there and not null. */
+/** Returns the first of the named members that is not null. */
 export function presentValue(
   bytes: Buffer,
   members: readonly Member[],
@@ -203,7 +214,7 @@ export function presentValue(
   return undefined;
 }
 
-/** The same, all of them, as short texts. */
+/** Returns all of the named members that are not null, as short texts. */
 export function textsOf(
   bytes: Buffer,
   members: readonly Member[],
@@ -218,6 +229,7 @@ export function textsOf(
 }
 
 /**
- * Stands for what is no short text: as a media type it is none, so that it agrees with no other.
+ * Returned for a value that is not a short string. It is no known media type, so that it agrees
+ * with no other type.
  */
 export const unreadable = 'unreadable/unreadable';

@@ -1,15 +1,18 @@
 /**
- * Makes an upstream's words fit for a caller: no credential, no host, no address, no control
- * character.
+ * Removes from an upstream's text what must not reach a caller: credentials, hosts, addresses,
+ * control characters.
  */
 import { redacted, withoutSecrets } from './hide-secrets.ts';
 
 const maxChars = 512;
-/** Longer texts are cut before the patterns run, so that their cost has a bound. */
+/** Longer texts are cut before the patterns run, so that their cost is bounded. */
 const maxMatchedChars = 2_048;
-/** Of a longer text no secret is looked for: an encoded one takes up to ten times its length. */
+/**
+ * Secrets are searched for in this much of a text; an encoded secret takes up to ten times its
+ * length.
+ */
 const maxDecodedChars = 8 * maxChars;
-/** What of a text that was cut there may be the beginning of a secret. */
+/** At the end of a text that was cut, this much may be the beginning of a secret. */
 const maxPartialSecretChars = 256;
 
 const domains =
@@ -18,15 +21,15 @@ const hex = '[0-9a-f]{1,4}';
 const port = String.raw`(?::\d{1,5})?`;
 
 const patterns: readonly RegExp[] = [
-  // Keys by their looks: OpenAI's sk-…, Google's AIza… and ya29…, anything behind Bearer.
+  // Keys by their prefixes: OpenAI's sk-…, Google's AIza… and ya29…, anything after Bearer.
   /\b(?:sk|pk|rk|gsk|xai|key|tg)[-_][A-Za-z0-9_*.-]{4,}/g,
   /\bAIza[A-Za-z0-9_*.-]{4,}/g,
   /\bya29\.[A-Za-z0-9_.-]{4,}/g,
   /\bBearer\s+\S+/gi,
   /\b(?:org|proj|projects?)[-_/][A-Za-z0-9_-]{4,}/g,
-  // Base64 of a picture or a file that was sent.
+  // Base64 of an image or a file in the request.
   /[A-Za-z0-9+/]{40,}={0,2}/g,
-  // Azure's keys look like nothing but 32 or more letters and digits.
+  // Azure's keys have no prefix: they are 32 or more letters and digits.
   /\b(?=[A-Za-z]{0,63}\d)[A-Za-z0-9]{32,}\b/g,
   /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>]+/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
@@ -35,20 +38,21 @@ const patterns: readonly RegExp[] = [
   new RegExp(`(?<![\\w:])(?:(?:${hex}:){1,6}|:):(?:${hex}:){0,6}${hex}${port}(?!\\w)`, 'gi'),
   new RegExp(`(?<![\\w:])(?:${hex}:){7}${hex}(?!\\w)`, 'gi'),
   new RegExp(`\\b[a-z0-9-]{1,63}(?:\\.[a-z0-9-]{1,63}){0,6}\\.(?:${domains})\\b${port}`, 'gi'),
-  // A host without a domain is known by its port: `gpu-7:8000`, but not `position:12`.
+  // A host name without a domain is recognised by its port: `gpu-7:8000`, but not `position:12`.
   /\b(?=[a-z0-9]{0,62}[-0-9])[a-z][a-z0-9-]{0,62}:\d{2,5}\b/gi,
   new RegExp(String.raw`\blocalhost\b${port}`, 'gi'),
 ];
 
-// Invisible characters inside a word would hide it from the patterns; emoji are joined by one too.
+// Invisible characters inside a word would hide it from the patterns. Elsewhere they stay, because
+// emoji are joined by one.
 const invisible = /(?<=[!-~])[\u00AD\u200B-\u200D\u2060\uFEFF]+(?=[!-~])/g;
-// What could end a line of a log or turn a terminal's text around.
+// Characters that could end a log line or reverse the direction of text in a terminal.
 const unprintable = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]+/gu;
 
 /**
- * The text without what must not reach a caller, 512 characters at most; undefined where nothing is
- * left. `secrets` are removed however they are written, parts of them too, and of a URL among them
- * its host.
+ * Returns the text without anything that must not reach a caller, at most 512 characters; undefined
+ * if nothing is left. `secrets` are removed in any encoding and also in part; of a URL among them,
+ * the host is removed as well.
  */
 export function redact(text: string, secrets: readonly string[]): string | undefined {
   const cleaned = withoutSecrets(text.slice(0, maxDecodedChars), secrets.flatMap(withHost));
@@ -64,7 +68,7 @@ export function redact(text: string, secrets: readonly string[]): string | undef
   return plain === '' ? undefined : plain.slice(0, maxChars).toWellFormed();
 }
 
-/** Without the word that the cut goes through: it could be half an address. */
+/** Cuts a long text and drops the word at the cut, which could be half an address. */
 function withoutCutWord(text: string): string {
   if (text.length <= maxMatchedChars) return text;
   const head = text.slice(0, maxMatchedChars);

@@ -1,7 +1,8 @@
 /**
- * Finds what a request only names: documents, recordings and videos by address or id, in whatever
- * members a server may have for them. The rule knows what is text, and takes everything else that
- * names something for a reference: servers have more spellings than a list could hold.
+ * Finds media that a request only references: documents, recordings and videos by URL or id, in any
+ * member from which a server might read them. Text is recognised, and everything else that looks
+ * like a reference counts as one, because servers have more names for such members than a list
+ * could hold.
  */
 
 import { kindAt, membersOf } from '../bytes/json/read/members.ts';
@@ -27,22 +28,22 @@ import {
   urlKind,
 } from './prompt-size.ts';
 
-/** A value in which something may be named. */
+/** A value that may contain references. */
 export interface ReferringValue {
   readonly start: number;
   readonly at: () => string;
   /** The name of the member that holds the value; undefined for an element of a list. */
   readonly name?: Span | undefined;
-  /** Where strings begin that were counted before. */
+  /** Start offsets of strings that were already counted. */
   readonly counted?: readonly number[];
-  /** Nothing else of the value was counted, so that an `id` is what it stands for. */
+  /** Nothing else in the value was counted, so that an `id` alone counts as a reference. */
   readonly hasIdOnly?: boolean;
 }
 
-/** Something named that is no text, if the object around it is none. */
+/** A reference, unless the object around it turns out to be text. */
 interface Reference {
   readonly kind: MediaKind | undefined;
-  /** Where a URL begins that may be an image's. */
+  /** Start offset of a URL that may be an image's. */
   readonly start: number;
   readonly isFileId: boolean;
   isImage: boolean;
@@ -52,21 +53,21 @@ interface Walk {
   readonly text: Buffer;
   readonly counted: readonly number[];
   readonly found: Reference[];
-  /** Media types that stand beside a payload. */
+  /** Media types that are stated next to a payload. */
   readonly types: string[];
-  /** Members that are called `id` and no more. */
+  /** Number of members called just `id`. */
   ids: number;
 }
 
-/** The member that holds a value, and all elements of a list. */
+/** The member that holds a value; for an element of a list, the member that holds the list. */
 interface Holder {
   readonly name: Span | undefined;
   readonly isImage: boolean;
-  /** What its name says, once somebody needs to know. */
+  /** The classification of its name, computed on first use. */
   hints: NameHints | undefined;
 }
 
-/** Counts everything that a value names; gives where it ends. */
+/** Counts everything that a value references; returns the offset of the value's end. */
 export function addReferences(tally: PromptTally, value: ReferringValue): number {
   const { text } = tally.body;
   const walk: Walk = { text, counted: value.counted ?? [], found: [], types: [], ids: 0 };
@@ -93,19 +94,20 @@ function kindOfUrlAt(text: Buffer, start: number, types: readonly string[]): Med
   return urlKind(headOf(text, { start, end: skipString(text, start) }), types);
 }
 
-/** Members beside the messages that hold media, or name a cache or an earlier reply. */
+/** Top-level members that hold media. */
 const topLevelMediaName =
   /^(?:input_?)?(?:image|audio|video|document|file|attachment|media)s?(?:_?(?:ids?|ur[il]s?))?$/i;
+/** Top-level members that reference a cache or an earlier reply. */
 const cacheName = /^(?:cached_?content|previous_?(?:response|interaction)_?id)$/i;
 
-/** By its first letter most members are none of these, and the pattern is not run. */
+/** The first letter rules out most members, so that the patterns run rarely. */
 function mayBeTopLevelName(name: string): boolean {
   return 'acdfimpvACDFIMPV'.includes(name.charAt(0)) && name !== 'messages' && name !== 'model';
 }
 
 /**
- * Counts what the members of a body name, beside its messages; `level` is how many objects around
- * them are merged into it.
+ * Counts what the top-level members of a body reference, apart from its messages. `level` is the
+ * number of enclosing objects that are merged into the body.
  *
  * @throws GatewayError `too_complex`
  */
@@ -186,7 +188,9 @@ function walkObject(walk: Walk, start: number, holder: Holder): number {
   return at + 1;
 }
 
-/** Parts that a model reads as text, with everything in them: calls of tools, reasoning, quotes. */
+/**
+ * Types of parts that a model reads as text with everything in them: tool calls, reasoning, quotes.
+ */
 const textTypes: ReadonlySet<string> = new Set([
   'text',
   'input_text',
@@ -202,7 +206,7 @@ const textTypes: ReadonlySet<string> = new Set([
   'function',
   'function_call',
   'search_result',
-  // Mistral's quotes: they point at results of tools in the same conversation.
+  // Mistral's quotes, which point at tool results in the same conversation.
   'reference',
   'citation',
   'url_citation',
@@ -213,29 +217,29 @@ function isTextType(type: string): boolean {
 }
 
 const urlStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|arn:|\/\/\w)/i;
-/** How a PDF and an office document begin in Base64. */
+/** The Base64 beginnings of a PDF and of an Office document. */
 const documentStart = /^(?:JVBERi0|UEsDB)/;
 
 function addString(walk: Walk, span: Span, holder: Holder): void {
   const { text } = walk;
-  const says = hintsOf(text, holder);
-  if (says.isText || !(says.mayRefer || mayBeUrlOrDocument(text, span))) return;
+  const hints = hintsOf(text, holder);
+  if (hints.isText || !(hints.mayRefer || mayBeUrlOrDocument(text, span))) return;
   const head = headOf(text, { start: span.start, end: Math.min(span.end, span.start + 128) });
   if (/^data:/i.test(head)) {
     const kind = payloadKind([/^data:([^;,]*)/i.exec(head)?.[1] ?? '']);
     if (kind !== 'text') addKind(walk, kind === 'unknown' ? 'reference' : kind);
   } else if (urlStart.test(head)) {
-    const isImage = holder.isImage || says.isImage;
+    const isImage = holder.isImage || hints.isImage;
     addReference(walk, { kind: undefined, start: span.start, isFileId: false, isImage });
   } else if (documentStart.test(head)) {
     addKind(walk, 'document');
-  } else if (says.isType) {
+  } else if (hints.isType) {
     if (/^[\w.+-]+\/[\w.+*-]+\s*(?:;|$)/.test(head)) walk.types.push(head.split(';', 1)[0] ?? '');
-  } else if (says.isUrl) {
-    // A path or the name of a stored file; in an image it may be the Base64 itself.
+  } else if (hints.isUrl) {
+    // A path or the name of a stored file; in an image part it may be the Base64 data.
     addKind(walk, holder.isImage ? 'image' : 'reference');
-  } else if (says.resource !== undefined) addId(walk, holder);
-  else if (says.isId) walk.ids += 1;
+  } else if (hints.resource !== undefined) addId(walk, holder);
+  else if (hints.isId) walk.ids += 1;
 }
 
 function addId(walk: Walk, holder: Holder): void {
@@ -247,20 +251,23 @@ function addKind(walk: Walk, kind: MediaKind): void {
   addReference(walk, { kind, start: 0, isFileId: false, isImage: false });
 }
 
-/** No part names so many things, and each costs a close look. */
+/** No real part has this many references, and each one costs time to examine. */
 const maxReferences = 10_000;
 
 /** @throws GatewayError `too_complex` */
 function addReference({ found }: Walk, one: Reference): void {
   if (found.length === maxReferences)
-    throw tooComplex(`${maxReferences} files and addresses in one part`);
+    throw tooComplex(`${maxReferences} files and URLs in one part`);
   found.push(one);
 }
 
-/** Whether the first bytes of a string may be an address or a document: most text has a space. */
+/**
+ * Returns whether the first bytes of a string could begin a URL or a document. Most text is ruled
+ * out by its first space.
+ */
 function mayBeUrlOrDocument(text: Buffer, { start, end }: Span): boolean {
   const first = text[start + 1] ?? 0;
-  // `J` and `U` begin documents in Base64, `/` an address without its scheme.
+  // `J` and `U` begin documents in Base64, `/` a URL without its scheme.
   if (first === 0x4a || first === 0x55 || first === 0x2f || first <= 0x20) return true;
   const longest = Math.min(end - 1, start + 1 + maxSchemeBytes);
   for (let at = start + 1; at < longest; at += 1) {

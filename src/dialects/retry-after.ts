@@ -2,9 +2,9 @@
 import type { HeaderMap } from '../http.ts';
 
 /**
- * The wait in ms from `retry-after-ms`, else `retry-after` in seconds or as an HTTP date (RFC 9110
- * §10.2.3), which is read by the clock of who sent it where it says its time, else by `nowMs`;
- * undefined where there is none that makes sense.
+ * Returns the wait in ms: from `retry-after-ms`, else from `retry-after` in seconds or as an HTTP
+ * date (RFC 9110 §10.2.3). A date is compared with the reply's `date` header if present, else with
+ * `nowMs`. Undefined if neither header has a valid value.
  */
 export function retryAfterMs(headers: HeaderMap, nowMs: number): number | undefined {
   const millis = Number.parseFloat(headers['retry-after-ms'] ?? '');
@@ -12,14 +12,14 @@ export function retryAfterMs(headers: HeaderMap, nowMs: number): number | undefi
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
   if (/^\s*\d+(?:\.\d+)?\s*$/.test(text)) return Number.parseFloat(text) * 1_000;
-  // JavaScript takes much for a date, `-5` among it.
+  // `Date.parse` accepts many strings that are no dates, such as `-5`.
   const date = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date)
     ? undefined
     : Math.max(0, date - (Date.parse(headers.date ?? '') || nowMs));
 }
 
-/** Google's `RetryInfo.retryDelay`, `"34.07s"`, in ms. */
+/** Converts Google's `RetryInfo.retryDelay`, such as `"34.07s"`, to ms. */
 export function durationMs(text: unknown): number | undefined {
   if (typeof text !== 'string' || !/^\d+(?:\.\d+)?s$/.test(text)) return undefined;
   return Number.parseFloat(text) * 1_000;

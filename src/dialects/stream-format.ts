@@ -1,30 +1,30 @@
-/** How the streamed replies of a dialect are cut into documents: server-sent events for most. */
+/** Cuts the streamed replies of a dialect into documents. Most dialects use server-sent events. */
 import { eventCutter, parseEvents, type SseEvent } from '../bytes/sse.ts';
 import { maxEventBytes } from './tap.ts';
 
-/** One frame: its name and its document, and text around it that was never framed. */
+/** One frame: its name, its document, and loose text around it that belongs to no frame. */
 export type Frame = Pick<SseEvent, 'name' | 'data' | 'unframedText'>;
 
-/** Cuts one reply. */
+/** Cuts one reply into frames. */
 export interface FrameReader {
   /**
-   * The frames that this chunk completes.
+   * Returns the frames that this chunk completes.
    *
    * @throws UpstreamError `event_too_large`
    */
   read(chunk: Uint8Array): readonly Frame[];
-  /** What was never completed, given once. */
+  /** Returns what was never completed. Called once. */
   rest(): readonly Frame[];
 }
 
-/** The format of a dialect's streams. */
+/** The framing of a dialect's streams. */
 export interface StreamFormat {
-  /** How the content type of such a reply begins, in lower case. */
+  /** The prefix of the content type of such a reply, in lower case. */
   readonly contentType: string;
   reader(): FrameReader;
 }
 
-/** What OpenAI, Google and Anthropic stream. */
+/** The framing of OpenAI, Google and Anthropic. */
 export const serverSentEvents: StreamFormat = {
   contentType: 'text/event-stream',
   reader: () => {

@@ -1,99 +1,110 @@
 /**
- * The usage that a stream has stated so far, and what was counted since. Figures that came before
- * the reply's finish say nothing of what was made behind them, nor does a finish that states no
- * output.
+ * Tracks the usage that a stream has reported and the content that was counted after it. Usage
+ * reported before the reply's finish does not cover output generated later, nor does a finish that
+ * reports no output.
  */
 import { type ReplyUsage, splitUsage, type UsageGap } from '../canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../money.ts';
 import { mergedUsage, withCachedInInput } from './usage-counts.ts';
 
-/** How a dialect's usage objects are read. */
+/** Reads the usage objects of a dialect. */
 export interface UsageReader {
-  /** The members that are kept. */
+  /** The members that are kept of each object. */
   readonly names: readonly string[];
-  /** One more object, with what it implies of those that are known. */
-  stated(known: JsonObject | undefined, usage: JsonValue | undefined): JsonValue | undefined;
-  /** What one object leaves open. */
+  /** Adds to a usage object what it implies together with the members already known. */
+  withImplied(known: JsonObject | undefined, usage: JsonValue | undefined): JsonValue | undefined;
+  /** Returns which counts one object leaves open. */
   gap(usage: JsonValue | undefined): UsageGap;
-  /** Undefined where the objects together say nothing, or something absurd. */
+  /** Converts the merged object; undefined if it has no usable count. */
   read(usage: JsonObject): ReplyUsage | undefined;
 }
 
-/** The usage objects of one stream. */
+/** The usage of one stream. */
 export interface StreamUsage {
-  /** One more usage object; `counted` is the content so far, in tokens. */
+  /** Adds a usage object; `counted` is the content so far, in tokens. */
   add(usage: JsonValue | undefined, counted: number, hasFinished: boolean): void;
-  /** The last figures, or a floor of what was used; undefined where none came. */
+  /**
+   * Returns the final usage, or a lower bound of it while it is not final; undefined if no usage
+   * was reported.
+   */
   soFar(counted: number): Usage | undefined;
 }
 
-/** None yet. */
+/** Starts without any usage. */
 export function streamUsage(reader: UsageReader): StreamUsage {
   const merge = usageMerger(reader);
   const floor = usageFloor();
   return {
     add: (stated, counted, hasFinished) => {
-      const figures = merge(stated);
-      if (figures !== undefined) floor.note(figures, counted, hasFinished);
+      const reported = merge(stated);
+      if (reported !== undefined) floor.note(reported, counted, hasFinished);
     },
     soFar: floor.soFar,
   };
 }
 
 /**
- * Takes in one usage object after the other, and gives all of them together; undefined for one that
- * adds nothing, such as zeros behind figures, or something absurd.
+ * Returns a function that merges the usage objects of a stream. It returns the merged usage, or
+ * undefined for an object that adds nothing, such as zeros after real counts, or that makes no
+ * valid usage.
  */
 export function usageMerger(
   reader: UsageReader,
 ): (usage: JsonValue | undefined) => ReplyUsage | undefined {
   let merged: JsonObject | undefined;
   return (usage) => {
-    const stated = reader.stated(merged, usage);
+    const stated = reader.withImplied(merged, usage);
     const after = mergedUsage(merged, stated, reader.names);
     if (after === undefined || after === merged) return undefined;
     merged = after;
-    const figures = reader.read(after);
-    return figures === undefined ? undefined : withGap(figures, reader.gap(stated));
+    const reported = reader.read(after);
+    return reported === undefined ? undefined : withGap(reported, reader.gap(stated));
   };
 }
 
 /**
- * Figures of several objects: what came before the last does not say how long the answer is now.
+ * Marks merged usage as lacking an output count if the last object has none: the counts of earlier
+ * objects do not cover the output generated since.
  */
-export function withGap(figures: ReplyUsage, last: UsageGap): ReplyUsage {
-  if (last === undefined || figures.gap !== undefined) return figures;
-  return { ...figures, gap: 'output' };
+export function withGap(reported: ReplyUsage, last: UsageGap): ReplyUsage {
+  if (last === undefined || reported.gap !== undefined) return reported;
+  return { ...reported, gap: 'output' };
 }
 
-/** The usage of a stream, of which figures say less and less as it goes on. */
+/**
+ * A lower bound of a stream's usage, which grows with the content counted since the last report.
+ */
 export interface UsageFloor {
-  /** All that was stated so far; `counted` is the content up to there, in tokens. */
+  /** Records the merged usage so far; `counted` is the content up to here, in tokens. */
   note(usage: ReplyUsage, counted: number, hasFinished: boolean): void;
-  /** The last figures, or a floor of what was used; undefined where none came. */
+  /**
+   * Returns the final usage, or a lower bound of it while it is not final; undefined if no usage
+   * was reported.
+   */
   soFar(counted: number): Usage | undefined;
 }
 
-/** Nothing is stated yet. */
+/** Starts without any usage. */
 export function usageFloor(): UsageFloor {
   let usage: Usage | undefined;
-  /** What had been counted when the figure of the output last grew. */
+  /** The tokens counted when the reported output last grew. */
   let countedAtOutput = 0;
   let hasEnded = false;
   let isFinal = false;
   return {
     note: (stated, counted, hasFinished) => {
-      const figures = withCachedInInput(splitUsage(stated, counted));
+      const reported = withCachedInInput(splitUsage(stated, counted));
       const hasOutput = stated.gap !== 'output';
-      if (hasOutput && figures.outputTokens > (usage?.outputTokens ?? 0)) countedAtOutput = counted;
-      usage = figures;
+      if (hasOutput && reported.outputTokens > (usage?.outputTokens ?? 0))
+        countedAtOutput = counted;
+      usage = reported;
       hasEnded ||= hasFinished;
       isFinal ||= hasFinished && hasOutput;
     },
     soFar: (counted) => {
       if (usage === undefined || isFinal) return usage;
-      // The settlement counts an output of which nothing was stated, and says so in the record.
+      // If no output was reported, the settlement counts it and notes that in the record.
       if (hasEnded && usage.outputTokens === 0) return usage;
       return { ...usage, outputTokens: usage.outputTokens + counted - countedAtOutput };
     },

@@ -1,12 +1,12 @@
-/** Every dialect by its name: a new one is a folder and a row here. */
+/** Maps names to dialects. To add a dialect, add a folder and a row here. */
 import type { DialectName } from '../ports/catalog.ts';
 import { anthropic } from './anthropic/dialect.ts';
 import type { Dialect } from './dialect.ts';
 import { gemini } from './gemini/dialect.ts';
 import { openai } from './openai/dialect.ts';
 
-/** Dialects by their names; a host's own catalog may name one that is not there. */
+/** Dialects by name; a host's catalog may name one that does not exist. */
 export type DialectTable = Readonly<Record<string, Dialect | undefined>>;
 
-/** Complete by its type: no name without a row. */
+/** The built-in dialects. The type requires a row for every name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, gemini, anthropic };

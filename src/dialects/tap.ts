@@ -1,39 +1,45 @@
-/** What watches or translates a reply while it passes, and how it tells of a failure. */
+/**
+ * Defines the tap, which watches or translates a reply while it passes, and the failure that it may
+ * report.
+ */
 import { type GatewayError, UpstreamError } from '../errors.ts';
 import type { Usage } from '../money.ts';
 
-/** One event may be this large, in bytes: an inline image fits, an endless line does not. */
+/** Maximum size of one event in bytes: enough for an inline image, but not for an endless line. */
 export const maxEventBytes: number = 32 * 1024 * 1024;
 
-/** What an upstream said of a failure, read without trust. */
+/** An error that an upstream reported. Its contents are untrusted. */
 export interface FailureReport {
-  /** The HTTP status, or the one an in-band error names. */
+  /** The HTTP status, or the status that an in-band error names. */
   readonly status: number;
-  /** The upstream's own words, not yet fit for a caller. */
+  /** The upstream's message, before redaction. */
   readonly message: string | undefined;
-  /** The upstream's own code, `insufficient_quota`, `API_KEY_INVALID`. */
+  /** The upstream's error code, such as `insufficient_quota` or `API_KEY_INVALID`. */
   readonly code: string | undefined;
-  /** The member the upstream complains of. */
+  /** The request member that the upstream rejected. */
   readonly param: string | undefined;
   /** From a header or from Google's `RetryInfo`. */
   readonly retryAfterMs: number | undefined;
   /**
-   * Who is to blame, where the refusal says it: the request with what it names or holds, the model
-   * that the account lacks or may not use, the account's key, or its money, region or state.
+   * What is at fault, if the error says so: the request and what it references, a model that the
+   * account lacks or may not use, the account's key, or the account's billing, region or state.
    */
   readonly fault: 'request' | 'model' | 'credential' | 'account' | undefined;
   /**
-   * The code by which clients of OpenAI's API know the failure: `context_length_exceeded`,
-   * `content_filter`, or the upstream's own where it speaks that API.
+   * The error code that clients of OpenAI's API act on: `context_length_exceeded`,
+   * `content_filter`, or the upstream's code if it speaks that API.
    */
   readonly clientCode?: string | undefined;
-  /** A finer name for the failure than its status gives. */
+  /** A more specific reason than the status. */
   readonly reason?: string;
-  /** The upstream made and billed what no caller can use: nobody is asked again. */
+  /**
+   * The upstream generated and billed a reply that the caller cannot use, so the call is not
+   * retried.
+   */
   readonly isBilled?: boolean;
 }
 
-/** A 2xx that is no reply of its kind: nothing of it is the upstream's own word. */
+/** Reports a 2xx that is not a valid reply. Nothing of its text is used. */
 export function brokenReply(reason: string): FailureReport {
   return {
     status: 502,
@@ -46,63 +52,75 @@ export function brokenReply(reason: string): FailureReport {
   };
 }
 
-/** A reply that was made and billed, and is of no use to anybody. */
+/** Reports a reply that was generated and billed but is unusable. */
 export function billedReply(reason: string): FailureReport {
   return { ...brokenReply(reason), isBilled: true };
 }
 
 /**
- * A streamed reply on its way. Relayed, it changes only what ARCHITECTURE B names. It sees the
- * chunks of one tick joined, works synchronously, and passes whole events on: half an event is of
- * no use to a caller, and would spoil the error that may have to follow it.
+ * Processes a streamed reply on its way to the caller. In a relayed reply it changes only in-band
+ * errors, framing, and usage frames that the caller did not request. It receives the chunks of one
+ * event-loop tick joined, works synchronously, and passes on whole events only: a caller cannot use
+ * half an event, and an error that follows half an event would be unreadable.
  */
 export interface StreamTap {
   /**
-   * What goes on to the caller; may be empty. Throws an `UpstreamError` on an event too large to
-   * hold.
+   * Returns the bytes for the caller, possibly none.
+   *
+   * @throws UpstreamError if an event is too large to buffer
    */
   write(chunk: Uint8Array): Uint8Array;
-  /** What is left when the upstream has ended; a second time there is nothing. */
+  /** Returns the remaining bytes when the upstream has ended; a second call returns none. */
   end(): Uint8Array;
   /**
-   * The reply has said something: text, reasoning, a call, media, a refusal, its finish. Who it is,
-   * pings, comments and a filter's report say nothing.
+   * True once the reply has content: text, reasoning, a tool call, media, a refusal or its finish.
+   * Its id and role, pings, comments and a content filter's report do not count.
    */
   hasBegun(): boolean;
-  /** Nothing that follows belongs to the reply. */
+  /** True if nothing that follows belongs to the reply. */
   finished(): boolean;
-  /** The reply has come to its own end, by its content and not by the connection's. */
+  /**
+   * True if the content of the reply shows that it is complete; the end of the connection does not
+   * count.
+   */
   complete(): boolean;
-  /** An error the upstream sent in-band; the tap has passed nothing of it on. */
+  /** An error that the upstream sent inside the stream. The tap has passed on nothing of it. */
   failure(): FailureReport | undefined;
   /**
-   * The upstream's figures so far, with what was counted since where they are not its last. Of a
-   * reply that breaks off they are a floor.
+   * The usage reported so far, plus the content counted since if that report was not final. For a
+   * reply that was cut off it is a lower bound.
    */
   usage(): Usage | undefined;
-  /** The content that came, in tokens: what a charge without figures rests on. */
+  /**
+   * The content received, in tokens. The charge is based on it if the upstream reports no usage.
+   */
   countedTokens(): number;
-  /** Grows with every event that says something, as pings and comments don't; 0 for a document. */
+  /**
+   * Grows with every event that has content, but not with pings or comments; always 0 for a
+   * document.
+   */
   progress(): number;
   /**
-   * How an error is said at this point, each piece in a write of its own; undefined where only a
-   * cut can say it.
+   * Ends the reply with an error; each piece is sent in a separate write. Undefined if the error
+   * can only be signalled by cutting the connection.
    */
   breakOff(error: GatewayError): readonly Uint8Array[] | undefined;
 }
 
-/** What a reply may have beside its content: comments, empty events, lines that nobody reads. */
+/** Maximum bytes of a reply that carry no content: comments, empty events, ignored lines. */
 const maxNoiseBytes = 16 * 1024 * 1024;
-/** All of a reply that is relayed piece by piece: as much as sixteen of the largest events. */
+/** Maximum size of a reply that is relayed in pieces: sixteen events of the maximum size. */
 const maxReplyBytes = 16 * maxEventBytes;
 
-/** Bounds such a reply in bytes: an upstream may send without end what says nothing. */
+/**
+ * Limits the size of such a reply, because an upstream could send bytes without content forever.
+ */
 export interface ByteBounds {
-  /** @throws UpstreamError `reply_too_large` beyond one of the bounds */
+  /** @throws UpstreamError `reply_too_large` above either limit */
   add(bytes: number, hasContent: boolean): void;
 }
 
-/** Nothing has come yet. */
+/** Starts at zero. */
 export function byteBounds(): ByteBounds {
   let all = 0;
   let noise = 0;

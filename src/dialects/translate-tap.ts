@@ -1,6 +1,7 @@
 /**
- * Translates a streamed reply: the upstream's events in, the caller's out. Whatever an upstream may
- * send in place of well-framed events ends as an error, never in silence (TRANSLATION §7.1).
+ * Translates a streamed reply: reads the upstream's events and writes the caller's. Anything that
+ * an upstream sends in place of well-formed events ends the reply with an error, so that no failure
+ * passes unnoticed.
  */
 
 import { emptyBytes } from '../bytes/sse.ts';
@@ -25,19 +26,22 @@ import {
 } from './tap.ts';
 import { unframedText } from './unframed-text.ts';
 
-/** The two ends of a translated stream. */
+/** The upstream's and the caller's side of a translated stream. */
 export interface TranslateTapOptions {
   readonly upstream: Pick<Dialect, 'readFailure' | 'inBandFailure' | 'streams'>;
   readonly reader: ContentStreamReader;
   readonly writer: ContentStreamWriter;
-  /** Reads a whole reply that came in place of a stream. */
+  /** Reads a whole reply that the upstream sent instead of a stream. */
   readonly readReply: (reply: JsonValue) => readonly ContentEvent[];
 }
 
-/** The longest event and as much again around it; the calls of a whole answer are far smaller. */
+/**
+ * Maximum bytes received while nothing is sent on: twice the largest event. The tool calls of a
+ * whole reply, which are held back, are far smaller.
+ */
 const maxSilentBytes = 2 * maxEventBytes;
 
-/** A fresh one for each reply. */
+/** Creates the tap of one reply. */
 export function translateTap(options: TranslateTapOptions): StreamTap {
   const { upstream, reader, writer } = options;
   const frames = upstream.streams.reader();
@@ -49,9 +53,9 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let mediaTokens = 0;
   let begun = false;
   const bounds = byteBounds();
-  /** What has come since something last went on: readers and writers may hold all of it. */
+  /** Bytes received since anything was last sent on; readers and writers may hold all of them. */
   let silentBytes = 0;
-  /** Text that was never framed; only its end says what it is. */
+  /** Text outside of any frame. What it is can be decided only at the end. */
   const unframed = unframedText();
   let done = false;
   let ended = false;
@@ -60,19 +64,19 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   let wholeReplyCame = false;
   let contentChunks = 0;
 
-  /** What the reader gives at its end is told as content then. */
+  /** After the end, what the reader held back has been counted as content. */
   const heldChars = (): number => (ended ? 0 : (reader.heldChars?.() ?? 0));
 
   const counted = (): number => mediaTokens + contentTokens(contentBytes + heldChars());
 
   /**
-   * Upstreams repeat their figures: equal ones with the finish are the last all the same, but for
-   * those that a reader repeats by itself at its end.
+   * Upstreams repeat their usage, and a repetition with the finish is the final report. Only the
+   * usage that a reader itself repeats at its end is ignored.
    */
   const recordUsage = (stated: ReplyUsage): void => {
-    const figures = chargeableUsage(stated);
-    if (upstreamEnded && lastUsage !== undefined && isSameUsage(lastUsage, figures)) return;
-    lastUsage = figures;
+    const usage = chargeableUsage(stated);
+    if (upstreamEnded && lastUsage !== undefined && isSameUsage(lastUsage, usage)) return;
+    lastUsage = usage;
     floor.note(stated, counted(), reader.complete());
   };
 
@@ -80,7 +84,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     for (const event of events) {
       if (event.type === 'usage') recordUsage(event.usage);
       else if (event.type === 'unusable') failure = billedReply(event.reason);
-      // Nothing was made: figures that nobody gave are zeros (TRANSLATION §6.14).
+      // A blocked prompt generates nothing, so usage that was not reported is zero.
       else if (event.type === 'blocked') isBlocked = true;
       else {
         contentBytes += bytesOf(event);
@@ -97,13 +101,14 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     if (failure !== undefined || data === undefined || data.trim() === '') return '';
     if (data.trim() === '[DONE]') {
       done = true;
-      // Only the reader knows whether its dialect ends so: a proxy's word makes no reply whole.
+      // Only the reader knows whether this ends a reply of its dialect: a terminator that a proxy
+      // added does not complete a reply.
       return writeEvents(reader.read('[DONE]'));
     }
     const document = parseExactly(data);
     failure = failureIn(upstream, name, data, document);
     if (document === undefined) return '';
-    // Even an error may tell what the upstream has billed.
+    // Even an error may report the usage that the upstream billed.
     const events = reader.read(document);
     const text = writeEvents(failure === undefined ? events : events.filter(isUsage));
     begun ||= failure === undefined && heldChars() > 0;
@@ -120,7 +125,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
     return text;
   };
 
-  /** A whole document, an array of them, or an error that never was an event. */
+  /** Handles a document, an array of documents, or an error that was sent without framing. */
   const takeUnframed = (): string => {
     if (done || failure !== undefined) return '';
     const text = unframed.take();
@@ -174,7 +179,7 @@ export function translateTap(options: TranslateTapOptions): StreamTap {
   };
 }
 
-/** An error by its content, by the event's name, or because it can't be read at all. */
+/** Detects an error by its content, by the event's name, or because the data cannot be parsed. */
 function failureIn(
   upstream: TranslateTapOptions['upstream'],
   name: string | undefined,
@@ -187,7 +192,7 @@ function failureIn(
   return upstream.readFailure(502, Buffer.from(text));
 }
 
-/** The content of a whole reply, in tokens. */
+/** Counts the content of a whole reply in tokens. */
 export function countTokensIn(events: readonly ContentEvent[]): number {
   let bytes = 0;
   let tokens = 0;
@@ -198,7 +203,7 @@ export function countTokensIn(events: readonly ContentEvent[]): number {
   return tokens + contentTokens(bytes);
 }
 
-/** What the charge rests on where the upstream gives no figures. */
+/** Bytes of content, on which the charge is based if the upstream reports no usage. */
 function bytesOf(event: ContentEvent): number {
   switch (event.type) {
     case 'text':
@@ -213,7 +218,7 @@ function bytesOf(event: ContentEvent): number {
   }
 }
 
-/** Whether a reply begins with it: an empty text only carries provider data. */
+/** Returns whether the event begins a reply. An empty text only carries provider data. */
 function beginsReply(event: ContentEvent): boolean {
   switch (event.type) {
     case 'text':
@@ -244,7 +249,7 @@ function isSameUsage(one: Usage, other: Usage): boolean {
   );
 }
 
-/** A sound comes in many pieces, and each is as much as it holds. */
+/** Audio arrives in many pieces, each counted by its length. */
 function mediaTokensOf({ mimeType, data }: Pick<MediaEvent, 'mimeType' | 'data'>): number {
   return mediaKindOf(mimeType) === 'audio'
     ? Math.ceil(data.length / charsPerAudioToken)

@@ -1,25 +1,28 @@
 /**
- * Text of a stream that stands in no event, such as a document in place of events: only the end of
- * the stream says what it is.
+ * Collects text of a stream that belongs to no event, such as a document sent in place of events.
+ * What it is can be decided only at the end of the stream.
  */
 
 import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import { asBuffer } from '../bytes/decode.ts';
 
-/** What begins as no document is an error whatever follows: this much is kept of it. */
+/**
+ * Text that does not begin like a document is an error in any case, so only this much of it is
+ * kept.
+ */
 const maxNonDocumentBytes = 65_536;
 
-/** The text of one stream. */
+/** The unframed text of one stream. */
 export interface UnframedText {
   add(text: string): void;
   byteLength(): number;
-  /** All that was kept, given once. */
+  /** Returns everything that was kept. Called once. */
   take(): string;
 }
 
-/** None yet. */
+/** Starts without any text. */
 export function unframedText(): UnframedText {
-  // Most streams have none.
+  // Created on first use: most streams have no such text.
   let held: ChunkBuffer | undefined;
   let isDocument: boolean | undefined;
   return {
@@ -35,7 +38,7 @@ export function unframedText(): UnframedText {
   };
 }
 
-/** Undefined for white space, which may stand in front of anything. */
+/** Undefined for white space, which may precede anything. */
 function startsAsDocument(text: string): boolean | undefined {
   const first = /\S/.exec(text)?.[0];
   return first === undefined ? undefined : first === '{' || first === '[';

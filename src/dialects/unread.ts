@@ -1,30 +1,30 @@
 /**
- * Lists the members of a document that nobody reads, so that nothing is left out in silence: those
- * of a caller's request, and those of an upstream's whole reply.
+ * Lists the members of a document that no reader uses, so that nothing is dropped silently: members
+ * of a caller's request and of an upstream's whole reply.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 
-/** The member's whole value is read, or listed elsewhere where it is lost. */
+/** The member's whole value is read; if it is lost later, that is listed elsewhere. */
 export const read = true;
 
-/** The members that are read, of an object or of each object in a list. */
+/** The members that are read, of an object or of each object in an array. */
 export interface Shape {
   readonly [name: string]: ReadMembers;
 }
 
-/** How much of a member is read. */
+/** Which part of a member is read: all of it, or certain members. */
 export type ReadMembers = typeof read | Shape | ((holder: JsonObject) => Shape);
 
-/** Where a walk stands. */
+/** The current object of a walk. */
 export interface UnreadScope {
   readonly shape: Shape;
-  /** The path of the holder, with its dot; empty for the document. */
+  /** The path of the object with a trailing dot; empty for the document. */
   readonly at: string;
-  /** Takes the paths of members that nobody reads. */
+  /** Collects the paths of unread members. */
   readonly unread: Set<string>;
 }
 
-/** Looks through the object for members that its shape does not have. */
+/** Collects the members of an object that its shape does not have. */
 export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadScope): void {
   for (const [name, value] of Object.entries(holder)) {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
@@ -42,14 +42,14 @@ export function collectUnread(holder: JsonObject, { shape, at, unread }: UnreadS
   }
 }
 
-/** The members of a reply that its shape does not have, as `reply.` and their path. */
+/** Lists the members of a reply that its shape does not have, as `reply.` and their path. */
 export function unreadOfReply(reply: JsonValue, shape: Shape): readonly string[] {
   const unread = new Set<string>();
   if (isJsonObject(reply)) collectUnread(reply, { shape, at: 'reply.', unread });
   return [...unread];
 }
 
-/** A shape of which every member is read: what is passed on as it is. */
+/** Returns a shape with every member, for an object that is passed on unchanged. */
 export function allRead(holder: JsonObject): Shape {
   return Object.fromEntries(Object.keys(holder).map((name) => [name, read]));
 }
@@ -63,7 +63,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** The list goes out in a header. */
+/** Makes a name safe for a response header, in which the list is sent. */
 function headerSafe(name: string): string {
   return name.replace(/[^\w.-]/g, '_').slice(0, 64);
 }

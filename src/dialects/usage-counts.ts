@@ -1,13 +1,17 @@
 /**
- * Reads the figures of a reply without trust, each by itself: a whole number from 0, or missing.
+ * Reads the counts of a usage object without trusting them: each is an integer of at least 0, or
+ * missing.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../json.ts';
 import type { Usage } from '../money.ts';
 
-/** Far above what any model uses, so that sums stay exact: what is larger is charged at a bound. */
+/**
+ * Far above what any model uses, and small enough for exact sums. Larger values are read as this
+ * one.
+ */
 export const maxCount: number = 2 ** 40;
 
-/** A count; undefined where the member is absent, negative, a fraction or no number. */
+/** Reads a count; undefined if the member is absent, negative, a fraction or not a number. */
 export function countIn(holder: JsonValue | undefined, name: string): number | undefined {
   const value = member(holder, name);
   return value === undefined ? undefined : asCount(value);
@@ -20,15 +24,15 @@ function asCount(value: JsonValue | undefined): number | undefined {
   return Number.isInteger(count) ? count : undefined;
 }
 
-/** Whether one of the members is a count. */
+/** Returns whether at least one of the members is a count. */
 export function hasCount(holder: JsonValue | undefined, names: readonly string[]): boolean {
   return names.some((name) => countIn(holder, name) !== undefined);
 }
 
 /**
- * The usage known so far after one more object of it, of which only these members are kept: a later
- * value replaces an earlier one, what is left out or no count does not. Servers have sent an object
- * of zeros behind the real one: it is ignored.
+ * Merges a usage object into the ones before it, keeping only the named members. A later count
+ * replaces an earlier one; an absent or invalid one does not. An object of zeros after real counts
+ * is ignored, because some servers send one.
  */
 export function mergedUsage(
   before: JsonObject | undefined,
@@ -47,20 +51,23 @@ function isDetails(value: JsonValue): boolean {
   return Array.isArray(value) || isJsonObject(value);
 }
 
-/** A zero, or an object or list that holds no other number. */
+/** True for zero, and for an object or array without any other number. */
 function isAllZero(value: JsonValue): boolean {
   const number = numberOf(value);
   if (number !== undefined) return number === 0;
   return typeof value === 'object' && value !== null && Object.values(value).every(isAllZero);
 }
 
-/** A count, 0 where it is missing. */
+/** Reads a count; 0 if it is missing. */
 export function countOrZero(holder: JsonValue | undefined, name: string): number {
   return countIn(holder, name) ?? 0;
 }
 
-/** Some vendors count cached tokens apart from the prompt's. */
-export function withCachedInInput(figures: Usage): Usage {
-  const { inputTokens, cachedInputTokens } = figures;
-  return { ...figures, inputTokens: Math.max(inputTokens, cachedInputTokens) };
+/**
+ * Raises the input to at least the cached tokens, which some vendors count separately from the
+ * prompt.
+ */
+export function withCachedInInput(usage: Usage): Usage {
+  const { inputTokens, cachedInputTokens } = usage;
+  return { ...usage, inputTokens: Math.max(inputTokens, cachedInputTokens) };
 }

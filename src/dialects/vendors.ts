@@ -1,6 +1,7 @@
 /**
- * What the well-known servers that speak OpenAI's dialect take otherwise than OpenAI, to be spread
- * into a channel. Only differences are listed; a host overrides any of them behind the spread.
+ * Capabilities of well-known servers that speak OpenAI's dialect but differ from OpenAI, to be
+ * spread into a channel. Only the differences are listed; a host can override any of them after the
+ * spread.
  */
 import type { Capabilities } from '../ports/catalog.ts';
 
@@ -16,22 +17,26 @@ export type Vendor =
   | 'zai'
   | 'cerebras';
 
-/** Nobody but OpenAI was seen to take `tool_choice: {type: "allowed_tools"}`. */
+/** No server but OpenAI was seen to accept `tool_choice: {type: "allowed_tools"}`. */
 const compatible: Capabilities = { allowedTools: false, imageBase64: 'response_format' };
 
-/** As of November 2026; what was only read of, and not recorded, names its source. */
+/**
+ * Presets as of November 2026. A comment names its source if the behaviour was read about and not
+ * recorded.
+ */
 export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   deepseek: {
     ...compatible,
     maxTokensField: 'max_tokens',
-    // JSON without a schema (api-docs.deepseek.com, JSON Output); strict only on its beta address.
+    // JSON mode has no schema (api-docs.deepseek.com, JSON Output); `strict` works only on its beta
+    // URL.
     structuredOutput: 'json',
     strictTools: false,
     // 400 "reasoning_content in the thinking mode must be passed back" (earendil-works/pi#3636).
     reasoningHistory: true,
-    // V4 knows two (hermes-agent#14958); it is switched off only by a member of its own.
+    // V4 has two levels (hermes-agent#14958); reasoning is switched off only by a separate member.
     efforts: ['high', 'max'],
-    // Not among its parameters.
+    // Not in its list of parameters.
     seed: false,
     parallelToolCalls: false,
     maxCandidates: 1,
@@ -40,10 +45,11 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   groq: {
     ...compatible,
-    // 400 for each of the two and for `n` above 1 (console.groq.com/docs/openai).
+    // It responds with 400 to `logprobs`, `top_logprobs` and `n` above 1
+    // (console.groq.com/docs/openai).
     logprobs: false,
     maxCandidates: 1,
-    // A schema goes with neither tools nor a stream (its docs, Structured Outputs).
+    // A schema cannot be combined with tools or streaming (its docs, Structured Outputs).
     structuredOutput: 'json',
     jsonWithTools: false,
     strictTools: false,
@@ -54,37 +60,37 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   xai: {
     ...compatible,
-    // `reasoning_tokens` stand beside `completion_tokens`, and the total is the sum of all
-    // (fixtures xai-*).
+    // `reasoning_tokens` are not part of `completion_tokens`; the total is the sum of all (fixtures
+    // xai-*).
     reasoningOutsideCompletion: true,
-    // Its reasoning models refuse both penalties and `stop` (docs.x.ai, Reasoning).
+    // Its reasoning models reject both penalties and `stop` (docs.x.ai, Reasoning).
     penalties: false,
     stopLimit: 0,
-    // Grok 4.5; 4.3 takes `none` too (opencode#39448).
+    // The levels of Grok 4.5; 4.3 also accepts `none` (opencode#39448).
     efforts: ['low', 'medium', 'high'],
     mediaInput: ['image'],
   },
   mistral: {
     ...compatible,
-    // It answers 422 `extra_forbidden` to every member it does not know (eca#231).
+    // It responds with 422 `extra_forbidden` to every member it does not know (eca#231).
     maxTokensField: 'max_tokens',
-    // Sent unasked in the last chunk.
+    // Usage is in the last chunk without being requested.
     includeUsage: false,
-    // Called `random_seed` there.
+    // Mistral calls it `random_seed`.
     seed: false,
     logprobs: false,
     reasoning: 'none',
-    // An assistant's message at the end needs `prefix: true` of its own.
+    // A trailing assistant message needs Mistral's member `prefix: true`.
     prefill: false,
-    // Documents and sound have members of their own there.
+    // Mistral has different members for documents and audio.
     mediaInput: ['image'],
   },
   openrouter: {
     ...compatible,
-    // Both names are taken; only this one by every model behind it.
+    // It accepts both names, but only this one works for every model behind it.
     maxTokensField: 'max_tokens',
     topK: true,
-    // Takes `reasoning_details` back, Anthropic's signatures among them (fixture
+    // It accepts `reasoning_details` in the history, including Anthropic's signatures (fixture
     // openrouter-reasoning-details).
     signatures: true,
     efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
@@ -92,10 +98,10 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   google: {
     ...compatible,
-    // Thoughts are counted in `total_tokens` alone (fixtures google-compat-*).
+    // Reasoning tokens are included only in `total_tokens` (fixtures google-compat-*).
     reasoningOutsideCompletion: true,
     maxTokensField: 'max_tokens',
-    // 400 on both (page-assist#418, ChatterUI#227; TRANSLATION §6.11).
+    // It responds with 400 to `seed` and to penalties (page-assist#418, ChatterUI#227).
     seed: false,
     penalties: false,
     logprobs: false,
@@ -106,28 +112,29 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
     signatures: true,
     efforts: ['none', 'low', 'medium', 'high'],
     maxCandidates: 1,
-    // Nobody has shown that it fetches addresses.
+    // It is not known to fetch image URLs.
     mediaUrls: false,
     mediaInput: ['image', 'audio'],
   },
   azure: {
-    // OpenAI's own models, under names that the host chose: the table can't know them by name.
+    // Azure serves OpenAI's models under names that the host chose, so the capability table cannot
+    // recognise them.
     allowedTools: false,
-    // Takes no `file` parts in chat completions.
+    // It does not accept `file` parts in chat completions.
     mediaInput: ['image', 'audio'],
   },
   zai: {
     ...compatible,
-    // What agentscope's formatter for GLM has to strip or rename (java.agentscope.io).
+    // agentscope's formatter for GLM strips or renames these members (java.agentscope.io).
     maxTokensField: 'max_tokens',
     includeUsage: false,
     penalties: false,
     strictTools: false,
     structuredOutput: 'json',
-    // Thoughts between tool calls must come back (docs.z.ai, Thinking Mode; fixture
+    // Reasoning between tool calls must be sent back (docs.z.ai, Thinking Mode; fixture
     // zai-thinking-roundtrip).
     reasoningHistory: true,
-    // GLM-5.3; older models take no notice of it.
+    // The levels of GLM-5.3; older models ignore the member.
     efforts: ['low', 'high', 'max'],
     parallelToolCalls: false,
     seed: false,
@@ -138,10 +145,10 @@ export const vendorCapabilities: Readonly<Record<Vendor, Capabilities>> = {
   },
   cerebras: {
     ...compatible,
-    // 400 for each of these (hexdocs.pm/req_llm, Cerebras).
+    // It responds with 400 to each of these (hexdocs.pm/req_llm, Cerebras).
     penalties: false,
     parallelToolCalls: false,
-    // 422 where `strict` differs between tools (Roo-Code#10334).
+    // It responds with 422 if `strict` differs between tools (Roo-Code#10334).
     strictTools: false,
     jsonWithTools: false,
     efforts: ['low', 'medium', 'high'],

@@ -1,18 +1,21 @@
-/** Takes apart a reply as it passes: one document, or events with one each. */
+/** Watches the documents of a reply as it passes: a single document, or one in each event. */
 
 import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/string-extractor.ts';
 import { parseEvents } from '../bytes/sse.ts';
 import type { Framing } from '../call.ts';
 
-/** What is found in the documents of a reply. */
+/** What to watch in the documents of a reply. */
 export interface DocumentWatch {
-  /** Where in a document to look. */
+  /** The members to look at in each document. */
   readonly root: ExtractionRule;
-  /** Told behind each event's document; of a reply that is one document nobody says its end. */
+  /** Called after each event's document; not called for a reply that is a single document. */
   readonly eventEnds: () => void;
 }
 
-/** Begins with the reply; gets its bytes in pieces, of an event stream whole events. */
+/**
+ * Returns a function that takes the reply's bytes in pieces; for an event stream each piece must
+ * consist of whole events.
+ */
 export function watchDocuments(
   framing: Framing,
   { root, eventEnds }: DocumentWatch,

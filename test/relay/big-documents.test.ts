@@ -75,7 +75,7 @@ it('a document without an end is cut at 512 MiB', () => {
     usageMember: 'usage',
     readUsage: () => undefined,
     inBandFailure: () => undefined,
-    isImages: false,
+    isImageReply: false,
   });
   const piece = Buffer.alloc(32 * 1024 * 1024, 'a');
   tap.write(Buffer.from('{"a":"'));

@@ -97,7 +97,7 @@ function isStated(usage: JsonValue | undefined, name: string): boolean {
 /** How the usage objects of a stream are read. */
 export const anthropicUsageReader: UsageReader = {
   names: figureNames,
-  stated: (_known, usage) => usage,
+  withImplied: (_known, usage) => usage,
   gap: anthropicGap,
   read: anthropicReplyUsage,
 };

@@ -121,7 +121,7 @@ function tokensOf(modality: string, details: readonly JsonValue[]): number | und
 /** How the usage objects of a stream are read. */
 export const geminiUsageReader: UsageReader = {
   names: geminiFigureNames,
-  stated: geminiStated,
+  withImplied: geminiStated,
   gap: geminiGap,
   read: geminiReplyUsage,
 };

@@ -164,7 +164,7 @@ function atMost(whole: number, details: JsonValue | undefined, name: string): nu
 export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
   return {
     names: usageMembers,
-    stated: withImpliedCompletion,
+    withImplied: withImpliedCompletion,
     gap: (stated) => gapIn(totalsIn(stated)),
     read: (usage) => openaiReplyUsage(usage, reasoningOutside),
   };

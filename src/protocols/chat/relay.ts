@@ -33,7 +33,7 @@ export const chatRelay: RelayRules = {
           readUsage: (usage, images) =>
             openaiUsageOfObject(usage, images, reasoningOutside(channel)),
           inBandFailure: openaiInBandFailure,
-          isImages: false,
+          isImageReply: false,
         }),
   faultIn: (reply) =>
     Array.isArray(member(reply, 'choices')) ? undefined : 'upstream_protocol_error',

@@ -20,7 +20,7 @@ export const imagesRelay: RelayRules = {
       usageMember: 'usage',
       readUsage: (usage, images) => openaiUsageOfObject(usage, images, reasoningOutside(channel)),
       inBandFailure: openaiInBandFailure,
-      isImages: true,
+      isImageReply: true,
     }),
   faultIn,
   readUsage: (reply, channel, counted) => openaiUsage(reply, reasoningOutside(channel), counted),

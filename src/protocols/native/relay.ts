@@ -30,7 +30,7 @@ export const nativeRelay: RelayRules = {
       usageMember: 'usageMetadata',
       readUsage: geminiFigures,
       inBandFailure: geminiInBandFailure,
-      isImages: false,
+      isImageReply: false,
     });
   },
   faultIn: (reply, { operation }) => {

@@ -72,7 +72,7 @@ export const toyProtocol: Protocol = {
         usageMember: 'spent',
         readUsage: usageOf,
         inBandFailure: () => undefined,
-        isImages: false,
+        isImageReply: false,
       }),
     faultIn: (reply) =>
       typeof member(reply, 'says') === 'string' ? undefined : 'upstream_protocol_error',
