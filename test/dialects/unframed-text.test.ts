@@ -4,14 +4,14 @@ import { unframedText } from '../../src/dialects/unframed-text.ts';
 import { chat, native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
 
-const most = 65_536;
+const limit = 65_536;
 
 it.each(['<html>', 'x', '"a"', ' \n\t-'])('keeps 64 KiB of text that begins with %j', (begins) => {
   for (const pieces of [[begins.padEnd(1_000_000, 'é')], [begins, ...Array(100_000).fill('é\n')]]) {
     const text = unframedText();
     for (const piece of pieces) text.add(piece);
 
-    expect(text.byteLength()).toBe(most);
+    expect(text.byteLength()).toBe(limit);
     expect(text.take().startsWith(begins)).toBe(true);
   }
 });
@@ -24,14 +24,14 @@ it.each(['{', '[', '\n {'])('keeps all of a text that begins with %j', (begins) 
   expect(text.take()).toBe(pieces.join(''));
 });
 
-const ways = [
+const calls = [
   ['openai', chat()],
   ['gemini', native()],
   ['anthropic', chat()],
   ['gemini', chat()],
 ] as const;
 
-it.each(ways)('an endless text in place of events is a bad reply: %s', async (dialect, asked) => {
+it.each(calls)('an endless text in place of events is a bad reply: %s', async (dialect, asked) => {
   const chunks = Array.from({ length: 40 }, () => `${'no event '.repeat(1_000)}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
   const upstream = playedUpstream({ headers, chunks: [...chunks, 'data'] });

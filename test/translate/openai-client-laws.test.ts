@@ -12,9 +12,9 @@ import {
   exchange,
   finishesOf,
   parsed,
+  reasoningOf,
   recordings,
   textOf,
-  thoughtsOf,
 } from './openai-client-support.ts';
 
 const seeded = { seed: 20261120, numRuns: 150 } as const;
@@ -61,8 +61,8 @@ describe('§11 laws', () => {
         fc.array(fc.tuple(fc.nat(400), junk, fc.boolean()), { minLength: 1, maxLength: 5 }),
         (document, edits) => {
           const mangled = edits.reduce(
-            (value, [at, put, isGone]) =>
-              edited(value, { left: at }, isGone ? undefined : put) ?? null,
+            (value, [at, put, isRemoved]) =>
+              edited(value, { left: at }, isRemoved ? undefined : put) ?? null,
             document,
           );
 
@@ -116,7 +116,7 @@ function gathered(events: readonly ContentEvent[]) {
   );
   return {
     text: textOf(events),
-    thoughts: thoughtsOf(events),
+    thoughts: reasoningOf(events),
     allProviderData: allProviderData.filter((providerData) => providerData !== undefined),
     refusal: events.map((event) => (event.type === 'refusal' ? event.text : '')).join(''),
     calls: callsOf(events),

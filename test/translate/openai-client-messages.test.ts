@@ -28,7 +28,7 @@ function result(callId: string, ...content: ToolResultPart['content']): ToolResu
   return { kind: 'tool_result', callId, name: 'f', content, isError: false, at: 'contents[2]' };
 }
 
-function thought(words: string, providerData?: ReasoningPart['providerData']): ReasoningPart {
+function reasoning(words: string, providerData?: ReasoningPart['providerData']): ReasoningPart {
   return { kind: 'reasoning', text: words, at: 'contents[1].parts[0]', providerData };
 }
 
@@ -299,7 +299,7 @@ describe('§6.4 §6.5 calls and results', () => {
 });
 
 describe('§6.9 thoughts in the history', () => {
-  const turns = [user(text('a')), assistant(thought('Hm'), text('b')), user(text('c'))];
+  const turns = [user(text('a')), assistant(reasoning('Hm'), text('b')), user(text('c'))];
 
   it('are left out and listed, unless the upstream wants them back', () => {
     const request = contentRequest({ turns });
@@ -321,7 +321,7 @@ describe('§6.9 thoughts in the history', () => {
       .readReply(reply)
       .flatMap((event) => (event.type === 'reasoning' ? [event] : []))
       .map(({ text: words, providerData }) =>
-        thought(words, providerData && unseal(seal(providerData))),
+        reasoning(words, providerData && unseal(seal(providerData))),
       );
 
     const request = contentRequest({ turns: [user(text('a')), assistant(...parts)] });
@@ -347,7 +347,7 @@ describe('§6.9 thoughts in the history', () => {
     const providerData = { provider: 'anthropic', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
       turns: [
-        assistant(thought('So '), thought('it is', providerData), text('b')),
+        assistant(reasoning('So '), reasoning('it is', providerData), text('b')),
         user(text('c')),
       ],
     });
@@ -383,7 +383,7 @@ describe('§6.9 thoughts in the history', () => {
       kind: 'encrypted',
       data: '"}],"model":"x"',
     } as const;
-    const request = contentRequest({ turns: [assistant(thought('', providerData), text('b'))] });
+    const request = contentRequest({ turns: [assistant(reasoning('', providerData), text('b'))] });
 
     expect(messagesOf(request)).toEqual([{ role: 'assistant', content: 'b' }]);
   });

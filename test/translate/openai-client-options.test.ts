@@ -5,11 +5,11 @@ import type { ContentRequest } from '../../src/canonical/request.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
 import {
-  askedFor,
   bodyOf,
   contentRequest,
-  lostFrom,
+  droppedFrom,
   notPortable,
+  parametersFor,
   tool,
 } from './openai-client-support.ts';
 
@@ -22,15 +22,15 @@ describe('the outline of a body', () => {
   });
 
   it('a stream asks for its figures where the upstream knows the word', () => {
-    expect(askedFor({ streamed: true })).toEqual({
+    expect(parametersFor({ streamed: true })).toEqual({
       stream: true,
       stream_options: { include_usage: true },
     });
-    expect(askedFor({ streamed: true }, { includeUsage: false })).toEqual({ stream: true });
+    expect(parametersFor({ streamed: true }, { includeUsage: false })).toEqual({ stream: true });
   });
 
   it('what reading the request lost is still listed, each name once', () => {
-    const lost = lostFrom({
+    const lost = droppedFrom({
       dropped: ['safetySettings', 'x'],
       topK: 4,
       providerMembers: [own('x')],
@@ -46,11 +46,11 @@ function own(at: string, provider = 'gemini', vital = false) {
 
 describe('§6.12 members of one provider', () => {
   it("another's are dropped, or refused if all depends on them; OpenAI's own are sent", () => {
-    expect(lostFrom({ providerMembers: [own('safetySettings')] })).toEqual(['safetySettings']);
+    expect(droppedFrom({ providerMembers: [own('safetySettings')] })).toEqual(['safetySettings']);
     expect(() =>
-      askedFor({ providerMembers: [own('cachedContent', 'gemini', true)] }),
+      parametersFor({ providerMembers: [own('cachedContent', 'gemini', true)] }),
     ).toThrowError(notPortable('cachedContent'));
-    expect(askedFor({ providerMembers: [own('verbosity', 'openai')] })).toEqual({
+    expect(parametersFor({ providerMembers: [own('verbosity', 'openai')] })).toEqual({
       verbosity: 'low',
     });
   });
@@ -58,7 +58,7 @@ describe('§6.12 members of one provider', () => {
 
 describe('§6.8 §6.10 §6.11 numbers', () => {
   it('keep their values, zero among them, by their names upstream', () => {
-    const asked = askedFor({
+    const asked = parametersFor({
       maxOutputTokens: 5,
       temperature: 0,
       topP: 0,
@@ -84,7 +84,7 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
       user: 'someone',
       service_tier: 'flex',
     });
-    expect(askedFor({ maxOutputTokens: 5 }, { maxTokensField: 'max_tokens' })).toEqual({
+    expect(parametersFor({ maxOutputTokens: 5 }, { maxTokensField: 'max_tokens' })).toEqual({
       max_tokens: 5,
     });
   });
@@ -127,39 +127,39 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
       ['responseLogprobs'],
     ],
   ])('%s', (_what, members, flags, expected, lost) => {
-    expect(askedFor(members, flags)).toEqual(expected);
-    expect(lostFrom(members, flags)).toEqual(lost.map((name) => `generationConfig.${name}`));
+    expect(parametersFor(members, flags)).toEqual(expected);
+    expect(droppedFrom(members, flags)).toEqual(lost.map((name) => `generationConfig.${name}`));
   });
 
   it('a tier that only the other provider knows is dropped', () => {
-    expect(lostFrom({ serviceTier: 'constructor' })).toEqual(['serviceTier']);
+    expect(droppedFrom({ serviceTier: 'constructor' })).toEqual(['serviceTier']);
   });
 
   it('more answers than the upstream gives are refused, not given as one', () => {
     const refused = notPortable('generationConfig.candidateCount');
 
-    expect(() => askedFor({ candidates: 3 }, { maxCandidates: 2 })).toThrowError(refused);
+    expect(() => parametersFor({ candidates: 3 }, { maxCandidates: 2 })).toThrowError(refused);
     expect(() =>
-      askedFor({ candidates: 2, streamed: true }, { streamedCandidates: false }),
+      parametersFor({ candidates: 2, streamed: true }, { streamedCandidates: false }),
     ).toThrowError(refused);
   });
 
   it('images and sound are refused by a model that only writes', () => {
     const refused = notPortable('generationConfig.responseModalities');
 
-    expect(() => askedFor({ modalities: ['text', 'image'] })).toThrowError(refused);
-    expect(askedFor({ modalities: ['text'] })).toEqual({});
-    expect(askedFor({ modalities: ['text', 'image'] }, { mediaOutput: true })).toEqual({
+    expect(() => parametersFor({ modalities: ['text', 'image'] })).toThrowError(refused);
+    expect(parametersFor({ modalities: ['text'] })).toEqual({});
+    expect(parametersFor({ modalities: ['text', 'image'] }, { mediaOutput: true })).toEqual({
       modalities: ['text', 'image'],
     });
     expect(
-      askedFor({ modalities: ['audio'], streamed: true }, { mediaOutput: true }),
+      parametersFor({ modalities: ['audio'], streamed: true }, { mediaOutput: true }),
     ).toMatchObject({ audio: { format: 'pcm16' } });
   });
 });
 
 describe('§6.9 how hard to think', () => {
-  const asking = (reasoning: Partial<NonNullable<ContentRequest['reasoning']>>) => ({
+  const withReasoning = (reasoning: Partial<NonNullable<ContentRequest['reasoning']>>) => ({
     reasoning: {
       effort: undefined,
       budgetTokens: undefined,
@@ -185,25 +185,27 @@ describe('§6.9 how hard to think', () => {
   ] as const)('%j of %j is %s', (reasoning, efforts, expected, isReplaced) => {
     const flags: Capabilities = { reasoning: 'effort', efforts };
 
-    expect(askedFor(asking(reasoning), flags).reasoning_effort).toBe(expected);
-    expect(lostFrom(asking(reasoning), flags)).toEqual(
+    expect(parametersFor(withReasoning(reasoning), flags).reasoning_effort).toBe(expected);
+    expect(droppedFrom(withReasoning(reasoning), flags)).toEqual(
       isReplaced ? ['generationConfig.thinkingConfig'] : [],
     );
   });
 
   it('a model that does not think is not asked to', () => {
-    expect(askedFor(asking({ effort: 'high' }))).toEqual({});
-    expect(lostFrom(asking({ effort: 'high' }))).toEqual(['generationConfig.thinkingConfig']);
+    expect(parametersFor(withReasoning({ effort: 'high' }))).toEqual({});
+    expect(droppedFrom(withReasoning({ effort: 'high' }))).toEqual([
+      'generationConfig.thinkingConfig',
+    ]);
   });
 
   it('GPT-5.6 takes functions only with no effort at all', () => {
     const tools = [tool('f')];
 
-    expect(askedFor({ tools }, {}, 'gpt-5.6').reasoning_effort).toBe('none');
-    expect(lostFrom({ tools }, {}, 'gpt-5.6')).toEqual([]);
-    expect(lostFrom({ tools, ...asking({ effort: 'high' }) }, {}, 'gpt-5.6')).toEqual([
+    expect(parametersFor({ tools }, {}, 'gpt-5.6').reasoning_effort).toBe('none');
+    expect(droppedFrom({ tools }, {}, 'gpt-5.6')).toEqual([]);
+    expect(droppedFrom({ tools, ...withReasoning({ effort: 'high' }) }, {}, 'gpt-5.6')).toEqual([
       'generationConfig.thinkingConfig',
     ]);
-    expect(askedFor({}, {}, 'gpt-5.6').reasoning_effort).toBeUndefined();
+    expect(parametersFor({}, {}, 'gpt-5.6').reasoning_effort).toBeUndefined();
   });
 });

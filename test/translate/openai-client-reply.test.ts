@@ -11,10 +11,10 @@ import {
   exchange,
   finishesOf,
   parsed,
+  reasoningOf,
   recordings,
   target,
   textOf,
-  thoughtsOf,
 } from './openai-client-support.ts';
 
 /** What a recording shows as text, found without the codec. */
@@ -84,17 +84,17 @@ describe('what the events say', () => {
     const zai = eventsOf(fixture('openai-compat/zai-thinking-roundtrip.1'));
     const openrouter = eventsOf(fixture('openai-compat/openrouter-usage.1'));
 
-    expect(thoughtsOf(zai)).toMatch(/^\nThe user is asking/);
+    expect(reasoningOf(zai)).toMatch(/^\nThe user is asking/);
     expect(zai.findIndex(({ type }) => type === 'reasoning')).toBeLessThan(
       zai.findIndex(({ type }) => type === 'text'),
     );
-    expect(thoughtsOf(openrouter)).not.toBe('');
+    expect(reasoningOf(openrouter)).not.toBe('');
   });
 
   it('thoughts told as text and again as details are told once, with their hidden part', () => {
     const events = eventsOf(fixture('openai-compat/openrouter-reasoning-details.2'));
 
-    expect(thoughtsOf(events).match(/Structuring Voltaire/g)).toHaveLength(1);
+    expect(reasoningOf(events).match(/Structuring Voltaire/g)).toHaveLength(1);
     const hidden = events.flatMap((event) =>
       event.type === 'reasoning' ? [event.providerData] : [],
     );
@@ -106,7 +106,7 @@ describe('what the events say', () => {
   it("Anthropic's signature on a detail is known for Anthropic's", () => {
     const events = eventsOf(fixture('openai-compat/snowflake-thinking.1'));
 
-    expect(thoughtsOf(events)).toBe('Let me get the weather for Mexico City.');
+    expect(reasoningOf(events)).toBe('Let me get the weather for Mexico City.');
     expect(events.find(({ type }) => type === 'reasoning')).toMatchObject({
       providerData: {
         provider: 'anthropic',

@@ -12,9 +12,9 @@ import {
   eventsOfStream,
   exchange,
   finishesOf,
+  reasoningOf,
   target,
   textOf,
-  thoughtsOf,
 } from './openai-client-support.ts';
 
 function calling(...calls: readonly JsonValue[]): JsonValue {
@@ -232,7 +232,7 @@ describe('what else chunks hold', () => {
       chunk({ content: 'Yes' }, 'stop'),
     ]);
 
-    expect(thoughtsOf(events)).toBe('So it is');
+    expect(reasoningOf(events)).toBe('So it is');
     expect(events.filter((event) => event.type === 'reasoning' && event.providerData)).toHaveLength(
       1,
     );

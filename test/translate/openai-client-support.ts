@@ -115,7 +115,7 @@ export function textOf(events: readonly ContentEvent[], choice = 0): string {
 }
 
 /** The thoughts of a choice. */
-export function thoughtsOf(events: readonly ContentEvent[], choice = 0): string {
+export function reasoningOf(events: readonly ContentEvent[], choice = 0): string {
   return events
     .map((event) => (event.type === 'reasoning' && event.choice === choice ? event.text : ''))
     .join('');
@@ -147,7 +147,7 @@ export function tool(name: string, members: Partial<FunctionTool> = {}): Functio
 }
 
 /** The body without the messages and the model. */
-export function askedFor(
+export function parametersFor(
   members: Partial<ContentRequest>,
   flags?: Capabilities,
   model?: string,
@@ -158,7 +158,7 @@ export function askedFor(
 }
 
 /** What of these members was left out. */
-export function lostFrom(
+export function droppedFrom(
   members: Partial<ContentRequest>,
   flags?: Capabilities,
   model?: string,

@@ -6,11 +6,11 @@ import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import { items, type JsonObject, member } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
 import {
-  askedFor,
   contentRequest,
-  lostFrom,
+  droppedFrom,
   messagesOf,
   notPortable,
+  parametersFor,
   text,
   tool,
 } from './openai-client-support.ts';
@@ -33,7 +33,7 @@ const search = {
 
 describe('§6.3 tools', () => {
   it('a function has a schema even without parameters, and is never called strict unasked', () => {
-    expect(askedFor({ tools: [tool('f', { description: 'Does f.' })] }).tools).toEqual([
+    expect(parametersFor({ tools: [tool('f', { description: 'Does f.' })] }).tools).toEqual([
       {
         type: 'function',
         function: {
@@ -51,7 +51,9 @@ describe('§6.3 tools', () => {
     const strictIn = (parameters: JsonObject, flags?: Capabilities) =>
       member(
         member(
-          items(askedFor({ tools: [tool('f', { parameters, strict: true })] }, flags).tools)[0],
+          items(
+            parametersFor({ tools: [tool('f', { parameters, strict: true })] }, flags).tools,
+          )[0],
           'function',
         ),
         'strict',
@@ -60,18 +62,18 @@ describe('§6.3 tools', () => {
     expect(strictIn(closed)).toBe(true);
     expect(strictIn(open)).toBe(false);
     expect(strictIn(closed, { strictTools: false })).toBeUndefined();
-    expect(lostFrom({ tools: [tool('f', { parameters: open, strict: true })] })).toEqual([
+    expect(droppedFrom({ tools: [tool('f', { parameters: open, strict: true })] })).toEqual([
       `${tool('f').at}.strict`,
     ]);
-    expect(lostFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
+    expect(droppedFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
   });
 
   it('a tool that another provider runs is refused, or left out where the host allows it', () => {
     const tools = [tool('f'), search];
 
-    expect(() => askedFor({ tools })).toThrowError(notPortable('tools[1].googleSearch'));
-    expect(askedFor({ tools }, { dropBuiltInTools: true }).tools).toHaveLength(1);
-    expect(lostFrom({ tools }, { dropBuiltInTools: true })).toEqual(['tools[1].googleSearch']);
+    expect(() => parametersFor({ tools })).toThrowError(notPortable('tools[1].googleSearch'));
+    expect(parametersFor({ tools }, { dropBuiltInTools: true }).tools).toHaveLength(1);
+    expect(droppedFrom({ tools }, { dropBuiltInTools: true })).toEqual(['tools[1].googleSearch']);
   });
 
   const named = (name: string) => ({ type: 'function', function: { name } });
@@ -97,7 +99,7 @@ describe('§6.3 tools', () => {
       { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named('f')] } },
     ],
   ] as const)('%s of %j is said as OpenAI says it', (mode, names, expected) => {
-    const asked = askedFor({ tools: two, toolChoice: { mode, names } });
+    const asked = parametersFor({ tools: two, toolChoice: { mode, names } });
 
     expect(asked.tool_choice).toEqual(expected);
     expect(asked.tools).toHaveLength(3);
@@ -105,11 +107,14 @@ describe('§6.3 tools', () => {
 
   it('where several can not be named, the others are not shown', () => {
     const flags = { allowedTools: false };
-    const asked = askedFor(
+    const asked = parametersFor(
       { tools: two, toolChoice: { mode: 'required', names: ['f', 'g'] } },
       flags,
     );
-    const one = askedFor({ tools: two, toolChoice: { mode: 'required', names: ['g'] } }, flags);
+    const one = parametersFor(
+      { tools: two, toolChoice: { mode: 'required', names: ['g'] } },
+      flags,
+    );
 
     expect(asked).toMatchObject({
       tool_choice: 'required',
@@ -121,13 +126,13 @@ describe('§6.3 tools', () => {
   it('a choice of a function that is not there is refused', () => {
     const toolChoice = { mode: 'required', names: ['x'] } as const;
 
-    expect(() => askedFor({ tools: two, toolChoice })).toThrowError(
+    expect(() => parametersFor({ tools: two, toolChoice })).toThrowError(
       expect.objectContaining({ code: 'invalid_request', param: 'toolConfig' }),
     );
   });
 
   it('a renamed function is renamed in the choice too', () => {
-    const asked = askedFor({
+    const asked = parametersFor({
       tools: [tool('ns.f')],
       toolChoice: { mode: 'required', names: ['ns.f'] },
     });
@@ -137,20 +142,20 @@ describe('§6.3 tools', () => {
     });
   });
 
-  it('neither a choice nor parallel calls are spoken of where there are no tools', () => {
+  it('neither a choice nor parallel calls are textual of where there are no tools', () => {
     const members = { toolChoice: { mode: 'auto', names: [] }, parallelToolCalls: false } as const;
 
-    expect(askedFor(members)).toEqual({});
+    expect(parametersFor(members)).toEqual({});
   });
 
   it('one call at a time is asked for where that can be said', () => {
     const members = { tools: [tool('f')], parallelToolCalls: false };
 
-    expect(askedFor(members).parallel_tool_calls).toBe(false);
-    expect(lostFrom(members, { parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
-    expect(lostFrom({ ...members, parallelToolCalls: true }, { parallelToolCalls: false })).toEqual(
-      [],
-    );
+    expect(parametersFor(members).parallel_tool_calls).toBe(false);
+    expect(droppedFrom(members, { parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
+    expect(
+      droppedFrom({ ...members, parallelToolCalls: true }, { parallelToolCalls: false }),
+    ).toEqual([]);
   });
 });
 
@@ -168,15 +173,15 @@ describe('§6.7 the form of the answer', () => {
   it('JSON needs the word in a message, and gets it where it is missing', () => {
     const format = { type: 'json' } as const;
 
-    expect(askedFor({ format })).toEqual({ response_format: { type: 'json_object' } });
+    expect(parametersFor({ format })).toEqual({ response_format: { type: 'json_object' } });
     expect(system({ format })).toMatch(/JSON/);
-    expect(lostFrom({ format })).toEqual([]);
+    expect(droppedFrom({ format })).toEqual([]);
     const said = contentRequest({ format, turns: [user(text('As Json, please'))] });
     expect(messagesOf(said)).toHaveLength(1);
   });
 
   it('a schema has a name that OpenAI takes, and is strict only if it may be', () => {
-    expect(askedFor({ format: schema }).response_format).toEqual({
+    expect(parametersFor({ format: schema }).response_format).toEqual({
       type: 'json_schema',
       json_schema: {
         name: expect.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/),
@@ -185,10 +190,10 @@ describe('§6.7 the form of the answer', () => {
       },
     });
     const strict = { ...schema, strict: true };
-    expect(askedFor({ format: strict })).toMatchObject({
+    expect(parametersFor({ format: strict })).toMatchObject({
       response_format: { json_schema: { strict: true } },
     });
-    expect(lostFrom({ format: { ...strict, schema: { type: 'object' } } })).toEqual([
+    expect(droppedFrom({ format: { ...strict, schema: { type: 'object' } } })).toEqual([
       'generationConfig.responseSchema',
     ]);
   });
@@ -203,11 +208,11 @@ describe('§6.7 the form of the answer', () => {
     ['no such mode', { structuredOutput: 'none' }, {}, {}],
     ['no schema beside tools', { jsonWithTools: false }, { tools: [tool('f')] }, {}],
   ])('%s: the schema is a hint, and listed', (_what, flags, members, expected) => {
-    const asked = askedFor({ ...members, format: schema }, flags);
+    const asked = parametersFor({ ...members, format: schema }, flags);
 
     expect(asked.response_format).toEqual(expected.response_format);
     expect(system({ ...members, format: schema }, flags)).toContain('"additionalProperties":false');
-    expect(lostFrom({ ...members, format: schema }, flags)).toEqual([
+    expect(droppedFrom({ ...members, format: schema }, flags)).toEqual([
       'generationConfig.responseSchema',
     ]);
   });
@@ -215,7 +220,7 @@ describe('§6.7 the form of the answer', () => {
   it('a list at the root, which OpenAI refuses, is a hint', () => {
     const format = { ...schema, schema: { type: 'array', items: { type: 'string' } } };
 
-    expect(askedFor({ format }).response_format).toBeUndefined();
+    expect(parametersFor({ format }).response_format).toBeUndefined();
     expect(system({ format, system: [text('Be brief.')] })).toMatchObject([
       { text: 'Be brief.' },
       { text: expect.stringContaining('"array"') },
@@ -225,9 +230,9 @@ describe('§6.7 the form of the answer', () => {
   it('one of several bare values is a hint, for JSON would be another answer', () => {
     const format = { type: 'enum', values: ['red', 'green'] } as const;
 
-    expect(askedFor({ format })).toEqual({});
+    expect(parametersFor({ format })).toEqual({});
     expect(system({ format })).toContain('["red","green"]');
-    expect(lostFrom({ format })).toEqual(['generationConfig.responseSchema']);
+    expect(droppedFrom({ format })).toEqual(['generationConfig.responseSchema']);
   });
 });
 
@@ -264,7 +269,7 @@ describe('presets of vendors', () => {
     ['openrouter', ['max_completion_tokens']],
     ['azure', []],
   ] as const)('%s is not sent what it refuses', (vendor, refused) => {
-    const body = askedFor(rich, vendorCapabilities[vendor], 'a-model');
+    const body = parametersFor(rich, vendorCapabilities[vendor], 'a-model');
 
     expect(Object.keys(body).filter((name) => refused.some((other) => other === name))).toEqual([]);
     expect(body.tool_choice).toBe('required');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openaiReplyUsage } from '../../src/dialects/openai/reply-usage.ts';
 import type { JsonObject } from '../../src/json.ts';
 
-function figures(
+function usageOf(
   prompt: number,
   completion: number,
   total: number,
@@ -22,14 +22,14 @@ function figures(
 
 describe('§6.15 output and reasoning', () => {
   it.each([
-    ['inside the completion', figures(10, 5, 15, 3), 5, 3],
-    ['beside it, as xAI counts', figures(307, 26, 560, 227), 253, 227],
-    ["only in the total, as at Google's compatible endpoint", figures(35, 12, 109), 74, 62],
-    ['said to be none though the total knows better', figures(35, 12, 109, 0), 74, 62],
-    ['neither inside nor beside', figures(10, 5, 40, 3), 5, 3],
-    ['more than the whole output', figures(12, 10, 22, 11), 10, 10],
-    ['unsaid', figures(10, 5, 15), 5, undefined],
-    ['unsaid, and a total below the sum', figures(10, 5, 7), 5, undefined],
+    ['inside the completion', usageOf(10, 5, 15, 3), 5, 3],
+    ['beside it, as xAI counts', usageOf(307, 26, 560, 227), 253, 227],
+    ["only in the total, as at Google's compatible endpoint", usageOf(35, 12, 109), 74, 62],
+    ['said to be none though the total knows better', usageOf(35, 12, 109, 0), 74, 62],
+    ['neither inside nor beside', usageOf(10, 5, 40, 3), 5, 3],
+    ['more than the whole output', usageOf(12, 10, 22, 11), 10, 10],
+    ['unsaid', usageOf(10, 5, 15), 5, undefined],
+    ['unsaid, and a total below the sum', usageOf(10, 5, 7), 5, undefined],
   ])('reasoning %s', (_how, usage, outputTokens, reasoningTokens) => {
     expect(openaiReplyUsage(usage, true)).toMatchObject({ outputTokens, reasoningTokens });
   });
@@ -50,7 +50,7 @@ describe('§6.15 output and reasoning', () => {
 describe('§6.15 the parts of the input', () => {
   it('are read by name, and what is not said stays unsaid', () => {
     const usage = {
-      ...figures(20, 5, 25),
+      ...usageOf(20, 5, 25),
       prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 2, audio_tokens: 3 },
       completion_tokens_details: { audio_tokens: 4 },
     };
@@ -64,11 +64,11 @@ describe('§6.15 the parts of the input', () => {
       audioInputTokens: 3,
       audioOutputTokens: 4,
     });
-    expect(openaiReplyUsage(figures(20, 5, 25), true)?.cachedInputTokens).toBeUndefined();
+    expect(openaiReplyUsage(usageOf(20, 5, 25), true)?.cachedInputTokens).toBeUndefined();
   });
 
   it('cached tokens counted apart from the prompt raise it', () => {
-    const usage = { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: 9 } };
+    const usage = { ...usageOf(5, 5, 10), prompt_tokens_details: { cached_tokens: 9 } };
 
     expect(openaiReplyUsage(usage, true)).toMatchObject({ inputTokens: 9, cachedInputTokens: 9 });
   });
@@ -80,20 +80,20 @@ describe('figures that are none', () => {
     ['null', null],
     ['an empty object', {}],
     ['nulls', { prompt_tokens: null, completion_tokens: null }],
-    ['negative counts', figures(-1, -5, -4)],
-    ['fractions', figures(1.5, 5.5, 6.5)],
+    ['negative counts', usageOf(-1, -5, -4)],
+    ['fractions', usageOf(1.5, 5.5, 6.5)],
     ['text', { prompt_tokens: '5' }],
   ])('%s', (_what, usage) => {
     expect(openaiReplyUsage(usage, true)).toBeUndefined();
   });
 
   it.each([
-    ['a negative count', figures(-1, 5, 4), [0, 5]],
-    ['a fraction', figures(1.5, 5, 6), [1, 5]],
-    ['a total above every bound', figures(5, 5, 1e16), [5, 5]],
+    ['a negative count', usageOf(-1, 5, 4), [0, 5]],
+    ['a fraction', usageOf(1.5, 5, 6), [1, 5]],
+    ['a total above every bound', usageOf(5, 5, 1e16), [5, 5]],
     [
       'an absurd cache',
-      { ...figures(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } },
+      { ...usageOf(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } },
       [5, 5],
     ],
   ])('%s takes no other figure with it', (_what, usage, [inputTokens, outputTokens]) => {
@@ -101,7 +101,7 @@ describe('figures that are none', () => {
   });
 
   it('an absurd count of reasoning alone is left out', () => {
-    expect(openaiReplyUsage(figures(5, 5, 10, -2), true)).toMatchObject({
+    expect(openaiReplyUsage(usageOf(5, 5, 10, -2), true)).toMatchObject({
       outputTokens: 5,
       reasoningTokens: undefined,
     });
@@ -111,18 +111,18 @@ describe('figures that are none', () => {
 it('parts never exceed their whole, and a total that adds up is kept', () => {
   const count = fc.nat(5_000);
   fc.assert(
-    fc.property(count, count, count, fc.option(count), (prompt, completion, beyond, reasoning) => {
-      const total = prompt + completion + beyond;
+    fc.property(count, count, count, fc.option(count), (prompt, completion, excess, reasoning) => {
+      const total = prompt + completion + excess;
       const usage = openaiReplyUsage(
-        figures(prompt, completion, total, reasoning ?? undefined),
+        usageOf(prompt, completion, total, reasoning ?? undefined),
         true,
       );
 
       expect(usage?.inputTokens).toBe(prompt);
       expect(usage?.reasoningTokens ?? 0).toBeLessThanOrEqual(usage?.outputTokens ?? -1);
-      expect([completion, completion + beyond]).toContain(usage?.outputTokens);
-      if (!reasoning || reasoning === beyond) {
-        expect(usage?.outputTokens).toBe(completion + beyond);
+      expect([completion, completion + excess]).toContain(usage?.outputTokens);
+      if (!reasoning || reasoning === excess) {
+        expect(usage?.outputTokens).toBe(completion + excess);
       }
     }),
     { seed: 20261120, numRuns: 300 },

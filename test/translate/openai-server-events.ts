@@ -45,7 +45,7 @@ export const time: readonly ContentEvent[] = [
   { type: 'tool_end', choice: 0, call: 1 },
 ];
 
-type Said = (choice: number, call: number) => readonly ContentEvent[];
+type MakeEvents = (choice: number, call: number) => readonly ContentEvent[];
 
 const words = fc.string({ unit: 'binary', maxLength: 8 });
 const base64 = fc
@@ -60,24 +60,24 @@ const providerDataOf = (provider: string, ...kinds: readonly ProviderData['kind'
     },
   );
 
-const spoken: fc.Arbitrary<Said> = fc.oneof(
+const textual: fc.Arbitrary<MakeEvents> = fc.oneof(
   fc.record({ text: words, providerData: providerDataOf('gemini', 'signature') }).map(
-    (event): Said =>
+    (event): MakeEvents =>
       (choice) => [{ type: 'text', choice, ...event }],
   ),
   fc
     .record({ text: words, providerData: providerDataOf('anthropic', 'signature', 'encrypted') })
     .map(
-      (event): Said =>
+      (event): MakeEvents =>
         (choice) => [{ type: 'reasoning', choice, ...event }],
     ),
   words.map(
-    (text): Said =>
+    (text): MakeEvents =>
       (choice) => [{ type: 'refusal', choice, text }],
   ),
 );
 
-const called: fc.Arbitrary<Said> = fc
+const called: fc.Arbitrary<MakeEvents> = fc
   .record({
     begin: fc.record({
       id: base64,
@@ -88,7 +88,7 @@ const called: fc.Arbitrary<Said> = fc
     more: fc.array(words, { maxLength: 3 }),
   })
   .map(
-    ({ begin, more }): Said =>
+    ({ begin, more }): MakeEvents =>
       (choice, call) => [
         { type: 'tool_begin', choice, call, ...begin },
         ...more.map((text) => ({ type: 'tool_arguments', choice, call, text }) as const),
@@ -96,13 +96,13 @@ const called: fc.Arbitrary<Said> = fc
       ],
   );
 
-const shown: fc.Arbitrary<Said> = fc.oneof(
+const shown: fc.Arbitrary<MakeEvents> = fc.oneof(
   fc.record({ mimeType: fc.constantFrom('image/png', 'audio/wav'), data: base64 }).map(
-    (event): Said =>
+    (event): MakeEvents =>
       (choice) => [{ type: 'media', choice, ...event }],
   ),
   fc.record({ token: words, logprob: fc.integer(), top: fc.constant([]) }).map(
-    (token): Said =>
+    (token): MakeEvents =>
       (choice) => [{ type: 'logprobs', choice, tokens: [token] }],
   ),
   fc
@@ -113,7 +113,7 @@ const shown: fc.Arbitrary<Said> = fc.oneof(
       end: fc.nat(),
     })
     .map(
-      (citation): Said =>
+      (citation): MakeEvents =>
         (choice) => [{ type: 'citations', choice, citations: [citation] }],
     ),
   fc
@@ -123,7 +123,7 @@ const shown: fc.Arbitrary<Said> = fc.oneof(
       value: fc.array(fc.record({ n: fc.nat() }), { maxLength: 2 }),
     })
     .map(
-      (event): Said =>
+      (event): MakeEvents =>
         (choice) => [{ type: 'provider_specific', choice, ...event }],
     ),
 );
@@ -137,7 +137,7 @@ const ending = fc.record({
 /** Events of up to two choices as readers give them: calls numbered by choice, finishes last. */
 export const replyEvents: fc.Arbitrary<readonly ContentEvent[]> = fc
   .record({
-    blocks: fc.array(fc.tuple(fc.nat(1), fc.oneof(spoken, called, shown)), { maxLength: 12 }),
+    blocks: fc.array(fc.tuple(fc.nat(1), fc.oneof(textual, called, shown)), { maxLength: 12 }),
     endings: fc.tuple(ending, ending),
     figures: fc.constantFrom([], [usage]),
   })

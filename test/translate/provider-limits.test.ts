@@ -49,10 +49,10 @@ describe('the efforts of GPT-5', () => {
     ['gpt-5.1', 'minimal', 'low'],
     ['gpt-5.4', 'minimal', 'low'],
   ] as const)('%s is asked %s as %s', (model, effort, asked) => {
-    const members = openai.askedFor(thinking(effort), {}, model);
+    const members = openai.parametersFor(thinking(effort), {}, model);
 
     expect(members.reasoning_effort).toBe(asked);
-    expect(openai.lostFrom(thinking(effort), {}, model)).toHaveLength(effort === asked ? 0 : 1);
+    expect(openai.droppedFrom(thinking(effort), {}, model)).toHaveLength(effort === asked ? 0 : 1);
   });
 });
 

@@ -1,10 +1,10 @@
 /**
- * OpenAI's models. Those that reason take neither sampling parameters nor penalties; compatible
- * servers differ in flags of their channels, for which `vendors.ts` has the presets.
+ * Capabilities of OpenAI's models. Reasoning models accept neither sampling parameters nor
+ * penalties. Compatible servers differ in the flags of their channels; `vendors.ts` has presets.
  */
 import type { CapabilityTable } from '../capabilities.ts';
 
-/** Newest first; a name that no row knows counts as the newest. */
+/** Newest first. A name that no row matches counts as the newest. */
 export const openaiCapabilities: CapabilityTable = {
   newest: {
     includeUsage: true,
@@ -57,7 +57,7 @@ export const openaiCapabilities: CapabilityTable = {
       flags: { sampling: 'none', penalties: false, logprobs: false },
     },
     {
-      // It answers 400 to `minimal` (openai-agents-python#2089).
+      // It responds with 400 to `minimal` (openai-agents-python#2089).
       models: /^gpt-5\.1/,
       flags: {
         sampling: 'none',
@@ -67,7 +67,7 @@ export const openaiCapabilities: CapabilityTable = {
       },
     },
     {
-      // It knows no `none`, which came with 5.1.
+      // It does not support `none`, which came with 5.1.
       models: /^gpt-5(?!-chat)/,
       flags: {
         sampling: 'none',

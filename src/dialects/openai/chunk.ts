@@ -1,9 +1,12 @@
-/** What one chunk of a chat stream says, where its bytes alone do not tell. */
+/** Reads the content of one parsed chunk of a chat stream. */
 import { items, type JsonValue, member } from '../../json.ts';
 import { charsPerAudioToken, imageTokens } from '../content-count.ts';
 import { isFilled } from '../is-filled.ts';
 
-/** Whether it holds content or a finish: not only a role, a filter's report or usage. */
+/**
+ * Returns whether the chunk holds content or a finish, and not only a role, a filter's report or
+ * usage.
+ */
 export function hasContentOrFinish(chunk: JsonValue): boolean {
   return items(member(chunk, 'choices')).some(
     (choice) =>
@@ -14,20 +17,20 @@ export function hasContentOrFinish(chunk: JsonValue): boolean {
   );
 }
 
-/** Whether the choice ends here. */
+/** Returns whether the choice ends with this chunk. */
 export function hasFinished(choice: JsonValue): boolean {
   const reason = member(choice, 'finish_reason');
   return typeof reason === 'string' && reason !== '';
 }
 
-/** What the images and the sound of a chunk count, which is not their bytes. */
+/** Counts the tokens of images and audio in a chunk, which do not depend on their bytes alone. */
 export function mediaTokens(chunk: JsonValue): number {
   let tokens = 0;
   for (const choice of items(member(chunk, 'choices'))) {
-    const said = member(choice, 'delta') ?? member(choice, 'message');
-    tokens += items(member(said, 'images')).length * imageTokens;
-    const sound = member(member(said, 'audio'), 'data');
-    if (typeof sound === 'string') tokens += Math.ceil(sound.length / charsPerAudioToken);
+    const message = member(choice, 'delta') ?? member(choice, 'message');
+    tokens += items(member(message, 'images')).length * imageTokens;
+    const audioData = member(member(message, 'audio'), 'data');
+    if (typeof audioData === 'string') tokens += Math.ceil(audioData.length / charsPerAudioToken);
   }
   return tokens;
 }

@@ -4,10 +4,10 @@ import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments } from '../watch-documents.ts';
 
-/** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
+/** Starts at 0. Each event of a stream is a document; any other reply is a single document. */
 export function openaiImageCounter(framing: Framing): ImageCounter {
   let images = 0;
-  /** The element that is passing holds an image. */
+  /** Whether the element currently passing holds an image. */
   let isImage = false;
 
   const endElement = (): void => {
@@ -19,7 +19,7 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
       isImage = true;
     },
   };
-  // Servers that list images beside the text (OpenRouter, LiteLLM) and those that do it in parts.
+  // The image lists of OpenRouter and LiteLLM, and image parts in the content.
   const element: ExtractionRule = {
     onBegin: endElement,
     members: { image_url: holds, url: holds, b64_json: holds, image: holds },
@@ -44,7 +44,7 @@ export function openaiImageCounter(framing: Framing): ImageCounter {
 
   return {
     write: watchDocuments(framing, { root, eventEnds: endElement }),
-    // A reply that breaks off in an image has that image.
+    // A reply that ends within an image still counts that image.
     images: () => images + (isImage ? 1 : 0),
   };
 }

@@ -1,6 +1,4 @@
-/**
- * OpenAI's wire format as its upstreams speak it: OpenAI's own, and the many compatible servers.
- */
+/** The wire format of OpenAI's upstreams: OpenAI's servers and the many compatible ones. */
 import type { Dialect } from '../dialect.ts';
 import { serverSentEvents } from '../stream-format.ts';
 import { openaiCapabilities } from './capabilities.ts';
@@ -8,7 +6,7 @@ import { openaiClient } from './client/codec.ts';
 import { openaiFailure, openaiInBandFailure } from './errors.ts';
 import { measureOpenai } from './prompt-size.ts';
 
-/** The row of `table.ts`. */
+/** The row in `table.ts`. */
 export const openai: Dialect = {
   name: 'openai',
   capabilities: openaiCapabilities,
@@ -23,7 +21,7 @@ export const openai: Dialect = {
   readFailure: openaiFailure,
   inBandFailure: openaiInBandFailure,
   content: openaiClient,
-  // Relayed as they are: the image protocol is OpenAI's.
+  // Image calls are always relayed, because the image protocol is OpenAI's.
   images: undefined,
   measure: measureOpenai,
   tokenCounter: undefined,

@@ -1,6 +1,4 @@
-/**
- * Errors in OpenAI's words: what its SDKs read, and what OpenAI-shaped upstreams say (WIRE §6.1).
- */
+/** Writes errors in the format of OpenAI's SDKs, and reads those of OpenAI-compatible upstreams. */
 
 import type { SseEvent } from '../../bytes/sse.ts';
 import { jsonText } from '../../canonical/raw-json.ts';
@@ -11,7 +9,7 @@ import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import { failureStatus } from '../failure-status.ts';
 import { billedReply, type FailureReport } from '../tap.ts';
 
-/** `type` and `code` of OpenAI's error object for each of our codes. */
+/** `type` and `code` of OpenAI's error object for each of the gateway's codes. */
 const wireErrors: Readonly<
   Record<ErrorCode, { readonly type: string; readonly code: string | null }>
 > = {
@@ -42,7 +40,7 @@ const wireErrors: Readonly<
   upstream_timeout: { type: 'server_error', code: 'upstream_timeout' },
 };
 
-/** OpenAI's error object as text. */
+/** Writes OpenAI's error object as JSON text. */
 export function openaiErrorText(error: GatewayError): string {
   const { type, code } = wireErrors[error.code];
   const { clientCode } = error;
@@ -51,39 +49,39 @@ export function openaiErrorText(error: GatewayError): string {
   });
 }
 
-/** Codes that blame the account, not the request: its billing, its state, its country. */
+/** Codes that concern the account and not the request: its billing, its state, its country. */
 const accountCodes = /^(?:insufficient_quota|billing_\w+|account_\w+|unsupported_country_\w+)$/;
 
 /**
- * Reads an error document in every shape that OpenAI-compatible upstreams were seen to send:
- * `{error:{…}}`, `[{error:{…}}]`, `{error:"…"}`, `{message}`, `{detail}`.
+ * Reads an error document in every shape seen from OpenAI-compatible upstreams: `{error:{…}}`,
+ * `[{error:{…}}]`, `{error:"…"}`, `{message}`, `{detail}`.
  */
 export function openaiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
-/** An error inside a 2xx document or event, or undefined where it holds none. */
+/** Reads an error inside a 2xx document or event; undefined if it holds none. */
 export function openaiInBandFailure(document: JsonValue): FailureReport | undefined {
-  // Some vendors send `"error": null`, false or "" with every good chunk.
+  // Some vendors send `"error": null`, false or "" with every successful chunk.
   if (member(document, 'error')) return failureIn(document, undefined);
   const choices = items(member(document, 'choices'));
-  // OpenRouter says in the choice that its provider failed.
+  // OpenRouter reports an error of its provider inside the choice.
   const failed = choices.find((choice) => member(choice, 'error'));
   if (failed !== undefined) return failureIn(failed, undefined);
   if (choices.some((choice) => member(choice, 'finish_reason') === 'error')) {
     return billedReply('upstream_unusable_output');
   }
   const isReply = choices.length > 0 || member(document, 'data') !== undefined;
-  // vLLM has sent its error without a wrapper, gateways in front of it a bare message.
+  // vLLM has sent its error without a wrapper, and gateways in front of it a bare message.
   return isReply || bareMessage(document) === undefined
     ? undefined
     : failureIn(document, undefined);
 }
 
 /**
- * An error sent as an event: by its content, by its name, or as text that was never framed.
- * `document` is what the event's data holds, undefined where that is no JSON.
+ * Reads an error sent as an event: by its content, by its name, or from unframed text. `document`
+ * is the parsed data of the event, undefined if it is not JSON.
  */
 export function openaiEventFailure(
   { name, unframedText }: Pick<SseEvent, 'name' | 'unframedText'>,
@@ -94,7 +92,7 @@ export function openaiEventFailure(
   return openaiInBandFailure(document ?? null) ?? openaiInBandFailure(unframed ?? null);
 }
 
-/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+/** `status` is the status of the response, undefined if the error came inside a successful one. */
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;
@@ -129,7 +127,10 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   };
 }
 
-/** OpenRouter names what its moderation, or a guardrail of the account, has found in the prompt. */
+/**
+ * Detects the members in which OpenRouter lists what its moderation or the account's guardrails
+ * found in the prompt.
+ */
 function isFlagged(metadata: JsonValue | undefined): boolean {
   const names = ['flagged_input', 'reasons', 'patterns'];
   return isJsonObject(metadata) && names.some((name) => member(metadata, name) !== undefined);
@@ -140,8 +141,8 @@ function accountFaultOf(code: string = ''): FailureReport['fault'] {
   return accountCodes.test(code) ? 'account' : undefined;
 }
 
-function statusOfCode(word: string | undefined): number | undefined {
-  switch (word) {
+function statusOfCode(code: string | undefined): number | undefined {
+  switch (code) {
     case 'invalid_request_error':
       return 400;
     case 'rate_limit_error':

@@ -1,40 +1,43 @@
 /**
- * Recognises the events of a chat stream that differ from one before in nothing but their content:
- * nearly all of them. That one was parsed, so a few comparisons tell all there is to know of them.
+ * Recognises events of a chat stream that differ from an earlier one only in their content, as
+ * nearly all do. The earlier event was parsed, so a few comparisons are enough for the others.
  */
 import { isJsonObject, parseJson } from '../../json.ts';
 import { singleContent, stringEnd } from '../content-count.ts';
 
-/** Learns one event at a time. */
+/** A template that is learnt from one event. */
 export interface EventTemplate {
-  /** Where the event ends that begins here, -1 where it is another. */
+  /** Returns the end of the event that starts at `at`, or -1 if it does not match. */
   match(text: string, at: number): number;
-  /** Of the event matched last: where the member of its content is, and the content itself. */
+  /** Position of the content member in the event matched last, and the start of its content. */
   readonly memberAt: number;
   readonly start: number;
   readonly contentEnd: number;
-  /** Whole events, as latin1, of which the last becomes the pattern if it can be one. */
+  /** Learns from the last of these whole events, given as latin1, if it is suitable. */
   learn(events: string): void;
 }
 
-/** What is the same in each event. */
+/** The constant parts of an event. */
 interface Pattern {
-  /** Up to the content. */
+  /** The text before the content. */
   readonly head: string;
-  /** From the content to the padding, or to the end. */
+  /** The text from the content to the padding, or to the end. */
   readonly middle: string;
-  /** Behind the padding; empty where there is none. */
+  /** The text after the padding; empty if there is no padding. */
   readonly end: string;
-  /** How far the content is behind its member. */
+  /** The distance from the content member to its content. */
   readonly distance: number;
 }
 
-/** OpenAI pads its events with random text, so that their length does not tell their content. */
+/** OpenAI pads its events with random text, so that their length does not reveal their content. */
 const padding = '"obfuscation":"';
-/** Streams whose events all differ are not parsed again and again. */
+/**
+ * Stops learning after this many attempts, so that a stream of ever different events is not parsed
+ * twice.
+ */
 const maxMisses = 16;
 
-/** Nothing is known yet. */
+/** Starts without a template. */
 export function eventTemplate(): EventTemplate {
   let pattern: Pattern | undefined;
   let misses = 0;
@@ -43,7 +46,7 @@ export function eventTemplate(): EventTemplate {
     if (pattern === undefined) return -1;
     const { head, middle, end, distance } = pattern;
     const start = at + head.length;
-    // Equality is four times as fast as `startsWith`, which looks at each character by itself.
+    // Comparing with `===` is four times as fast as `startsWith`, which compares each character.
     if (text.slice(at, start) !== head) return -1;
     const contentEnd = stringEnd(text, start);
     const paddingStart = contentEnd + middle.length;
@@ -51,7 +54,7 @@ export function eventTemplate(): EventTemplate {
     const paddingEnd = end === '' ? paddingStart : text.indexOf('"', paddingStart);
     const eventEnd = paddingEnd + end.length;
     if (paddingEnd === -1 || text.slice(paddingEnd, eventEnd) !== end) return -1;
-    // A line end inside of a string would be one of the stream.
+    // A line break inside a string would end the event early.
     if (text.indexOf('\n', start) !== eventEnd - 2) return -1;
     misses = 0;
     template.memberAt = start - distance;

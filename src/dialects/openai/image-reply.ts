@@ -1,20 +1,20 @@
 /**
- * Writes the document of the images protocol in pieces, for images that are never held: created,
- * data, then the figures, which are known last (WIRE §3).
+ * Writes the reply of the images protocol in pieces, so that images are never buffered: `created`,
+ * `data`, then the usage, which is known last.
  */
 import { jsonText } from '../../canonical/raw-json.ts';
 import type { Usage } from '../../money.ts';
 
-/** One document. The Base64 itself goes between the pieces that begin and end an image. */
+/** Writes one document. The Base64 data goes between the pieces that begin and end an image. */
 export interface ImageReplyWriter {
-  /** Opens the document with the first image. */
+  /** Begins an image, and the document with the first one. */
   imageBegins(): Uint8Array;
   imageEnds(): Uint8Array;
-  /** Closes a document with at least one image; figures nobody gave are left out. */
+  /** Ends a document that has at least one image; usage that was not reported is left out. */
   end(usage: Usage | undefined): Uint8Array;
 }
 
-/** Begins a document; nothing of it is there before its first image. */
+/** Creates the writer of one document, which writes nothing before the first image. */
 export function imageReply(createdSeconds: number): ImageReplyWriter {
   let before = `{"created":${createdSeconds},"data":[`;
 
@@ -35,7 +35,8 @@ function usageObject({ inputTokens, outputTokens }: Usage) {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    // OpenAI's clients read it unasked; what a caller of this protocol sends is only text.
+    // OpenAI's clients read this member without checking it. Requests of this protocol consist of
+    // text only.
     input_tokens_details: { text_tokens: inputTokens, image_tokens: 0 },
   };
 }

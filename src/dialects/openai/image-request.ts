@@ -1,9 +1,9 @@
-/** Reads an image generation request of the images protocol for another dialect (WIRE §3). */
+/** Reads an image generation request of the images protocol for translation to another dialect. */
 import { GatewayError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ImageRequest } from '../image-codec.ts';
 
-/** Members that a request says something with, or that the gateway itself has dealt with. */
+/** Members that are read here or were already handled by the gateway. */
 const handledMembers: ReadonlySet<string> = new Set([
   'model',
   'prompt',
@@ -13,13 +13,14 @@ const handledMembers: ReadonlySet<string> = new Set([
   'output_format',
   'background',
   'user',
-  // Images are always Base64, and never streamed: the protocol refused everything else.
+  // Images are always Base64 and never streamed: the protocol refuses everything else.
   'response_format',
   'stream',
 ]);
 
 /**
- * Members that no other dialect has a word for are dropped by name; one that is null says nothing.
+ * Reads the request. Members that no other dialect supports are listed as dropped; null members
+ * count as absent.
  *
  * @throws GatewayError `invalid_request` that names the member of the wrong type
  */
@@ -54,7 +55,7 @@ function count(body: JsonObject, name: string): number | undefined {
   const value = presentMember(body, name);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new GatewayError('invalid_request', `\`${name}\` must be a whole number from 1.`, {
+  throw new GatewayError('invalid_request', `\`${name}\` must be a whole number of at least 1.`, {
     param: name,
   });
 }

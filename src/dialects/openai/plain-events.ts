@@ -1,4 +1,6 @@
-/** Tells events of a relayed chat stream that may go on as they are by a few searches. */
+/**
+ * Recognises, with a few searches, events of a relayed chat stream that can be passed on unchanged.
+ */
 
 const dataMark = 'data:';
 const choicesName = '"choices"';
@@ -9,9 +11,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * Where the plain events end that begin at `start`, of whole events as latin1: each is one line of
- * data with an object that has `choices`, and a blank line. Whatever else there is must be looked
- * into.
+ * Returns the end of the run of plain events that starts at `start`, given whole events as latin1.
+ * A plain event is one data line with an object that has `choices`, and a blank line. Any other
+ * event must be inspected.
  */
 export function plainEnd(text: string, start: number): number {
   let choicesAt = -1;
@@ -19,7 +21,7 @@ export function plainEnd(text: string, start: number): number {
     const lineEnd = text.indexOf('\n', at);
     const end = endOfPlainEvent(text, at, lineEnd);
     if (end === -1) return at;
-    // What an earlier event lacked was found behind it.
+    // The last search may already have found the name in this event.
     if (choicesAt < at) choicesAt = text.indexOf(choicesName, at);
     if (choicesAt === -1 || choicesAt > lineEnd) return at;
     at = end;
@@ -27,7 +29,9 @@ export function plainEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** Where the event ends whose one line ends at `lineEnd`, -1 where it is not plain. */
+/**
+ * Returns the end of the event whose only line ends at `lineEnd`, or -1 if the event is not plain.
+ */
 function endOfPlainEvent(text: string, at: number, lineEnd: number): number {
   if (lineEnd === -1 || !text.startsWith(dataMark, at)) return -1;
   const first = at + dataMark.length;

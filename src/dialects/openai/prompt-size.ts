@@ -1,4 +1,4 @@
-/** Finds the media in a chat completion request. */
+/** Measures chat completion requests and finds the media in them. */
 import type { Body } from '../../bytes/body/body.ts';
 import { decodeString } from '../../bytes/decode.ts';
 import { findMember, membersOf } from '../../bytes/json/read/members.ts';
@@ -28,14 +28,14 @@ import {
 } from '../prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
-/** Parts of these types hold their media in a member of the same name. */
+/** Parts of these types hold their media in a member named like the type. */
 const mediaTypes: readonly string[] = ['image_url', 'input_audio', 'file', 'video_url'];
 const partTypes: readonly string[] = ['text', ...mediaTypes];
 
-/** The size of a chat completion request. */
+/** Measures a chat completion request. */
 export const measureOpenai: MeasureBody = (body, members) => measureChat(body, members).size;
 
-/** The same, and whether every message is an object with a string `role`. */
+/** Measures a request and returns whether every message is an object with a string `role`. */
 export function measureChat(
   body: Body,
   members: readonly Member[],
@@ -54,16 +54,17 @@ export function measureChat(
 interface ChatTally {
   readonly prompt: PromptTally;
   elements: number;
-  /** Of the elements, those with a string `role`. */
+  /** The number of elements with a string `role`. */
   roles: number;
 }
 
-/** Where the element of `messages` that begins at `start` ends. */
+/** Counts the element of `messages` that starts at `start`; returns its end. */
 function addMessage(tally: ChatTally, start: number, index: number): number {
   const { prompt } = tally;
   const { text } = prompt.body;
   tally.elements += 1;
-  // A string is no message, though those behind it might read like names and values.
+  // Skips an element that is no object: the strings that follow it could be mistaken for names and
+  // values.
   if (text[start] !== openBrace) return skipValue(text, start);
   prompt.messages += 1;
   let hasRole = false;
@@ -92,7 +93,7 @@ interface MessageMember {
   readonly index: number;
 }
 
-/** Where the value of a message's member ends. */
+/** Counts a member of a message; returns the end of its value. */
 function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageMember): number {
   const { text } = tally.body;
   const at = (): string => `messages[${index}].${nameAt(text, name, nameEnd)}`;
@@ -100,7 +101,7 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
   const isMedia = isMediaName(text, name, nameEnd);
   const isContent = isMedia || isString(text, name, nameEnd, 'content');
   if (text[value] === openBracket) {
-    // Media stand in `content` and in an answer's `images`, reasoning in `reasoning_details`.
+    // Media are in `content` and in a reply's `images`, reasoning is in `reasoning_details`.
     return eachElement(text, value, (start, element) => {
       const part = { start, at: () => `${at()}[${element}]` };
       if (isMedia && text[start] === quote) return addReferences(tally, { ...part, name: span });
@@ -108,12 +109,12 @@ function addMember(tally: PromptTally, { name, nameEnd, value, index }: MessageM
     });
   }
   if (isContent && !isMedia) return addPart(tally, { start: value, at }, 'content');
-  // The spoken answer that a message continues is only named: `audio.id`.
+  // An earlier audio reply is only referenced, as `audio.id`.
   if (!isMedia) return skipValue(text, value);
   return addReferences(tally, { start: value, name: span, at, hasIdOnly: true });
 }
 
-/** Members of a message that hold media; by their first letter, most are none. */
+/** Returns whether a member of a message may hold media. The first letter rules out most names. */
 function isMediaName(text: Buffer, name: number, nameEnd: number): boolean {
   switch (text[name + 1]) {
     case 0x61: // a
@@ -138,17 +139,18 @@ function nameAt(text: Buffer, start: number, end: number): string {
   return text.toString('latin1', start + 1, Math.min(end - 1, start + 64)).replace(/[^\w-]/g, '_');
 }
 
-/** A part, which begins at `start`. */
+/** A part that starts at `start`. */
 interface Part {
   readonly start: number;
   readonly at: () => string;
 }
 
 /**
- * Where a part ends. In a message's content it is text by its type, or what it names counts; in
- * other lists, of calls or of quotes, only media as content has them count.
+ * Counts a part; returns its end. In a message's content a part is text if its type says so, else
+ * its references count. In other lists, such as tool calls or quotes, only media in the form of
+ * content parts count.
  */
-function addPart(tally: PromptTally, { start, at }: Part, place: 'content' | 'other'): number {
+function addPart(tally: PromptTally, { start, at }: Part, list: 'content' | 'other'): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
   const mediaBefore = tally.media.length;
@@ -185,21 +187,21 @@ function addPart(tally: PromptTally, { start, at }: Part, place: 'content' | 'ot
     counted ??= [];
     counted.push(...addMediaMember(tally, { name, value, matchesType: name === type }, at()));
   }
-  if (place === 'content' && type !== 'text') {
+  if (list === 'content' && type !== 'text') {
     const hasIdOnly = tally.media.length === mediaBefore;
     addReferences(tally, { start, at, counted: counted ?? [], hasIdOnly });
   }
   return next + 1;
 }
 
-/** What a part holds in the member of its type; `isRead` where the two agree. */
+/** The media member of a part; `matchesType` if the member is the one of the part's type. */
 interface MediaMember {
   readonly name: string;
   readonly value: Span;
   readonly matchesType: boolean;
 }
 
-/** Counts it, and gives where the strings begin that were counted. */
+/** Counts a media member; returns the start offsets of the strings that were counted. */
 function addMediaMember(
   tally: PromptTally,
   { name, value, matchesType }: MediaMember,
@@ -210,13 +212,14 @@ function addMediaMember(
   const fileId = presentValue(text, members, 'file_id');
   if (fileId !== undefined) addFileId(tally, fileId, `${at}.${name}`);
   const counted = fileId === undefined ? [] : [fileId.start];
-  // The payload of a member of another type than its part's is text to whoever reads it at all.
+  // If the member does not match the part's type, a provider that reads it at all reads its payload
+  // as text.
   if (!matchesType) return counted;
   const isAudio = name === 'input_audio';
   const payload = isAudio ? 'data' : name === 'file' ? 'file_data' : 'url';
-  // An address may stand by itself where it has a member of its own.
-  const isAddress = payload === 'url' && text[value.start] === quote;
-  const span = isAddress ? value : presentValue(text, members, payload);
+  // The URL may also be given directly, without an object around it.
+  const isBareUrl = payload === 'url' && text[value.start] === quote;
+  const span = isBareUrl ? value : presentValue(text, members, payload);
   if (span === undefined || text[span.start] !== quote) return counted;
   const formats = textsOf(text, members, 'format', 'mime_type').filter(
     (format) => isAudio || format.includes('/'),

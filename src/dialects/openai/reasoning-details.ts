@@ -1,4 +1,4 @@
-/** OpenRouter's `reasoning_details`, as answers bring them and callers send them back. */
+/** OpenRouter's `reasoning_details`, which replies contain and callers send back. */
 import { read, type Shape } from '../unread.ts';
 
 /** The members of one detail that are read. */

@@ -1,4 +1,7 @@
-/** The figures of an OpenAI-shaped reply, whichever way its vendor counts reasoning. */
+/**
+ * Reads the usage of an OpenAI-shaped reply, whether or not its vendor counts reasoning as part of
+ * the completion.
+ */
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls } from '../../money.ts';
@@ -21,11 +24,11 @@ const usageMembers: readonly string[] = [
   'num_sources_used',
 ];
 
-/** The three figures that most upstreams state; undefined for one that is missing. */
+/** The three counts that most upstreams report; undefined if one is missing. */
 interface Totals {
   readonly prompt: number | undefined;
   readonly completion: number | undefined;
-  /** 0 where it is missing, or a sum that nobody can have used: it says nothing of its parts. */
+  /** 0 if it is missing or impossibly large, because then it tells nothing about its parts. */
   readonly total: number;
 }
 
@@ -38,7 +41,7 @@ function totalsIn(usage: JsonValue | undefined): Totals {
   };
 }
 
-/** Some vendors give the names of both APIs. */
+/** Some vendors send the names of both the chat API and the newer APIs. */
 function largestOf(
   usage: JsonValue | undefined,
   chatName: string,
@@ -50,10 +53,7 @@ function largestOf(
   return one > other ? one : other;
 }
 
-/**
- * One more `usage` object with the completion that it implies: a total without a completion, where
- * the prompt is known.
- */
+/** Adds the completion that a `usage` object implies: its total minus the known prompt. */
 function withImpliedCompletion(
   known: JsonObject | undefined,
   stated: JsonValue | undefined,
@@ -65,15 +65,15 @@ function withImpliedCompletion(
   return { ...stated, completion_tokens: total - prompt };
 }
 
-/** What a `usage` object leaves open. */
+/** Returns which count a `usage` object leaves open. */
 function gapIn({ prompt, completion, total }: Totals): UsageGap {
   if (completion !== undefined) return undefined;
   return prompt !== undefined || total === 0 ? 'output' : 'split';
 }
 
 /**
- * What a `usage` object says, or undefined where no figure of it is a count.
- * `reasoningOutside`: the vendor does not count reasoning among the completion's tokens.
+ * Reads a `usage` object; undefined if none of its counts is valid. `reasoningOutside`: the vendor
+ * does not count reasoning as part of the completion.
  */
 export function openaiReplyUsage(
   usage: JsonValue | undefined,
@@ -88,7 +88,7 @@ export function openaiReplyUsage(
   const cached = countIn(inputDetails, 'cached_tokens');
   const stated = countIn(outputDetails, 'reasoning_tokens');
   const promptTokens = inputOf(totals, stated);
-  // Some vendors count cached tokens apart from the prompt's.
+  // Some vendors count cached tokens separately from the prompt.
   const input = Math.max(promptTokens, cached ?? 0);
   const { output, reasoning } = outputOf(totals, promptTokens, stated, reasoningOutside);
   return {
@@ -107,7 +107,7 @@ export function openaiReplyUsage(
   };
 }
 
-/** The image API has other names for them than chat. */
+/** The image API uses different names from chat. */
 function detailsIn(
   usage: JsonValue | undefined,
   name: string,
@@ -117,7 +117,9 @@ function detailsIn(
   return isJsonObject(details) ? details : member(usage, imagesName);
 }
 
-/** OpenRouter, Perplexity and xAI state searches, each in its own words; OpenAI states none. */
+/**
+ * OpenRouter, Perplexity and xAI report searches, each under a different name; OpenAI reports none.
+ */
 function toolCallsIn(usage: JsonValue | undefined): ToolCalls | undefined {
   const searches =
     countIn(member(usage, 'server_tool_use'), 'web_search_requests') ??
@@ -131,9 +133,9 @@ function inputOf({ prompt, completion, total }: Totals, reasoning = 0): number {
 }
 
 /**
- * `completion_tokens` holds the reasoning at OpenAI. xAI counts it beside, and Google's compatible
- * endpoint tells of it in the total alone. Of any other vendor a total that is more than the sum is
- * a mistake, and adds nothing to a completion that is stated.
+ * At OpenAI, `completion_tokens` includes reasoning. xAI counts it separately, and Google's
+ * compatible endpoint includes it only in the total. For any other vendor a total above the sum is
+ * a mistake and adds nothing to a reported completion.
  */
 function outputOf(
   { completion, total }: Totals,
@@ -153,14 +155,16 @@ function outputOf(
   return { output: completion, reasoning };
 }
 
-/** A part of a whole: a vendor had eleven reasoning tokens in ten. */
+/**
+ * Limits a part to its whole: a vendor has reported eleven reasoning tokens in an output of ten.
+ */
 function atMost(whole: number, details: JsonValue | undefined, name: string): number | undefined {
   if (details === undefined) return undefined;
   const part = countIn(details, name);
   return part === undefined ? undefined : Math.min(whole, part);
 }
 
-/** How the usage objects of a stream are read. */
+/** Reads the usage objects of a stream. */
 export function openaiUsageReader(reasoningOutside: boolean): UsageReader {
   return {
     names: usageMembers,

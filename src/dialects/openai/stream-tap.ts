@@ -1,7 +1,7 @@
 /**
- * Watches a relayed chat stream: takes the usage frame out that only we asked for, rebuilds an
- * error sent in-band, reads the figures, and knows whether the stream came to its own end. Only
- * what is a chunk goes on: nothing else that an upstream says reaches a caller.
+ * Watches a relayed chat stream: removes the usage frame that only the gateway requested, rebuilds
+ * in-band errors, reads the usage, and knows whether the stream was complete. Only chunks are
+ * passed on: anything else from an upstream does not reach a caller.
  */
 import { asBuffer } from '../../bytes/decode.ts';
 import {
@@ -40,12 +40,12 @@ import { openaiUsageReader } from './reply-usage.ts';
 import { openaiUsageObject } from './usage.ts';
 
 /**
- * What only a few events hold and is worth looking into: an error in any of its forms and figures,
- * a candidate's end, the stream's end. Names that stand in an answer's text are escaped and don't
- * match. Apart they are found in less time than by one expression with all of them, and parsing
- * each event costs thirty times as much. The first has five letters in each of its ways, and asks
- * behind them what stood before: V8 then skips five bytes at a time, a third of the time of
- * `[{,]\s*"(?:message|detail)` by itself.
+ * Patterns of the few events that need inspection: errors in all forms, usage, the end of a
+ * candidate, the end of the stream. Names inside a reply's text are escaped and do not match. Three
+ * patterns are faster than one with all alternatives, and parsing each event costs thirty times as
+ * much. The alternatives of the first pattern have five letters and check the text before them by
+ * lookbehind: V8 can then skip five bytes at a time, a third of the time of
+ * `[{,]\s*"(?:message|detail)` alone.
  */
 const inspectedPatterns: readonly RegExp[] = [
   /(?:error|Error|usage|ssage(?<=[{,]\s*"message)|etail(?<=[{,]\s*"detail))["\r\n](?!\s*:\s*null)/,
@@ -53,17 +53,20 @@ const inspectedPatterns: readonly RegExp[] = [
   /\[DONE\]/,
 ];
 
-/** What the tap needs to know of its call. */
+/** The properties of a call that the tap depends on. */
 export interface OpenaiStreamOptions {
-  /** The caller did not ask for the usage frame, so it must not see one. */
+  /** The caller did not request the usage frame, so it must not receive one. */
   readonly stripUsage: boolean;
-  /** Where it asked for several, each event is parsed: one that ends says nothing of the others. */
+  /**
+   * With several candidates every event is parsed, because the end of one says nothing about the
+   * others.
+   */
   readonly candidates: number;
-  /** The vendor does not count reasoning among the completion's tokens. */
+  /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
 }
 
-/** A fresh one for each reply. */
+/** Creates the tap of one reply. */
 export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   const { stripUsage, candidates, reasoningOutside } = options;
   const cutter = eventCutter(maxEventBytes);
@@ -76,9 +79,9 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   let done = false;
   let finished = false;
   let begun = false;
-  /** Grows with every block that says something. */
+  /** Grows with every block that has content. */
   let contentBlocks = 0;
-  /** Text that was never framed; only the end says what it is. */
+  /** Text outside of any event. What it is can be decided only at the end. */
   const unframed = unframedText();
 
   const begin = (): void => {
@@ -99,7 +102,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     usageSoFar.add(openaiUsageObject(document), counted.tokens(), finished);
   };
 
-  /** Takes in what an event says: the bytes that go on to the caller, undefined for none. */
+  /** Records an event; returns the bytes that are passed on to the caller, undefined for none. */
   const acceptEvent = (event: SseEvent): Uint8Array | undefined => {
     const document = documentOf(event);
     if (isOtherObject(event, document)) return undefined;
@@ -125,14 +128,17 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     readUsage(document);
     const hasUsage = isJsonObject(member(document, 'usage'));
     if (choices.length === 0 && hasUsage) return stripUsage ? undefined : framed(event);
-    // An event of another kind is none of a chat stream: nobody has judged what it says.
+    // Events without `choices` are not part of a chat stream and have not been checked.
     return Array.isArray(member(document, 'choices')) ? framed(event) : undefined;
   };
 
-  /** Looks into every event from `start` on. What goes on of the block, whose beginning does. */
+  /**
+   * Inspects every event from `start` on; returns the bytes of the block that are passed on,
+   * including everything before `start`.
+   */
   const inspect = (block: Uint8Array, start: number): Uint8Array => {
     const kept: Uint8Array[] = [];
-    // Mostly all of it goes on, and is not copied.
+    // Usually the whole block is passed on and not copied.
     let from = 0;
     let at = start;
     for (const event of parseEvents(block.subarray(start))) {
@@ -156,25 +162,25 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     if (block.length === 0) return block;
     if (ends !== undefined) return inspect(block, 0);
     const text = asBuffer(block).toString('latin1');
-    const known = passMatching(text);
-    if (known === text.length) return block;
-    const plain = plainEnd(text, known);
-    const unknown = text.slice(known, plain);
-    const mark = firstInspected(unknown);
-    const start = mark === -1 ? plain : eventStart(block, known + mark);
-    if (start > known) {
-      const plainEvents = unknown.slice(0, start - known);
+    const matched = passMatching(text);
+    if (matched === text.length) return block;
+    const plain = plainEnd(text, matched);
+    const unmatched = text.slice(matched, plain);
+    const firstMatch = firstInspected(unmatched);
+    const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
+    if (start > matched) {
+      const plainEvents = unmatched.slice(0, start - matched);
       const areValid = areObjects(plainEvents);
-      // A role looks as plain as text does.
-      if (!areValid || !counted.add(plainEvents)) return inspect(block, known);
+      // A role chunk looks like a plain event, too.
+      if (!areValid || !counted.add(plainEvents)) return inspect(block, matched);
       template.learn(plainEvents);
       begin();
-      bounds.add(start - known, true);
+      bounds.add(start - matched, true);
     }
     return start === block.length ? block : inspect(block, start);
   };
 
-  /** Takes in the events that are like one before. Where they end. */
+  /** Counts the events that match the template; returns the end of the last one. */
   const passMatching = (text: string): number => {
     let at = 0;
     for (let end = template.match(text, at); end !== -1; end = template.match(text, at)) {
@@ -189,8 +195,8 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
   };
 
   /**
-   * An event whose blank line never came counts if it is whole. It goes on only if nothing has to
-   * follow it: an error behind it would be read as its last line.
+   * Handles a last event without its blank line, which counts if it is whole. It is passed on only
+   * if nothing has to follow: a client would read an error after it as part of the same event.
    */
   const passLastEvent = (rest: Uint8Array): Uint8Array => {
     const [event] = parseEvents(rest);
@@ -206,7 +212,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     return emptyBytes;
   };
 
-  /** A document that came in place of events, over several lines. */
+  /** Reads a document that was sent over several lines instead of events. */
   const checkUnframed = (): void => {
     const unframedText = unframed.take();
     if (failure !== undefined || begun || unframedText.trim() === '') return;
@@ -219,7 +225,7 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     end: () => (done ? emptyBytes : passLastEvent(cutter.rest())),
     hasBegun: () => begun,
     finished: () => done,
-    // Its end alone says nothing: a reply has content or a finish.
+    // A terminator alone completes nothing: a reply has content or a finish.
     complete: () => finished || (done && begun),
     failure: () => failure,
     usage: () => usageSoFar.soFar(counted.tokens()),
@@ -230,8 +236,8 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
 }
 
 /**
- * An event as it goes on. OpenAI's own clients of version 4 take an `event:` line for another kind
- * of stream, and comments and ids are nobody's content: the data goes on alone.
+ * Returns an event as it is passed on. Version 4 of OpenAI's clients takes a line with `event:` for
+ * another kind of stream, and comments and ids are not content, so only the data is passed on.
  */
 function framed({ raw, data = '', isDataOnly }: SseEvent): Uint8Array {
   if (isDataOnly) return raw;
@@ -239,14 +245,17 @@ function framed({ raw, data = '', isDataOnly }: SseEvent): Uint8Array {
   return Buffer.from(`${lines.join('\n')}\n\n`);
 }
 
-/** A status with a message is neither a chunk nor an error, if it says what else it is. */
+/**
+ * Returns whether the document states a different `object` and is neither a chunk nor an error,
+ * such as a status message.
+ */
 function isOtherObject({ name }: SseEvent, document: JsonValue | undefined): boolean {
   const kind = member(document, 'object');
   const isChunk = ['choices', 'error', 'usage'].some((one) => member(document, one) !== undefined);
   return typeof kind === 'string' && kind !== 'error' && !isChunk && name !== 'error';
 }
 
-/** What is data and no chunk: plain text, half a document, a bare string or list. */
+/** Reports data that is not an object: plain text, half a document, a bare string or array. */
 function badDataFailure(
   event: SseEvent,
   document: JsonValue | undefined,
@@ -256,24 +265,24 @@ function badDataFailure(
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-/** Whether the data of each of these plain events is an object. */
+/** Returns whether the data of each of these plain events is an object. */
 function areObjects(events: string): boolean {
   return events
     .split('\n')
     .every((line) => line.length <= 1 || isJsonObject(parseJson(line.slice('data:'.length))));
 }
 
-/** Where the first mark in the text begins, -1 where it has none. */
+/** Returns the start of the first match in the text, -1 if there is none. */
 function firstInspected(text: string): number {
   let first = -1;
-  for (const mark of inspectedPatterns) {
-    const at = text.search(mark);
+  for (const pattern of inspectedPatterns) {
+    const at = text.search(pattern);
     if (at !== -1 && (first === -1 || at < first)) first = at;
   }
   return first;
 }
 
-/** What no parser reads is not given to one: to throw costs as much as ten events. */
+/** Does not pass non-JSON to the parser: a thrown error costs as much as ten events. */
 function documentOf(event: SseEvent): JsonValue | undefined {
   const text = event.data ?? event.unframedText;
   return text === '' || isDone(event) ? undefined : parseJson(text);
@@ -283,7 +292,7 @@ function isDone({ data }: SseEvent): boolean {
   return data?.trim() === '[DONE]';
 }
 
-/** A vendor that leaves it out has one. */
+/** A vendor that leaves out the index has only one choice. */
 function indexOf(choice: JsonValue): number {
   const index = member(choice, 'index');
   return typeof index === 'number' ? index : 0;

@@ -1,4 +1,4 @@
-/** The figures of OpenAI-shaped replies: chat's and the image API's. */
+/** Reads the usage of OpenAI-shaped replies of the chat and image APIs. */
 import { chargeableUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { Usage } from '../../money.ts';
@@ -7,8 +7,8 @@ import { withCachedInInput } from '../usage-counts.ts';
 import { openaiReplyUsage } from './reply-usage.ts';
 
 /**
- * The `usage` object of a whole reply or of one event, an error's too. Groq has had its own place
- * for it, Moonshot gives it inside the last choice.
+ * Finds the `usage` object of a whole reply, an event or an error. Groq has sent it in `x_groq`,
+ * Moonshot sends it inside the last choice.
  */
 export function openaiUsageObject(document: JsonValue): JsonValue | undefined {
   return [
@@ -19,14 +19,17 @@ export function openaiUsageObject(document: JsonValue): JsonValue | undefined {
   ].find(isJsonObject);
 }
 
-/** No row of the model table says it of a model: it is how a vendor counts. */
+/**
+ * Set per channel and not in the capability table, because it depends on the vendor and not on the
+ * model.
+ */
 export function reasoningOutside({ capabilities }: Pick<Channel, 'capabilities'>): boolean {
   return capabilities?.reasoningOutsideCompletion === true;
 }
 
 /**
- * The figures of a whole reply, or undefined where it has none; `counted` is its content in tokens,
- * asked for only where the figures leave it open.
+ * Reads the usage of a whole reply; undefined if it reports none. `counted` returns the reply's
+ * content in tokens, and is called only if the reported usage leaves it open.
  */
 export function openaiUsage(
   reply: JsonValue,
@@ -35,29 +38,32 @@ export function openaiUsage(
 ): Usage | undefined {
   const images = items(member(reply, 'data')).length;
   const usage = openaiUsageObject(reply);
-  const figures = openaiReplyUsage(usage, reasoningOutside);
-  if (figures === undefined) return openaiUsageOfObject(usage, images, reasoningOutside);
-  return withImages(usageOfWholeReply(figures, counted), images);
+  const reported = openaiReplyUsage(usage, reasoningOutside);
+  if (reported === undefined) return openaiUsageOfObject(usage, images, reasoningOutside);
+  return withImages(usageOfWholeReply(reported, counted), images);
 }
 
 /**
- * A `usage` object by itself. Without figures, images alone are still all that a price by image
- * needs.
+ * Converts a `usage` object. Without one, the number of images is still enough for a price per
+ * image.
  */
 export function openaiUsageOfObject(
   usage: JsonValue | undefined,
   images: number,
   reasoningOutside: boolean,
 ): Usage | undefined {
-  const figures = openaiReplyUsage(usage, reasoningOutside);
-  if (figures !== undefined) return withImages(chargeableUsage(figures), images);
+  const reported = openaiReplyUsage(usage, reasoningOutside);
+  if (reported !== undefined) return withImages(chargeableUsage(reported), images);
   const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
   return images === 0 ? undefined : { ...none, images };
 }
 
-/** The image API's earlier models do not say what their output is: images, and nothing else. */
-function withImages(figures: Usage, images: number): Usage {
-  const usage = withCachedInInput({ ...figures, images });
+/**
+ * Earlier models of the image API do not report a breakdown of their output, which consists of
+ * images only.
+ */
+function withImages(reported: Usage, images: number): Usage {
+  const usage = withCachedInInput({ ...reported, images });
   if (images === 0 || usage.imageOutputTokens !== undefined) return usage;
   return { ...usage, imageOutputTokens: usage.outputTokens };
 }

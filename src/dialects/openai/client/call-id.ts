@@ -1,10 +1,10 @@
-/** The ids of calls as OpenAI takes them: it refuses those of more than 40 characters. */
+/** Shortens tool-call ids for OpenAI, which rejects ids of more than 40 characters. */
 import { createHash } from 'node:crypto';
 import { portableCallId } from '../../../canonical/call-ids.ts';
 
 const maxLength = 40;
 
-/** The same id for the same call, whether it stands on the call or on its result. */
+/** Returns the same id for the same call, so that a call and its result match. */
 export function upstreamCallId(id: string): string {
   const portable = portableCallId(id);
   if (portable.length <= maxLength) return portable;

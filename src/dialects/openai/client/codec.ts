@@ -1,10 +1,10 @@
-/** The side of translation that stands toward OpenAI and the servers compatible with it. */
+/** The client codec for OpenAI and compatible servers. */
 import type { ContentClientCodec } from '../../codec.ts';
 import { readReply, readStream } from './read-reply.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
-/** Writes chat completions and reads what they answer. */
+/** Writes chat completion requests and reads their replies. */
 export const openaiClient: ContentClientCodec = {
   begin: (request, target) => {
     const { body, dropped, names } = writeRequest(request, target);

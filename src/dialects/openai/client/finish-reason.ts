@@ -1,17 +1,17 @@
-/** Why a choice ended, from the words of OpenAI and of the vendors that speak like it (§6.13). */
+/** Maps the finish reasons of OpenAI and of compatible vendors. */
 import type { FinishReason } from '../../../canonical/reply.ts';
 
-/** What is known of a choice when nothing more comes of it. */
+/** The state of a choice at its end. */
 export interface ChoiceEnd {
-  /** The upstream's own word, empty where it gave none. */
+  /** The upstream's finish reason, empty if it sent none. */
   readonly finishReason: string;
   readonly hasCalls: boolean;
   readonly hasOutput: boolean;
-  /** The model's own refusal, empty where it gave none. */
+  /** The model's refusal, empty if there is none. */
   readonly refusal: string;
 }
 
-/** A reason as an event says it, or what makes the choice of no use to a caller. */
+/** The finish of a choice, or the reason why the choice is unusable. */
 export type Ending =
   | {
       readonly reason: FinishReason;
@@ -20,7 +20,7 @@ export type Ending =
     }
   | { readonly unusable: string };
 
-/** OpenAI's words first; synonyms of vendors behind them. */
+/** OpenAI's finish reasons first, then those of other vendors. */
 const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ['stop', 'stop'],
   ['eos', 'stop'],
@@ -32,7 +32,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ['length', 'length'],
   ['max_tokens', 'length'],
   ['max_output_tokens', 'length'],
-  // Mistral, where the context is full.
+  // Mistral sends this when the context is full.
   ['model_length', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool_calls'],
@@ -42,14 +42,15 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ['content_filter', 'content_filter'],
   ['safety', 'content_filter'],
   ['refusal', 'content_filter'],
-  // Z.AI.
+  // Z.AI sends this.
   ['sensitive', 'content_filter'],
 ]);
 
-/** Precedence: content_filter, length, tool_calls, stop. */
+/** Determines the finish of a choice. Precedence: content_filter, length, tool_calls, stop. */
 export function endingOf({ finishReason, hasCalls, hasOutput, refusal }: ChoiceEnd): Ending {
   const reason = reasons.get(finishReason.toLowerCase());
-  // OpenRouter and its like end so what broke at the provider behind them: no answer is whole.
+  // OpenRouter and similar vendors send this after an error of the provider behind them; the reply
+  // is incomplete.
   if (finishReason.toLowerCase() === 'error') return { unusable: 'upstream_unusable_output' };
   if (refusal !== '') return ending('content_filter', finishReason || undefined, refusal);
   if (reason === 'content_filter' || reason === 'length') return ending(reason);

@@ -1,13 +1,21 @@
-/** Finds the end of a JSON object that comes in pieces, each looked at once, if anybody asks. */
+/**
+ * Finds the end of a JSON object that arrives in pieces. Each piece is scanned once, and only if
+ * `isWhole` is called.
+ */
 
-/** The text so far. */
+/** Tracks one text. */
 export interface JsonEnd {
   add(piece: string): void;
-  /** The text is one object from its first brace to its last, and nothing but space behind it. */
+  /**
+   * True if the text is one object from its first brace to its last, followed by nothing but white
+   * space.
+   */
   isWhole(): boolean;
 }
 
-/** For a text of which nothing has come. Counts braces only: what lies between need be no JSON. */
+/**
+ * Starts with an empty text. It counts braces only and does not check that the text is valid JSON.
+ */
 export function jsonEnd(): JsonEnd {
   let depth = 0;
   let state: 'before' | 'inside' | 'whole' | 'other' = 'before';

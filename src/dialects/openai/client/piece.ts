@@ -1,29 +1,29 @@
-/** A part of a request body: some members of it, and what of the caller's is not in them. */
+/** A piece of a request body: some members, and the caller's members that were dropped. */
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 
 /** Members of a JSON object that is being written. */
 export type Members = Readonly<Record<string, JsonNode>>;
 
-/** Some members, and the caller's names of what was left out, cut or replaced. */
+/** Some members, and the caller's names of members that were dropped, shortened or replaced. */
 export interface Piece {
   readonly members: Members;
   readonly dropped: readonly string[];
 }
 
-/** Nothing to write, nothing lost. */
+/** A piece without members. */
 export const emptyPiece: Piece = { members: {}, dropped: [] };
 
-/** Members without a loss. */
+/** Creates a piece with these members and nothing dropped. */
 export function membersPiece(members: Members): Piece {
   return { members, dropped: [] };
 }
 
-/** A loss without members. */
+/** Creates a piece without members that records one dropped member. */
 export function droppedPiece(name: string): Piece {
   return { members: {}, dropped: [name] };
 }
 
-/** All members and losses, each loss once. */
+/** Merges pieces; each dropped member is listed once. */
 export function mergePieces(pieces: readonly Piece[]): Piece {
   return {
     members: Object.fromEntries(pieces.flatMap(({ members }) => Object.entries(members))),

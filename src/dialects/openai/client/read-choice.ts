@@ -1,4 +1,4 @@
-/** Reads one choice of a reply, piece by piece or whole, by the same rules. */
+/** Reads one choice of a reply, streamed or whole, by the same rules. */
 
 import { newCallId } from '../../../canonical/call-ids.ts';
 import type { FunctionNames } from '../../../canonical/function-names.ts';
@@ -12,33 +12,33 @@ import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 import { type HeldCall, toolSlots } from './tool-slots.ts';
 
-/** What a reader needs to know of the request. */
+/** The properties of the request that a reader depends on. */
 export interface ReadContext {
   readonly names: FunctionNames;
-  /** Fresh text for the ids of calls. */
+  /** Generates text for the ids of calls. */
   readonly ids: () => string;
-  /** The vendor does not count reasoning among the completion's tokens. */
+  /** The vendor does not count reasoning as part of the completion. */
   readonly reasoningOutside: boolean;
 }
 
-/** Reads one choice. */
+/** Reads one choice of a reply. */
 export interface ChoiceReader {
-  /** One element of a chunk's `choices`. */
+  /** Reads one element of a chunk's `choices`. */
   piece(node: JsonValue): readonly ContentEvent[];
-  /** One element of a whole reply's `choices`. */
+  /** Reads one element of a whole reply's `choices`. */
   whole(node: JsonValue): readonly ContentEvent[];
-  /** What of calls is held until the end, in characters. */
+  /** The characters of tool calls held back until the end. */
   heldChars(): number;
-  /** The upstream has said how the choice ended. */
+  /** True once the upstream has sent a finish reason. */
   finished(): boolean;
   /**
-   * The calls, which are held until now because vendors interleave and repeat their pieces, what
-   * belongs beside them, and how the choice ended.
+   * Returns how the choice ended, and the events held back until then: the tool calls, because
+   * vendors interleave and repeat their pieces, and a signature that belongs to them.
    */
   end(): { readonly events: readonly ContentEvent[]; readonly ending: Ending };
 }
 
-/** A reader of the choice with this index. */
+/** Creates the reader of the choice with this index. */
 export function choiceReader(choice: number, context: ReadContext): ChoiceReader {
   const messages = messageReader(choice);
   const slots = toolSlots();
@@ -54,7 +54,7 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
     finishReason = stringOrEmpty(member(node, 'finish_reason')) || finishReason;
     const logprobs = logprobEvents(node, choice);
     const citations = citationEvents(message, choice);
-    // Most pieces hold neither, and this runs for each of them.
+    // Most pieces hold neither, and this code runs for each of them.
     if (logprobs.length === 0 && citations.length === 0) return events;
     return [...events, ...logprobs, ...citations];
   };
@@ -68,7 +68,8 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
   return {
     piece: (node) => {
       const delta = member(node, 'delta');
-      // Some servers answer a stream with one whole message, or end it by repeating all of it.
+      // Some servers reply to a streaming request with one whole message, or repeat the whole
+      // message at the end.
       if (!isJsonObject(delta)) {
         return hasOutput || !slots.isEmpty() ? read(node, null) : whole(node);
       }
@@ -87,13 +88,16 @@ export function choiceReader(choice: number, context: ReadContext): ChoiceReader
       if (signature === undefined || calls[0]?.providerData === signature) {
         return { events, ending: endingOf(ended) };
       }
-      const bare = { type: 'text', choice, text: '', providerData: signature } as const;
-      return { events: [bare, ...events], ending: endingOf(ended) };
+      const signatureEvent = { type: 'text', choice, text: '', providerData: signature } as const;
+      return { events: [signatureEvent, ...events], ending: endingOf(ended) };
     },
   };
 }
 
-/** A signature beside the calls belongs to the first of them, wherever in a stream it stood. */
+/**
+ * Attaches a signature outside the calls to the first call, regardless of its position in the
+ * stream.
+ */
 function withSignature(
   calls: readonly HeldCall[],
   signature: ProviderData | undefined,

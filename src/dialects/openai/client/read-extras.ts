@@ -1,10 +1,10 @@
-/** What stands beside the text of a reply: images, sound, probabilities, sources. */
+/** Reads what a reply holds besides text: images, audio, logprobs, citations. */
 import { parseDataUrl, sniffMimeType } from '../../../canonical/media.ts';
 import type { Citation, ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
 import { isJsonNumber, items, type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** An image as OpenRouter and its like give it: its bytes, or its address. */
+/** Reads an image in the form of OpenRouter and similar vendors: its data or its URL. */
 export function imageEvents(image: JsonValue, choice: number): readonly ContentEvent[] {
   const holder = member(image, 'image_url');
   const url = stringOrEmpty(member(holder, 'url')) || stringOrEmpty(holder);
@@ -14,16 +14,16 @@ export function imageEvents(image: JsonValue, choice: number): readonly ContentE
   return [{ type: 'media', choice, mimeType: parsed.mimeType ?? 'image/png', data: parsed.data }];
 }
 
-/** Bare samples, which say nothing of themselves: 24,000 a second at OpenAI, as at Google. */
+/** Raw samples without a header: OpenAI and Google send 24,000 per second. */
 const rawPcm = 'audio/pcm;rate=24000';
 
-/** The form of a sound that begins with this data, by its own bytes: vendors don't say it. */
+/** Detects the media type of audio from its first bytes, because vendors do not state it. */
 export function audioTypeOf(audio: JsonValue): string | undefined {
   const data = stringOrEmpty(member(audio, 'data'));
   return data === '' ? undefined : (sniffMimeType(data) ?? rawPcm);
 }
 
-/** A sound, and what is said in it where the message has no other text. */
+/** Reads audio, and its transcript as text. */
 export function audioEvents(
   audio: JsonValue | undefined,
   { choice, mimeType }: { readonly choice: number; readonly mimeType: string },
@@ -37,7 +37,7 @@ export function audioEvents(
     : [...transcriptEvents, { type: 'media', choice, mimeType, data }];
 }
 
-/** The probabilities of a choice or of one piece of it. */
+/** Reads the logprobs of a choice or of one piece of it. */
 export function logprobEvents(node: JsonValue, choice: number): readonly ContentEvent[] {
   const content = items(member(member(node, 'logprobs'), 'content'));
   const tokens = content.flatMap((entry) => {
@@ -48,7 +48,7 @@ export function logprobEvents(node: JsonValue, choice: number): readonly Content
   return tokens.length === 0 ? [] : [{ type: 'logprobs', choice, tokens }];
 }
 
-/** The sources of a message or of one piece of it. */
+/** Reads the citations of a message or of one piece of it. */
 export function citationEvents(message: JsonValue, choice: number): readonly ContentEvent[] {
   const citations = items(member(message, 'annotations')).flatMap(citationOf);
   return citations.length === 0 ? [] : [{ type: 'citations', choice, citations }];

@@ -1,4 +1,7 @@
-/** Reads what a message, or one delta of it, holds beside calls: thoughts, text, refusal, media. */
+/**
+ * Reads the contents of a message or a delta other than tool calls: reasoning, text, refusal,
+ * media.
+ */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { audioEvents, audioTypeOf, imageEvents } from './read-extras.ts';
@@ -8,15 +11,15 @@ import { stringOrEmpty } from './string-or-empty.ts';
 /** Reads the messages of one choice. */
 export interface MessageReader {
   read(message: JsonValue): readonly ContentEvent[];
-  /** All that the model has said of its refusal; empty where it did not refuse. */
+  /** The whole refusal so far; empty if the model did not refuse. */
   refusal(): string;
 }
 
-/** For one choice. */
+/** Creates the reader of one choice. */
 export function messageReader(choice: number): MessageReader {
   const reasoning = reasoningReader(choice);
   let refusal = '';
-  /** By the first piece of a sound: the others begin anyhow. */
+  /** Detected from the first piece of audio, because later pieces have no header. */
   let audioType: string | undefined;
   return {
     read: (message) => {
@@ -39,7 +42,10 @@ export function messageReader(choice: number): MessageReader {
   };
 }
 
-/** Text, or a list of parts as Mistral gives it: thoughts, text and images in their order. */
+/**
+ * Reads content as text, or as an array of parts, as Mistral sends it: reasoning, text and images
+ * in their order.
+ */
 function addContent(events: ContentEvent[], content: JsonValue | undefined, choice: number): void {
   if (typeof content === 'string') {
     if (content !== '') events.push({ type: 'text', choice, text: content });

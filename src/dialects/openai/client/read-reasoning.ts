@@ -1,4 +1,7 @@
-/** A vendor's thoughts in any of their forms, each told once (TRANSLATION §6.9). */
+/**
+ * Reads a vendor's reasoning in all of its forms, without repeating reasoning that was sent in
+ * several.
+ */
 
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
@@ -6,13 +9,16 @@ import type { TextEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** Reads the thoughts of one choice. */
+/** Reads the reasoning of one choice. */
 export interface ReasoningReader {
-  /** The thoughts in a message or in one delta of it. */
+  /** Reads the reasoning in a message or a delta. */
   read(message: JsonValue): readonly TextEvent<'reasoning'>[];
 }
 
-/** For one choice: what was told as plain text is not told again from the details. */
+/**
+ * Creates the reader of one choice. Once reasoning has come as plain text, the texts of the details
+ * are ignored, because they repeat it.
+ */
 export function reasoningReader(choice: number): ReasoningReader {
   let isPlain = false;
   return {
@@ -38,7 +44,7 @@ function textOf(detail: JsonValue): string {
   return stringOrEmpty(member(detail, 'text')) || stringOrEmpty(member(detail, 'summary'));
 }
 
-/** Anthropic's own data is fit for Anthropic; the rest goes back as the detail that it is. */
+/** Anthropic's data can be sent to Anthropic; any other detail can only be sent back as it is. */
 function providerDataOf(detail: JsonValue): ProviderData | undefined {
   const signature = stringOrEmpty(member(detail, 'signature'));
   const encrypted = stringOrEmpty(member(detail, 'data'));

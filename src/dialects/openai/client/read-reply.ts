@@ -1,4 +1,4 @@
-/** Reads an OpenAI-shaped reply, streamed or whole, as events (TRANSLATION §5.3, §7.4). */
+/** Reads an OpenAI-shaped reply, streamed or whole, as events. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
@@ -9,13 +9,13 @@ import type { Ending } from './finish-reason.ts';
 import { type ChoiceReader, choiceReader, type ReadContext } from './read-choice.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** The events of a whole reply. */
+/** Reads a whole reply. */
 export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const reader = documentReader(context);
   return [...reader.read(reply, (choice, node) => choice.whole(node)), ...reader.end()];
 }
 
-/** A reader of one stream. */
+/** Creates the reader of one stream. */
 export function readStream(context: ReadContext): ContentStreamReader {
   const { read, ...rest } = documentReader(context);
   return { read: (chunk) => read(chunk, (choice, node) => choice.piece(node)), ...rest };
@@ -31,7 +31,7 @@ function documentReader(context: ReadContext): DocumentReader {
   const choices = new Map<number, ChoiceReader>();
   let hasBegun = false;
   let isDone = false;
-  /** Of a stream several events may have figures, each some of them. */
+  /** Several events of a stream may report usage, each a part of it. */
   const merge = usageMerger(openaiUsageReader(context.reasoningOutside));
   const choiceAt = (index: number): ChoiceReader => {
     const reader = choices.get(index) ?? choiceReader(index, context);
@@ -60,7 +60,7 @@ function documentReader(context: ReadContext): DocumentReader {
   };
 }
 
-/** Azure's first chunk has empty ones, before the stream says who it is. */
+/** Azure's first chunk has an empty id and model, before the stream states them. */
 function startEvents(document: JsonValue): ContentEvent[] {
   const id = stringOrEmpty(member(document, 'id')) || undefined;
   const model = stringOrEmpty(member(document, 'model')) || undefined;
@@ -68,8 +68,8 @@ function startEvents(document: JsonValue): ContentEvent[] {
 }
 
 /**
- * Far above what any model gives to one request: a larger index is a mistake, and choices beyond
- * would only cost every later event its time.
+ * Far above the number of choices that any model returns. A larger index is a mistake, and each
+ * choice beyond would slow down every later event.
  */
 const maxChoices = 1024;
 
@@ -79,7 +79,7 @@ function indexOf(node: JsonValue, position: number): number {
   return isSane && index < maxChoices ? index : position;
 }
 
-/** The upstream failed only where no choice at all is of use. */
+/** Ends all choices. The reply is unusable only if every choice is. */
 function endEvents(choices: readonly (readonly [number, ChoiceReader])[]): readonly ContentEvent[] {
   const ends = choices.map(([choice, reader]) => ({ choice, ...reader.end() }));
   if (ends.every(({ ending }) => 'unusable' in ending)) {

@@ -1,9 +1,12 @@
-/** The signature of a Gemini model that hides behind an OpenAI-shaped door (TRANSLATION §6.9). */
+/** Reads the signature of a Gemini model that is served through an OpenAI-compatible API. */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** On a call, a message or a delta: in Google's form, or in the bare one of its early days. */
+/**
+ * Finds the signature of a call, a message or a delta, in Google's form or in the older form
+ * without a wrapper.
+ */
 export function signatureOf(holder: JsonValue | undefined): ProviderData | undefined {
   const google = member(member(holder, 'extra_content'), 'google');
   const data =

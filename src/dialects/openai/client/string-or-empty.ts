@@ -1,7 +1,7 @@
-/** Reads text that may be anything. */
+/** Reads text from an untrusted value. */
 import type { JsonValue } from '../../../json.ts';
 
-/** The text, or an empty one for what is no text. */
+/** Returns the value if it is a string, else an empty string. */
 export function stringOrEmpty(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,4 @@
-/**
- * Puts streamed calls together, whatever a vendor makes of `index`, `id` and the name
- * (TRANSLATION §7.4).
- */
+/** Assembles streamed tool calls, tolerating vendors that misuse `index`, `id` and the name. */
 
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
@@ -12,27 +9,27 @@ import { type JsonEnd, jsonEnd } from './json-end.ts';
 import { signatureOf } from './signature.ts';
 import { stringOrEmpty } from './string-or-empty.ts';
 
-/** One call, as whole as it became. */
+/** A tool call, as far as it was received. */
 export interface HeldCall {
-  /** Empty where the upstream gave none. */
+  /** Empty if the upstream sent none. */
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
   readonly providerData: ProviderData | undefined;
 }
 
-/** The calls of one choice. */
+/** The tool calls of one choice. */
 export interface ToolSlots {
-  /** The pieces of one delta. */
+  /** Adds the pieces of one delta. */
   add(pieces: readonly JsonValue[]): void;
-  /** The calls of a whole message: each is one by itself. */
+  /** Adds the calls of a whole message; each element is a separate call. */
   addWhole(calls: readonly JsonValue[]): void;
-  /** The older form of a call, of which a choice has one. */
+  /** Adds a piece of the older `function_call`, of which a choice has at most one. */
   addFunctionCall(piece: JsonValue): void;
-  /** What can be called, in the order in which it began. */
+  /** Returns the calls that have a name, in the order in which they started. */
   calls(): readonly HeldCall[];
   isEmpty(): boolean;
-  /** The arguments that are held, in characters. */
+  /** The characters of arguments held so far. */
   heldChars(): number;
 }
 
@@ -40,7 +37,7 @@ interface Slot {
   id: string;
   name: string;
   arguments: string;
-  /** Whether the arguments are whole: asked at every piece, so never by parsing them anew. */
+  /** Tells whether the arguments are complete without parsing them again for every piece. */
   readonly end: JsonEnd;
   providerData: ProviderData | undefined;
 }
@@ -52,13 +49,13 @@ interface Piece {
   readonly providerData: ProviderData | undefined;
 }
 
-/** No upstream numbers a call so. */
+/** A key that no upstream uses as an index. */
 const functionCallKey = -1;
 
-/** Slots without a call yet. */
+/** Starts without calls. */
 export function toolSlots(): ToolSlots {
   const slots: Slot[] = [];
-  /** The slot that a vendor's number means now. */
+  /** The slot that a vendor's index currently refers to. */
   const byKey = new Map<number, Slot>();
   let heldChars = 0;
   let argumentChars = 0;
@@ -99,7 +96,7 @@ export function toolSlots(): ToolSlots {
   };
 }
 
-/** The slot that the piece goes on with, or undefined where it begins a call. */
+/** Returns the slot that the piece continues, or undefined if it starts a new call. */
 function continuedSlot(
   held: Slot | undefined,
   {
@@ -124,8 +121,8 @@ function indexOf(entry: JsonValue): number | undefined {
 }
 
 /**
- * Vendors that begin at 0 again for each call show it by another id, or by a name behind arguments
- * that were whole already.
+ * Detects a new call of a vendor that reuses index 0: by another id, or by a name after complete
+ * arguments.
  */
 function startsNewCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '' && piece.id !== held.id) return piece.name !== '';
@@ -134,18 +131,18 @@ function startsNewCall(held: Slot, piece: Piece): boolean {
   return isOther && held.end.isWhole();
 }
 
-/** Without an index a new id or a new name is a new call. */
+/** Without an index, a new id or a new name starts a new call. */
 function isOtherCall(held: Slot, piece: Piece): boolean {
   if (piece.id !== '' && held.id !== '') return piece.id !== held.id;
   return piece.name !== '' && held.name !== '' && piece.name !== held.name;
 }
 
-/** Several unnumbered ones in one delta are several calls. */
+/** Several pieces without an index in one delta are separate calls if they have an id or a name. */
 function hasIdOrName({ id, name }: Piece): boolean {
   return id !== '' || name !== '';
 }
 
-/** A name comes in pieces, or in full with each of them. */
+/** Appends a piece. Some vendors split the name over several pieces, others repeat it in each. */
 function appendPiece(slot: Slot, piece: Piece): void {
   if (slot.id === '') slot.id = piece.id;
   if (piece.name !== slot.name) slot.name += piece.name;
@@ -177,7 +174,7 @@ function functionPiece(called: JsonValue | undefined): Piece {
   };
 }
 
-/** Some servers give the arguments as an object. */
+/** Some servers send the arguments as an object. */
 function argumentsText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : jsonText(value);

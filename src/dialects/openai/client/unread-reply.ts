@@ -1,9 +1,9 @@
-/** What a whole chat completion of an upstream's holds that no event says. */
+/** Lists the members of a whole chat completion that its events do not carry. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 
-/** The members that are lost, as `reply.` and their path. */
+/** Lists the lost members, as `reply.` and their path. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
   return unreadOfReply(reply, completion);
 }
@@ -11,18 +11,18 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 const partMembers = ['text', 'thinking', 'image_url'];
 const urlShape: Shape = { url: read };
 
-/** Of a part that holds nothing of these all is kept, or listed as a whole. */
+/** A part of an unknown type is kept as a whole. */
 function partShape(part: JsonObject): Shape {
   const isKnown = partMembers.some((name) => member(part, name) !== undefined);
   if (!isKnown) return allRead(part);
   return { type: read, text: read, thinking: { type: read, text: read }, image_url: urlShape };
 }
 
-/** A source without an address is none. */
+/** A citation without a URL is not read. */
 function annotationShape(annotation: JsonObject): Shape {
   const location: Shape = { url: read, title: read, start_index: read, end_index: read };
-  const hasAddress = member(member(annotation, 'url_citation') ?? annotation, 'url') !== undefined;
-  return hasAddress ? { ...location, type: read, url_citation: location } : {};
+  const hasUrl = member(member(annotation, 'url_citation') ?? annotation, 'url') !== undefined;
+  return hasUrl ? { ...location, type: read, url_citation: location } : {};
 }
 
 const signed: Shape = {
@@ -53,7 +53,7 @@ const message: Shape = {
   annotations: annotationShape,
 };
 
-/** The bytes of a token are those of its text. */
+/** `bytes` repeats the token's text. */
 const token: Shape = { token: read, logprob: read, bytes: read };
 
 const choice: Shape = {
@@ -64,7 +64,7 @@ const choice: Shape = {
   logprobs: { content: { ...token, top_logprobs: token } },
 };
 
-/** The bill of the host's account: callers get the sums. */
+/** The usage of the host's account: callers get totals, not every detail. */
 const usage: Shape = {
   prompt_tokens: read,
   completion_tokens: read,
@@ -88,7 +88,7 @@ const usage: Shape = {
   },
 };
 
-/** What names the kind and the time of the document, and how the account is served. */
+/** Metadata of the document, and the service tier of the account. */
 const frame: Shape = { object: read, created: read, system_fingerprint: read, service_tier: read };
 
 const completion: Shape = { ...frame, id: read, model: read, choices: choice, usage };

@@ -1,4 +1,7 @@
-/** A turn of the model in the history: its text, its calls, and its thoughts where they are due. */
+/**
+ * Writes an assistant turn of the history: text, tool calls, and reasoning if the upstream needs
+ * it.
+ */
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart, Part, ToolCallPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
@@ -10,7 +13,7 @@ import { reasoningDetails, signatureMember } from './write-details.ts';
 import { mediaNode } from './write-media.ts';
 import type { ToolContext } from './write-tools.ts';
 
-/** The one message of the turn, or none where nothing of it can be said. */
+/** Writes the turn as one message, or as none if nothing of it can be sent. */
 export function assistantMessages({ parts }: Turn, context: ToolContext): Messages {
   const { flags } = context;
   const calls = parts.filter((part) => part.kind === 'tool_call');
@@ -31,7 +34,7 @@ export function assistantMessages({ parts }: Turn, context: ToolContext): Messag
   };
   const isEmpty = [texts, calls, details, images].every(({ length }) => length === 0);
   return {
-    // Mistral refuses an assistant's message that says nothing.
+    // Mistral rejects an assistant message without content.
     messages: isEmpty && !sendsReasoning ? [] : [members],
     dropped: sendsReasoning || details.length > 0 ? [] : reasoningPaths(parts),
   };
@@ -53,10 +56,12 @@ function callNode(
   };
 }
 
-/** OpenRouter's form; elsewhere what the model drew can't be shown to it again. */
+/**
+ * Writes generated images in OpenRouter's form; other servers do not accept images of the model.
+ */
 function imageNodes(parts: readonly Part[], flags: ResolvedCapabilities): readonly JsonNode[] {
   return parts.flatMap((part) => {
-    if (part.kind === 'tool_result') throw refusal(part.at, 'a result of a function');
+    if (part.kind === 'tool_result') throw refusal(part.at, 'function results');
     if (part.kind !== 'media') return [];
     if (!flags.mediaOutput || !isImage(part)) throw refusal(part.at, 'media');
     return [mediaNode(part, flags)];
@@ -68,7 +73,7 @@ function isImage({ mimeType }: MediaPart): boolean {
 }
 
 function refusal(at: string, what: string): GatewayError {
-  const message = `This model takes no ${what} in a turn of its own; send it in a user's turn.`;
+  const message = `This model takes no ${what} in an assistant message. Send it in a user message.`;
   return new GatewayError('not_portable', message, { param: at });
 }
 

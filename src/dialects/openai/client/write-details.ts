@@ -1,6 +1,6 @@
 /**
- * The provider data of an assistant's turn on its way back: `reasoning_details` as OpenRouter and
- * its like gave them, and the signatures of models that hide behind an OpenAI-shaped door.
+ * Writes the provider data of an assistant turn: `reasoning_details` in the form of OpenRouter and
+ * similar servers, and signatures of models that are served through an OpenAI-compatible API.
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
@@ -9,7 +9,9 @@ import { parseExactly } from '../../../exact-numbers.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
-/** The details in the order in which they came; each text is that of the thoughts before it. */
+/**
+ * Writes the details in the order in which they came; the text of each is the reasoning before it.
+ */
 export function reasoningDetails(
   parts: readonly Part[],
   flags: ResolvedCapabilities,
@@ -26,7 +28,7 @@ export function reasoningDetails(
   return details;
 }
 
-/** What Google's compatible endpoint wants back on a call. */
+/** Writes the signature of a call in the form that Google's compatible endpoint expects. */
 export function signatureMember(
   providerData: ProviderData | undefined,
   flags: ResolvedCapabilities,
@@ -40,7 +42,7 @@ function detailOf(
   reasoning: string,
   flags: ResolvedCapabilities,
 ): JsonNode | undefined {
-  // Compatible servers are many: only one that asks for such data may be where it came from.
+  // There are many compatible servers: only one that asks for such data may have produced it.
   if (!flags.signatures) return undefined;
   if (provider === 'openai') return openaiDetail(data, reasoning);
   if (provider !== 'anthropic') return undefined;
@@ -50,7 +52,10 @@ function detailOf(
     : { type: 'reasoning.text', text: reasoning, signature: data, format };
 }
 
-/** Details are flat; nobody nests one but to exhaust the stack of what writes it. */
+/**
+ * Details are flat. A deeply nested one could only be meant to exhaust the stack when it is
+ * written.
+ */
 const maxDetailDepth = 16;
 
 function isDeeper(value: JsonValue, levels: number): boolean {
@@ -58,10 +63,13 @@ function isDeeper(value: JsonValue, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** A caller may have made the data up: what is no detail is nobody's. */
+/**
+ * Parses a detail that a caller sent back. The caller may have made it up, so anything invalid is
+ * ignored.
+ */
 function openaiDetail(data: string, reasoning: string): JsonObject | undefined {
   const detail = parseExactly(data);
   if (!isJsonObject(detail) || isDeeper(detail, maxDetailDepth)) return undefined;
-  // A stream brings the text in pieces, and the signature behind them.
+  // A stream delivers the text in pieces and the signature after them.
   return member(detail, 'type') === 'reasoning.text' ? { ...detail, text: reasoning } : detail;
 }

@@ -1,4 +1,7 @@
-/** The form of the answer: `response_format`, or a hint where the upstream has none for it. */
+/**
+ * Writes the output format: `response_format`, or a hint in the prompt if the upstream does not
+ * support the format.
+ */
 
 import { functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
@@ -8,18 +11,18 @@ import { member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { emptyPiece, type Piece } from './piece.ts';
 
-/** A piece of the body, and what has to be said in the system message beside it. */
+/** A piece of the body, and hints for the system message. */
 export interface FormatPiece extends Piece {
   readonly hints: readonly string[];
 }
 
-/** OpenAI's rule for the names of schemas and functions. */
+/** OpenAI's rule for names of schemas and functions. */
 export const nameRule: { readonly pattern: RegExp; readonly maxLength: number } = {
   pattern: /^[a-zA-Z0-9_-]{1,64}$/,
   maxLength: 64,
 };
 
-/** The member `response_format` (TRANSLATION §6.7). */
+/** Writes `response_format`. */
 export function formatPiece(request: ContentRequest, flags: ResolvedCapabilities): FormatPiece {
   const { format } = request;
   if (format === undefined) return { ...emptyPiece, hints: [] };
@@ -51,12 +54,12 @@ function hintOf(format: Exclude<OutputFormat, { type: 'enum' }>): string {
   return `${jsonHint} It must match this JSON Schema: ${jsonText(format.schema)}`;
 }
 
-/** A schema would change the reply from bare text to JSON. */
+/** A hint and not a schema, which would change the reply from bare text to JSON. */
 function enumHint(values: readonly string[]): string {
   return `Answer with exactly one of these values, without quotes: ${jsonText(values)}`;
 }
 
-/** OpenAI refuses this mode unless the word stands in a message. */
+/** OpenAI rejects this mode unless a message contains the word JSON. */
 function jsonPiece(request: ContentRequest): FormatPiece {
   return { members: jsonObject, dropped: [], hints: mentionsJson(request) ? [] : [jsonHint] };
 }
@@ -69,7 +72,7 @@ function mentionsJson({ system, turns }: ContentRequest): boolean {
   );
 }
 
-/** The root of a schema must be an object at OpenAI; Gemini's callers ask for lists too. */
+/** OpenAI requires an object at the root of a schema; Gemini's callers may also request arrays. */
 function isSupportedSchema({ schema }: SchemaFormat): boolean {
   const type = member(schema, 'type');
   return type === 'object' || (type === undefined && member(schema, '$ref') !== undefined);

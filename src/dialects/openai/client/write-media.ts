@@ -1,4 +1,4 @@
-/** An image, a sound or a document as a part of a message (TRANSLATION §6.2). */
+/** Writes an image, audio or a document as a part of a message. */
 import { dataUrl, mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
@@ -6,20 +6,20 @@ import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
 /**
- * The part.
+ * Writes the part.
  *
- * @throws GatewayError `not_portable` where the upstream has no form for it: a film, a file at
- *   another provider, a sound that is neither WAV nor MP3
+ * @throws GatewayError `not_portable` if the upstream does not accept it: video, a file at another
+ *   provider, audio other than WAV and MP3
  */
 export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNode {
   const { source } = part;
   if (source.type === 'file') {
-    throw refusal(part, 'A file that lies at another provider can not be read; send its bytes.');
+    throw refusal(part, 'This model cannot read files stored at another provider. Send the bytes.');
   }
   if (source.type === 'url') return remoteImage(part, source.url, flags);
   const kind = mediaKindOf(part.mimeType);
   if (kind === 'video' || !flags.mediaInput.includes(kind)) {
-    throw refusal(part, 'This model can not read this kind of media; leave the part out.');
+    throw refusal(part, 'This model does not accept this kind of media. Leave the part out.');
   }
   if (kind === 'image') return imageNode(part, dataUrl(part.mimeType, source.data));
   if (kind === 'audio') return audioNode(part, source.data);
@@ -27,7 +27,10 @@ export function mediaNode(part: MediaPart, flags: ResolvedCapabilities): JsonNod
   return { type: 'file', file: { filename: nameOf(part), file_data: fileData } };
 }
 
-/** OpenAI takes the detail of an image and the name of a document, and nothing of the kind else. */
+/**
+ * Lists the members of a media part that OpenAI cannot carry: it accepts only the detail of an
+ * image and the name of a document.
+ */
 export function droppedMediaMembers(part: MediaPart): readonly string[] {
   const { fileName, detail } = part;
   const kind = mediaKindOf(part.mimeType);
@@ -48,15 +51,15 @@ const videoSite = /^https?:\/\/(?:[\w-]+\.)*(?:youtube\.com|youtu\.be)(?:[/:?#]|
 
 function remoteImage(part: MediaPart, url: string, flags: ResolvedCapabilities): JsonNode {
   if (!/^https?:\/\//i.test(url) || videoSite.test(url)) {
-    throw refusal(part, 'This address can not be read by this model; send the bytes.');
+    throw refusal(part, 'This model cannot read this URL. Send the bytes.');
   }
   const mimeType = part.mimeType ?? mimeTypeOfName(url);
-  // An address that says nothing of its kind is taken for an image, as OpenAI's callers mean it.
+  // A URL without a recognisable type is treated as an image, as OpenAI's callers mean it.
   if (mimeType !== undefined && mediaKindOf(mimeType) !== 'image') {
-    throw refusal(part, 'This model reads only images by their address; send the bytes.');
+    throw refusal(part, 'This model accepts only images by URL. Send the bytes.');
   }
   if (!flags.mediaUrls || !flags.mediaInput.includes('image')) {
-    throw refusal(part, 'This model reads no images by their address; send the bytes.');
+    throw refusal(part, 'This model does not accept image URLs. Send the bytes.');
   }
   return imageNode(part, url);
 }
@@ -72,7 +75,7 @@ function audioNode(part: MediaPart, data: string): JsonNode {
   const subtype = part.mimeType?.split('/')[1]?.split(';')[0] ?? '';
   const format = /^(?:x-|vnd\.)?wave?$/.test(subtype) ? 'wav' : mp3Of(subtype);
   if (format === undefined) {
-    throw refusal(part, 'This model hears only WAV and MP3; send the sound in one of them.');
+    throw refusal(part, 'This model accepts audio as WAV or MP3 only.');
   }
   return { type: 'input_audio', input_audio: { data, format } };
 }
@@ -81,7 +84,7 @@ function mp3Of(subtype: string): 'mp3' | undefined {
   return /^(?:x-)?(?:mpeg|mp3|mpeg3|mpga)$/.test(subtype) ? 'mp3' : undefined;
 }
 
-/** OpenAI takes no file without a name, and judges it by the ending. */
+/** OpenAI rejects a file without a name and infers its type from the extension. */
 function nameOf({ fileName, mimeType }: MediaPart): string {
   if (fileName !== undefined && fileName !== '') return fileName;
   const subtype = /^[a-z]+\/([a-z0-9]+)/.exec(mimeType ?? '')?.[1];

@@ -1,4 +1,4 @@
-/** The conversation as OpenAI's messages, in the caller's order (TRANSLATION §3, §6.1, §6.5). */
+/** Writes the conversation as OpenAI's messages, in the caller's order. */
 import { cacheMarksIn, everyPart } from '../../../canonical/every-part.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, Part, TextPart, Turn } from '../../../canonical/request.ts';
@@ -10,7 +10,7 @@ import { droppedMediaMembers, mediaNode } from './write-media.ts';
 import { toolMessages } from './write-results.ts';
 import type { ToolContext } from './write-tools.ts';
 
-/** Every message. The hints stand at the end of the system message. */
+/** Writes every message; the hints are appended to the system message. */
 export function messagesOf(
   request: ContentRequest,
   hints: readonly string[],
@@ -41,7 +41,7 @@ export function messagesOf(
 function refusePrefill({ turns }: ContentRequest, { flags }: ToolContext): void {
   const last = turns.at(-1);
   if (flags.prefill || last?.role !== 'assistant') return;
-  const message = "This model does not go on from an assistant's turn; end with the user's.";
+  const message = 'This model does not continue an assistant message. End with a user message.';
   const param = last.parts[0]?.at;
   throw new GatewayError('not_portable', message, param === undefined ? {} : { param });
 }
@@ -51,8 +51,9 @@ function isText(part: Part): part is TextPart {
 }
 
 /**
- * Turns of one speaker that follow one another belong together, as `joinedTurns` has it; but every
- * message of a user stays a message. An instruction is a run by itself.
+ * Groups consecutive turns of the same role, as `joinedTurns` does, because some SDKs split one
+ * turn into several. Every user message stays a separate message, and an instruction is a group by
+ * itself.
  */
 function runsOf(turns: readonly Turn[]): readonly (readonly Turn[])[] {
   const runs: Turn[][] = [];
@@ -105,7 +106,7 @@ function userMessage({ parts }: Turn, { flags }: ToolContext): Members[] {
 }
 
 function misplacedCall(at: string): GatewayError {
-  const message = "A call of a function stands in a user's turn; only the model makes calls.";
+  const message = 'A user message contains a function call, but only the model makes calls.';
   return new GatewayError('not_portable', message, { param: at });
 }
 
@@ -117,7 +118,10 @@ function withSystemMessage(
   return [...textMessage('system', parts), ...messages];
 }
 
-/** For models without a system message it is the beginning of what the user says. */
+/**
+ * For models without a system message, the instructions become the beginning of the first user
+ * message.
+ */
 function withSystemInUserMessage(
   system: readonly string[],
   messages: readonly Members[],
@@ -137,7 +141,7 @@ function listOf(content: JsonNode): readonly JsonNode[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** What OpenAI has no place for: parts of other providers, and some of what is said of media. */
+/** Lists what OpenAI does not support: parts of other providers, and some members of media. */
 function droppedOf(part: Part): readonly string[] {
   if (part.kind === 'provider_specific') return [part.at];
   return part.kind === 'media' ? droppedMediaMembers(part) : [];

@@ -1,11 +1,13 @@
-/** How hard the model is to think, in OpenAI's words (TRANSLATION §6.9). */
+/** Writes the reasoning effort. */
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nearestEffort } from '../../nearest-effort.ts';
 import { droppedPiece, emptyPiece, membersPiece, type Piece } from './piece.ts';
 
-/** The member `reasoning_effort`. Whether thoughts are shown is the upstream's own choice. */
+/**
+ * Writes `reasoning_effort`. Chat completions have no member that requests the reasoning itself.
+ */
 export function reasoningPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   const requested = requestedEffort(request);
   const hasFunctions = request.tools.some(({ kind }) => kind === 'function');

@@ -1,4 +1,4 @@
-/** A request of the common form as the body of a chat completion (TRANSLATION §3). */
+/** Writes a request of the common form as the body of a chat completion. */
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentRequest, ProviderMember } from '../../../canonical/request.ts';
@@ -11,7 +11,7 @@ import { reasoningPiece } from './write-reasoning.ts';
 import { samplingPiece } from './write-sampling.ts';
 import { toolsPiece } from './write-tools.ts';
 
-/** A body, what is not in it, and what its functions are called upstream. */
+/** A request body, the members dropped from it, and the names of its functions upstream. */
 export interface WrittenRequest {
   readonly body: string;
   readonly dropped: readonly string[];
@@ -21,7 +21,8 @@ export interface WrittenRequest {
 /**
  * Writes the request.
  *
- * @throws GatewayError `not_portable` for what can't be said and can't be left out
+ * @throws GatewayError `not_portable` if the upstream does not support a member that cannot be
+ *   dropped
  */
 export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
   const flags = target.capabilities;
@@ -42,7 +43,7 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   return { body: jsonText(whole.members), dropped: whole.dropped, names };
 }
 
-/** Names in the history count too: a call is renamed wherever it stands. */
+/** Includes the names in the history, because a renamed function is renamed everywhere. */
 function namesIn({ tools, turns }: ContentRequest): readonly string[] {
   const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
   const called = turns.flatMap(({ parts }) =>
@@ -54,7 +55,7 @@ function namesIn({ tools, turns }: ContentRequest): readonly string[] {
 function ownPiece({ provider, name, value, at, vital }: ProviderMember): Piece {
   if (provider === 'openai') return membersPiece({ [name]: value });
   if (!vital) return droppedPiece(at);
-  const message = 'This model has nothing of the kind; leave the member out.';
+  const message = 'This model does not support this member. Leave it out.';
   throw new GatewayError('not_portable', message, { param: at });
 }
 

@@ -1,4 +1,4 @@
-/** What the caller's functions gave back, as tool messages (TRANSLATION §6.5). */
+/** Writes the results of the caller's functions as tool messages. */
 
 import { mediaKindOf } from '../../../canonical/media.ts';
 import { type JsonNode, jsonText, rawJson } from '../../../canonical/raw-json.ts';
@@ -10,7 +10,10 @@ import { upstreamCallId } from './call-id.ts';
 import type { Members } from './piece.ts';
 import { mediaNode } from './write-media.ts';
 
-/** One message a result; images, which OpenAI takes there in no form, follow in a message. */
+/**
+ * Writes one message for each result. OpenAI accepts no images there, so they follow in a user
+ * message.
+ */
 export function toolMessages(
   results: readonly ToolResultPart[],
   flags: ResolvedCapabilities,
@@ -33,7 +36,7 @@ function toolMessage(result: ToolResultPart, flags: ResolvedCapabilities): Membe
   };
 }
 
-/** OpenAI has no member for it: that a tool has failed is said in its result. */
+/** OpenAI has no member for a failed tool, so the result states the error. */
 function asErrorContent(content: ToolResultPart['content']): ToolResultPart['content'] {
   const text = resultText(content);
   const value = parseJson(text);

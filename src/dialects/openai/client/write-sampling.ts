@@ -1,13 +1,13 @@
-/** The plain numbers of a request: its bounds, its sampling, and how many answers it wants. */
+/** Writes limits, sampling parameters, the number of choices and other simple members. */
 import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
-/** OpenAI's own bound. */
+/** OpenAI's limit. */
 const maxTopLogprobs = 20;
 
-/** Everything in a body that neither holds text nor tools. */
+/** Writes all members that concern neither messages nor tools. */
 export function samplingPiece(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   return mergePieces([
     copyMember(request, flags.maxTokensField, 'maxOutputTokens'),
@@ -64,7 +64,7 @@ function topK(request: ContentRequest, flags: ResolvedCapabilities): Piece {
   return flags.topK ? copyMember(request, 'top_k', 'topK') : dropIfSet(request, 'topK');
 }
 
-/** 0 is what every provider does unasked, and some refuse even that (TRANSLATION §6.11). */
+/** 0 is every provider's default, and some reject even that. */
 function penalty(
   request: ContentRequest,
   { penalties }: ResolvedCapabilities,
@@ -90,12 +90,12 @@ function candidates(request: ContentRequest, flags: ResolvedCapabilities): Piece
   const param = request.names.candidates;
   if (request.candidates > flags.maxCandidates) {
     const most = flags.maxCandidates;
-    const answers = most === 1 ? 'one answer' : `at most ${most} answers`;
-    const message = `This model gives ${answers} to one request; ask for fewer.`;
+    const choices = most === 1 ? 'one choice' : `at most ${most} choices`;
+    const message = `This model returns ${choices} per request. Request fewer.`;
     throw new GatewayError('not_portable', message, { param });
   }
   if (request.streamed && !flags.streamedCandidates) {
-    const message = 'This model streams one answer at a time; ask for one, or without a stream.';
+    const message = 'This model streams one choice only. Request one, or do not stream.';
     throw new GatewayError('not_portable', message, { param });
   }
   return membersPiece({ n: request.candidates });
@@ -119,7 +119,7 @@ function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece
   if (!flags.mediaOutput) {
     throw new GatewayError(
       'not_portable',
-      'This model answers with text only; leave the other kinds of output out.',
+      'This model outputs text only. Leave the other output modalities out.',
       { param: request.names.modalities },
     );
   }
@@ -130,12 +130,12 @@ function modalities(request: ContentRequest, flags: ResolvedCapabilities): Piece
   });
 }
 
-/** OpenAI makes no sound without being told its form, and streams it as bare samples only. */
+/** OpenAI requires a format for audio output, and streams raw samples only. */
 function audioFormat({ streamed }: ContentRequest): 'pcm16' | 'wav' {
   return streamed ? 'pcm16' : 'wav';
 }
 
-/** The tiers whose names mean the same at both ends. */
+/** The service tiers that mean the same at both providers. */
 const tiers: Readonly<Record<string, string>> = {
   auto: 'auto',
   default: 'default',

@@ -1,4 +1,4 @@
-/** The caller's functions, and which of them the model may or must call (TRANSLATION §6.3). */
+/** Writes the caller's functions, and which of them the model may or must call. */
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type {
@@ -15,17 +15,17 @@ import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { droppedPiece, emptyPiece, membersPiece, mergePieces, type Piece } from './piece.ts';
 
-/** What the writers of one request share. */
+/** The context that the writers of one request share. */
 export interface ToolContext {
   readonly flags: ResolvedCapabilities;
   readonly names: FunctionNames;
 }
 
-/** Everything in a body that concerns tools, but for the calls in the history. */
+/** Writes all members that concern tools, except the calls in the history. */
 export function toolsPiece(request: ContentRequest, context: ToolContext): Piece {
   const { tools, dropped } = toolList(request, context);
   const choice = choicePiece(request, context);
-  // OpenAI refuses both members below where there are no tools, and they mean nothing there.
+  // OpenAI rejects both members below if there are no tools, and they would have no effect.
   if (tools.length === 0) {
     const { toolChoice, parallelToolCalls, names } = request;
     const isLeftOut = parallelToolCalls === false;
@@ -75,10 +75,10 @@ function toolList(
   return { tools: kept, dropped };
 }
 
-/** A model that is silently denied a search invents what it would have found. */
+/** A model that is silently denied a search invents the results. */
 function refuseUnlessDropped({ at }: BuiltInTool, { flags }: ToolContext): void {
   if (flags.dropBuiltInTools) return;
-  const message = 'This model has no such built-in tool; leave it out, or declare a function.';
+  const message = 'This model has no such built-in tool. Leave it out, or declare a function.';
   throw new GatewayError('not_portable', message, { param: at });
 }
 
@@ -105,15 +105,18 @@ function functionNode(
     function: {
       name: names.upstream(tool.name),
       description: tool.description,
-      // Mistral and others demand a schema even of a function without parameters, and OpenAI
-      // demands `properties` of every one.
+      // Mistral and others require a schema even for a function without parameters, and OpenAI
+      // requires `properties` in every schema.
       parameters: { properties: {}, ...parameters },
       strict: flags.strictTools ? strict : undefined,
     },
   };
 }
 
-/** Where several can't be named in the choice, the others are not shown. */
+/**
+ * If the upstream cannot restrict the choice to several functions, the other functions are left
+ * out.
+ */
 function offeredTools(
   tools: readonly NamedTool[],
   { toolChoice }: ContentRequest,
@@ -158,7 +161,7 @@ function functionChoice(name: string): JsonNode {
 function refuseUnknownNames({ tools, names }: ContentRequest, choice: ToolChoice): void {
   const declared = new Set(tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : [])));
   if (choice.names.every((name) => declared.has(name))) return;
-  const message = 'The choice of tools names a function that is not declared; declare it.';
+  const message = 'The tool choice names a function that is not declared. Declare it in the tools.';
   throw new GatewayError('invalid_request', message, { param: names.toolChoice });
 }
 
@@ -166,6 +169,6 @@ function parallelPiece(request: ContentRequest, { flags }: ToolContext): Piece {
   const { parallelToolCalls } = request;
   if (parallelToolCalls === undefined) return emptyPiece;
   if (flags.parallelToolCalls) return membersPiece({ parallel_tool_calls: parallelToolCalls });
-  // To allow several is what a model does anyway.
+  // Parallel calls are the model's default anyway.
   return parallelToolCalls ? emptyPiece : droppedPiece(request.names.parallelToolCalls);
 }

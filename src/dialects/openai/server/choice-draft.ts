@@ -1,4 +1,4 @@
-/** Gathers the events of one choice into the object that a whole chat completion holds. */
+/** Collects the events of one choice into the object that a whole chat completion contains. */
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import { mergedContent } from './merged-content.ts';
 import { openReasoning } from './open-reasoning.ts';
@@ -20,19 +20,19 @@ import {
   signatureContent,
 } from './reply-pieces.ts';
 
-/** One choice in the making. */
+/** One unfinished choice. */
 export interface ChoiceDraft {
   readonly index: number;
   add(event: ChoiceEvent): void;
-  /** The prompt was blocked, which stands in for an answer. */
+  /** Records that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): void;
-  /** The choice as it is written. */
+  /** Returns the choice as it is written. */
   piece(): Piece;
-  /** What had no place in it. */
+  /** Returns the names of what the choice cannot express. */
   dropped(): readonly string[];
 }
 
-/** A choice without anything in it yet. */
+/** Starts with an empty choice. */
 export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
   const texts = textDraft();
   const calls = callDrafts();
@@ -103,7 +103,7 @@ export function choiceDraft(index: number, reply: ReplySource): ChoiceDraft {
       ...(finish?.message === undefined || finish.reason === 'content_filter'
         ? []
         : ['finish_message']),
-      // The text is one string, and has one place for a signature.
+      // The text is one string and can carry one signature only.
       ...(textSignatures > 1 ? ['extra_content.google.thought_signature'] : []),
     ],
   };
@@ -189,7 +189,7 @@ function mediaDraft(reply: ReplySource): MediaDraft {
   };
 }
 
-/** The pieces of a sound are Base64 each for itself. */
+/** Joins pieces of audio, each of which is separate Base64. */
 function joinedAudio(
   audioPieces: readonly EventOf<'media'>[],
   reply: ReplySource,

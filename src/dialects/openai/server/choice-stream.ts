@@ -11,17 +11,17 @@ import {
   logprobPieces,
 } from './reply-pieces.ts';
 
-/** One choice of a stream. */
+/** Writes one choice of a stream. */
 export interface ChoiceStream {
   readonly index: number;
   write(event: ChoiceEvent): string;
-  /** The prompt was blocked, which stands in for an answer. */
+  /** Writes that the prompt was blocked instead of answered. */
   block(event: EventOf<'blocked'>): string;
-  /** The one finish, behind all content. */
+  /** Writes the only finish chunk, after all content. */
   end(): string;
 }
 
-/** A choice that has said nothing yet; its first chunk names the role. */
+/** Starts a choice; its first chunk has the role. */
 export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
   const open = `${frame.open}{"index":${index},"delta":`;
   const close = `,"logprobs":null,"finish_reason":null}${frame.close}`;
@@ -37,12 +37,12 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
   const content = (event: ChoiceEvent): string => {
     if (event.type === 'logprobs') return `${open}${logprobsChoice(event)}${frame.close}`;
     if (event.type !== 'finish') return chunk(deltas.of(event));
-    // Only the finish itself waits for the end.
+    // The finish chunk is written at the end; only a filter's message is written immediately.
     finish = event;
     return deltas.hasRefusal() ? '' : refusal(filterMessage(event) ?? '');
   };
 
-  /** With the role in front of the first chunk. */
+  /** Puts the chunk with the role in front of the first chunk. */
   const withRoleChunk = (chunks: string): string => {
     const roleChunk = role;
     role = '';
@@ -65,13 +65,13 @@ export function choiceStream(index: number, frame: ChunkFrame): ChoiceStream {
   };
 }
 
-/** An empty delta with the probabilities beside it. */
+/** Writes an empty delta with logprobs. */
 function logprobsChoice({ tokens }: EventOf<'logprobs'>): string {
   const logprobs = jsonText({ content: logprobPieces(tokens), refusal: null });
   return `{},"logprobs":${logprobs},"finish_reason":null}`;
 }
 
-/** An empty delta with the finish beside it. */
+/** Writes an empty delta with the finish reason. */
 function finishChoice(finish: EventOf<'finish'> | undefined, hasCalls: boolean): string {
   const reason = jsonText(finishReason(finish?.reason ?? 'stop', hasCalls));
   if (finish?.native === undefined) return `{},"logprobs":null,"finish_reason":${reason}}`;

@@ -1,8 +1,8 @@
-/** The text around the choice of a chunk, the same in every chunk of a stream (WIRE §2.3). */
+/** Writes the text around the choice of a chunk, which is the same in every chunk of a stream. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ReplyHead } from '../../codec.ts';
 
-/** What stands around the choice in every chunk. */
+/** The text before and after the choice of a chunk. */
 export interface ChunkFrame {
   /** The id of the reply. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface ChunkFrame {
   readonly close: string;
 }
 
-/** The frame of all chunks of one reply. */
+/** Creates the frame for all chunks of one reply. */
 export function chunkFrame(id: string, head: ReplyHead): ChunkFrame {
   const constant = jsonText({
     id,
@@ -23,7 +23,7 @@ export function chunkFrame(id: string, head: ReplyHead): ChunkFrame {
     id,
     createdSeconds: head.createdSeconds,
     open: `data: ${constant.slice(0, -1)},"choices":[`,
-    // Who asked for the figures gets the member in every chunk, as OpenAI does it.
+    // With `include_usage`, every chunk has a `usage` member, as at OpenAI.
     close: head.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n',
   };
 }

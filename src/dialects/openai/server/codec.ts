@@ -1,8 +1,8 @@
-/** Chat completions as callers speak them, to and from the common form. */
+/** Translates the chat completions of callers to and from the common form. */
 import type { ContentServerCodec } from '../../codec.ts';
 import { readRequest } from './read-request.ts';
 import { writeReply } from './write-reply.ts';
 import { writeStream } from './write-stream.ts';
 
-/** The chat side toward callers. */
+/** The server codec for chat callers. */
 export const openaiServer: ContentServerCodec = { readRequest, writeReply, writeStream };

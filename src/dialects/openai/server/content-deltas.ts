@@ -1,4 +1,4 @@
-/** Writes what a choice of a chat stream says as the text of `delta` objects. */
+/** Writes the content of a choice of a chat stream as the JSON text of `delta` objects. */
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 import type { ChunkFrame } from './chunk-frame.ts';
@@ -16,20 +16,20 @@ import {
   signatureContent,
 } from './reply-pieces.ts';
 
-/** The content of a choice: all but what stands beside its `delta`. */
+/** An event that is written inside `delta`, unlike a finish or logprobs. */
 export type DeltaEvent = Exclude<ChoiceEvent, { readonly type: 'finish' | 'logprobs' }>;
 
 /** Writes the deltas of one choice. */
 export interface ContentDeltas {
-  /** JSON text, empty where the event says nothing. */
+  /** Returns the delta as JSON text; empty if the event has no content. */
   of(event: DeltaEvent): string;
   hasRefusal(): boolean;
   hasCalls(): boolean;
-  /** What only the end releases; asked for once. */
+  /** Returns the deltas held back until the end. Called once. */
   rest(): readonly string[];
 }
 
-/** For a choice that has said nothing yet. */
+/** Starts a choice. */
 export function contentDeltas(frame: ChunkFrame): ContentDeltas {
   const texts = textDeltas();
   const calls = callDeltas();
@@ -73,7 +73,10 @@ interface TextDeltas {
 
 function textDeltas(): TextDeltas {
   const openBlock = openReasoning();
-  /** Held to the end: of a member that comes twice, OpenAI's own client keeps only the last. */
+  /**
+   * Held back until the end, because OpenAI's client keeps only the last value of a repeated
+   * member.
+   */
   const details: Piece[] = [];
   let hasRefusal = false;
   const ofReasoning = ({ text, providerData }: EventOf<'reasoning'>): string => {
@@ -108,7 +111,9 @@ interface CallDeltas {
   appendArguments(call: number, text: string): string;
   end(call: number): string;
   hasCalls(): boolean;
-  /** The deltas of calls that ended without arguments, which callers could not parse. */
+  /**
+   * Returns `{}` deltas for calls without arguments, because callers could not parse an empty text.
+   */
   emptyCalls(): readonly string[];
 }
 
@@ -117,18 +122,18 @@ function callDeltas(): CallDeltas {
   let hasCalls = false;
   const more = (call: number, text: string): string => {
     empty.delete(call);
-    const told = quoted(text);
-    return `{"tool_calls":[{"index":${call},"function":{"arguments":${told}}}]}`;
+    const argumentText = quoted(text);
+    return `{"tool_calls":[{"index":${call},"function":{"arguments":${argumentText}}}]}`;
   };
   return {
-    begin: ({ call, id, name, arguments: told, providerData }) => {
+    begin: ({ call, id, name, arguments: argumentText, providerData }) => {
       hasCalls = true;
-      if (told === '') empty.add(call);
+      if (argumentText === '') empty.add(call);
       const called: Piece = {
         index: call,
         id,
         type: 'function',
-        function: { name, arguments: told },
+        function: { name, arguments: argumentText },
         extra_content: signatureContent(providerData),
       };
       return jsonText({ tool_calls: [called] });
@@ -156,7 +161,7 @@ function mediaDeltas(frame: ChunkFrame): MediaDeltas {
     of: (event) => {
       if (isAudio(event.mimeType)) {
         mimeType = event.mimeType;
-        // Clients put the pieces end to end as text: only the last may end in padding.
+        // Clients concatenate the pieces as text, so only the last one may end in padding.
         const bytes = Buffer.concat([heldBytes, Buffer.from(event.data, 'base64')]);
         const whole = bytes.length - (bytes.length % 3);
         heldBytes = bytes.subarray(whole);

@@ -1,8 +1,11 @@
-/** Joins what providers say for themselves, which may come in several pieces. */
+/** Merges provider-specific content, which may arrive in several pieces. */
 import { isJsonObject } from '../../../json.ts';
 import type { Piece, PieceValue } from './reply-pieces.ts';
 
-/** Both contents in one: objects member by member, lists end to end, of all else the later. */
+/**
+ * Merges two contents: objects member by member, arrays by concatenation; any other value is
+ * replaced by the later one.
+ */
 export function mergedContent(one: Piece | undefined, other: Piece | undefined): Piece | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const merged: Record<string, PieceValue> = { ...one };
@@ -13,7 +16,10 @@ export function mergedContent(one: Piece | undefined, other: Piece | undefined):
   return merged;
 }
 
-/** A provider's members; the object of one is replaced as a whole, for it is told as a whole. */
+/**
+ * Merges the members of one provider. An object among them is replaced, because each event contains
+ * it in full.
+ */
 function joined(one: Piece, other: Piece): Piece {
   const merged: Record<string, PieceValue> = { ...one };
   for (const [name, value] of Object.entries(other)) {

@@ -1,17 +1,20 @@
-/** The thought that no provider data has closed yet: a signature vouches for the text before it. */
+/**
+ * Tracks the reasoning that no signature has closed yet: a signature vouches for the text before
+ * it.
+ */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type Piece, reasoningDetail } from './reply-pieces.ts';
 
-/** Gathers the text of a thought until its signature comes. */
+/** Collects the text of a reasoning block until its signature arrives. */
 export interface OpenReasoning {
   add(text: string): void;
-  /** Something else has come between: what is signed later is another thought. */
+  /** Discards the text: other content follows, so a later signature belongs to another block. */
   drop(): void;
-  /** The thought with what closes it, as callers are to send it back. */
+  /** Returns the block with its provider data in the form in which callers send it back. */
   close(providerData: ProviderData): Piece;
 }
 
-/** A thought without any text yet. */
+/** Starts without text. */
 export function openReasoning(): OpenReasoning {
   let text = '';
   return {

@@ -1,6 +1,6 @@
 /**
- * Reads an assistant's message: its thoughts, text and calls, and the signatures that callers carry
- * for the providers in several forms (TRANSLATION §6.4, §6.9).
+ * Reads an assistant message: reasoning, text and calls, and the signatures that callers send back
+ * in several forms.
  */
 
 import { derivedCallId } from '../../../canonical/call-ids.ts';
@@ -21,33 +21,33 @@ import {
 import { type ContentPart, readContent, readImage } from './read-parts.ts';
 import { providerOfFormat } from './reply-pieces.ts';
 
-/** What an assistant said. */
+/** The contents of an assistant message. */
 export interface AssistantMessage {
   readonly parts: readonly Part[];
   readonly calls: readonly ToolCallPart[];
-  /** The calls to which the caller gave no id. */
+  /** The calls without an id. */
   readonly withoutId: readonly ToolCallPart[];
 }
 
-/** `turn` is the message's place among the turns, from which missing ids are derived. */
-export function readAssistant(placed: ObjectAtPath, turn: number): AssistantMessage {
-  // A provider's own tools ran before the answer was written.
-  const said: readonly Part[] = [
-    ...readReasoning(placed),
-    ...readOwnParts(placed),
-    ...readContentParts(placed),
+/** Reads an assistant message. Missing call ids are derived from `turn`, the index of the turn. */
+export function readAssistant(located: ObjectAtPath, turn: number): AssistantMessage {
+  // A provider's built-in tools ran before the text was written.
+  const content: readonly Part[] = [
+    ...readReasoning(located),
+    ...readOwnParts(located),
+    ...readContentParts(located),
   ];
-  const slots = callSlots(placed);
+  const slots = callSlots(located);
   const calls = slots.map((slot, index) =>
-    readCall(slot, derivedCallId(turn, said.length + index)),
+    readCall(slot, derivedCallId(turn, content.length + index)),
   );
   const withoutId = calls.filter((_, index) => idOf(slots[index]?.value) === '');
-  const parts = [...said, ...calls];
-  if (parts.length === 0) parts.push({ kind: 'text', at: `${placed.at}.content`, text: '' });
-  return { parts: withSignature(parts, placed), calls, withoutId };
+  const parts = [...content, ...calls];
+  if (parts.length === 0) parts.push({ kind: 'text', at: `${located.at}.content`, text: '' });
+  return { parts: withSignature(parts, located), calls, withoutId };
 }
 
-/** The id of a call, without the signature that LiteLLM hangs on it. */
+/** Returns the id of a call without the signature that LiteLLM appends to it. */
 export function bareCallId(id: string): string {
   return id.split(idSignatureSeparator, 1)[0] ?? '';
 }
@@ -58,7 +58,7 @@ function readReasoning({ value: message, at }: ObjectAtPath): readonly Reasoning
   const details = items(member(message, 'reasoning_details')).flatMap((detail, index) =>
     readDetail(detail, `${at}.reasoning_details[${index}]`),
   );
-  // The plain text repeats what the details say, unless they only hold what is hidden.
+  // The plain text repeats the text of the details, unless they contain only encrypted data.
   if (details.some(({ text }) => text !== '')) return details;
   const name =
     presentMember(message, 'reasoning_content') === undefined ? 'reasoning' : 'reasoning_content';
@@ -66,7 +66,7 @@ function readReasoning({ value: message, at }: ObjectAtPath): readonly Reasoning
   return text === '' ? details : [{ kind: 'reasoning', at: `${at}.${name}`, text }, ...details];
 }
 
-/** OpenRouter's form, whose `format` names who made it. */
+/** Reads OpenRouter's form, in which `format` names the provider. */
 function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
   const provider = providerOfFormat(member(detail, 'format'));
   const data = member(detail, 'data');
@@ -75,34 +75,34 @@ function readDetail(detail: JsonValue, at: string): readonly ReasoningPart[] {
       { kind: 'reasoning', at, text: '', providerData: { provider, kind: 'encrypted', data } },
     ];
   }
-  const said = member(detail, 'text') ?? member(detail, 'summary');
+  const detailText = member(detail, 'text') ?? member(detail, 'summary');
   const signature = member(detail, 'signature');
   const isSigned = typeof signature === 'string' && signature !== '';
   const providerData: ProviderData | undefined = isSigned
     ? { provider, kind: 'signature', data: signature }
     : undefined;
-  const text = typeof said === 'string' ? said : '';
+  const text = typeof detailText === 'string' ? detailText : '';
   return text === '' && providerData === undefined
     ? []
     : [{ kind: 'reasoning', at, text, providerData }];
 }
 
-function readContentParts(placed: ObjectAtPath): readonly ContentPart[] {
-  const { value: message, at } = placed;
+function readContentParts(located: ObjectAtPath): readonly ContentPart[] {
+  const { value: message, at } = located;
   const refusal = textIn(message, 'refusal', at) ?? '';
   const images = objectsIn(message, 'images', at).map((image) => ({
     ...readImage(image, 'image_url'),
     providerData: googleSignature(image.value),
   }));
   return [
-    // Many callers send an empty content beside calls, which says nothing.
-    ...(member(message, 'content') === '' ? [] : readContent(placed)),
+    // Many callers send an empty content together with calls; it is ignored.
+    ...(member(message, 'content') === '' ? [] : readContent(located)),
     ...(refusal === '' ? [] : [{ kind: 'text', at: `${at}.refusal`, text: refusal } as const]),
     ...images,
   ];
 }
 
-/** The calls of `tool_calls`, and the one of the older `function_call`. */
+/** Returns the calls of `tool_calls`, and the one of the older `function_call`. */
 function callSlots({ value: message, at }: ObjectAtPath): readonly ObjectAtPath[] {
   const older = objectIn(message, 'function_call', at);
   const calls = objectsIn(message, 'tool_calls', at);
@@ -125,7 +125,7 @@ function readCall({ value: call, at }: ObjectAtPath, derivedId: string): ToolCal
   };
 }
 
-/** Some callers send the arguments parsed. */
+/** Some callers send the arguments as an object. */
 function argumentsText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : jsonText(value);
@@ -136,7 +136,7 @@ function idOf(call: JsonObject | undefined): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** Google's own form: `extra_content.google.thought_signature`. */
+/** Reads Google's form: `extra_content.google.thought_signature`. */
 function googleSignature(source: JsonObject): ProviderData | undefined {
   const google = member(member(source, 'extra_content'), 'google');
   return signature(member(google, 'thought_signature'));
@@ -154,8 +154,8 @@ function signature(data: JsonValue | undefined): ProviderData | undefined {
 }
 
 /**
- * Puts a signature that stands on the message where its provider looks for it: on the first call,
- * else on the last text.
+ * Moves a signature of the message to where its provider expects it: to the first call, or else to
+ * the last text.
  */
 function withSignature(
   parts: readonly Part[],
@@ -164,11 +164,11 @@ function withSignature(
   const providerData = googleSignature(message) ?? signature(member(message, 'thought_signature'));
   if (providerData === undefined) return parts;
   const call = parts.findIndex(({ kind }) => kind === 'tool_call');
-  const place =
+  const target =
     call !== -1 && parts[call]?.providerData === undefined
       ? call
       : parts.findLastIndex(({ kind }) => kind === 'text');
-  if (place !== -1)
-    return parts.map((part, index) => (index === place ? { ...part, providerData } : part));
+  if (target !== -1)
+    return parts.map((part, index) => (index === target ? { ...part, providerData } : part));
   return [{ kind: 'text', at: `${at}.extra_content`, text: '', providerData }, ...parts];
 }

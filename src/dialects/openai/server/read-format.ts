@@ -1,9 +1,9 @@
-/** Reads `response_format`: what form the answer's text must have (TRANSLATION §6.7). */
+/** Reads the requested output format, `response_format`. */
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import { flagIn, objectIn, refuse, requiredObject, textIn } from './read-members.ts';
 
-/** The form asked for, or undefined for plain text. */
+/** Reads the requested format; undefined for plain text. */
 export function readFormat(body: JsonObject): OutputFormat | undefined {
   const format = objectIn(body, 'response_format', '');
   if (format === undefined) return undefined;
@@ -19,7 +19,7 @@ export function readFormat(body: JsonObject): OutputFormat | undefined {
   }
 }
 
-/** Together and Fireworks take the schema beside `json_object`. */
+/** Together and Fireworks accept a schema with `json_object`. */
 function jsonFormat(format: JsonObject): OutputFormat {
   const schema = member(format, 'schema');
   if (!isJsonObject(schema)) return { type: 'json' };
@@ -32,16 +32,16 @@ function jsonFormat(format: JsonObject): OutputFormat {
   };
 }
 
-function schemaFormat(asked: JsonObject): OutputFormat {
+function schemaFormat(requested: JsonObject): OutputFormat {
   const at = 'response_format.json_schema';
-  const schema = objectIn(asked, 'schema', at);
-  // OpenAI allows a format without a schema, which then is any JSON.
+  const schema = objectIn(requested, 'schema', at);
+  // OpenAI accepts a format without a schema, which then allows any JSON.
   if (schema === undefined) return { type: 'json' };
   return {
     type: 'json_schema',
-    name: textIn(asked, 'name', at),
-    description: textIn(asked, 'description', at),
+    name: textIn(requested, 'name', at),
+    description: textIn(requested, 'description', at),
     schema,
-    strict: flagIn(asked, 'strict', at),
+    strict: flagIn(requested, 'strict', at),
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Reads the members of a chat request that only Google understands, in the places where callers of
- * its own chat endpoint put them (TRANSLATION §1, §6.12).
+ * Reads members of a chat request that only Google supports, at the paths where callers of Google's
+ * chat-compatible endpoint put them.
  */
 import type { ProviderMember } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { objectIn, presentMember } from './read-members.ts';
 
-/** Google's members under Google's names. */
+/** Returns the members under Google's own names. */
 export function readGoogleMembers(body: JsonObject): readonly ProviderMember[] {
   const extra = objectIn(body, 'extra_body', '') ?? {};
   const google = objectIn(extra, 'google', 'extra_body') ?? {};
@@ -29,13 +29,13 @@ function googleMember(source: JsonObject, name: string, at: string): readonly Pr
       name: camelCase(name),
       value: camelCased(value),
       at: `${at}${name}`,
-      // Without the cached content the model would not have read what the prompt speaks of.
+      // Without the cached content, the model would miss context that the prompt refers to.
       vital: name === 'cached_content',
     },
   ];
 }
 
-/** The voices' names do not correspond: this one goes on as it is. */
+/** Voice names differ between providers; the name is passed on unchanged. */
 function readVoice(body: JsonObject): readonly ProviderMember[] {
   const voiceName = member(objectIn(body, 'audio', ''), 'voice');
   if (typeof voiceName !== 'string') return [];

@@ -1,6 +1,6 @@
 /**
- * Reads the members of a caller's body: null is as good as absent, and a wrong type is refused by
- * the member's path.
+ * Reads members of a caller's body. null counts as absent, and a wrong type is refused with the
+ * member's path.
  */
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member, numberOf } from '../../../json.ts';
@@ -14,26 +14,26 @@ export function refuse(param: string, sentence: string): never {
   throw new GatewayError('invalid_request', `\`${param}\` ${sentence}`, { param });
 }
 
-/** What the member holds, or undefined where it is absent or null. */
+/** Returns the member's value; undefined if it is absent or null. */
 export function presentMember(source: JsonValue | undefined, name: string): JsonValue | undefined {
   return member(source, name) ?? undefined;
 }
 
-/** A string; `at` is the path of `source`, empty for the body itself. */
+/** Reads a string; `at` is the path of `source`, empty for the body itself. */
 export function textIn(source: JsonObject, name: string, at: string): string | undefined {
   const value = presentMember(source, name);
   if (value === undefined || typeof value === 'string') return value;
   return refuse(pathTo(name, at), 'must be a string.');
 }
 
-/** A string that must be there and hold something. */
+/** Reads a string that must not be absent or empty. */
 export function requiredText(source: JsonObject, name: string, at: string): string {
   const text = textIn(source, name, at);
   if (text === undefined || text === '') return refuse(pathTo(name, at), 'must not be empty.');
   return text;
 }
 
-/** Any number. */
+/** Reads a number. */
 export function numberIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = presentMember(source, name);
   if (value === undefined) return undefined;
@@ -42,7 +42,7 @@ export function numberIn(source: JsonObject, name: string, at: string): number |
   return refuse(pathTo(name, at), 'must be a number.');
 }
 
-/** A whole number. */
+/** Reads an integer. */
 export function integerIn(source: JsonObject, name: string, at: string): number | undefined {
   const value = presentMember(source, name);
   if (value === undefined) return undefined;
@@ -51,26 +51,26 @@ export function integerIn(source: JsonObject, name: string, at: string): number 
   return refuse(pathTo(name, at), 'must be a whole number.');
 }
 
-/** True or false. */
+/** Reads a boolean. */
 export function flagIn(source: JsonObject, name: string, at: string): boolean | undefined {
   const value = presentMember(source, name);
   if (value === undefined || typeof value === 'boolean') return value;
   return refuse(pathTo(name, at), 'must be true or false.');
 }
 
-/** An object. */
+/** Reads an object. */
 export function objectIn(source: JsonObject, name: string, at: string): JsonObject | undefined {
   const value = presentMember(source, name);
   if (value === undefined || isJsonObject(value)) return value;
   return refuse(pathTo(name, at), 'must be an object.');
 }
 
-/** An object that must be there. */
+/** Reads an object that must not be absent. */
 export function requiredObject(source: JsonObject, name: string, at: string): JsonObject {
   return objectIn(source, name, at) ?? refuse(pathTo(name, at), 'must be an object.');
 }
 
-/** The objects of an array, each with its path; none where the array is absent. */
+/** Reads an array of objects, each with its path; empty if the array is absent. */
 export function objectsIn(source: JsonObject, name: string, at: string): readonly ObjectAtPath[] {
   const path = pathTo(name, at);
   const value = presentMember(source, name);
@@ -85,13 +85,13 @@ export function objectsIn(source: JsonObject, name: string, at: string): readonl
   });
 }
 
-/** An object of the body, and where it stands: `messages[2]`. */
+/** An object of the body and its path, such as `messages[2]`. */
 export interface ObjectAtPath {
   readonly at: string;
   readonly value: JsonObject;
 }
 
-/** Whether the value is an array; `Array.isArray` alone forgets that it is read-only. */
+/** Returns whether the value is an array; `Array.isArray` alone forgets that it is read-only. */
 export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the messages of a chat into turns: who speaks, which instruction stands at the head, and
- * which call a tool's result answers (TRANSLATION §6.1, §6.4, §6.5).
+ * Reads the messages of a chat into turns: separates the leading instructions, and matches tool
+ * results with their calls.
  */
 import { checkMessageCount, checkNestedJson } from '../../../canonical/complexity.ts';
 import type { TextPart, ToolCallPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
@@ -9,13 +9,13 @@ import { type AssistantMessage, bareCallId, readAssistant } from './read-assista
 import { type ObjectAtPath, objectsIn, refuse, requiredText, textIn } from './read-members.ts';
 import { cacheControlOf, readContent, readTexts } from './read-parts.ts';
 
-/** What was said so far. */
+/** The conversation so far. */
 export interface Conversation {
   readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
 }
 
-/** Every message of the body, in its order. */
+/** Reads every message of the body, in order. */
 export function readMessages(body: JsonObject): Conversation {
   checkMessageCount(items(member(body, 'messages')).length, 'messages');
   const messages = objectsIn(body, 'messages', '');
@@ -28,7 +28,7 @@ export function readMessages(body: JsonObject): Conversation {
   }
   const last = head.at(-1);
   if (last === undefined) return refuse('messages', 'is empty. Send at least one message.');
-  // Nobody but OpenAI answers to instructions alone.
+  // No provider but OpenAI replies to instructions alone.
   return {
     system: nonEmptyTexts(head.slice(0, -1).flat()),
     turns: [{ role: 'user', parts: last }],
@@ -99,7 +99,7 @@ function readResult(message: ObjectAtPath, calls: CallIndex): ToolResultPart {
   return resultPart(message, call?.id ?? bareId, call?.name ?? textIn(value, 'name', at));
 }
 
-/** A result in the words of `functions`, which know no ids. */
+/** Reads a result of the older `functions` API, which has no ids. */
 function readOlderResult(message: ObjectAtPath, calls: CallIndex): ToolResultPart {
   const name = requiredText(message.value, 'name', message.at);
   return resultPart(message, calls.nextWithoutId()?.id ?? name, name);
@@ -121,16 +121,21 @@ function resultPart(
   };
 }
 
-/** Which calls were made, and which of those without an id still wait for a result. */
+/**
+ * Finds the calls of earlier messages by id, and calls without an id in the order of their results.
+ */
 interface CallIndex {
   add(message: AssistantMessage): void;
   find(id: string): ToolCallPart | undefined;
-  /** The first waiting call of the latest message; the results stand in the order of the calls. */
+  /**
+   * Returns the next call without an id of the latest message; results are in the order of the
+   * calls.
+   */
   nextWithoutId(): ToolCallPart | undefined;
 }
 
 function callIndex(): CallIndex {
-  // Some vendors number from 0 in every answer: of two calls with one id the later is meant.
+  // Some vendors restart their ids in every reply, so the later of two calls with one id applies.
   const byId = new Map<string, ToolCallPart>();
   let waiting: readonly ToolCallPart[] = [];
   let next = 0;
@@ -149,7 +154,7 @@ function callIndex(): CallIndex {
   };
 }
 
-/** Some callers put `cache_control` on the message: its last part is meant. */
+/** Some callers put `cache_control` on the message; it applies to the last part. */
 function withCacheControl<Kind extends Turn['parts'][number]>(
   parts: readonly Kind[],
   { value: message }: ObjectAtPath,

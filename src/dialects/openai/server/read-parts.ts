@@ -1,7 +1,4 @@
-/**
- * Reads the content of a chat message: a string, or parts of text, images, sound and files
- * (TRANSLATION §6.2).
- */
+/** Reads the content of a chat message: a string, or parts with text, images, audio and files. */
 import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
@@ -16,10 +13,10 @@ import {
   textIn,
 } from './read-members.ts';
 
-/** What the content of a message may hold. */
+/** A part of a message's content. */
 export type ContentPart = TextPart | MediaPart;
 
-/** The parts of a message's `content`; none where it is absent or null. */
+/** Reads the parts of a message's `content`; none if it is absent or null. */
 export function readContent({ value: message, at }: ObjectAtPath): readonly ContentPart[] {
   const content = presentMember(message, 'content');
   if (content === undefined) return [];
@@ -30,7 +27,7 @@ export function readContent({ value: message, at }: ObjectAtPath): readonly Cont
   return objectsIn(message, 'content', at).map(readPart);
 }
 
-/** The text parts of a message that may hold nothing else. */
+/** Reads a message that may contain only text. */
 export function readTexts(message: ObjectAtPath): readonly TextPart[] {
   return readContent(message).map((part) =>
     part.kind === 'text'
@@ -39,13 +36,13 @@ export function readTexts(message: ObjectAtPath): readonly TextPart[] {
   );
 }
 
-/** `cache_control` as an object, which callers of Anthropic's models put on parts and tools. */
+/** Reads `cache_control`, an object that callers of Anthropic's models put on parts and tools. */
 export function cacheControlOf(source: JsonObject): JsonObject | undefined {
   const control = member(source, 'cache_control');
   return isJsonObject(control) ? control : undefined;
 }
 
-/** An image of a message's `image_url` or `images`; the address may stand there by itself. */
+/** Reads an image of `image_url` or `images`, which may also be a bare URL. */
 export function readImage({ value: part, at }: ObjectAtPath, name: string): MediaPart {
   const image = presentMember(part, name);
   const source = isJsonObject(image) ? image : { url: image ?? null };
@@ -63,26 +60,23 @@ export function readImage({ value: part, at }: ObjectAtPath, name: string): Medi
   };
 }
 
-function readPart(placed: ObjectAtPath): ContentPart {
-  const { value: part, at } = placed;
+function readPart(located: ObjectAtPath): ContentPart {
+  const { value: part, at } = located;
   switch (member(part, 'type')) {
     case 'text':
-      return readText(placed, 'text');
+      return readText(located, 'text');
     case 'refusal':
-      return readText(placed, 'refusal');
+      return readText(located, 'refusal');
     case 'image_url':
-      return readImage(placed, 'image_url');
+      return readImage(located, 'image_url');
     case 'video_url':
-      return readImage(placed, 'video_url');
+      return readImage(located, 'video_url');
     case 'input_audio':
-      return readAudio(placed);
+      return readAudio(located);
     case 'file':
-      return readFile(placed);
+      return readFile(located);
     default:
-      return refuse(
-        at,
-        'is of a type that this model can’t be given. Send text, image_url, input_audio or file.',
-      );
+      return refuse(at, 'has an unsupported type. Send text, image_url, input_audio or file.');
   }
 }
 
@@ -107,52 +101,59 @@ function readFile({ value: part, at }: ObjectAtPath): MediaPart {
   const file = requiredObject(part, 'file', at);
   const path = `${at}.file`;
   const fileName = textIn(file, 'filename', path);
-  const said =
+  const statedType =
     declaredType(file) ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
   const names = { fileName, fileNameAt: `${path}.filename` };
   const base = { kind: 'media', at, ...names, cacheControl: cacheControlOf(part) } as const;
   const data = textIn(file, 'file_data', path);
   if (data !== undefined && data !== '') {
     const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(data);
-    const media = isUrl ? readUrl(data, `${path}.file_data`, said) : readBase64(data, said);
+    const media = isUrl
+      ? readUrl(data, `${path}.file_data`, statedType)
+      : readBase64(data, statedType);
     return { ...base, ...media };
   }
   const id = textIn(file, 'file_id', path);
   if (id === undefined || id === '') {
-    return refuse(path, 'holds no file. Send it as a data URL in `file_data`.');
+    return refuse(path, 'contains no file. Send it as a data URL in `file_data`.');
   }
-  return { ...base, mimeType: said, source: { type: 'file', id } };
+  return { ...base, mimeType: statedType, source: { type: 'file', id } };
 }
 
-/** LiteLLM's and Portkey's callers may name the type of what lies at an address. */
+/** Callers of LiteLLM and Portkey may state the media type of a URL. */
 function declaredType(source: JsonObject): string | undefined {
-  const said = member(source, 'format') ?? member(source, 'mime_type');
-  return typeof said === 'string' && said.includes('/') ? said.toLowerCase() : undefined;
+  const statedType = member(source, 'format') ?? member(source, 'mime_type');
+  return typeof statedType === 'string' && statedType.includes('/')
+    ? statedType.toLowerCase()
+    : undefined;
 }
 
 type Media = Pick<MediaPart, 'mimeType' | 'source'>;
 
-/** Data URLs are taken in; addresses go on as they are, for the gateway fetches nothing itself. */
-function readUrl(url: string, path: string, said: string | undefined): Media {
+/**
+ * Reads a URL. Data URLs are decoded; other URLs are passed on, because the gateway fetches nothing
+ * itself.
+ */
+function readUrl(url: string, path: string, statedType: string | undefined): Media {
   if (/^data:/i.test(url)) {
-    const data = parseDataUrl(url) ?? refuse(path, 'is no valid data URL.');
-    return { mimeType: data.mimeType ?? said, source: { type: 'base64', data: data.data } };
+    const data = parseDataUrl(url) ?? refuse(path, 'is not a valid data URL.');
+    return { mimeType: data.mimeType ?? statedType, source: { type: 'base64', data: data.data } };
   }
-  const mimeType = said ?? mimeTypeOfName(url);
+  const mimeType = statedType ?? mimeTypeOfName(url);
   if (isGoogleFile(url)) return { mimeType, source: { type: 'file', id: url } };
   if (!/^https?:\/\//i.test(url)) {
-    return refuse(path, 'must be a data URL or an http(s) address.');
+    return refuse(path, 'must be a data URL or an http(s) URL.');
   }
   return { mimeType, source: { type: 'url', url } };
 }
 
-/** An address that only Google can read, with the credentials of its own. */
+/** Returns whether only Google can read the URL, with the account's credentials. */
 function isGoogleFile(url: string): boolean {
   return /^gs:\/\/|^https:\/\/generativelanguage\.googleapis\.com\/(?:[^/]+\/)?files\//i.test(url);
 }
 
-function readBase64(text: string, said: string | undefined): Media {
+function readBase64(text: string, statedType: string | undefined): Media {
   const parsed = parseDataUrl(/^data:/i.test(text) ? text : `data:;base64,${text}`);
   const data = parsed?.data ?? text;
-  return { mimeType: said ?? parsed?.mimeType, source: { type: 'base64', data } };
+  return { mimeType: statedType ?? parsed?.mimeType, source: { type: 'base64', data } };
 }

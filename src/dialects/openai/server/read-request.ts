@@ -1,6 +1,6 @@
 /**
- * Reads a chat completion request into the common form; what has no place there is listed by the
- * caller's own name (TRANSLATION §1, §2; WIRE §2.1).
+ * Reads a chat completion request into the common form. Members that the form cannot express are
+ * listed as dropped, by the caller's names.
  */
 import type {
   ContentRequest,
@@ -26,8 +26,12 @@ import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 import { unreadMembers } from './unread-members.ts';
 
-/** @throws GatewayError `invalid_request` that names the member */
-export function readRequest(body: JsonObject, asked: RequestedReply): ContentRequest {
+/**
+ * Reads the request.
+ *
+ * @throws GatewayError `invalid_request` that names the member
+ */
+export function readRequest(body: JsonObject, requested: RequestedReply): ContentRequest {
   return {
     ...readMessages(body),
     tools: readTools(body),
@@ -49,7 +53,7 @@ export function readRequest(body: JsonObject, asked: RequestedReply): ContentReq
     modalities: readModalities(body),
     endUserId: textIn(body, 'user', '') ?? textIn(body, 'safety_identifier', ''),
     serviceTier: textIn(body, 'service_tier', ''),
-    streamed: asked.streamed,
+    streamed: requested.streamed,
     providerMembers: readGoogleMembers(body),
     names: namesIn(body),
     dropped: unreadMembers(body),
@@ -70,30 +74,30 @@ function readLogprobs(body: JsonObject): ContentRequest['logprobs'] {
   return refuse('top_logprobs', 'needs `logprobs` to be true.');
 }
 
-/** Who asks for an effort wants to see the thoughts, as Google's own chat endpoint has it. */
+/** A caller who requests an effort also receives the reasoning, as at Google's chat endpoint. */
 function readReasoning(body: JsonObject): Reasoning | undefined {
-  const asked = presentMember(body, 'reasoning_effort');
-  if (asked === undefined) return undefined;
+  const value = presentMember(body, 'reasoning_effort');
+  if (value === undefined) return undefined;
   const effort =
-    reasoningEfforts.find((known) => known === asked) ??
+    reasoningEfforts.find((known) => known === value) ??
     refuse('reasoning_effort', `must be one of ${reasoningEfforts.join(', ')}.`);
   return { effort, budgetTokens: undefined, includeThoughts: effort !== 'none' };
 }
 
 function readModalities(body: JsonObject): readonly Modality[] | undefined {
-  const asked = presentMember(body, 'modalities');
-  if (asked === undefined) return undefined;
-  if (!isList(asked)) return refuse('modalities', 'must be an array.');
-  return asked.map(
-    (word) =>
-      modalities.find((known) => known === word) ??
+  const value = presentMember(body, 'modalities');
+  if (value === undefined) return undefined;
+  if (!isList(value)) return refuse('modalities', 'must be an array.');
+  return value.map(
+    (name) =>
+      modalities.find((known) => known === name) ??
       refuse('modalities', `can hold only ${modalities.join(', ')}.`),
   );
 }
 
 const modalities: readonly Modality[] = ['text', 'image', 'audio'];
 
-/** How this caller called each field, of those that have two names. */
+/** Returns the name that this caller used for each field, as some fields have two. */
 function namesIn(body: JsonObject): Readonly<Record<RequestField, string>> {
   const sent = (name: string, other: string): string =>
     presentMember(body, name) === undefined && presentMember(body, other) !== undefined

@@ -1,6 +1,6 @@
 /**
- * Reads what a chat request says about tools: functions, custom tools, the older `functions`, and
- * the choice among them (TRANSLATION §6.3).
+ * Reads the tools of a chat request: functions, custom tools, the older `functions`, and the tool
+ * choice.
  */
 import type { BuiltInTool, FunctionTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
@@ -17,7 +17,7 @@ import {
 } from './read-members.ts';
 import { cacheControlOf } from './read-parts.ts';
 
-/** The tools of `tools` and of the older `functions`. */
+/** Reads the tools of `tools` and of the older `functions`. */
 export function readTools(body: JsonObject): readonly Tool[] {
   return [
     ...objectsIn(body, 'tools', '').map(readTool),
@@ -25,7 +25,7 @@ export function readTools(body: JsonObject): readonly Tool[] {
   ];
 }
 
-/** The choice of `tool_choice`, else of the older `function_call`. */
+/** Reads `tool_choice`, or else the older `function_call`. */
 export function readToolChoice(body: JsonObject): ToolChoice | undefined {
   const choice = presentMember(body, 'tool_choice');
   if (choice !== undefined) return readChoice(choice);
@@ -39,8 +39,8 @@ export function readToolChoice(body: JsonObject): ToolChoice | undefined {
     : refuse('function_call', 'must be "none", "auto" or an object with the `name` of a function.');
 }
 
-function readTool(placed: ObjectAtPath): Tool {
-  const { value: tool, at } = placed;
+function readTool(located: ObjectAtPath): Tool {
+  const { value: tool, at } = located;
   const type = textIn(tool, 'type', at);
   if (
     type === 'function' ||
@@ -51,7 +51,7 @@ function readTool(placed: ObjectAtPath): Tool {
     return { ...readFunction({ value: declared, at: `${at}.function` }), at, cacheControl };
   }
   if (type === undefined) return refuse(at, 'must be a function: send `type` and `function`.');
-  return readBuiltInTool(placed, type);
+  return readBuiltInTool(located, type);
 }
 
 function readFunction({ value: declared, at }: ObjectAtPath): FunctionTool {
@@ -67,7 +67,7 @@ function readFunction({ value: declared, at }: ObjectAtPath): FunctionTool {
   };
 }
 
-/** OpenAI's custom tools, and what else its own servers may run. */
+/** Reads OpenAI's custom tools and the tools that its servers run. */
 function readBuiltInTool({ value: tool, at }: ObjectAtPath, type: string): BuiltInTool {
   const value = type === 'custom' ? requiredObject(tool, 'custom', at) : tool;
   return { kind: 'built_in', provider: 'openai', name: type, value, at };

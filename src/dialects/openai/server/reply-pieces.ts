@@ -1,6 +1,6 @@
 /**
- * The words of a chat reply that a whole one and a stream share: ends, figures, signatures, images,
- * sources (WIRE §2.2; TRANSLATION §5, §6.13–§6.15).
+ * Writes the pieces that whole and streamed chat replies share: finish reasons, usage, signatures,
+ * images, citations.
  */
 import { dataUrl } from '../../../canonical/media.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
@@ -13,12 +13,12 @@ import type {
 } from '../../../canonical/reply.ts';
 import type { JsonNumber, JsonValue } from '../../../json.ts';
 
-/** A piece of a reply to be written; members that are undefined are left out. */
+/** A piece of a reply; undefined members are left out. */
 export interface Piece {
   readonly [name: string]: PieceValue;
 }
 
-/** What a {@link Piece} may hold. */
+/** The values that a {@link Piece} may contain. */
 export type PieceValue = JsonValue | undefined | Piece | readonly Piece[];
 
 /** An event of one type. */
@@ -27,16 +27,16 @@ export type EventOf<Type extends ContentEvent['type']> = Extract<
   { readonly type: Type }
 >;
 
-/** An event that belongs to a choice. */
+/** An event of one choice. */
 export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
 
-/** Which reply a piece stands in. */
+/** The reply that a piece belongs to. */
 export interface ReplySource {
   readonly id: string;
   readonly createdSeconds: number;
 }
 
-/** The id of a reply, with the prefix that callers know completions by. */
+/** Returns the id of a reply, with the prefix that chat completions have. */
 export function replyId(upstreamId: string | undefined, fallbackId: string): string {
   const id = upstreamId === undefined || upstreamId === '' ? fallbackId : upstreamId;
   return id.startsWith(idPrefix) ? id : `${idPrefix}${id}`;
@@ -44,24 +44,27 @@ export function replyId(upstreamId: string | undefined, fallbackId: string): str
 
 const idPrefix = 'chatcmpl-';
 
-/** The word a caller acts on: calls are to be run unless the answer was cut or blocked. */
+/**
+ * Returns the finish reason. Callers run the tool calls only on `tool_calls`, which is used unless
+ * the reply was cut off or filtered.
+ */
 export function finishReason(reason: FinishReason, hasCalls: boolean): string {
   if (reason === 'content_filter' || reason === 'length') return reason;
   return hasCalls ? 'tool_calls' : 'stop';
 }
 
-/** Why a filter stepped in, where the upstream says so: all there is to show of a refusal. */
+/** Returns the upstream's explanation for a filtered reply, which is shown as the refusal. */
 export function filterMessage(finish: EventOf<'finish'> | undefined): string | null {
   return finish?.reason === 'content_filter' ? finish.message || null : null;
 }
 
-/** What stands in for the answer to a prompt that was blocked. */
+/** Returns the refusal for a prompt that was blocked. */
 export function blockedMessage({ reason, message }: EventOf<'blocked'>): string {
   const sentence = `Prompt blocked: ${reason}`;
   return message === undefined || message === '' ? sentence : `${sentence}. ${message}`;
 }
 
-/** The figures of a reply; those the upstream did not give are left out. */
+/** Writes the usage of a reply; counts that the upstream did not report are left out. */
 export function usagePiece(usage: ReplyUsage): Piece {
   return {
     prompt_tokens: usage.inputTokens,
@@ -79,11 +82,11 @@ export function usagePiece(usage: ReplyUsage): Piece {
   };
 }
 
-function details(figures: Readonly<Record<string, number | undefined>>): Piece | undefined {
-  return Object.values(figures).some((figure) => figure !== undefined) ? figures : undefined;
+function details(counts: Readonly<Record<string, number | undefined>>): Piece | undefined {
+  return Object.values(counts).some((count) => count !== undefined) ? counts : undefined;
 }
 
-/** What a blocked prompt cost where nobody said. */
+/** The usage of a blocked prompt for which none was reported. */
 export const zeroUsage: ReplyUsage = {
   inputTokens: 0,
   outputTokens: 0,
@@ -94,7 +97,7 @@ export const zeroUsage: ReplyUsage = {
   audioOutputTokens: undefined,
 };
 
-/** A thought with what its provider wants back with it, in OpenRouter's form. */
+/** Writes reasoning with its provider data in OpenRouter's form. */
 export function reasoningDetail({ provider, kind, data }: ProviderData, text: string): Piece {
   const format = formats.get(provider) ?? unknownFormat;
   return kind === 'encrypted'
@@ -108,27 +111,30 @@ const formats: ReadonlyMap<string, string> = new Map([
   ['gemini', 'google-gemini-v1'],
 ]);
 
-/** The provider whose thoughts are in this format: the way back of {@link reasoningDetail}. */
+/** Returns the provider of reasoning in this format; the inverse of {@link reasoningDetail}. */
 export function providerOfFormat(format: JsonValue | undefined): string {
   const [family] = typeof format === 'string' ? format.split('-', 1) : [];
   if (family === 'anthropic') return family;
   return family === 'google' ? 'gemini' : 'openai';
 }
 
-/** Google's own place for a signature; another provider's has none outside the thoughts. */
+/**
+ * Writes a signature in Google's form; a signature of another provider is written only with its
+ * reasoning.
+ */
 export function signatureContent(providerData: ProviderData | undefined): Piece | undefined {
   return providerData?.provider === 'gemini'
     ? { google: { thought_signature: providerData.data } }
     : undefined;
 }
 
-/** The place of what one provider alone says. */
+/** Writes provider-specific content as a member of `extra_content`. */
 export function providerContent({ provider, name, value }: EventOf<'provider_specific'>): Piece {
   const member = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { [provider === 'gemini' ? 'google' : provider]: { [member]: value } };
 }
 
-/** An image as OpenRouter and LiteLLM write it. */
+/** Writes an image in the form of OpenRouter and LiteLLM. */
 export function imagePiece(
   { mimeType, data, providerData }: EventOf<'media'>,
   index: number,
@@ -141,22 +147,24 @@ export function imagePiece(
   };
 }
 
-/** An image that lies at an address. */
+/** Writes an image URL. */
 export function imageUrlPiece(url: string, index: number): Piece {
   return { type: 'image_url', image_url: { url }, index };
 }
 
-/** What a sound says of itself. Nobody keeps it for later turns, so it has expired already. */
+/**
+ * Writes the metadata of audio. The audio is not stored for later turns, so it expires immediately.
+ */
 export function audioPiece({ id, createdSeconds }: ReplySource, mimeType: string): Piece {
   return { id: `audio-${id}`, expires_at: createdSeconds, transcript: '', mime_type: mimeType };
 }
 
-/** Whether the medium is a sound; all else is shown as an image. */
+/** Returns whether the media type is audio; all other media are shown as images. */
 export function isAudio(mimeType: string): boolean {
   return mimeType.startsWith('audio/');
 }
 
-/** The sources of a text; the AI SDK refuses a reply in which one of these is missing. */
+/** Writes citations. The AI SDK rejects a reply in which one of these members is missing. */
 export function annotationPieces(citations: readonly Citation[]): readonly Piece[] {
   return citations.map(({ url, title, start, end }) => ({
     type: 'url_citation',
@@ -164,7 +172,7 @@ export function annotationPieces(citations: readonly Citation[]): readonly Piece
   }));
 }
 
-/** The probabilities of some tokens. */
+/** Writes the logprobs of tokens. */
 export function logprobPieces(tokens: readonly TokenLogprob[]): readonly Piece[] {
   return tokens.map(({ token, logprob, top }) => ({
     ...tokenPiece(token, logprob),

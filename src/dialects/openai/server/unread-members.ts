@@ -1,13 +1,13 @@
 /**
- * Lists what a chat request holds that the common form has no place for, so that nothing a caller
- * sends is left out in silence.
+ * Lists the members of a chat request that the common form cannot express, so that nothing a caller
+ * sends is dropped silently.
  */
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, collectUnread, read, type Shape } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
 import { unreadOwnParts } from './own-parts.ts';
 
-/** The members nobody reads, by the caller's names, each once. */
+/** Lists the unread members by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
   const unread = new Set(ignoredAliases(body));
   collectUnread(body, { shape: request, at: '', unread });
@@ -30,30 +30,33 @@ const parts: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | und
   ['file', { ...cacheable, file: fileShape }],
 ]);
 
-/** The bytes of a file count before its id. */
+/** If a file has both data and an id, the id is ignored. */
 function fileShape(file: JsonObject): Shape {
   const known = { file_data: read, filename: read, format: read, mime_type: read } as const;
   const data = member(file, 'file_data') ?? '';
   return data === '' ? { ...known, file_id: read } : known;
 }
 
-/** A part of a type that nobody reads is refused. */
+/** A part of an unknown type is refused. */
 function partShape(part: JsonObject): Shape {
   return parts.get(member(part, 'type')) ?? {};
 }
 
 const google: Shape = { google: { thought_signature: read } };
-const called: Shape = { name: read, thought_signature: read };
+const functionShape: Shape = { name: read, thought_signature: read };
 const call: Shape = {
   id: read,
   type: read,
   index: read,
-  function: { ...called, arguments: read },
-  custom: { ...called, input: read },
+  function: { ...functionShape, arguments: read },
+  custom: { ...functionShape, input: read },
   extra_content: google,
 };
 const messageMembers: Shape = { role: read, content: partShape, cache_control: read };
-/** What only describes an earlier answer, `annotations` and the like, is no part of a request. */
+/**
+ * Members that only describe an earlier reply, such as `annotations`, are left out of the shape, so
+ * that they are reported as dropped.
+ */
 const assistant: Shape = {
   ...messageMembers,
   refusal: read,
@@ -80,7 +83,7 @@ function messageShape(message: JsonObject): Shape {
   return messages.get(member(message, 'role')) ?? messageMembers;
 }
 
-const declared: Shape = {
+const declaration: Shape = {
   name: read,
   description: read,
   parameters: read,
@@ -88,9 +91,9 @@ const declared: Shape = {
   cache_control: read,
 };
 
-/** Tools of other types are refused, or left out as a whole. */
+/** Tools of other types are refused or dropped as a whole. */
 function toolShape(tool: JsonObject): Shape {
-  if (member(tool, 'type') === 'function') return { ...cacheable, function: declared };
+  if (member(tool, 'type') === 'function') return { ...cacheable, function: declaration };
   return allRead(tool);
 }
 
@@ -104,7 +107,7 @@ const request: Shape = {
   stream_options: { include_usage: read },
   tools: toolShape,
   tool_choice: { ...choice, allowed_tools: { mode: read, tools: choice } },
-  functions: declared,
+  functions: declaration,
   function_call: named,
   parallel_tool_calls: read,
   response_format: {
@@ -137,7 +140,10 @@ const request: Shape = {
   },
 };
 
-/** Where a caller uses both names of a field, the newer one is read. */
+/**
+ * If a caller sends both names of a field with different values, the newer one is read and the
+ * older one is listed.
+ */
 function ignoredAliases(body: JsonObject): readonly string[] {
   return aliases
     .filter(([first, second]) => {
@@ -153,7 +159,10 @@ const aliases = [
   ['tool_choice', 'function_call'],
 ] as const;
 
-/** Of the two forms of the reasoning the details are read; mostly both say the same. */
+/**
+ * Returns whether plain reasoning is ignored because the details contain a different text. Usually
+ * both contain the same.
+ */
 function repeatsOtherReasoning(message: JsonValue): boolean {
   const details = items(member(message, 'reasoning_details')).map(
     (detail) => member(detail, 'text') ?? member(detail, 'summary'),

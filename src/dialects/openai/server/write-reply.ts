@@ -1,11 +1,11 @@
-/** Writes a whole chat completion from its events (WIRE §2.2; TRANSLATION §5.1, §5.2, §6.13). */
+/** Writes a whole chat completion from its events. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { type ChoiceDraft, choiceDraft } from './choice-draft.ts';
 import { type ReplySource, replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
 
-/** Never without a choice: clients read the first one unasked. */
+/** Writes at least one choice, because clients read the first one without checking. */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
   const start = events.find((event) => event.type === 'start');
   const id = replyId(start?.id, head.fallbackId);

@@ -1,6 +1,6 @@
 /**
- * Writes a chat stream from its events (WIRE §2.3; TRANSLATION §7.2, §7.3). The parts of a chunk
- * that stay the same are text made once; a delta costs one `JSON.stringify` of its string.
+ * Writes a chat stream from its events. The constant text of a chunk is made once, so that a delta
+ * costs one `JSON.stringify` of its string.
  */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { ContentEvent, ReplyUsage } from '../../../canonical/reply.ts';
@@ -10,14 +10,14 @@ import { type ChoiceStream, choiceStream } from './choice-stream.ts';
 import { type ChunkFrame, chunkFrame } from './chunk-frame.ts';
 import { replyId, usagePiece, zeroUsage } from './reply-pieces.ts';
 
-/** The stream of one reply. */
+/** Creates the writer of one stream. */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const choices = new Map<number, ChoiceStream>();
   let frame: ChunkFrame | undefined;
   let upstreamId: string | undefined;
   let usage: ReplyUsage | undefined;
 
-  /** Made with the first chunk: until then the upstream may still say its id. */
+  /** Created with the first chunk, because the upstream may send its id until then. */
   const frameNow = (): ChunkFrame => {
     frame ??= chunkFrame(replyId(upstreamId, head.fallbackId), head);
     return frame;
