@@ -47,7 +47,7 @@ export interface Dialect {
   readonly paths: Readonly<Record<OperationName, UpstreamPath | undefined>>;
   /** The header that carries the account's secret, and headers that every request needs. */
   credential(secret: string): HeaderMap;
-  /** Adds headers that depend on the request, such as a signature; undefined if there are none. */
+  /** Signs requests; undefined if the provider needs no signature. */
   readonly sign: SignRequest | undefined;
   /** The framing of streamed replies, which is needed to translate them. */
   readonly streams: StreamFormat;

@@ -7,7 +7,9 @@
 /** Replaces everything that is removed. */
 export const redacted = '[redacted]';
 
-/** A part of a secret is removed from this length on; a part at its end, from the shorter one. */
+/**
+ * A part of a secret is removed from this length on; a part at its end, from the shorter length.
+ */
 const minPartChars = 12;
 const minTailChars = 8;
 /**

@@ -88,8 +88,8 @@ function unescapeChar(
 }
 
 /**
- * Counts a string as media. Its payload is not counted as text only if all stated types agree on
- * one that no provider reads as text.
+ * Counts a string as media. Its payload is exempt from the text count only if all stated types
+ * agree on one that no provider reads as text.
  */
 export function addMediaString(tally: PromptTally, { span, at, types }: MediaString): void {
   const { body, media } = tally;

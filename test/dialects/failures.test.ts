@@ -1,4 +1,4 @@
-/** What an upstream says of a failure is read in every shape it was seen in, without trust. */
+/** Errors of upstreams are read in every shape they were seen in, without trusting them. */
 import { describe, expect, it } from 'vitest';
 import { retryAfterMs } from '../../src/dialects/retry-after.ts';
 import { dialects } from '../../src/dialects/table.ts';
@@ -10,30 +10,30 @@ import { openaiCaller } from '../../src/protocols/callers/openai.ts';
 
 const { openai, gemini } = dialects;
 
-describe('an OpenAI refusal', () => {
+describe('an OpenAI error response', () => {
   it.each<[string, unknown, Partial<FailureReport>]>([
     [
-      'as OpenAI says it',
+      'as OpenAI sends it',
       { error: { message: 'Bad.', type: 'invalid_request_error', param: 'n', code: 'unknown' } },
       { message: 'Bad.', param: 'n', code: 'unknown', fault: undefined },
     ],
     ['in an array', [{ error: { message: 'Bad.' } }], { message: 'Bad.' }],
-    ['as a text', { error: 'Bad.' }, { message: 'Bad.' }],
+    ['as a string', { error: 'Bad.' }, { message: 'Bad.' }],
     ['as a bare message', { message: 'Bad.', code: 'x' }, { message: 'Bad.', code: 'x' }],
     ['as a detail', { detail: 'Bad.' }, { message: 'Bad.' }],
-    ['as details of another kind', { detail: [{ msg: 'Bad.' }] }, { message: undefined }],
-    ['with a type for a code', { error: { type: 'server_error' } }, { code: 'server_error' }],
-    ['of an account', { error: { code: 'insufficient_quota' } }, { fault: 'account' }],
-    ['of a key', { error: { code: 'invalid_api_key' } }, { fault: 'credential' }],
-    ['of billing', { error: { code: 'billing_hard_limit_reached' } }, { fault: 'account' }],
+    ['with details of another type', { detail: [{ msg: 'Bad.' }] }, { message: undefined }],
+    ['with a type and no code', { error: { type: 'server_error' } }, { code: 'server_error' }],
+    ['about the account', { error: { code: 'insufficient_quota' } }, { fault: 'account' }],
+    ['about the key', { error: { code: 'invalid_api_key' } }, { fault: 'credential' }],
+    ['about billing', { error: { code: 'billing_hard_limit_reached' } }, { fault: 'account' }],
     [
-      'with a code that is an object of odd members',
+      'with an object as its code',
       { error: { message: 'Bad.', code: { toString: 1, valueOf: 1 } } },
       { message: 'Bad.', code: undefined },
     ],
-    ['of nothing', {}, { message: undefined, code: undefined, fault: undefined }],
+    ['without members', {}, { message: undefined, code: undefined, fault: undefined }],
     [
-      'with names in odd types',
+      'with members of unexpected types',
       { error: { message: 5, param: {}, code: [] } },
       { message: undefined },
     ],
@@ -41,7 +41,7 @@ describe('an OpenAI refusal', () => {
     expect(openai.readFailure(422, bytes(body))).toMatchObject({ ...report, status: 422 });
   });
 
-  it('that is no JSON says nothing', () => {
+  it('that is not JSON has no message', () => {
     for (const text of ['<html>', '', '\uFEFF{}', '"Bad."', 'null', '[]']) {
       expect(openai.readFailure(500, Buffer.from(text)).message).toBe(undefined);
     }
@@ -51,12 +51,12 @@ describe('an OpenAI refusal', () => {
 describe('an error inside an OpenAI reply', () => {
   it.each<[string, unknown, number]>([
     ['by its code', { code: 429 }, 429],
-    ['by its code in words', { code: '503' }, 503],
+    ['by its code as text', { code: '503' }, 503],
     ['by its status', { code: 'overloaded', status: 529 }, 529],
     ['by its type', { type: 'invalid_request_error', code: 'unknown_parameter' }, 400],
-    ['by a word for a code', { code: 'rate_limit_exceeded' }, 429],
-    ['not by a code of something else', { code: 200 }, 502],
-    ['not by what is unknown', { type: 'api_error' }, 502],
+    ['by a known error code', { code: 'rate_limit_exceeded' }, 429],
+    ['not by a code that is no error status', { code: 200 }, 502],
+    ['not by an unknown type', { type: 'api_error' }, 502],
   ])('names its status %s', (_, error, status) => {
     expect(openai.inBandFailure(JSON.parse(JSON.stringify({ error })))?.status).toBe(status);
   });
@@ -75,7 +75,7 @@ describe('an error inside an OpenAI reply', () => {
   });
 });
 
-describe('a Gemini refusal', () => {
+describe('a Gemini error response', () => {
   const info = (type: string, members: object) => ({
     '@type': `type.googleapis.com/google.rpc.${type}`,
     ...members,
@@ -83,14 +83,14 @@ describe('a Gemini refusal', () => {
 
   it.each<[string, unknown, Partial<FailureReport>]>([
     [
-      'as Google says it',
+      'as Google sends it',
       { error: { code: 400, message: 'Bad.', status: 'INVALID_ARGUMENT' } },
       { message: 'Bad.', code: 'INVALID_ARGUMENT', fault: undefined },
     ],
     ['in an array', [{ error: { code: 400, message: 'Bad.' } }], { message: 'Bad.' }],
-    ['as a text', { error: 'Bad.' }, { message: 'Bad.' }],
+    ['as a string', { error: 'Bad.' }, { message: 'Bad.' }],
     [
-      'of a key',
+      'about the key',
       {
         error: {
           status: 'INVALID_ARGUMENT',
@@ -99,14 +99,14 @@ describe('a Gemini refusal', () => {
       },
       { code: 'API_KEY_INVALID', fault: 'credential' },
     ],
-    ['of a region', { error: { status: 'FAILED_PRECONDITION' } }, { fault: 'account' }],
+    ['about the region', { error: { status: 'FAILED_PRECONDITION' } }, { fault: 'account' }],
     [
-      'with a wait',
+      'with a retry delay',
       { error: { details: [{}, info('RetryInfo', { retryDelay: '34.07s' })] } },
       { retryAfterMs: 34_070 },
     ],
     [
-      'with a wait that is none',
+      'with an invalid retry delay',
       { error: { details: [info('RetryInfo', { retryDelay: 'soon' })] } },
       { retryAfterMs: undefined },
     ],
@@ -123,18 +123,22 @@ describe('a Gemini refusal', () => {
   });
 });
 
-describe('how long to wait', () => {
+describe('the retry delay', () => {
   const date = 'Sat, 21 Nov 2026 08:00:00 GMT';
   const nowMs = Date.parse('Sat, 21 Nov 2026 07:59:00 GMT');
 
   it.each<[string, HeaderMap, number | undefined]>([
     ['seconds', { 'retry-after': '20' }, 20_000],
-    ['parts of seconds', { 'retry-after': ' 0.5 ' }, 500],
-    ['milliseconds, which come first', { 'retry-after-ms': '1500', 'retry-after': '2' }, 1_500],
+    ['fractions of a second', { 'retry-after': ' 0.5 ' }, 500],
+    [
+      'milliseconds, which take precedence',
+      { 'retry-after-ms': '1500', 'retry-after': '2' },
+      1_500,
+    ],
     ['a date', { 'retry-after': 'Sat, 21 Nov 2026 08:00:20 GMT', date }, 20_000],
-    ['a date, by our own clock', { 'retry-after': 'Sat, 21 Nov 2026 08:00:20 GMT' }, 80_000],
-    ['a date gone by', { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT', date }, 0],
-    ['nothing', {}, undefined],
+    ['a date, by the gateway’s clock', { 'retry-after': 'Sat, 21 Nov 2026 08:00:20 GMT' }, 80_000],
+    ['a date in the past', { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT', date }, 0],
+    ['no header', {}, undefined],
     ['a negative time', { 'retry-after-ms': '-5' }, undefined],
     ['a word', { 'retry-after': 'soon' }, undefined],
   ])('is read from %s', (_, headers, waitMs) => {
@@ -142,7 +146,7 @@ describe('how long to wait', () => {
   });
 });
 
-describe('an error of ours', () => {
+describe('an error of the gateway', () => {
   const codes = Object.entries(statusOf).map(([code, status]) => [code, status] as const);
 
   it.each(codes)('%s is an error document in both dialects', (code, status) => {
@@ -164,7 +168,7 @@ describe('an error of ours', () => {
     });
   });
 
-  it('with a wait tells Google’s clients where they look', () => {
+  it('with a retry delay has it where Google’s clients look for it', () => {
     const error = new GatewayError('rate_limited', 'Too many.', { retryAfterMs: 1_200 });
 
     expect(
@@ -175,7 +179,7 @@ describe('an error of ours', () => {
 
 function asCode(name: string): ErrorCode {
   const isCode = (text: string): text is ErrorCode => Object.hasOwn(statusOf, text);
-  if (!isCode(name)) throw new Error(`${name} is no code.`);
+  if (!isCode(name)) throw new Error(`${name} is not an error code.`);
   return name;
 }
 

@@ -1,5 +1,6 @@
 /**
- * A relayed chat stream is judged and counted alike, whatever was learnt from the events before.
+ * A relayed chat stream is checked and counted the same way, whatever the tap learnt from earlier
+ * events.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ const event = (delta: JsonValue, more: Readonly<Record<string, JsonValue>> = {})
     ...more,
   })}\n\n`;
 
-/** What an upstream may send as one event: frames that change, names that change, padding. */
+/** Events an upstream may send: with changing frames, changing names, padding. */
 const events = fc.oneof(
   fc.string({ maxLength: 12 }).map((content) => event({ content })),
   fc.string({ unit: 'binary', maxLength: 4 }).map((content) => event({ content })),
@@ -32,7 +33,7 @@ const events = fc.oneof(
 const streamCall = { framing: 'sse', wantsUsage: true, demand: { candidates: 1 } };
 
 function freshTap(): StreamTap {
-  // The tap of a stream asks for no more of a call than this.
+  // The tap needs only these members of a call.
   return Reflect.apply(protocols.chat.relay.tap, undefined, [streamCall, {}]);
 }
 
@@ -42,7 +43,7 @@ function through(tap: StreamTap, chunks: readonly string[]): string {
 }
 
 describe('a relayed chat stream', () => {
-  it('is passed and counted alike in one piece, event by event, and each by itself', () => {
+  it('is passed on and counted equally in one piece, event by event and in separate taps', () => {
     fc.assert(
       fc.property(fc.array(events, { maxLength: 12 }), (list) => {
         const [together, apart] = [freshTap(), freshTap()];
@@ -66,17 +67,17 @@ describe('a relayed chat stream', () => {
   it.each([
     ['cut in its content', good.slice(0, good.indexOf('Once') + 2)],
     ['without its last brace', `${good.trimEnd().slice(0, -1)}\n\n`],
-    ['with a line end in its content', good.replace('Once', 'On\nce')],
-    ['with loose text behind it', good.replace('}\n\n', '} sk-canary\n\n')],
-    ['with a frame that is broken', good.replace('"id"', 'id')],
-  ])('ends at an event %s, though it was learnt what events look like', async (_, bad) => {
+    ['with a line break in its content', good.replace('Once', 'On\nce')],
+    ['with unframed text after it', good.replace('}\n\n', '} sk-canary\n\n')],
+    ['with a broken frame', good.replace('"id"', 'id')],
+  ])('ends at an event %s, even after a template was learnt', async (_, bad) => {
     const broken = bad.endsWith('\n\n') ? bad : `${bad}\n\n`;
     for (const chunks of [[good, good, good, broken, good], [good.repeat(3) + broken + good]]) {
       const upstream = playedUpstream(sse(...chunks));
-      const answer = await testGateway({ upstream }).call(chat());
+      const reply = await testGateway({ upstream }).call(chat());
 
-      expect(answer.text).not.toContain('canary');
-      expect(brokenStream('chat', answer)?.before).toBe(good.repeat(3));
+      expect(reply.text).not.toContain('canary');
+      expect(brokenStream('chat', reply)?.before).toBe(good.repeat(3));
     }
   });
 });

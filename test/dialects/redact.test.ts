@@ -1,4 +1,4 @@
-/** What an upstream says reaches a caller without credentials, addresses and control characters. */
+/** Upstream texts reach a caller without credentials, addresses and control characters. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../src/dialects/redact.ts';
@@ -6,14 +6,14 @@ import { encodings, shownOf } from '../support/encodings.ts';
 
 const secrets = ['s3cr3t', 'https://gpu7.lan:8443/v1'];
 
-describe('what is taken out', () => {
+describe('redact removes', () => {
   it.each([
     ['the account’s secret', 's3cr3t'],
     ['the channel’s address', 'https://gpu7.lan:8443/v1'],
     ['its host with port', 'gpu7.lan:8443'],
     ['its host', 'gpu7.lan'],
     ['OpenAI’s keys', 'sk-proj-abcDEF123_456-789'],
-    ['OpenAI’s keys as it masks them', 'sk-proj-abc***...**xyz'],
+    ['OpenAI’s masked keys', 'sk-proj-abc***...**xyz'],
     ['Google’s keys', 'AIzaSyA-1234567890_abcdef'],
     ['Google’s tokens', 'ya29.a0AfH6SMBx-y_z'],
     ['bearer tokens', 'Bearer eyJhbGciOi.J9.abc'],
@@ -30,34 +30,34 @@ describe('what is taken out', () => {
     ['IPv4 addresses with port', '127.0.0.1:8080'],
     ['IPv6 addresses', '[2001:db8::1]:443'],
     ['IPv6 addresses without brackets', '2001:db8::1'],
-    ['IPv6 addresses as Node says them', '::1:11434'],
-    ['whole IPv6 addresses', '2001:db8:0:0:0:0:0:1'],
+    ['IPv6 addresses as Node writes them', '::1:11434'],
+    ['full IPv6 addresses', '2001:db8:0:0:0:0:0:1'],
   ])('%s', (_, word) => {
     for (const text of [
       `before ${word} after`,
       `before "${word}" after`,
       `before (${word}) after`,
     ]) {
-      const told = redact(text, secrets);
+      const shown = redact(text, secrets);
 
-      expect(told).not.toContain(word);
-      expect(told).toMatch(/^before .*\[redacted\].* after$/);
+      expect(shown).not.toContain(word);
+      expect(shown).toMatch(/^before .*\[redacted\].* after$/);
     }
   });
 
-  it('what could end a line or turn text around', () => {
+  it('characters that could end a line or reverse text', () => {
     expect(redact('a\u0000b\r\nc\u001b[31md\u2028e\u202Ef\u2066g\u200Eh\u061Ci', [])).toBe(
       'a b c [31md e f g h i',
     );
   });
 
-  it('everything, where nothing is left', () => {
+  it('the whole text if nothing else is left', () => {
     expect(redact(' \u0007\n', [])).toBe(undefined);
     expect(redact('', [])).toBe(undefined);
   });
 });
 
-describe('what stays', () => {
+describe('redact keeps', () => {
   it.each([
     "Invalid value for 'messages[3].content': expected a string, got null.",
     'This model’s maximum context length is 128000 tokens: you asked for 130000 (temperature 0.7).',
@@ -70,20 +70,20 @@ describe('what stays', () => {
 });
 
 describe('a long text', () => {
-  it('is cut at 512 characters, and never inside one', () => {
+  it('is cut at 512 characters, never inside a surrogate pair', () => {
     expect(redact('a '.repeat(10_000), [])).toHaveLength(512);
     expect(redact(`${'a'.repeat(511)}👍`, [])?.isWellFormed()).toBe(true);
   });
 
-  it('shows no half of what would have been taken out', () => {
+  it('shows no part of a secret or an address at the cut', () => {
     const noise = 'https://a.example/x '.repeat(90);
     for (let pad = 0; pad < 60; pad += 1) {
-      const told = redact(
+      const shown = redact(
         `${noise}${'x'.repeat(pad)} ${'y '.repeat(100)}10.20.30.40 s3cr3t`,
         secrets,
       );
 
-      expect(told).not.toMatch(/10\.2|s3c/);
+      expect(shown).not.toMatch(/10\.2|s3c/);
     }
   });
 
@@ -102,7 +102,7 @@ describe('a long text', () => {
     ['keys', 'sk-'],
     ['spaces', ' '],
     ['controls', '\u0001'],
-  ])('of 10 KB of %s takes no longer than others, a hundred times', (_, unit) => {
+  ])('of 10 KB of %s is redacted as fast as any other, a hundred times', (_, unit) => {
     const text = `${unit.repeat(2_000).slice(0, 2_000)} `.repeat(5);
 
     for (let count = 0; count < 100; count += 1) redact(text, secrets);
@@ -111,7 +111,7 @@ describe('a long text', () => {
   });
 });
 
-describe('a secret that is written otherwise', () => {
+describe('an encoded secret', () => {
   const credentials = [
     'sk-proj-Abc123DEF456ghi789JKL',
     'AIzaSyB-1234567890abcdefghijklmnopqrstu',
@@ -119,7 +119,7 @@ describe('a secret that is written otherwise', () => {
     `sk-ant-api03-${'aB3-xY9_kL0p'.repeat(8)}AA`,
   ];
 
-  it.each(Object.entries(encodings))('%s is taken out of any place', (_, encode) => {
+  it.each(Object.entries(encodings))('%s is removed in any place', (_, encode) => {
     for (const credential of credentials) {
       const word = encode(credential);
       for (const text of [word, `before ${word} after`, `a"${word}"`, `key=${word}&x`]) {
@@ -128,7 +128,7 @@ describe('a secret that is written otherwise', () => {
     }
   });
 
-  it('behind any number of letters, up to every cut', () => {
+  it('is removed after any number of letters, up to every cut', () => {
     const credential = 'q7Zp0fKd93LmXw2TtBv8';
     for (const encode of Object.values(encodings)) {
       for (let before = 0; before < 600; before += 41) {
@@ -139,14 +139,14 @@ describe('a secret that is written otherwise', () => {
     }
   });
 
-  it('of an address too', () => {
+  it('is removed if it is a host name', () => {
     const address = 'https://gpu7.lan:8443/v1';
     for (const encode of Object.values(encodings).slice(0, 32)) {
       expect(redact(`from ${encode('gpu7.lan')}!`, [address])).toMatch(/^from \[redacted\]\W?!$/);
     }
   });
 
-  it('does not take out what only has some letters of it', () => {
+  it('leaves text that shares only some letters with it', () => {
     const credential = 'sk-upstream-0123456789abcdef';
     const text = 'The upstream said: 01234567 tokens, 100% of 50 %20 &amp; more, sk- and so on.';
 
@@ -155,7 +155,7 @@ describe('a secret that is written otherwise', () => {
     );
   });
 
-  it('a text that is all beginnings of secrets takes no longer than others', () => {
+  it('does not make a text of many partial matches slow', () => {
     const credential = `${'a'.repeat(600)}1`;
     const text = 'a'.repeat(64_000);
 
@@ -164,7 +164,7 @@ describe('a secret that is written otherwise', () => {
     expect(redact(text, [credential]) ?? '').not.toContain('aaaaaaaaaaaa');
   });
 
-  it('nothing makes it throw', () => {
+  it('never makes redact throw', () => {
     const crumbs = [
       '%',
       '&#',

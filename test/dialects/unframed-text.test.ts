@@ -1,4 +1,4 @@
-/** What stands in no event of a stream is kept whole only where it may be a document. */
+/** Unframed text of a stream is kept whole only if it may be a document. */
 import { expect, it } from 'vitest';
 import { unframedText } from '../../src/dialects/unframed-text.ts';
 import { chat, native, testGateway } from '../support/call-gateway.ts';
@@ -31,13 +31,13 @@ const calls = [
   ['gemini', chat()],
 ] as const;
 
-it.each(calls)('an endless text in place of events is a bad reply: %s', async (dialect, asked) => {
+it.each(calls)('an endless text instead of events is a bad reply: %s', async (dialect, request) => {
   const chunks = Array.from({ length: 40 }, () => `${'no event '.repeat(1_000)}\n\n`);
   const headers = { 'content-type': 'text/event-stream' };
   const upstream = playedUpstream({ headers, chunks: [...chunks, 'data'] });
   const gateway = testGateway({ upstream, channel: { dialect } });
 
-  const { status } = await gateway.call(asked);
+  const { status } = await gateway.call(request);
 
   expect(status).toBe(502);
   expect(gateway.records[0]).toMatchObject({ chargeNanos: 0n });

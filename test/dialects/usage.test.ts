@@ -1,4 +1,4 @@
-/** Figures are whole numbers in a sane range or none; without them, what passed is counted. */
+/** Counts of usage are valid integers or missing; without usage, the relayed content is counted. */
 import { describe, expect, it } from 'vitest';
 import {
   type ContentCount,
@@ -12,10 +12,10 @@ import { protocols } from '../../src/protocols/table.ts';
 
 const noCounts: readonly JsonValue[] = [-1, 1.5, -1e18, '5', true, [], {}, null];
 const none = (): number => 0;
-/** Above every bound: charged at the bound. */
+/** Counts above the maximum, which are read as the maximum. */
 const enormous: readonly JsonValue[] = [1e18, 1e300, Number.POSITIVE_INFINITY];
 
-describe('OpenAI’s figures', () => {
+describe('OpenAI’s usage', () => {
   const read = (usage: JsonValue, reasoningOutsideCompletion = false) =>
     protocols.chat.relay.readUsage(
       { usage },
@@ -32,31 +32,35 @@ describe('OpenAI’s figures', () => {
       [3, 0, 5],
     ],
     ['with zeros under the other names', { prompt_tokens: 3, input_tokens: 0 }, [3, 0, 0]],
-    ['of a cache', { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } }, [3, 2, 0]],
     [
-      'of a cache beside the prompt',
+      'with cached tokens',
+      { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } },
+      [3, 2, 0],
+    ],
+    [
+      'with cached tokens outside the prompt',
       { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 9 } },
       [9, 9, 0],
     ],
     ['without details', { prompt_tokens: 3, prompt_tokens_details: null }, [3, 0, 0]],
     [
-      'whose total is more than the sum',
+      'with a total above the sum',
       { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 },
       [3, 0, 5],
     ],
-    ['that are a total beside a prompt', { prompt_tokens: 3, total_tokens: 20 }, [3, 0, 17]],
-    ['of zero', { prompt_tokens: 0, completion_tokens: 0 }, [0, 0, 0]],
+    ['with a prompt and a total only', { prompt_tokens: 3, total_tokens: 20 }, [3, 0, 17]],
+    ['with zeros', { prompt_tokens: 0, completion_tokens: 0 }, [0, 0, 0]],
   ])('%s', (_, usage, [inputTokens, cachedInputTokens, outputTokens]) => {
     expect(read(usage)).toEqual({ inputTokens, cachedInputTokens, outputTokens, images: 0 });
   });
 
-  it('have reasoning in the total where the channel says so', () => {
+  it('includes reasoning from the total if the channel says so', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 20 };
 
     expect(read(usage, true)).toMatchObject({ inputTokens: 3, outputTokens: 17 });
   });
 
-  it('of Groq stand elsewhere', () => {
+  it('is read from Groq’s x_groq', () => {
     const reply = { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } };
 
     expect(protocols.chat.relay.readUsage(reply, {}, none)).toMatchObject({
@@ -67,7 +71,7 @@ describe('OpenAI’s figures', () => {
 
   it.each(
     [null, {}, [], 'many', { cost: 1 }].map((usage) => [JSON.stringify(usage), usage]),
-  )('are absent in %s, but images still count', (_, usage) => {
+  )('is missing in %s, but images are still counted', (_, usage) => {
     const data = [{ b64_json: '' }, { b64_json: '' }];
 
     expect(protocols.chat.relay.readUsage({ usage: usage ?? null }, {}, none)).toBe(undefined);
@@ -76,7 +80,7 @@ describe('OpenAI’s figures', () => {
     });
   });
 
-  it('are read each by itself: one that is no count takes no other with it', () => {
+  it('is read count by count: an invalid one does not affect the others', () => {
     const good = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
     const expected = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 5, images: 0 };
     for (const value of noCounts) {
@@ -92,7 +96,7 @@ describe('OpenAI’s figures', () => {
     }
   });
 
-  it('above every bound stay numbers', () => {
+  it('above the maximum stays a number', () => {
     for (const value of enormous) {
       const usage = read({ prompt_tokens: value, completion_tokens: value, total_tokens: 8 });
       expect(usage?.inputTokens).toBeGreaterThan(1e12);
@@ -101,7 +105,7 @@ describe('OpenAI’s figures', () => {
   });
 });
 
-describe('Gemini’s figures', () => {
+describe('Gemini’s usage', () => {
   const candidates = [{}];
 
   it.each<[string, JsonValue, readonly [number, number, number]]>([
@@ -122,19 +126,19 @@ describe('Gemini’s figures', () => {
       [533, 0, 1337],
     ],
     ['with tools', { promptTokenCount: 3, toolUsePromptTokenCount: 4 }, [7, 0, 0]],
-    ['with a cache', { promptTokenCount: 3, cachedContentTokenCount: 2 }, [3, 2, 0]],
+    ['with cached tokens', { promptTokenCount: 3, cachedContentTokenCount: 2 }, [3, 2, 0]],
   ])('%s', (_, usageMetadata, [inputTokens, cachedInputTokens, outputTokens]) => {
-    const figures = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
+    const counts = { inputTokens, cachedInputTokens, outputTokens, images: 0 };
 
     expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toMatchObject(
-      figures,
+      counts,
     );
     expect(
       protocols.native.relay.readUsage([{ usageMetadata }, { candidates }], {}, none),
-    ).toMatchObject(figures);
+    ).toMatchObject(counts);
   });
 
-  it('say nothing where they only name the traffic, unless nothing was said', () => {
+  it('is missing if it has only a traffic type, unless the reply has no candidates', () => {
     const usageMetadata = { trafficType: 'ON_DEMAND' };
 
     expect(protocols.native.relay.readUsage({ candidates, usageMetadata }, {}, none)).toBe(
@@ -146,7 +150,7 @@ describe('Gemini’s figures', () => {
     expect(protocols.native.relay.readUsage({ candidates }, {}, none)).toBe(undefined);
   });
 
-  it('are read each by itself: one that is no count takes no other with it', () => {
+  it('is read count by count: an invalid one does not affect the others', () => {
     for (const value of noCounts) {
       const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: value };
 
@@ -160,7 +164,7 @@ describe('Gemini’s figures', () => {
   });
 });
 
-describe('the content of a reply is counted where it has no figures', () => {
+describe('the content of a reply without usage is counted', () => {
   const counts = (add: (count: ContentCount) => void, make = openaiContentCount): number => {
     const count = make();
     add(count);
@@ -174,7 +178,7 @@ describe('the content of a reply is counted where it has no figures', () => {
     ['a refusal', { refusal: x(100) }, 40],
     ['arguments', { tool_calls: [{ function: { name: x(50), arguments: x(100) } }] }, 40],
     ['reasoning', { reasoning_content: x(100) }, 40],
-    ['reasoning beside text', { reasoning: x(100), content: x(50) }, 60],
+    ['reasoning and text', { reasoning: x(100), content: x(50) }, 60],
     [
       'reasoning under each of its names once',
       {
@@ -184,25 +188,25 @@ describe('the content of a reply is counted where it has no figures', () => {
       },
       40,
     ],
-    ['reasoning in its details alone', { reasoning_details: [{ summary: x(100) }] }, 40],
+    ['reasoning in details only', { reasoning_details: [{ summary: x(100) }] }, 40],
     ['no frame, role or empty text', { role: 'assistant', content: '' }, 0],
-    ['nothing that is sealed', { reasoning_details: [{ encrypted_content: x(100) }] }, 0],
+    ['no encrypted content', { reasoning_details: [{ encrypted_content: x(100) }] }, 0],
     ['bytes, not characters', { content: '漢字' }, 3],
-    ['an escape as what it stands for', { content: '"\\\n'.repeat(10) }, 12],
-    ['names inside of a text as text', { content: `"content":"${x(88)}"` }, 40],
+    ['an escape as the character it encodes', { content: '"\\\n'.repeat(10) }, 12],
+    ['member names inside a text as text', { content: `"content":"${x(88)}"` }, 40],
   ])('%s', (_, delta, tokens) => {
     const wire = Buffer.from(chunk(delta)).toString('latin1');
     expect(counts((count) => count.add(wire))).toBe(tokens);
   });
 
-  it('alike with and without escapes beyond ASCII', () => {
+  it('equally with and without escapes of non-ASCII characters', () => {
     const plain = JSON.stringify({ content: 'é漢😀' });
     const escaped = '{"content":"\\u00e9\\u6f22\\ud83d\\ude00"}';
     const texts = [plain, escaped].map((text) => Buffer.from(text).toString('latin1'));
     expect(texts.map((text) => counts((count) => count.add(text)))).toEqual([4, 4]);
   });
 
-  it('of equally long events as of one', () => {
+  it('equally in many events and in one', () => {
     const one = counts((count) => count.add(chunk({ content: x(2_000) })));
     const many = counts((count) => {
       for (let at = 0; at < 40; at += 1) count.add(chunk({ content: x(50) }));
@@ -210,13 +214,13 @@ describe('the content of a reply is counted where it has no figures', () => {
     expect([one, many]).toEqual([800, 800]);
   });
 
-  it('of Gemini’s text and thoughts', () => {
+  it('in Gemini’s text and thoughts', () => {
     const parts = [{ text: x(50), thought: true }, { text: x(50) }];
     const event = JSON.stringify({ candidates: [{ content: { parts } }] });
     expect(counts((count) => count.add(event), geminiContentCount)).toBe(40);
   });
 
-  it('up to where a document was cut', () => {
+  it('up to the point where a document was cut off', () => {
     const whole = JSON.stringify({ choices: [{ message: { content: x(100) } }] });
     const cut = Buffer.from(whole.slice(0, whole.indexOf('x') + 50));
     expect(documentTokens(cut)).toBe(20);

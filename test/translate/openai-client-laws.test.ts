@@ -1,4 +1,7 @@
-/** §11 laws over all that was recorded: cut anyhow it reads the same, and mangled it reads. */
+/**
+ * Properties of all recorded replies: they read the same however they are cut, and no mangled one
+ * makes the reader throw.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,12 +22,12 @@ import {
 
 const seeded = { seed: 20261120, numRuns: 150 } as const;
 
-describe('§11 laws', () => {
+describe('the recorded replies', () => {
   const wholes = recordings
     .filter(({ streamed }) => !streamed)
     .map(({ name, response }) => [name, parsed(Buffer.from(response).toString())] as const);
 
-  it.each(wholes)('%s reads the same in pieces as whole', (_name, reply) => {
+  it.each(wholes)('%s reads the same in pieces and whole', (_name, reply) => {
     const expected = gathered(exchange().readReply(reply));
 
     fc.assert(
@@ -78,7 +81,7 @@ describe('§11 laws', () => {
   });
 });
 
-/** One finish for each choice that said anything, or the word that the reply is of no use. */
+/** Expects one finish for each choice with content, or an event that the reply is unusable. */
 function endsOnce(events: readonly ContentEvent[]): boolean {
   if (events.some(({ type }) => type === 'unusable')) return finishesOf(events).length === 0;
   const choices = new Set(events.flatMap((event) => ('choice' in event ? [event.choice] : [])));
@@ -86,37 +89,37 @@ function endsOnce(events: readonly ContentEvent[]): boolean {
   return finished.length === choices.size && new Set(finished).size === finished.length;
 }
 
-/** The value with its n-th member or element replaced or taken out. */
+/** Replaces or removes the n-th member or element of a value. */
 function edited(
   value: JsonValue,
-  place: { left: number },
+  position: { left: number },
   put: JsonValue | undefined,
 ): JsonValue | undefined {
-  place.left -= 1;
-  if (place.left < 0) return put;
+  position.left -= 1;
+  if (position.left < 0) return put;
   if (Array.isArray(value)) {
     return value.flatMap((element) => {
-      const next = place.left < 0 ? element : edited(element, place, put);
+      const next = position.left < 0 ? element : edited(element, position, put);
       return next === undefined ? [] : [next];
     });
   }
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, element]) => {
-      const next = place.left < 0 ? element : edited(element, place, put);
+      const next = position.left < 0 ? element : edited(element, position, put);
       return next === undefined ? [] : [[name, next]];
     }),
   );
 }
 
-/** What a reply says, however it was cut; ids that had to be made up are not compared. */
+/** Collects the contents of a reply, however it was cut. Generated ids are not compared. */
 function gathered(events: readonly ContentEvent[]) {
   const allProviderData = events.flatMap((event) =>
     event.type === 'text' || event.type === 'reasoning' ? [event.providerData] : [],
   );
   return {
     text: textOf(events),
-    thoughts: reasoningOf(events),
+    reasoning: reasoningOf(events),
     allProviderData: allProviderData.filter((providerData) => providerData !== undefined),
     refusal: events.map((event) => (event.type === 'refusal' ? event.text : '')).join(''),
     calls: callsOf(events),
@@ -125,7 +128,10 @@ function gathered(events: readonly ContentEvent[]) {
   };
 }
 
-/** A whole reply as a server would stream it: text cut anywhere, calls opened and then filled. */
+/**
+ * Splits a whole reply as a server would stream it: text cut anywhere, calls started and then
+ * filled.
+ */
 function inPieces(reply: JsonValue, sizes: Iterable<number>): readonly JsonValue[] {
   const next = sizes[Symbol.iterator]();
   const cut = (text: string): readonly string[] => {

@@ -1,4 +1,4 @@
-/** §3, §6.1–§6.5 conversations as they go to an OpenAI-compatible upstream. */
+/** Conversations as they are sent to an OpenAI-compatible upstream. */
 import { describe, expect, it } from 'vitest';
 import { seal, unseal } from '../../src/canonical/provider-data.ts';
 import type {
@@ -28,8 +28,8 @@ function result(callId: string, ...content: ToolResultPart['content']): ToolResu
   return { kind: 'tool_result', callId, name: 'f', content, isError: false, at: 'contents[2]' };
 }
 
-function reasoning(words: string, providerData?: ReasoningPart['providerData']): ReasoningPart {
-  return { kind: 'reasoning', text: words, at: 'contents[1].parts[0]', providerData };
+function reasoning(content: string, providerData?: ReasoningPart['providerData']): ReasoningPart {
+  return { kind: 'reasoning', text: content, at: 'contents[1].parts[0]', providerData };
 }
 
 function media(mimeType: string | undefined, source?: MediaPart['source']): MediaPart {
@@ -45,7 +45,7 @@ function refusalOf(...parts: readonly Part[]): unknown {
   }
 }
 
-describe('§6.1 system and roles', () => {
+describe('system messages and roles', () => {
   it('one system part is a string, several are parts of one message', () => {
     const one = messagesOf(contentRequest({ system: [text('Be brief.')] }));
     const two = messagesOf(contentRequest({ system: [text('Be brief.'), text('Be kind.')] }));
@@ -60,7 +60,7 @@ describe('§6.1 system and roles', () => {
     });
   });
 
-  it('an instruction in mid-conversation stays where it is, or is lifted where it must be', () => {
+  it('an instruction in mid-conversation stays in place, or moves to the head if needed', () => {
     const turns = [
       user(text('a')),
       { role: 'system', parts: [text('b')] } as const,
@@ -82,7 +82,7 @@ describe('§6.1 system and roles', () => {
     ]);
   });
 
-  it('a model without a system message gets it in front of what the user says', () => {
+  it('a model without system messages gets the instructions in the user message', () => {
     const request = contentRequest({ system: [text('Be brief.')], turns: [user(text('Hello'))] });
 
     expect(messagesOf(request, { systemInstruction: false })).toEqual([
@@ -96,7 +96,7 @@ describe('§6.1 system and roles', () => {
     ]);
   });
 
-  it('texts of a user stay apart, texts of the model are one without a separator', () => {
+  it('texts of a user stay separate, texts of the model are joined without a separator', () => {
     const turns = [user(text('a\n'), text(' b')), assistant(text('c '), text('\nd'))];
 
     expect(messagesOf(contentRequest({ turns }))).toEqual([
@@ -114,7 +114,7 @@ describe('§6.1 system and roles', () => {
     });
   });
 
-  it("a turn of the model that says nothing is left out, the user's is not", () => {
+  it('an empty assistant turn is left out, an empty user turn is not', () => {
     const turns = [user(), assistant(), user(text('Go on'))];
 
     expect(messagesOf(contentRequest({ turns }))).toEqual([
@@ -123,7 +123,7 @@ describe('§6.1 system and roles', () => {
     ]);
   });
 
-  it('a model that does not go on from its own turn is not asked to', () => {
+  it('a trailing assistant turn is refused for a model without prefill', () => {
     const request = contentRequest({
       turns: [user(text('a')), assistant(text('b', 'contents[1]'))],
     });
@@ -135,8 +135,8 @@ describe('§6.1 system and roles', () => {
   });
 });
 
-describe('§6.2 media', () => {
-  it('images, sounds and documents have a form each', () => {
+describe('media', () => {
+  it('images, audio and documents each have a form', () => {
     const remote = media('image/png', { type: 'url', url: 'https://example.com/a' });
     const parts = [
       { ...media('image/jpeg'), detail: 'low' },
@@ -169,21 +169,24 @@ describe('§6.2 media', () => {
   });
 
   it.each([
-    ['a sound of another kind', media('audio/flac')],
-    ['a film', media('video/mp4')],
+    ['audio in another format', media('audio/flac')],
+    ['a video', media('video/mp4')],
     ['a file at another provider', media('image/png', { type: 'file', id: 'files/abc' })],
-    ['a gs:// address', media('image/png', { type: 'url', url: 'gs://bucket/a.png' })],
-    ['a YouTube film', media(undefined, { type: 'url', url: 'https://www.youtube.com/watch?v=1' })],
-    ['a short YouTube address', media('image/png', { type: 'url', url: 'https://youtu.be/1' })],
+    ['a gs:// URL', media('image/png', { type: 'url', url: 'gs://bucket/a.png' })],
+    [
+      'a YouTube video',
+      media(undefined, { type: 'url', url: 'https://www.youtube.com/watch?v=1' }),
+    ],
+    ['a short YouTube URL', media('image/png', { type: 'url', url: 'https://youtu.be/1' })],
     ['a remote document', media(undefined, { type: 'url', url: 'https://example.com/a.pdf' })],
-  ])('%s is refused by its place', (_what, part) => {
+  ])('%s is refused with its path', (_what, part) => {
     expect(refusalOf(text('Look'), part)).toMatchObject({
       code: 'not_portable',
       param: 'contents[0].parts[1]',
     });
   });
 
-  it('a model that reads no images, or none by address, is sent none', () => {
+  it('images and image URLs are refused for a model that does not accept them', () => {
     const inline = contentRequest({ turns: [user(media('image/png'))] });
     const url = { type: 'url', url: 'https://example.com/a.png' } as const;
     const remote = contentRequest({ turns: [user(media('image/png', url))] });
@@ -194,7 +197,7 @@ describe('§6.2 media', () => {
     expect(() => bodyOf(remote, { mediaInput: [] })).toThrowError(refused);
   });
 
-  it('what the model drew goes back where the upstream takes it, and is refused elsewhere', () => {
+  it('an image of the model is sent back if the upstream accepts it, else refused', () => {
     const request = contentRequest({
       turns: [assistant(media('image/png')), user(text('Redder'))],
     });
@@ -206,8 +209,8 @@ describe('§6.2 media', () => {
   });
 });
 
-describe('§6.4 §6.5 calls and results', () => {
-  it('a turn of calls alone has null for content, and arguments keep every digit', () => {
+describe('calls and results', () => {
+  it('a turn with calls only has null content, and arguments keep every digit', () => {
     const json = '{"n": 12345678901234567890, "s":"\\u00e9"}';
     const turns = [
       user(text('a')),
@@ -225,7 +228,7 @@ describe('§6.4 §6.5 calls and results', () => {
     ]);
   });
 
-  it('results stand right behind the call, whatever the user said before and between them', () => {
+  it('results follow the call directly, whatever the user wrote before and between them', () => {
     const turns = [
       assistant(text('Let me see'), call('c1', 'f'), call('c2', 'g')),
       user(text('Hurry'), result('c1', text('1'))),
@@ -240,7 +243,7 @@ describe('§6.4 §6.5 calls and results', () => {
     ]);
   });
 
-  it('images in results follow in a message of their own, behind all results', () => {
+  it('images in results follow in a separate message after all results', () => {
     const turns = [
       assistant(call('c1', 'f'), call('c2', 'g')),
       user(result('c1', text('Here: '), media('image/png')), result('c2', text('2')), text('So?')),
@@ -262,33 +265,33 @@ describe('§6.4 §6.5 calls and results', () => {
     });
   });
 
-  it('an id that OpenAI refuses is replaced alike on call and result', () => {
+  it('an id that OpenAI rejects is replaced by the same id on call and result', () => {
     const id = `call_${'x'.repeat(60)}`;
     const turns = [assistant(call(id, 'f'), call('a.b', 'f')), user(result(id), result('a.b'))];
 
-    const [asked, first, second] = messagesOf(contentRequest({ turns }));
+    const [assistantMessage, first, second] = messagesOf(contentRequest({ turns }));
 
     const sent = [expect.stringMatching(/^[\w-]{1,40}$/), expect.stringMatching(/^[\w-]{1,40}$/)];
-    expect(asked).toMatchObject({ tool_calls: [{ id: sent[0] }, { id: sent[1] }] });
+    expect(assistantMessage).toMatchObject({ tool_calls: [{ id: sent[0] }, { id: sent[1] }] });
     expect([first, second]).toMatchObject([{ tool_call_id: sent[0] }, { tool_call_id: sent[1] }]);
-    const ids = JSON.stringify(asked)
+    const ids = JSON.stringify(assistantMessage)
       .match(/"id":"[^"]+"/g)
       ?.map((member) => member.slice(6, -1));
     expect([first, second]).toMatchObject(ids?.map((tool_call_id) => ({ tool_call_id })) ?? []);
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('a function with a name that OpenAI refuses has another one in the history', () => {
+  it('a function with a name that OpenAI rejects is renamed in the history', () => {
     const turns = [assistant(call('c1', 'ns.get:weather')), user(result('c1'))];
 
-    const [asked] = messagesOf(contentRequest({ turns }));
+    const [assistantMessage] = messagesOf(contentRequest({ turns }));
 
-    expect(asked).toMatchObject({
+    expect(assistantMessage).toMatchObject({
       tool_calls: [{ function: { name: expect.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/) } }],
     });
   });
 
-  it('a call in a turn of the user, or a result in one of the model, is refused', () => {
+  it('a call in a user turn, or a result in an assistant turn, is refused', () => {
     const refused = expect.objectContaining({ code: 'not_portable' });
 
     expect(() => bodyOf(contentRequest({ turns: [user(call('c1', 'f'))] }))).toThrowError(refused);
@@ -298,10 +301,10 @@ describe('§6.4 §6.5 calls and results', () => {
   });
 });
 
-describe('§6.9 thoughts in the history', () => {
+describe('reasoning in the history', () => {
   const turns = [user(text('a')), assistant(reasoning('Hm'), text('b')), user(text('c'))];
 
-  it('are left out and listed, unless the upstream wants them back', () => {
+  it('is left out and listed, unless the upstream needs it', () => {
     const request = contentRequest({ turns });
 
     expect(messagesOf(request)[1]).toEqual({ role: 'assistant', content: 'b' });
@@ -314,21 +317,21 @@ describe('§6.9 thoughts in the history', () => {
     expect(droppedOf(request, { reasoningHistory: true })).toEqual([]);
   });
 
-  it("details that an upstream hid come back to it through a caller's envelope", () => {
+  it("encrypted details return to their upstream through a caller's envelope", () => {
     const recorded = fixture('openai-compat/openrouter-reasoning-details.2');
     const reply = parsed(Buffer.from(recorded.response).toString());
     const parts = exchange()
       .readReply(reply)
       .flatMap((event) => (event.type === 'reasoning' ? [event] : []))
-      .map(({ text: words, providerData }) =>
-        reasoning(words, providerData && unseal(seal(providerData))),
+      .map(({ text: content, providerData }) =>
+        reasoning(content, providerData && unseal(seal(providerData))),
       );
 
     const request = contentRequest({ turns: [user(text('a')), assistant(...parts)] });
     const [, sent] = messagesOf(request, { signatures: true });
-    const [, unasked] = messagesOf(request);
+    const [, withoutFlag] = messagesOf(request);
 
-    expect(JSON.stringify(unasked ?? null)).not.toContain('reasoning_details');
+    expect(JSON.stringify(withoutFlag ?? null)).not.toContain('reasoning_details');
     expect(sent).toMatchObject({
       reasoning_details: [
         {
@@ -343,7 +346,7 @@ describe('§6.9 thoughts in the history', () => {
     );
   });
 
-  it("another provider's signature is written only where the upstream is known to take it", () => {
+  it("another provider's signature is written only if the upstream accepts it", () => {
     const providerData = { provider: 'anthropic', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
       turns: [
@@ -365,7 +368,7 @@ describe('§6.9 thoughts in the history', () => {
     });
   });
 
-  it("Gemini's signature goes back on its call to Google's compatible endpoint alone", () => {
+  it("Gemini's signature is sent back on its call only to Google's compatible endpoint", () => {
     const providerData = { provider: 'gemini', kind: 'signature', data: 'sig' } as const;
     const request = contentRequest({
       turns: [assistant({ ...call('c1', 'f'), providerData }), user(result('c1'))],
@@ -377,7 +380,7 @@ describe('§6.9 thoughts in the history', () => {
     });
   });
 
-  it('data that a caller made up is no detail', () => {
+  it('data that a caller made up is ignored', () => {
     const providerData = {
       provider: 'openai',
       kind: 'encrypted',
@@ -389,7 +392,7 @@ describe('§6.9 thoughts in the history', () => {
   });
 });
 
-it("Anthropic's marks for its cache are left out and listed", () => {
+it("Anthropic's cache_control is left out and listed", () => {
   const marked = { ...text('a', 'messages[0].content[0]'), cacheControl: { type: 'ephemeral' } };
   const request = contentRequest({ turns: [user(marked)] });
 

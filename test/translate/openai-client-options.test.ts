@@ -1,4 +1,4 @@
-/** §3, §6.3, §6.6–§6.12 what a request asks for, in the words of an OpenAI-compatible upstream. */
+/** Parameters of a request as an OpenAI-compatible upstream receives them. */
 
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
@@ -21,7 +21,7 @@ describe('the outline of a body', () => {
     });
   });
 
-  it('a stream asks for its figures where the upstream knows the word', () => {
+  it('a stream requests usage if the upstream supports it', () => {
     expect(parametersFor({ streamed: true })).toEqual({
       stream: true,
       stream_options: { include_usage: true },
@@ -29,36 +29,38 @@ describe('the outline of a body', () => {
     expect(parametersFor({ streamed: true }, { includeUsage: false })).toEqual({ stream: true });
   });
 
-  it('what reading the request lost is still listed, each name once', () => {
-    const lost = droppedFrom({
+  it('members dropped while reading the request are listed too, each name once', () => {
+    const dropped = droppedFrom({
       dropped: ['safetySettings', 'x'],
       topK: 4,
-      providerMembers: [own('x')],
+      providerMembers: [providerMember('x')],
     });
 
-    expect(lost).toEqual(['safetySettings', 'x', 'generationConfig.topK']);
+    expect(dropped).toEqual(['safetySettings', 'x', 'generationConfig.topK']);
   });
 });
 
-function own(at: string, provider = 'gemini', vital = false) {
+function providerMember(at: string, provider = 'gemini', vital = false) {
   return { provider, name: 'verbosity', value: 'low', at, vital };
 }
 
-describe('§6.12 members of one provider', () => {
-  it("another's are dropped, or refused if all depends on them; OpenAI's own are sent", () => {
-    expect(droppedFrom({ providerMembers: [own('safetySettings')] })).toEqual(['safetySettings']);
+describe('provider-specific members', () => {
+  it("of another provider are dropped, or refused if vital; OpenAI's are sent", () => {
+    expect(droppedFrom({ providerMembers: [providerMember('safetySettings')] })).toEqual([
+      'safetySettings',
+    ]);
     expect(() =>
-      parametersFor({ providerMembers: [own('cachedContent', 'gemini', true)] }),
+      parametersFor({ providerMembers: [providerMember('cachedContent', 'gemini', true)] }),
     ).toThrowError(notPortable('cachedContent'));
-    expect(parametersFor({ providerMembers: [own('verbosity', 'openai')] })).toEqual({
+    expect(parametersFor({ providerMembers: [providerMember('verbosity', 'openai')] })).toEqual({
       verbosity: 'low',
     });
   });
 });
 
-describe('§6.8 §6.10 §6.11 numbers', () => {
-  it('keep their values, zero among them, by their names upstream', () => {
-    const asked = parametersFor({
+describe('limits and sampling parameters', () => {
+  it('keep their values, including zero, under the names of the upstream', () => {
+    const parameters = parametersFor({
       maxOutputTokens: 5,
       temperature: 0,
       topP: 0,
@@ -71,7 +73,7 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
       serviceTier: 'flex',
     });
 
-    expect(asked).toEqual({
+    expect(parameters).toEqual({
       max_completion_tokens: 5,
       temperature: 0,
       top_p: 0,
@@ -91,51 +93,57 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
 
   it.each<[string, Partial<ContentRequest>, Capabilities, JsonObject, readonly string[]]>([
     [
-      'sampling not at all',
+      'no sampling parameters',
       { temperature: 1, topP: 1 },
       { sampling: 'none' },
       {},
       ['temperature', 'topP'],
     ],
     [
-      'one of the two',
+      'one of temperature and top_p',
       { temperature: 1, topP: 1 },
       { sampling: 'one' },
       { temperature: 1 },
       ['topP'],
     ],
-    ['one of the two, the other', { topP: 1 }, { sampling: 'one' }, { top_p: 1 }, []],
+    [
+      'one of temperature and top_p, given top_p',
+      { topP: 1 },
+      { sampling: 'one' },
+      { top_p: 1 },
+      [],
+    ],
     ['top_k', { topK: 4 }, { topK: true }, { top_k: 4 }, []],
     ['no top_k', { topK: 4 }, {}, {}, ['topK']],
     ['no penalties', { frequencyPenalty: 1 }, { penalties: false }, {}, ['frequencyPenalty']],
     ['a penalty of 0', { frequencyPenalty: 0 }, { penalties: false }, {}, []],
     ['no seed', { seed: 0 }, { seed: false }, {}, ['seed']],
     [
-      'few stops',
+      'few stop sequences',
       { stop: ['a', 'b', 'c'] },
       { stopLimit: 2 },
       { stop: ['a', 'b'] },
       ['stopSequences'],
     ],
-    ['no stops', { stop: ['a'] }, { stopLimit: 0 }, {}, ['stopSequences']],
-    ['no probabilities', { logprobs: { top: 1 } }, { logprobs: false }, {}, ['responseLogprobs']],
+    ['no stop sequences', { stop: ['a'] }, { stopLimit: 0 }, {}, ['stopSequences']],
+    ['no logprobs', { logprobs: { top: 1 } }, { logprobs: false }, {}, ['responseLogprobs']],
     [
-      'too many alternatives',
+      'too many top_logprobs',
       { logprobs: { top: 30 } },
       {},
       { logprobs: true, top_logprobs: 20 },
       ['responseLogprobs'],
     ],
-  ])('%s', (_what, members, flags, expected, lost) => {
+  ])('%s', (_what, members, flags, expected, dropped) => {
     expect(parametersFor(members, flags)).toEqual(expected);
-    expect(droppedFrom(members, flags)).toEqual(lost.map((name) => `generationConfig.${name}`));
+    expect(droppedFrom(members, flags)).toEqual(dropped.map((name) => `generationConfig.${name}`));
   });
 
-  it('a tier that only the other provider knows is dropped', () => {
+  it('a service tier that only another provider has is dropped', () => {
     expect(droppedFrom({ serviceTier: 'constructor' })).toEqual(['serviceTier']);
   });
 
-  it('more answers than the upstream gives are refused, not given as one', () => {
+  it('more choices than the upstream supports are refused, not reduced', () => {
     const refused = notPortable('generationConfig.candidateCount');
 
     expect(() => parametersFor({ candidates: 3 }, { maxCandidates: 2 })).toThrowError(refused);
@@ -144,7 +152,7 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
     ).toThrowError(refused);
   });
 
-  it('images and sound are refused by a model that only writes', () => {
+  it('image and audio output is refused for a text-only model', () => {
     const refused = notPortable('generationConfig.responseModalities');
 
     expect(() => parametersFor({ modalities: ['text', 'image'] })).toThrowError(refused);
@@ -158,7 +166,7 @@ describe('§6.8 §6.10 §6.11 numbers', () => {
   });
 });
 
-describe('§6.9 how hard to think', () => {
+describe('reasoning effort', () => {
   const withReasoning = (reasoning: Partial<NonNullable<ContentRequest['reasoning']>>) => ({
     reasoning: {
       effort: undefined,
@@ -191,14 +199,14 @@ describe('§6.9 how hard to think', () => {
     );
   });
 
-  it('a model that does not think is not asked to', () => {
+  it('is not sent to a model without reasoning', () => {
     expect(parametersFor(withReasoning({ effort: 'high' }))).toEqual({});
     expect(droppedFrom(withReasoning({ effort: 'high' }))).toEqual([
       'generationConfig.thinkingConfig',
     ]);
   });
 
-  it('GPT-5.6 takes functions only with no effort at all', () => {
+  it('is none for GPT-5.6 with functions, which rejects any other', () => {
     const tools = [tool('f')];
 
     expect(parametersFor({ tools }, {}, 'gpt-5.6').reasoning_effort).toBe('none');

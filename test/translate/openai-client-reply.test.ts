@@ -1,4 +1,4 @@
-/** Replies of OpenAI and its like, as recorded, read as events. */
+/** Recorded replies of OpenAI and compatible vendors, read as events. */
 import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
 import { items, type JsonValue, member } from '../../src/json.ts';
@@ -17,7 +17,7 @@ import {
   textOf,
 } from './openai-client-support.ts';
 
-/** What a recording shows as text, found without the codec. */
+/** The text of a recording, extracted without the codec. */
 function recordedText(body: string, isStreamed: boolean): string {
   const documents = isStreamed ? documentsOf(body) : [parsed(body)];
   return documents
@@ -51,15 +51,15 @@ describe('every recorded reply', () => {
 
   it.each(
     recordings.map((recording) => [recording.name, recording] as const),
-  )('%s has figures that add up', (_name, recording) => {
+  )('%s has usage that adds up', (_name, recording) => {
     const body = Buffer.from(recording.response).toString();
 
-    const figures = eventsOf(recording).flatMap((event) =>
+    const usages = eventsOf(recording).flatMap((event) =>
       event.type === 'usage' ? [event.usage] : [],
     );
 
-    expect(figures.length > 0).toBe(/"prompt_tokens"\s*:\s*\d/.test(body));
-    for (const usage of figures) {
+    expect(usages.length > 0).toBe(/"prompt_tokens"\s*:\s*\d/.test(body));
+    for (const usage of usages) {
       expect(usage.reasoningTokens ?? 0).toBeLessThanOrEqual(usage.outputTokens);
       expect(usage.cachedInputTokens ?? 0).toBeLessThanOrEqual(usage.inputTokens);
       expect(body).toMatch(
@@ -68,19 +68,19 @@ describe('every recorded reply', () => {
     }
   });
 
-  it('there are enough of them', () => {
+  it('are enough to test with', () => {
     expect(recordings.length).toBeGreaterThan(40);
   });
 });
 
-describe('what the events say', () => {
-  it('a reply begins with the id and the model that the upstream gave', () => {
+describe('the events of a reply', () => {
+  it('begin with the id and the model that the upstream sent', () => {
     const [first] = eventsOf(fixture('openai-chat/tools.1'));
 
     expect(first).toMatchObject({ type: 'start', model: 'gpt-5-nano-2025-08-07' });
   });
 
-  it('thoughts come before the text, under either of their names', () => {
+  it('have reasoning before the text, under either of its names', () => {
     const zai = eventsOf(fixture('openai-compat/zai-thinking-roundtrip.1'));
     const openrouter = eventsOf(fixture('openai-compat/openrouter-usage.1'));
 
@@ -91,7 +91,7 @@ describe('what the events say', () => {
     expect(reasoningOf(openrouter)).not.toBe('');
   });
 
-  it('thoughts told as text and again as details are told once, with their hidden part', () => {
+  it('have reasoning once that was sent as text and as details, with its encrypted part', () => {
     const events = eventsOf(fixture('openai-compat/openrouter-reasoning-details.2'));
 
     expect(reasoningOf(events).match(/Structuring Voltaire/g)).toHaveLength(1);
@@ -103,7 +103,7 @@ describe('what the events say', () => {
     );
   });
 
-  it("Anthropic's signature on a detail is known for Anthropic's", () => {
+  it("recognise Anthropic's signature on a detail", () => {
     const events = eventsOf(fixture('openai-compat/snowflake-thinking.1'));
 
     expect(reasoningOf(events)).toBe('Let me get the weather for Mexico City.');
@@ -116,7 +116,7 @@ describe('what the events say', () => {
     });
   });
 
-  it('thoughts inside a list of parts keep their place before the text', () => {
+  it('keep reasoning inside an array of parts before the text', () => {
     const events = eventsOf(fixture('openai-compat/mistral-reasoning'));
 
     expect(events.map(({ type }) => type)).toEqual([
@@ -129,7 +129,7 @@ describe('what the events say', () => {
     expect(textOf(events)).toBe('2 + 2 = 4');
   });
 
-  it('a call without an id gets one, and the signature beside it', () => {
+  it('give a call without an id one, and keep its signature', () => {
     const events = eventsOf(fixture('openai-compat/google-compat-tool-empty-id.1'));
 
     expect(callsOf(events)).toMatchObject([
@@ -142,7 +142,7 @@ describe('what the events say', () => {
     ]);
   });
 
-  it('the arguments are the text that came', () => {
+  it('have the arguments as they were received', () => {
     const events = eventsOf(fixture('openai-compat/crusoe-tools.1'));
 
     expect(callsOf(events)[0]).toMatchObject({
@@ -152,7 +152,7 @@ describe('what the events say', () => {
     });
   });
 
-  it('parallel calls are numbered without holes and each is ended', () => {
+  it('number parallel calls without gaps and end each', () => {
     const events = eventsOf(fixture('openai-chat/tools-parallel.1'));
 
     const calls = callsOf(events);
@@ -160,30 +160,30 @@ describe('what the events say', () => {
     expect(events.filter(({ type }) => type === 'tool_end')).toHaveLength(calls.length);
   });
 
-  it('an empty finish_reason with calls is an end for calls', () => {
+  it('have tool_calls as the reason for an empty finish_reason with calls', () => {
     const events = eventsOf(fixture('openai-compat/snowflake-thinking.1'));
 
     expect(finishesOf(events)).toMatchObject([{ choice: 0, reason: 'tool_calls' }]);
   });
 
-  it('a refusal is one, and its words explain the end', () => {
+  it('have a refusal whose text explains the finish', () => {
     const events = eventsOf(fixture('openai-chat/refusal-json-schema.1'));
 
-    const words = "I'm very sorry, but I can't assist with that request.";
-    expect(events).toContainEqual({ type: 'refusal', choice: 0, text: words });
+    const refusal = "I'm very sorry, but I can't assist with that request.";
+    expect(events).toContainEqual({ type: 'refusal', choice: 0, text: refusal });
     expect(finishesOf(events)).toMatchObject([
-      { reason: 'content_filter', native: 'stop', message: words },
+      { reason: 'content_filter', native: 'stop', message: refusal },
     ]);
   });
 
-  it('a choice that the filter emptied is an answer, not a fault', () => {
+  it('do not treat a choice emptied by the content filter as an error', () => {
     const events = eventsOf(fixture('openai-chat/azure-content-filter-output.1'));
 
     expect(events.map(({ type }) => type)).toEqual(['start', 'usage', 'finish']);
     expect(finishesOf(events)).toMatchObject([{ reason: 'content_filter' }]);
   });
 
-  it('a function that was renamed on the way up has its own name again', () => {
+  it('have the original name of a function that was renamed for the upstream', () => {
     const parameters = { type: 'object', properties: {} };
     const tool = { kind: 'function', name: 'weather.now', parameters, at: 't[0]' } as const;
     const request = contentRequest({
@@ -207,7 +207,7 @@ describe('what the events say', () => {
   });
 });
 
-describe('replies that are not as they should be', () => {
+describe('malformed replies', () => {
   const read = (reply: JsonValue) => exchange().readReply(reply);
   const choice = (message: JsonValue, finish: JsonValue, index: JsonValue = 0) => ({
     index,
@@ -215,7 +215,7 @@ describe('replies that are not as they should be', () => {
     finish_reason: finish,
   });
 
-  it('no choices, no message, or nothing at all is of no use', () => {
+  it('without choices, message or content are unusable', () => {
     const empty = { type: 'unusable', reason: 'upstream_empty_response' };
 
     expect(read({ choices: [] })).toEqual([empty]);
@@ -225,20 +225,20 @@ describe('replies that are not as they should be', () => {
     expect(read({ choices: [choice({ content: '' }, 'other')] })).toEqual([empty]);
   });
 
-  it('an end that says `error` is of no use, whatever came before it', () => {
+  it('with the finish_reason error are unusable, whatever came before', () => {
     const broken = { type: 'unusable', reason: 'upstream_unusable_output' };
 
     expect(read({ choices: [choice({ content: '' }, 'error')] })).toEqual([broken]);
     expect(read({ choices: [choice({ content: 'Hi' }, 'error')] }).at(-1)).toEqual(broken);
   });
 
-  it('an end for calls without a call or a word is of no use', () => {
+  it('with the finish_reason tool_calls but neither calls nor text are unusable', () => {
     const events = read({ choices: [choice({ tool_calls: [{ id: 'a' }] }, 'tool_calls')] });
 
     expect(events).toEqual([{ type: 'unusable', reason: 'upstream_unusable_output' }]);
   });
 
-  it('figures are told even of a reply of no use, for it was billed', () => {
+  it('have usage even if they are unusable, because they were billed', () => {
     const events = read({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } });
 
     expect(events).toMatchObject([
@@ -259,8 +259,8 @@ describe('replies that are not as they should be', () => {
     [null, 'stop', undefined],
     ['', 'stop', undefined],
     ['insufficient_system_resource', 'other', 'insufficient_system_resource'],
-  ] as const)('%s behind text is the end %s', (word, reason, native) => {
-    const events = read({ choices: [choice({ content: 'Hi' }, word)] });
+  ] as const)('%s after text is the finish %s', (reported, reason, native) => {
+    const events = read({ choices: [choice({ content: 'Hi' }, reported)] });
 
     expect(finishesOf(events)).toMatchObject([{ reason }]);
     expect(finishesOf(events)[0]?.native).toBe(native);
@@ -272,16 +272,16 @@ describe('replies that are not as they should be', () => {
     ['function_call', 'tool_calls'],
     ['length', 'length'],
     ['content_filter', 'content_filter'],
-  ] as const)('%s behind a call is the end %s', (word, reason) => {
+  ] as const)('%s after a call is the finish %s', (reported, reason) => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"a":' } };
 
-    const events = read({ choices: [choice({ tool_calls: [call] }, word)] });
+    const events = read({ choices: [choice({ tool_calls: [call] }, reported)] });
 
     expect(finishesOf(events)).toMatchObject([{ reason }]);
     expect(callsOf(events)).toMatchObject([{ name: 'f', arguments: '{"a":' }]);
   });
 
-  it('of several choices the empty one ends without a fault', () => {
+  it('may have one empty choice among several', () => {
     const events = read({
       choices: [choice({ content: 'Hi' }, 'stop', 0), choice({ content: '' }, null, 1)],
     });
@@ -292,7 +292,7 @@ describe('replies that are not as they should be', () => {
     ]);
   });
 
-  it('choices without an index are numbered by their place', () => {
+  it('have choices without an index, numbered by position', () => {
     const events = read({
       choices: [choice({ content: 'a' }, 'stop', null), choice({ content: 'b' }, 'stop', 'x')],
     });
@@ -300,7 +300,7 @@ describe('replies that are not as they should be', () => {
     expect([textOf(events, 0), textOf(events, 1)]).toEqual(['a', 'b']);
   });
 
-  it('the same id on two calls is replaced on the second', () => {
+  it('with one id on two calls get a new id on the second', () => {
     const call = { id: 'a', function: { name: 'f', arguments: '{}' } };
 
     const [first, second] = callsOf(
@@ -311,7 +311,7 @@ describe('replies that are not as they should be', () => {
     expect(second?.id).toMatch(/^call_/);
   });
 
-  it('arguments that are no text are written as JSON, and the older form of a call is one', () => {
+  it('may have arguments as an object, or the older function_call', () => {
     const events = read({
       choices: [
         choice(
@@ -330,7 +330,7 @@ describe('replies that are not as they should be', () => {
     ]);
   });
 
-  it('images, sound, sources and probabilities are events of their own', () => {
+  it('have images, audio, citations and logprobs as separate events', () => {
     const png = 'iVBORw0KGgo=';
     const events = read({
       choices: [

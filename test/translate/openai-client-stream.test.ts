@@ -1,4 +1,4 @@
-/** Streams of OpenAI and its like: whatever the chunks are, the reply is the same. */
+/** Streams of OpenAI and compatible vendors: the reply is the same however it is chunked. */
 
 import { describe, expect, it } from 'vitest';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
@@ -30,8 +30,8 @@ function callsIn(...chunks: readonly JsonValue[]) {
 
 const madeUp = expect.stringMatching(/^call_[A-Za-z0-9]{24}$/);
 
-describe('§7.4 calls in pieces', () => {
-  it('pieces of one index are one call', () => {
+describe('calls in pieces', () => {
+  it('with one index are one call', () => {
     const recorded = documentsOf(
       Buffer.from(fixture('openai-chat/stream-tools.1').response).toString(),
     );
@@ -48,7 +48,7 @@ describe('§7.4 calls in pieces', () => {
     ]);
   });
 
-  it('an index that begins at 1 leaves no hole', () => {
+  it('with an index that starts at 1 leave no gap', () => {
     const recorded = documentsOf(
       Buffer.from(fixture('openai-compat/anthropic-fallback-tool-call').response).toString(),
     );
@@ -58,7 +58,7 @@ describe('§7.4 calls in pieces', () => {
     ]);
   });
 
-  it('pieces of several calls may alternate', () => {
+  it('may be interleaved', () => {
     const calls = callsIn(
       calling({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }),
       calling({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y"' } }),
@@ -74,7 +74,7 @@ describe('§7.4 calls in pieces', () => {
     ]);
   });
 
-  it('an index that begins at 0 again for another id is another call', () => {
+  it('with index 0 again and another id are another call', () => {
     const calls = callsIn(
       calling({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }),
       calling({ index: 0, id: 'b', function: { name: 'f', arguments: '{"z"' } }),
@@ -87,7 +87,7 @@ describe('§7.4 calls in pieces', () => {
     ]);
   });
 
-  it('an index that begins at 0 again without ids is another call behind whole arguments', () => {
+  it('with index 0 again and no id are another call after complete arguments', () => {
     const calls = callsIn(
       calling({ index: 0, id: '', function: { name: 'f', arguments: '{"a":1}' } }),
       calling({ index: 0, id: '', function: { name: 'f', arguments: '{"a":2}' } }),
@@ -102,7 +102,7 @@ describe('§7.4 calls in pieces', () => {
     expect(new Set(calls.map(({ id }) => id)).size).toBe(3);
   });
 
-  it('without an index a new name or a new id is a new call, and the rest goes on', () => {
+  it('without an index start a new call with a new name or id, else continue the last', () => {
     const calls = callsIn(
       calling({ id: 'a', function: { name: 'f', arguments: '{"x":' } }),
       calling({ function: { arguments: '1}' } }),
@@ -117,7 +117,7 @@ describe('§7.4 calls in pieces', () => {
     ]);
   });
 
-  it('calls side by side in one delta without an index are several', () => {
+  it('without an index are separate calls in one delta', () => {
     const calls = callsIn(
       calling(
         { id: '', function: { name: 'f', arguments: '{"a":1}' } },
@@ -128,7 +128,7 @@ describe('§7.4 calls in pieces', () => {
     expect(calls.map(({ json }) => json)).toEqual(['{"a":1}', '{"a":2}']);
   });
 
-  it('a name in pieces is joined, a name repeated with each piece is not', () => {
+  it('have their name joined if it is split, but not if it is repeated', () => {
     const pieces = callsIn(
       calling({ index: 0, id: 'a', function: { name: 'get_', arguments: '' } }),
       calling({ index: 0, function: { name: 'weather', arguments: '{}' } }),
@@ -143,7 +143,7 @@ describe('§7.4 calls in pieces', () => {
     expect(repeated).toEqual([{ id: 'a', name: 'f', json: '{"x":{"y":1}}' }]);
   });
 
-  it('an id that comes behind the name belongs to the same call', () => {
+  it('may have the id after the name', () => {
     const calls = callsIn(
       calling({ index: 0, function: { name: 'f' } }),
       calling({ index: 0, id: 'late', function: { arguments: '{}' } }),
@@ -152,7 +152,7 @@ describe('§7.4 calls in pieces', () => {
     expect(calls).toEqual([{ id: 'late', name: 'f', json: '{}' }]);
   });
 
-  it('calls wait for the end, text and thoughts do not', () => {
+  it('are held back until the end, unlike text and reasoning', () => {
     const reader = exchange().readStream();
 
     const early = reader.read(
@@ -169,8 +169,8 @@ describe('§7.4 calls in pieces', () => {
   });
 });
 
-describe('what else chunks hold', () => {
-  it("Azure's first chunk without choices says nothing, not even who it is", () => {
+describe('other contents of chunks', () => {
+  it("Azure's first chunk without choices has no event, not even the start", () => {
     const recorded = documentsOf(
       Buffer.from(fixture('openai-chat/azure-stream.1').response).toString(),
     );
@@ -182,16 +182,16 @@ describe('what else chunks hold', () => {
     ]);
   });
 
-  it('xAI counts reasoning beside the completion', () => {
+  it('xAI counts reasoning outside the completion', () => {
     const recorded = documentsOf(
       Buffer.from(fixture('openai-compat/xai-tool-call-stream').response).toString(),
     );
 
-    const over = openaiClient.begin(
+    const contentExchange = openaiClient.begin(
       contentRequest({}),
       target({ reasoningOutsideCompletion: true }),
     );
-    const usage = eventsOfStream(recorded, over).filter(({ type }) => type === 'usage');
+    const usage = eventsOfStream(recorded, contentExchange).filter(({ type }) => type === 'usage');
 
     expect(usage).toMatchObject([
       {
@@ -205,23 +205,23 @@ describe('what else chunks hold', () => {
     ]);
   });
 
-  it('figures are taken wherever they stand', () => {
-    const figures = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
-    const places: readonly JsonValue[] = [
-      { choices: [], usage: figures },
-      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: figures },
-      { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: figures }] },
-      { choices: [], x_groq: { usage: figures } },
+  it('usage is read in every location', () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+    const locations: readonly JsonValue[] = [
+      { choices: [], usage },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] },
+      { choices: [], x_groq: { usage } },
     ];
 
-    for (const place of places) {
-      const events = eventsOfStream([chunk({ content: 'Hi' }), place]);
+    for (const location of locations) {
+      const events = eventsOfStream([chunk({ content: 'Hi' }), location]);
 
       expect(events.filter(({ type }) => type === 'usage')).toHaveLength(1);
     }
   });
 
-  it('thoughts told under both names at once are told once', () => {
+  it('reasoning sent under both names at once is read once', () => {
     const events = eventsOfStream([
       chunk({ reasoning_content: 'So', reasoning: 'So' }),
       chunk({
@@ -238,7 +238,7 @@ describe('what else chunks hold', () => {
     );
   });
 
-  it('a message repeated whole behind its deltas is not told again', () => {
+  it('a message repeated in full after its deltas is not read again', () => {
     const whole = { content: 'Hello', tool_calls: [] };
     const events = eventsOfStream([
       chunk({ content: 'Hel' }),
@@ -250,7 +250,7 @@ describe('what else chunks hold', () => {
     expect(finishesOf(events)).toMatchObject([{ reason: 'stop' }]);
   });
 
-  it('nor are calls', () => {
+  it('calls repeated in full after their deltas are not read again', () => {
     const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } };
     const events = eventsOfStream([
       calling(call),
@@ -260,7 +260,7 @@ describe('what else chunks hold', () => {
     expect(callsOf(events)).toHaveLength(1);
   });
 
-  it('a whole message in place of deltas is read', () => {
+  it('a whole message instead of deltas is read', () => {
     const events = eventsOfStream([
       { choices: [{ index: 0, message: { content: 'Hello' }, finish_reason: 'stop' }] },
     ]);
@@ -268,7 +268,7 @@ describe('what else chunks hold', () => {
     expect(textOf(events)).toBe('Hello');
   });
 
-  it('choices end in order, each once, behind everything', () => {
+  it('choices finish in order, each once, after all content', () => {
     const events = eventsOfStream([
       chunk({ content: 'b' }, null, 1),
       chunk({ content: 'a' }, 'stop', 0),
@@ -295,14 +295,14 @@ describe('what else chunks hold', () => {
     expect(reader.complete()).toBe(true);
   });
 
-  it('a stream that said nothing is of no use', () => {
+  it('a stream without content is unusable', () => {
     expect(eventsOfStream([])).toEqual([{ type: 'unusable', reason: 'upstream_empty_response' }]);
   });
 
-  it('streamed sound is bare samples', () => {
-    const over = exchange({ streamed: true });
+  it('streamed audio is raw PCM', () => {
+    const contentExchange = exchange({ streamed: true });
 
-    const events = eventsOfStream([chunk({ audio: { data: 'AAAA' } }, 'stop')], over);
+    const events = eventsOfStream([chunk({ audio: { data: 'AAAA' } }, 'stop')], contentExchange);
 
     expect(events).toContainEqual({
       type: 'media',

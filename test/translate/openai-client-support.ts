@@ -1,4 +1,4 @@
-/** What the tests of the side toward OpenAI-compatible upstreams share. */
+/** Helpers for the tests of the client codec for OpenAI-compatible upstreams. */
 import { expect } from 'vitest';
 import type { ContentEvent, ToolCallBegin } from '../../src/canonical/reply.ts';
 import type { ContentRequest, FunctionTool, TextPart } from '../../src/canonical/request.ts';
@@ -18,17 +18,17 @@ import type { Capabilities } from '../../src/ports/catalog.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import { nativeNames, plainRequest, user } from './plain-request.ts';
 
-/** A request that asks for no more than the members given. */
+/** A request with only the given members. */
 export function contentRequest(members: Partial<ContentRequest> = {}): ContentRequest {
   return { ...plainRequest, names: nativeNames, turns: [user(text('Hello'))], ...members };
 }
 
-/** A piece of text. */
-export function text(words: string, at = 'contents[0].parts[0]'): TextPart {
-  return { kind: 'text', text: words, at };
+/** A text part. */
+export function text(content: string, at = 'contents[0].parts[0]'): TextPart {
+  return { kind: 'text', text: content, at };
 }
 
-/** An upstream model that OpenAI's own rules hold for, but for the flags given. */
+/** An upstream model with OpenAI's capabilities, except for the given flags. */
 export function target(flags: Capabilities = {}, upstreamModel = 'gpt-4.1'): UpstreamTarget {
   let made = 0;
   return {
@@ -42,12 +42,12 @@ export function target(flags: Capabilities = {}, upstreamModel = 'gpt-4.1'): Ups
   };
 }
 
-/** The exchange of a plain request, for its reading side. */
+/** The exchange of a plain request, used to read replies. */
 export function exchange(members: Partial<ContentRequest> = {}): ContentExchange {
   return openaiClient.begin(contentRequest(members), target());
 }
 
-/** The body that goes upstream, parsed. */
+/** The body that is sent upstream, parsed. */
 export function bodyOf(request: ContentRequest, flags?: Capabilities, model?: string): JsonValue {
   const { body } = openaiClient.begin(request, target(flags, model));
   return parsed(body);
@@ -58,7 +58,7 @@ export function messagesOf(request: ContentRequest, flags?: Capabilities): reado
   return items(member(bodyOf(request, flags), 'messages'));
 }
 
-/** What the exchange says it left out. */
+/** The members that the exchange dropped. */
 export function droppedOf(
   request: ContentRequest,
   flags?: Capabilities,
@@ -67,14 +67,14 @@ export function droppedOf(
   return openaiClient.begin(request, target(flags, model)).dropped;
 }
 
-/** JSON that the test knows to be JSON. */
+/** Parses text that must be valid JSON. */
 export function parsed(json: string): JsonValue {
   const value = parseJson(json);
-  if (value === undefined) throw new Error('This is no JSON.');
+  if (value === undefined) throw new Error('This is not JSON.');
   return value;
 }
 
-/** The documents of an SSE body, cut without the gateway's own code. */
+/** The documents of an SSE body, parsed without the gateway's code. */
 export function documentsOf(sse: string): readonly JsonValue[] {
   return sse
     .split(/\r?\n/)
@@ -101,7 +101,7 @@ export function eventsOf(recording: Fixture): readonly ContentEvent[] {
     : over.readReply(parsed(body));
 }
 
-/** The recorded answers of chat completions that have choices. */
+/** The recorded replies of chat completions that have choices. */
 export const recordings: readonly Fixture[] = [
   ...fixtures('openai-chat'),
   ...fixtures('openai-compat'),
@@ -114,26 +114,26 @@ export function textOf(events: readonly ContentEvent[], choice = 0): string {
     .join('');
 }
 
-/** The thoughts of a choice. */
+/** The reasoning of a choice. */
 export function reasoningOf(events: readonly ContentEvent[], choice = 0): string {
   return events
     .map((event) => (event.type === 'reasoning' && event.choice === choice ? event.text : ''))
     .join('');
 }
 
-/** The calls that begin among the events. */
+/** The calls that start among the events. */
 export function callsOf(events: readonly ContentEvent[]): readonly ToolCallBegin[] {
   return events.filter((event) => event.type === 'tool_begin');
 }
 
-/** The ends of choices among the events. */
+/** The finishes of choices among the events. */
 export function finishesOf(
   events: readonly ContentEvent[],
 ): readonly Extract<ContentEvent, { readonly type: 'finish' }>[] {
   return events.filter((event) => event.type === 'finish');
 }
 
-/** A function without anything but its name. */
+/** A function with only a name. */
 export function tool(name: string, members: Partial<FunctionTool> = {}): FunctionTool {
   return {
     kind: 'function',
@@ -157,7 +157,7 @@ export function parametersFor(
   return Object.fromEntries(entries.filter(([name]) => name !== 'messages' && name !== 'model'));
 }
 
-/** What of these members was left out. */
+/** The members among these that were dropped. */
 export function droppedFrom(
   members: Partial<ContentRequest>,
   flags?: Capabilities,
@@ -166,7 +166,7 @@ export function droppedFrom(
   return droppedOf(contentRequest(members), flags, model);
 }
 
-/** A refusal that names the caller's member; to be expected. */
+/** Matches a `not_portable` error that names the caller's member. */
 export function notPortable(param: string): unknown {
   return expect.objectContaining({ code: 'not_portable', param });
 }

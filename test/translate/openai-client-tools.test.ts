@@ -1,4 +1,4 @@
-/** §6.3, §6.6, §6.7 tools and forms of answers, and what the vendors take of all. */
+/** Tools and output formats, and the differences of the vendor presets. */
 
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
@@ -31,8 +31,8 @@ const search = {
   at: 'tools[1].googleSearch',
 } as const;
 
-describe('§6.3 tools', () => {
-  it('a function has a schema even without parameters, and is never called strict unasked', () => {
+describe('tools', () => {
+  it('a function has a schema even without parameters, and is strict only if requested', () => {
     expect(parametersFor({ tools: [tool('f', { description: 'Does f.' })] }).tools).toEqual([
       {
         type: 'function',
@@ -46,7 +46,7 @@ describe('§6.3 tools', () => {
     ]);
   });
 
-  it('strict is kept where the schema and the upstream allow it, and its loss is listed', () => {
+  it('strict is kept if the schema and the upstream allow it, else listed as dropped', () => {
     const open = { type: 'object', properties: { a: { type: 'string' } } };
     const strictIn = (parameters: JsonObject, flags?: Capabilities) =>
       member(
@@ -68,7 +68,7 @@ describe('§6.3 tools', () => {
     expect(droppedFrom({ tools: [tool('f', { parameters: closed, strict: true })] })).toEqual([]);
   });
 
-  it('a tool that another provider runs is refused, or left out where the host allows it', () => {
+  it('a built-in tool of another provider is refused, or left out if the host allows it', () => {
     const tools = [tool('f'), search];
 
     expect(() => parametersFor({ tools })).toThrowError(notPortable('tools[1].googleSearch'));
@@ -98,16 +98,16 @@ describe('§6.3 tools', () => {
       ['f'],
       { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named('f')] } },
     ],
-  ] as const)('%s of %j is said as OpenAI says it', (mode, names, expected) => {
-    const asked = parametersFor({ tools: two, toolChoice: { mode, names } });
+  ] as const)('%s of %j is written in OpenAI’s form', (mode, names, expected) => {
+    const parameters = parametersFor({ tools: two, toolChoice: { mode, names } });
 
-    expect(asked.tool_choice).toEqual(expected);
-    expect(asked.tools).toHaveLength(3);
+    expect(parameters.tool_choice).toEqual(expected);
+    expect(parameters.tools).toHaveLength(3);
   });
 
-  it('where several can not be named, the others are not shown', () => {
+  it('if the choice cannot name several functions, the others are left out', () => {
     const flags = { allowedTools: false };
-    const asked = parametersFor(
+    const parameters = parametersFor(
       { tools: two, toolChoice: { mode: 'required', names: ['f', 'g'] } },
       flags,
     );
@@ -116,14 +116,14 @@ describe('§6.3 tools', () => {
       flags,
     );
 
-    expect(asked).toMatchObject({
+    expect(parameters).toMatchObject({
       tool_choice: 'required',
       tools: [{ function: { name: 'f' } }, { function: { name: 'g' } }],
     });
     expect(one).toMatchObject({ tool_choice: named('g'), tools: { length: 3 } });
   });
 
-  it('a choice of a function that is not there is refused', () => {
+  it('a choice of an undeclared function is refused', () => {
     const toolChoice = { mode: 'required', names: ['x'] } as const;
 
     expect(() => parametersFor({ tools: two, toolChoice })).toThrowError(
@@ -132,23 +132,23 @@ describe('§6.3 tools', () => {
   });
 
   it('a renamed function is renamed in the choice too', () => {
-    const asked = parametersFor({
+    const parameters = parametersFor({
       tools: [tool('ns.f')],
       toolChoice: { mode: 'required', names: ['ns.f'] },
     });
 
-    expect(member(items(asked.tools)[0], 'function')).toMatchObject({
-      name: member(member(asked.tool_choice, 'function'), 'name'),
+    expect(member(items(parameters.tools)[0], 'function')).toMatchObject({
+      name: member(member(parameters.tool_choice, 'function'), 'name'),
     });
   });
 
-  it('neither a choice nor parallel calls are textual of where there are no tools', () => {
+  it('neither a choice nor parallel calls are written without tools', () => {
     const members = { toolChoice: { mode: 'auto', names: [] }, parallelToolCalls: false } as const;
 
     expect(parametersFor(members)).toEqual({});
   });
 
-  it('one call at a time is asked for where that can be said', () => {
+  it('one call at a time is requested if the upstream supports it', () => {
     const members = { tools: [tool('f')], parallelToolCalls: false };
 
     expect(parametersFor(members).parallel_tool_calls).toBe(false);
@@ -159,7 +159,7 @@ describe('§6.3 tools', () => {
   });
 });
 
-describe('§6.7 the form of the answer', () => {
+describe('the output format', () => {
   const schema = {
     type: 'json_schema',
     name: 'my answer',
@@ -170,17 +170,17 @@ describe('§6.7 the form of the answer', () => {
   const system = (members: Partial<ContentRequest>, flags?: Capabilities) =>
     member(messagesOf(contentRequest(members), flags)[0], 'content');
 
-  it('JSON needs the word in a message, and gets it where it is missing', () => {
+  it('JSON mode gets a hint if no message contains the word', () => {
     const format = { type: 'json' } as const;
 
     expect(parametersFor({ format })).toEqual({ response_format: { type: 'json_object' } });
     expect(system({ format })).toMatch(/JSON/);
     expect(droppedFrom({ format })).toEqual([]);
-    const said = contentRequest({ format, turns: [user(text('As Json, please'))] });
-    expect(messagesOf(said)).toHaveLength(1);
+    const mentioned = contentRequest({ format, turns: [user(text('As Json, please'))] });
+    expect(messagesOf(mentioned)).toHaveLength(1);
   });
 
-  it('a schema has a name that OpenAI takes, and is strict only if it may be', () => {
+  it('a schema has a name that OpenAI accepts, and is strict only if allowed', () => {
     expect(parametersFor({ format: schema }).response_format).toEqual({
       type: 'json_schema',
       json_schema: {
@@ -205,19 +205,19 @@ describe('§6.7 the form of the answer', () => {
       {},
       { response_format: { type: 'json_object' } },
     ],
-    ['no such mode', { structuredOutput: 'none' }, {}, {}],
-    ['no schema beside tools', { jsonWithTools: false }, { tools: [tool('f')] }, {}],
-  ])('%s: the schema is a hint, and listed', (_what, flags, members, expected) => {
-    const asked = parametersFor({ ...members, format: schema }, flags);
+    ['no JSON mode', { structuredOutput: 'none' }, {}, {}],
+    ['no schema with tools', { jsonWithTools: false }, { tools: [tool('f')] }, {}],
+  ])('%s: the schema becomes a hint and is listed', (_what, flags, members, expected) => {
+    const parameters = parametersFor({ ...members, format: schema }, flags);
 
-    expect(asked.response_format).toEqual(expected.response_format);
+    expect(parameters.response_format).toEqual(expected.response_format);
     expect(system({ ...members, format: schema }, flags)).toContain('"additionalProperties":false');
     expect(droppedFrom({ ...members, format: schema }, flags)).toEqual([
       'generationConfig.responseSchema',
     ]);
   });
 
-  it('a list at the root, which OpenAI refuses, is a hint', () => {
+  it('an array at the root, which OpenAI rejects, becomes a hint', () => {
     const format = { ...schema, schema: { type: 'array', items: { type: 'string' } } };
 
     expect(parametersFor({ format }).response_format).toBeUndefined();
@@ -227,7 +227,7 @@ describe('§6.7 the form of the answer', () => {
     ]);
   });
 
-  it('one of several bare values is a hint, for JSON would be another answer', () => {
+  it('an enum of bare values becomes a hint, because JSON would change the reply', () => {
     const format = { type: 'enum', values: ['red', 'green'] } as const;
 
     expect(parametersFor({ format })).toEqual({});
@@ -236,7 +236,7 @@ describe('§6.7 the form of the answer', () => {
   });
 });
 
-describe('presets of vendors', () => {
+describe('vendor presets', () => {
   const rich: Partial<ContentRequest> = {
     turns: [
       user(text('a')),
@@ -268,7 +268,7 @@ describe('presets of vendors', () => {
     ['deepseek', ['max_completion_tokens', 'seed', 'parallel_tool_calls']],
     ['openrouter', ['max_completion_tokens']],
     ['azure', []],
-  ] as const)('%s is not sent what it refuses', (vendor, refused) => {
+  ] as const)('%s is not sent what it rejects', (vendor, refused) => {
     const body = parametersFor(rich, vendorCapabilities[vendor], 'a-model');
 
     expect(Object.keys(body).filter((name) => refused.some((other) => other === name))).toEqual([]);
@@ -276,7 +276,7 @@ describe('presets of vendors', () => {
     expect(body.tools).toHaveLength(2);
   });
 
-  it('DeepSeek and Z.AI get their thoughts back', () => {
+  it('DeepSeek and Z.AI get their reasoning back', () => {
     for (const vendor of ['deepseek', 'zai'] as const) {
       const messages = messagesOf(contentRequest(rich), vendorCapabilities[vendor]);
 

@@ -1,4 +1,4 @@
-/** §6.15 the figures of compatible upstreams, which count in different ways. */
+/** Usage of compatible upstreams, which count in different ways. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openaiReplyUsage } from '../../src/dialects/openai/reply-usage.ts';
@@ -20,21 +20,21 @@ function usageOf(
   };
 }
 
-describe('§6.15 output and reasoning', () => {
+describe('output and reasoning', () => {
   it.each([
     ['inside the completion', usageOf(10, 5, 15, 3), 5, 3],
-    ['beside it, as xAI counts', usageOf(307, 26, 560, 227), 253, 227],
+    ['outside it, as xAI counts', usageOf(307, 26, 560, 227), 253, 227],
     ["only in the total, as at Google's compatible endpoint", usageOf(35, 12, 109), 74, 62],
-    ['said to be none though the total knows better', usageOf(35, 12, 109, 0), 74, 62],
-    ['neither inside nor beside', usageOf(10, 5, 40, 3), 5, 3],
+    ['reported as 0 although the total includes it', usageOf(35, 12, 109, 0), 74, 62],
+    ['neither inside nor outside', usageOf(10, 5, 40, 3), 5, 3],
     ['more than the whole output', usageOf(12, 10, 22, 11), 10, 10],
-    ['unsaid', usageOf(10, 5, 15), 5, undefined],
-    ['unsaid, and a total below the sum', usageOf(10, 5, 7), 5, undefined],
+    ['not reported', usageOf(10, 5, 15), 5, undefined],
+    ['not reported, with a total below the sum', usageOf(10, 5, 7), 5, undefined],
   ])('reasoning %s', (_how, usage, outputTokens, reasoningTokens) => {
     expect(openaiReplyUsage(usage, true)).toMatchObject({ outputTokens, reasoningTokens });
   });
 
-  it('a completion that is left out follows from the total', () => {
+  it('a missing completion is derived from the total', () => {
     expect(openaiReplyUsage({ prompt_tokens: 4, total_tokens: 9 }, true)).toMatchObject({
       inputTokens: 4,
       outputTokens: 5,
@@ -47,8 +47,8 @@ describe('§6.15 output and reasoning', () => {
   });
 });
 
-describe('§6.15 the parts of the input', () => {
-  it('are read by name, and what is not said stays unsaid', () => {
+describe('the details of the usage', () => {
+  it('are read by name, and missing ones stay undefined', () => {
     const usage = {
       ...usageOf(20, 5, 25),
       prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 2, audio_tokens: 3 },
@@ -67,14 +67,14 @@ describe('§6.15 the parts of the input', () => {
     expect(openaiReplyUsage(usageOf(20, 5, 25), true)?.cachedInputTokens).toBeUndefined();
   });
 
-  it('cached tokens counted apart from the prompt raise it', () => {
+  it('raise the prompt to cached tokens that were counted outside it', () => {
     const usage = { ...usageOf(5, 5, 10), prompt_tokens_details: { cached_tokens: 9 } };
 
     expect(openaiReplyUsage(usage, true)).toMatchObject({ inputTokens: 9, cachedInputTokens: 9 });
   });
 });
 
-describe('figures that are none', () => {
+describe('invalid usage', () => {
   it.each([
     ['nothing', undefined],
     ['null', null],
@@ -92,15 +92,15 @@ describe('figures that are none', () => {
     ['a fraction', usageOf(1.5, 5, 6), [1, 5]],
     ['a total above every bound', usageOf(5, 5, 1e16), [5, 5]],
     [
-      'an absurd cache',
+      'an invalid count of cached tokens',
       { ...usageOf(5, 5, 10), prompt_tokens_details: { cached_tokens: -3 } },
       [5, 5],
     ],
-  ])('%s takes no other figure with it', (_what, usage, [inputTokens, outputTokens]) => {
+  ])('%s does not affect the other counts', (_what, usage, [inputTokens, outputTokens]) => {
     expect(openaiReplyUsage(usage, true)).toMatchObject({ inputTokens, outputTokens });
   });
 
-  it('an absurd count of reasoning alone is left out', () => {
+  it('an invalid count of reasoning is ignored', () => {
     expect(openaiReplyUsage(usageOf(5, 5, 10, -2), true)).toMatchObject({
       outputTokens: 5,
       reasoningTokens: undefined,

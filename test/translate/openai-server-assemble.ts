@@ -5,7 +5,7 @@ import { writeReply } from '../../src/dialects/openai/server/write-reply.ts';
 import { writeStream } from '../../src/dialects/openai/server/write-stream.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 
-/** What every reply of the tests says of itself. */
+/** The metadata of every reply in these tests. */
 export const head: ReplyHead = {
   fallbackId: 'fallback',
   createdSeconds: 1_795_177_645,
@@ -33,19 +33,19 @@ export function chunksOf(stream: string): readonly JsonValue[] {
     .map((event) => parsed(event.slice('data: '.length)));
 }
 
-/** Every delta of one choice that holds a member. */
+/** The deltas of one choice. */
 export function deltasOf(chunks: readonly JsonValue[], choice: number): readonly JsonObject[] {
   return chunks
     .flatMap((chunk) => items(member(chunk, 'choices')))
-    .filter((told) => member(told, 'index') === choice)
-    .map((told) => member(told, 'delta'))
+    .filter((choiceNode) => member(choiceNode, 'index') === choice)
+    .map((choiceNode) => member(choiceNode, 'delta'))
     .filter(isJsonObject);
 }
 
-/** The whole reply that a stream amounts to. */
+/** Assembles a stream to a whole reply. */
 export function assembled(chunks: readonly JsonValue[]): JsonValue {
-  const told = chunks.flatMap((chunk) => items(member(chunk, 'choices')));
-  const indexes = [...new Set(told.map((choice) => Number(member(choice, 'index'))))].sort();
+  const pieces = chunks.flatMap((chunk) => items(member(chunk, 'choices')));
+  const indexes = [...new Set(pieces.map((choice) => Number(member(choice, 'index'))))].sort();
   const usage = chunks.map((chunk) => member(chunk, 'usage')).find(isJsonObject);
   const [first] = chunks;
   return {
@@ -56,20 +56,20 @@ export function assembled(chunks: readonly JsonValue[]): JsonValue {
     choices: indexes.map((index) =>
       assembledChoice(
         index,
-        told.filter((choice) => member(choice, 'index') === index),
+        pieces.filter((choice) => member(choice, 'index') === index),
       ),
     ),
     ...(usage === undefined ? {} : { usage }),
   };
 }
 
-function assembledChoice(index: number, told: readonly JsonValue[]): JsonValue {
-  const message = told
+function assembledChoice(index: number, pieces: readonly JsonValue[]): JsonValue {
+  const message = pieces
     .map((choice) => member(choice, 'delta'))
     .filter(isJsonObject)
     .reduce(joined, {});
-  const tokens = told.flatMap((choice) => items(member(member(choice, 'logprobs'), 'content')));
-  const last = told.findLast((choice) => member(choice, 'finish_reason') !== null);
+  const tokens = pieces.flatMap((choice) => items(member(member(choice, 'logprobs'), 'content')));
+  const last = pieces.findLast((choice) => member(choice, 'finish_reason') !== null);
   const native = member(last, 'native_finish_reason');
   return {
     index,
@@ -80,7 +80,7 @@ function assembledChoice(index: number, told: readonly JsonValue[]): JsonValue {
   };
 }
 
-/** Texts grow, lists grow, calls grow by their index, objects grow member by member. */
+/** Concatenates texts and arrays, merges calls by index, and merges objects member by member. */
 function joined(one: JsonObject, other: JsonObject): JsonObject {
   const merged: Record<string, JsonValue> = { ...one };
   for (const [name, value] of Object.entries(other)) {

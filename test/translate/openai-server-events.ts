@@ -1,10 +1,10 @@
-/** The events of replies: some by hand, and whatever a reader may give. */
+/** Events of replies: some written by hand, and a generator of all that a reader may return. */
 import fc from 'fast-check';
 import type { ProviderData } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
 import type { EventOf } from '../../src/dialects/openai/server/reply-pieces.ts';
 
-/** An end of the first choice. */
+/** A finish of the first choice. */
 export const finish = (reason: FinishReason, native?: string): ContentEvent => ({
   type: 'finish',
   choice: 0,
@@ -12,8 +12,8 @@ export const finish = (reason: FinishReason, native?: string): ContentEvent => (
   native,
 });
 /** A text of the first choice. */
-export const text = (said: string): ContentEvent => ({ type: 'text', choice: 0, text: said });
-/** Figures with some details. */
+export const text = (content: string): ContentEvent => ({ type: 'text', choice: 0, text: content });
+/** Usage with some details. */
 export const usage: EventOf<'usage'> = {
   type: 'usage',
   usage: {
@@ -26,7 +26,7 @@ export const usage: EventOf<'usage'> = {
     audioOutputTokens: undefined,
   },
 };
-/** A call that is whole at once and signed by Google. */
+/** A call that arrives in one piece, with Google's signature. */
 export const weather: readonly ContentEvent[] = [
   {
     type: 'tool_begin',
@@ -47,7 +47,7 @@ export const time: readonly ContentEvent[] = [
 
 type MakeEvents = (choice: number, call: number) => readonly ContentEvent[];
 
-const words = fc.string({ unit: 'binary', maxLength: 8 });
+const texts = fc.string({ unit: 'binary', maxLength: 8 });
 const base64 = fc
   .uint8Array({ minLength: 1, maxLength: 5 })
   .map((bytes) => Buffer.from(bytes).toString('base64'));
@@ -61,17 +61,17 @@ const providerDataOf = (provider: string, ...kinds: readonly ProviderData['kind'
   );
 
 const textual: fc.Arbitrary<MakeEvents> = fc.oneof(
-  fc.record({ text: words, providerData: providerDataOf('gemini', 'signature') }).map(
+  fc.record({ text: texts, providerData: providerDataOf('gemini', 'signature') }).map(
     (event): MakeEvents =>
       (choice) => [{ type: 'text', choice, ...event }],
   ),
   fc
-    .record({ text: words, providerData: providerDataOf('anthropic', 'signature', 'encrypted') })
+    .record({ text: texts, providerData: providerDataOf('anthropic', 'signature', 'encrypted') })
     .map(
       (event): MakeEvents =>
         (choice) => [{ type: 'reasoning', choice, ...event }],
     ),
-  words.map(
+  texts.map(
     (text): MakeEvents =>
       (choice) => [{ type: 'refusal', choice, text }],
   ),
@@ -85,7 +85,7 @@ const called: fc.Arbitrary<MakeEvents> = fc
       arguments: fc.constantFrom('', '{"a":1}'),
       providerData: providerDataOf('gemini', 'signature'),
     }),
-    more: fc.array(words, { maxLength: 3 }),
+    more: fc.array(texts, { maxLength: 3 }),
   })
   .map(
     ({ begin, more }): MakeEvents =>
@@ -101,7 +101,7 @@ const shown: fc.Arbitrary<MakeEvents> = fc.oneof(
     (event): MakeEvents =>
       (choice) => [{ type: 'media', choice, ...event }],
   ),
-  fc.record({ token: words, logprob: fc.integer(), top: fc.constant([]) }).map(
+  fc.record({ token: texts, logprob: fc.integer(), top: fc.constant([]) }).map(
     (token): MakeEvents =>
       (choice) => [{ type: 'logprobs', choice, tokens: [token] }],
   ),
@@ -134,14 +134,16 @@ const ending = fc.record({
   message: fc.constantFrom(undefined, 'Because.'),
 });
 
-/** Events of up to two choices as readers give them: calls numbered by choice, finishes last. */
+/**
+ * Events of up to two choices in the order of a reader: calls numbered by choice, finishes last.
+ */
 export const replyEvents: fc.Arbitrary<readonly ContentEvent[]> = fc
   .record({
     blocks: fc.array(fc.tuple(fc.nat(1), fc.oneof(textual, called, shown)), { maxLength: 12 }),
     endings: fc.tuple(ending, ending),
-    figures: fc.constantFrom([], [usage]),
+    usages: fc.constantFrom([], [usage]),
   })
-  .map(({ blocks, endings, figures }) => {
+  .map(({ blocks, endings, usages }) => {
     const calls = [0, 0];
     const content = blocks.flatMap(([choice, block]) => {
       const events = block(choice, calls[choice] ?? 0);
@@ -149,5 +151,5 @@ export const replyEvents: fc.Arbitrary<readonly ContentEvent[]> = fc
       return events;
     });
     const finishes = endings.map((end, choice) => ({ type: 'finish', choice, ...end }) as const);
-    return [{ type: 'start', id: 'abc', model: undefined }, ...content, ...finishes, ...figures];
+    return [{ type: 'start', id: 'abc', model: undefined }, ...content, ...finishes, ...usages];
   });

@@ -1,4 +1,7 @@
-/** How a chat caller's messages are read: all recorded ones, and what callers were seen to send. */
+/**
+ * Reading of a chat caller's messages: all recorded ones, and other forms that callers were seen to
+ * send.
+ */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import type { ContentRequest } from '../../src/canonical/request.ts';
@@ -40,12 +43,14 @@ describe('the recorded requests', () => {
     );
   });
 
-  it('signed thoughts of Claude keep their signature for Anthropic alone', () => {
+  it('signed reasoning of Claude keeps its signature for Anthropic only', () => {
     const { turns } = recorded('openai-compat/snowflake-thinking.2');
 
-    const thoughts = turns.flatMap(({ parts }) => parts).filter(({ kind }) => kind === 'reasoning');
+    const reasoning = turns
+      .flatMap(({ parts }) => parts)
+      .filter(({ kind }) => kind === 'reasoning');
 
-    expect(thoughts).toEqual([
+    expect(reasoning).toEqual([
       expect.objectContaining({
         text: 'Let me get the weather for Mexico City.',
         providerData: expect.objectContaining({ provider: 'anthropic', kind: 'signature' }),
@@ -53,18 +58,20 @@ describe('the recorded requests', () => {
     ]);
   });
 
-  it('plain thoughts are kept without a signature', () => {
+  it('plain reasoning is kept without a signature', () => {
     const { turns } = recorded('openai-compat/zai-thinking-roundtrip.2');
 
-    const thoughts = turns.flatMap(({ parts }) => parts).filter(({ kind }) => kind === 'reasoning');
+    const reasoning = turns
+      .flatMap(({ parts }) => parts)
+      .filter(({ kind }) => kind === 'reasoning');
 
-    expect(thoughts).toHaveLength(1);
-    expect(thoughts[0]?.providerData).toBeUndefined();
+    expect(reasoning).toHaveLength(1);
+    expect(reasoning[0]?.providerData).toBeUndefined();
   });
 });
 
 describe('instructions', () => {
-  it('at the head are system parts, one each; later ones stay where they are', () => {
+  it('at the start are system parts, one each; later ones stay in place', () => {
     const { system, turns } = conversation(
       { role: 'system', content: 'A' },
       {
@@ -86,7 +93,7 @@ describe('instructions', () => {
     expect(turns.map(({ role }) => role)).toEqual(['user', 'system']);
   });
 
-  it('alone become the user’s turn with their last message', () => {
+  it('without other messages become a user turn with the last one', () => {
     const { system, turns } = conversation(
       { role: 'system', content: 'A' },
       { role: 'system', content: 'B' },
@@ -115,17 +122,17 @@ describe('media', () => {
       },
     ],
     [
-      'an image by its address',
+      'an image URL',
       { type: 'image_url', image_url: 'https://a.example/b.jpg?c=1' },
       { mimeType: 'image/jpeg', source: { type: 'url', url: 'https://a.example/b.jpg?c=1' } },
     ],
     [
-      'an image that only Google can read',
+      'an image URL that only Google can read',
       { type: 'image_url', image_url: { url: 'gs://bucket/b.png', format: 'image/webp' } },
       { mimeType: 'image/webp', source: { type: 'file', id: 'gs://bucket/b.png' } },
     ],
     [
-      'a sound',
+      'audio',
       { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
       { mimeType: 'audio/mp3', source: { type: 'base64', data: 'AAAA' } },
     ],
@@ -143,7 +150,7 @@ describe('media', () => {
     expect(partOf(part)).toMatchObject({ kind: 'media', ...expected });
   });
 
-  it('an address that is neither data nor http is refused', () => {
+  it('a URL that is neither data nor http is refused', () => {
     const part = { type: 'image_url', image_url: { url: 'file:///etc/passwd' } };
 
     expect(() => partOf(part)).toThrow(
@@ -165,7 +172,7 @@ describe('calls and results', () => {
   const turnsOf = (...messages: readonly JsonObject[]): ContentRequest['turns'] =>
     conversation(user, ...messages).turns;
 
-  it('results that follow each other are one turn, named by their calls', () => {
+  it('consecutive results are one turn, with the names of their calls', () => {
     const turns = turnsOf(
       { role: 'assistant', content: '', tool_calls: [call('a', 'first'), call('b', 'second')] },
       { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: '2' }] },
@@ -190,7 +197,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  it('calls without ids get derived ones, and their results follow in order', () => {
+  it('calls without ids get derived ids, and results are matched in order', () => {
     const turns = turnsOf(
       { role: 'assistant', content: 'Now.', tool_calls: [call('', 'first'), call('', 'second')] },
       { role: 'tool', tool_call_id: '', content: '1' },
@@ -208,7 +215,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  it('the older words for a call and its result pair as well', () => {
+  it('the older function_call and its result are matched as well', () => {
     const turns = turnsOf(
       { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
       { role: 'function', name: 'f', content: 'done' },
@@ -221,16 +228,19 @@ describe('calls and results', () => {
   const google = { google: { thought_signature: 'c2ln' } };
 
   it.each<[string, JsonObject]>([
-    ['on the call, as Google has it', { tool_calls: [call('a', 'f', { extra_content: google })] }],
+    [
+      'on the call, as Google sends it',
+      { tool_calls: [call('a', 'f', { extra_content: google })] },
+    ],
     ['on the message', { tool_calls: [call('a', 'f')], extra_content: google }],
     [
-      'inside the function, as Portkey has it',
+      'inside the function, as Portkey sends it',
       {
         tool_calls: [call('a', 'f', { function: { name: 'f', thought_signature: 'c2ln' } })],
       },
     ],
-    ['in the id, as LiteLLM has it', { tool_calls: [call('a__thought__c2ln', 'f')] }],
-  ])('a signature %s comes with the call', (_, message) => {
+    ['in the id, as LiteLLM sends it', { tool_calls: [call('a__thought__c2ln', 'f')] }],
+  ])('a signature %s is read with the call', (_, message) => {
     const turns = turnsOf(
       { role: 'assistant', content: null, ...message },
       { role: 'tool', tool_call_id: 'a__thought__c2ln', content: '1' },
@@ -242,13 +252,13 @@ describe('calls and results', () => {
     expect(turns[2]?.parts).toMatchObject([{ callId: 'a', name: 'f' }]);
   });
 
-  it('a signature on a message without calls comes with its last text', () => {
+  it('a signature on a message without calls is read with its last text', () => {
     const turns = turnsOf({ role: 'assistant', content: 'Hi', extra_content: google });
 
     expect(turns[1]?.parts).toMatchObject([{ kind: 'text', providerData: { data: 'c2ln' } }]);
   });
 
-  it('images of an earlier answer come back with their signatures', () => {
+  it('images of an earlier reply keep their signatures', () => {
     const url = 'data:image/png;base64,AAAA';
     const image = { type: 'image_url', image_url: { url }, index: 0, extra_content: google };
 
@@ -264,7 +274,7 @@ describe('calls and results', () => {
     ]);
   });
 
-  it('hidden thoughts stand beside the plain ones', () => {
+  it('encrypted reasoning is kept together with plain reasoning', () => {
     const turns = turnsOf({
       role: 'assistant',
       content: 'Hi',
@@ -281,14 +291,14 @@ describe('calls and results', () => {
     ]);
   });
 
-  it('what a reply said comes back with its ids, arguments and signatures', () => {
-    const thought: ContentEvent = {
+  it('a reply that is sent back keeps its ids, arguments and signatures', () => {
+    const reasoning: ContentEvent = {
       type: 'reasoning',
       choice: 0,
       text: 'Hm.',
       providerData: { provider: 'anthropic', kind: 'signature', data: 'U2ln' },
     };
-    const reply = wholeOf([thought, text('Now.'), ...weather, ...time, finish('tool_calls')]);
+    const reply = wholeOf([reasoning, text('Now.'), ...weather, ...time, finish('tool_calls')]);
     const message = member(items(member(reply, 'choices'))[0], 'message');
 
     const { turns, dropped } = conversation(user, isJsonObject(message) ? message : {});

@@ -11,12 +11,12 @@ export function read(body: JsonObject): ContentRequest {
   return readRequest(body, { streamed: false });
 }
 
-/** A request of these messages. */
+/** Reads a request with these messages. */
 export function conversation(...messages: readonly JsonObject[]): ContentRequest {
   return read({ model: 'm', messages });
 }
 
-/** A request of one message and these members. */
+/** Reads a request with one message and these members. */
 export function requestWith(members: JsonObject): ContentRequest {
   return read({ model: 'm', messages: [user], ...members });
 }
@@ -24,6 +24,6 @@ export function requestWith(members: JsonObject): ContentRequest {
 /** The body of a recorded request. */
 export function bodyOf(request: Uint8Array | undefined): JsonObject {
   const body = parseJson(Buffer.from(request ?? []).toString('utf8'));
-  if (!isJsonObject(body)) throw new Error('The recorded request is no object.');
+  if (!isJsonObject(body)) throw new Error('The recorded request is not an object.');
   return body;
 }

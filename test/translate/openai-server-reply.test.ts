@@ -1,4 +1,4 @@
-/** How a chat caller gets a whole reply. */
+/** A whole reply as a chat caller receives it. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import { writeReply } from '../../src/dialects/openai/server/write-reply.ts';
@@ -15,7 +15,7 @@ function finishOf(events: readonly ContentEvent[]): unknown {
 }
 
 describe('a whole reply', () => {
-  it('says who it is, what was said, why it ended and what it used', () => {
+  it('has an id, the content, a finish reason and usage', () => {
     const events: readonly ContentEvent[] = [
       { type: 'start', id: 'abc', model: 'gemini-x' },
       text('Hello'),
@@ -49,14 +49,14 @@ describe('a whole reply', () => {
     });
   });
 
-  it('falls back to an id of our own, and leaves out figures that nobody gave', () => {
+  it('falls back to a generated id, and leaves out usage that was not reported', () => {
     const reply = wholeOf([text('Hi'), finish('stop')]);
 
     expect(member(reply, 'id')).toBe('chatcmpl-fallback');
     expect(member(reply, 'usage')).toBeUndefined();
   });
 
-  it('keeps the text of arguments to the digit and calls without arguments parseable', () => {
+  it('keeps every digit of arguments, and makes missing arguments parseable', () => {
     const message = messageOf([...weather, ...time, finish('tool_calls')]);
 
     expect(message).toMatchObject({
@@ -75,21 +75,21 @@ describe('a whole reply', () => {
 
   it.each<[string, readonly ContentEvent[], string]>([
     ['a stop with calls', [...weather, finish('stop')], 'tool_calls'],
-    ['calls that never came', [text('Hi'), finish('tool_calls')], 'stop'],
-    ['a bound that cut calls off', [...weather, finish('length')], 'length'],
-    ['a filter behind calls', [...weather, finish('content_filter')], 'content_filter'],
-    ['an end nobody else knows', [text('Hi'), finish('other', 'LANGUAGE')], 'stop'],
-  ])('names the end after %s', (_, events, word) => {
-    expect(finishOf(events)).toBe(word);
+    ['tool_calls without a call', [text('Hi'), finish('tool_calls')], 'stop'],
+    ['a length limit after calls', [...weather, finish('length')], 'length'],
+    ['a content filter after calls', [...weather, finish('content_filter')], 'content_filter'],
+    ['an unknown reason', [text('Hi'), finish('other', 'LANGUAGE')], 'stop'],
+  ])('has the finish reason for %s', (_, events, reason) => {
+    expect(finishOf(events)).toBe(reason);
   });
 
-  it('adds the upstream’s own word where ours does not say it all', () => {
+  it('adds the upstream’s finish reason if OpenAI has no equivalent', () => {
     const reply = wholeOf([text('Hi'), finish('other', 'LANGUAGE')]);
 
     expect(items(member(reply, 'choices'))[0]).toMatchObject({ native_finish_reason: 'LANGUAGE' });
   });
 
-  it('answers a blocked prompt with one filtered choice and figures of zero', () => {
+  it('has one filtered choice and zero usage for a blocked prompt', () => {
     const reply = wholeOf([{ type: 'blocked', reason: 'SAFETY', message: 'Try another.' }]);
 
     expect(reply).toMatchObject({
@@ -104,7 +104,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('shows why a filter stepped in as the refusal, and keeps the text that came before', () => {
+  it('shows a filter’s explanation as the refusal, and keeps the text before it', () => {
     const message = messageOf([
       text('First'),
       { type: 'finish', choice: 0, reason: 'content_filter', message: 'Not that.' },
@@ -113,7 +113,7 @@ describe('a whole reply', () => {
     expect(message).toMatchObject({ content: 'First', refusal: 'Not that.' });
   });
 
-  it('tags signed and hidden thoughts with the format of their provider', () => {
+  it('tags signed and encrypted reasoning with the format of its provider', () => {
     const message = messageOf([
       { type: 'reasoning', choice: 0, text: 'Let me ' },
       { type: 'reasoning', choice: 0, text: 'see.' },
@@ -148,7 +148,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('puts a signature of Google on the message where no call carries it', () => {
+  it('puts a signature of Google on the message if no call carries it', () => {
     const message = messageOf([
       text('Hi'),
       {
@@ -178,7 +178,7 @@ describe('a whole reply', () => {
     expect(reply).not.toContain('Zm9l');
   });
 
-  it('holds images, sound, sources, probabilities and what a provider says for itself', () => {
+  it('contains images, audio, citations, logprobs and provider-specific content', () => {
     const reply = wholeOf([
       text('é'),
       { type: 'media', choice: 0, mimeType: 'image/png', data: 'AAAA' },
@@ -247,7 +247,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('names what it had no place for', () => {
+  it('lists what it cannot express', () => {
     const events: readonly ContentEvent[] = [
       text('Hi'),
       { type: 'finish', choice: 0, reason: 'other', native: 'OTHER', message: 'Because.' },
@@ -258,7 +258,7 @@ describe('a whole reply', () => {
     expect(dropped).toEqual(['finish_message']);
   });
 
-  it('is never without a choice', () => {
+  it('always has a choice', () => {
     expect(items(member(wholeOf([]), 'choices'))).toHaveLength(1);
   });
 });

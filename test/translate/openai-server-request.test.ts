@@ -1,10 +1,10 @@
-/** How the other members of a chat caller's request are read. */
+/** Reading of the other members of a chat request. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import { read, requestWith, user } from './openai-server-read.ts';
 
-describe('tools and the choice among them', () => {
-  it('functions keep their schema, other tools are named for their provider', () => {
+describe('tools and the tool choice', () => {
+  it('functions keep their schema, other tools are assigned to their provider', () => {
     const schema = { type: 'object', properties: {} };
 
     const { tools } = requestWith({
@@ -68,13 +68,13 @@ describe('tools and the choice among them', () => {
     ],
     [{ function_call: 'none' }, { mode: 'none', names: [] }],
     [{ function_call: { name: 'f' } }, { mode: 'required', names: ['f'] }],
-  ])('%j is a choice', (members, choice) => {
+  ])('%j is read as a tool choice', (members, choice) => {
     expect(requestWith(members).toolChoice).toEqual(choice);
   });
 });
 
 describe('fields', () => {
-  it('zero and false are values, null is none', () => {
+  it('zero and false are values, null counts as absent', () => {
     const request = requestWith({
       temperature: 0,
       top_p: 0,
@@ -95,7 +95,7 @@ describe('fields', () => {
     });
   });
 
-  it('the older of two names is used, and is the name in refusals, where it stands alone', () => {
+  it('the older of two names is read, and used in errors, if only it was sent', () => {
     const { maxOutputTokens, endUserId, names } = requestWith({
       max_tokens: 9,
       safety_identifier: 'u',
@@ -105,13 +105,13 @@ describe('fields', () => {
     expect(names).toMatchObject({ maxOutputTokens: 'max_tokens', endUserId: 'safety_identifier' });
   });
 
-  it('stop is a list, a bare string too', () => {
+  it('stop is an array, also if a string was sent', () => {
     expect(requestWith({ stop: 'a' }).stop).toEqual(['a']);
     expect(requestWith({ stop: ['', 'a', 'b'] }).stop).toEqual(['', 'a', 'b']);
     expect(requestWith({ stop: null }).stop).toEqual([]);
   });
 
-  it('an effort asks for the thoughts as well, but for none', () => {
+  it('an effort other than none requests the reasoning as well', () => {
     expect(requestWith({ reasoning_effort: 'low' }).reasoning).toMatchObject({
       effort: 'low',
       includeThoughts: true,
@@ -121,7 +121,7 @@ describe('fields', () => {
     });
   });
 
-  it('a schema for the answer is kept with its name', () => {
+  it('the schema of the output format is kept with its name', () => {
     const schema = { type: 'object', properties: {} };
     const json_schema = { name: 'n', schema, strict: true };
 
@@ -136,15 +136,15 @@ describe('fields', () => {
     });
   });
 
-  it('Google’s own members go under Google’s names', () => {
-    const { providerMembers: own, dropped } = requestWith({
+  it('Google’s members are read under Google’s names', () => {
+    const { providerMembers, dropped } = requestWith({
       safety_settings: [{ category: 'A', threshold: 'B' }],
       extra_body: {
         google: { cached_content: 'cachedContents/1', thinking_config: { thinking_budget: 5 } },
       },
     });
 
-    expect(own).toEqual([
+    expect(providerMembers).toEqual([
       {
         provider: 'gemini',
         name: 'safetySettings',
@@ -170,7 +170,7 @@ describe('fields', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('what has no place is listed once, by the caller’s name', () => {
+  it('unsupported members are listed once, by the caller’s name', () => {
     const { dropped } = read({
       model: 'm',
       messages: [
@@ -195,7 +195,7 @@ describe('fields', () => {
   });
 });
 
-describe('what makes no sense is refused by its path', () => {
+describe('an invalid member is refused with its path', () => {
   it.each<[JsonObject, string]>([
     [{ messages: [] }, 'messages'],
     [{ messages: [{ role: 'robot', content: 'Hi' }] }, 'messages[0].role'],

@@ -1,4 +1,4 @@
-/** How a chat caller gets a stream: chunk by chunk, and what they amount to. */
+/** A stream as a chat caller receives it, chunk by chunk and assembled. */
 import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
@@ -18,7 +18,7 @@ import {
 import { finish, replyEvents, text, time, usage, weather } from './openai-server-events.ts';
 
 describe('a stream', () => {
-  it('is a role, the pieces, the finish, the figures and the terminator', () => {
+  it('consists of role, content, finish, usage and terminator', () => {
     const events: readonly ContentEvent[] = [
       { type: 'start', id: 'abc', model: undefined },
       text('Hi'),
@@ -47,13 +47,13 @@ describe('a stream', () => {
     );
   });
 
-  it('says nothing of figures to who did not ask for them', () => {
+  it('has no usage for a caller who did not request it', () => {
     const stream = streamOf([text('Hi'), finish('stop'), usage], { ...head, wantsUsage: false });
 
     expect(stream).not.toContain('usage');
   });
 
-  it('gives a call that is whole in one chunk, and {} to one that ends empty', () => {
+  it('sends a whole call in one chunk, and {} for a call without arguments', () => {
     const chunks = chunksOf(streamOf([...weather, ...time, finish('tool_calls')]));
 
     const fragments = deltasOf(chunks, 0).flatMap((delta) => items(member(delta, 'tool_calls')));
@@ -71,7 +71,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('breaks off with one error event, without a finish or a terminator', () => {
+  it('ends with one error event, without a finish or a terminator', () => {
     const writer = writeStream(head);
     writer.write([text('Hi')]);
 
@@ -83,7 +83,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('is what the openai package takes for the whole reply', async () => {
+  it('is read by the openai package as the whole reply', async () => {
     const events: readonly ContentEvent[] = [
       text('Looking.'),
       ...weather,
@@ -97,7 +97,7 @@ describe('a stream', () => {
     expect(completion).toMatchObject(record(wholeOf(events)));
   });
 
-  it('holds sound whose pieces the openai package can put end to end', async () => {
+  it('splits audio so that the openai package can concatenate the pieces', async () => {
     const events: readonly ContentEvent[] = [
       { type: 'media', choice: 0, mimeType: 'audio/wav', data: 'AQ==' },
       { type: 'media', choice: 0, mimeType: 'audio/wav', data: 'AgME' },
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(completion.choices[0]?.message.audio?.data).toBe('AQIDBA==');
   });
 
-  it('amounts to the whole reply, whatever the events', () => {
+  it('assembles to the whole reply for any events', () => {
     fc.assert(
       fc.property(replyEvents, (events) => {
         const chunks = chunksOf(streamOf(events));
@@ -120,16 +120,16 @@ describe('a stream', () => {
     );
   });
 
-  it('finishes each choice once, behind its content, and numbers calls without holes', () => {
+  it('finishes each choice once, after its content, and numbers calls without gaps', () => {
     fc.assert(
       fc.property(replyEvents, (events) => {
         const chunks = chunksOf(streamOf(events));
 
         for (const choice of [0, 1]) {
-          const told = chunks
+          const candidates = chunks
             .flatMap((chunk) => items(member(chunk, 'choices')))
             .filter((candidate) => member(candidate, 'index') === choice);
-          const ends = told.map((candidate) => member(candidate, 'finish_reason') !== null);
+          const ends = candidates.map((candidate) => member(candidate, 'finish_reason') !== null);
           expect(ends).toEqual(ends.map((_, index) => index === ends.length - 1));
           const calls = deltasOf(chunks, choice).flatMap((delta) =>
             items(member(delta, 'tool_calls')).filter((call) => member(call, 'id') !== undefined),
@@ -141,16 +141,16 @@ describe('a stream', () => {
     );
   });
 
-  it('counts input and output up to the total', () => {
+  it('reports the sum of input and output as the total', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), (inputTokens, outputTokens) => {
-        const figures = { ...usage, usage: { ...usage.usage, inputTokens, outputTokens } };
+        const usageEvent = { ...usage, usage: { ...usage.usage, inputTokens, outputTokens } };
 
-        const told = member(wholeOf([text('Hi'), finish('stop'), figures]), 'usage');
+        const written = member(wholeOf([text('Hi'), finish('stop'), usageEvent]), 'usage');
 
         expect(
-          Number(member(told, 'prompt_tokens')) + Number(member(told, 'completion_tokens')),
-        ).toBe(member(told, 'total_tokens'));
+          Number(member(written, 'prompt_tokens')) + Number(member(written, 'completion_tokens')),
+        ).toBe(member(written, 'total_tokens'));
       }),
       { seed: 9, numRuns: 50 },
     );

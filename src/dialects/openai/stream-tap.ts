@@ -170,9 +170,9 @@ export function openaiStreamTap(options: OpenaiStreamOptions): StreamTap {
     const start = firstMatch === -1 ? plain : eventStart(block, matched + firstMatch);
     if (start > matched) {
       const plainEvents = unmatched.slice(0, start - matched);
-      const areValid = areObjects(plainEvents);
+      const areAllObjects = areObjects(plainEvents);
       // A role chunk looks like a plain event, too.
-      if (!areValid || !counted.add(plainEvents)) return inspect(block, matched);
+      if (!areAllObjects || !counted.add(plainEvents)) return inspect(block, matched);
       template.learn(plainEvents);
       begin();
       bounds.add(start - matched, true);
@@ -282,7 +282,9 @@ function firstInspected(text: string): number {
   return first;
 }
 
-/** Does not pass non-JSON to the parser: a thrown error costs as much as ten events. */
+/**
+ * Empty data and `[DONE]` are not given to the parser: a thrown error costs as much as ten events.
+ */
 function documentOf(event: SseEvent): JsonValue | undefined {
   const text = event.data ?? event.unframedText;
   return text === '' || isDone(event) ? undefined : parseJson(text);

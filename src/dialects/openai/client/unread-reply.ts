@@ -11,7 +11,7 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 const partMembers = ['text', 'thinking', 'image_url'];
 const urlShape: Shape = { url: read };
 
-/** A part of an unknown type is kept as a whole. */
+/** A part without any of these members is kept as a whole. */
 function partShape(part: JsonObject): Shape {
   const isKnown = partMembers.some((name) => member(part, name) !== undefined);
   if (!isKnown) return allRead(part);
@@ -64,7 +64,7 @@ const choice: Shape = {
   logprobs: { content: { ...token, top_logprobs: token } },
 };
 
-/** The usage of the host's account: callers get totals, not every detail. */
+/** Details of the usage count as read, because callers receive the totals. */
 const usage: Shape = {
   prompt_tokens: read,
   completion_tokens: read,

@@ -73,7 +73,7 @@ function isImage({ mimeType }: MediaPart): boolean {
 }
 
 function refusal(at: string, what: string): GatewayError {
-  const message = `This model takes no ${what} in an assistant message. Send it in a user message.`;
+  const message = `This model takes no ${what} in an assistant message. Use a user message.`;
   return new GatewayError('not_portable', message, { param: at });
 }
 

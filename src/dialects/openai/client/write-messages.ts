@@ -21,17 +21,17 @@ export function messagesOf(
   const movesToSystem = ({ role }: Turn) => role === 'system' && flags.midSystem === 'lift';
   const movedTexts = request.turns
     .filter(movesToSystem)
-    .flatMap(({ parts: written }) => written.filter(isText));
+    .flatMap(({ parts }) => parts.filter(isText));
   const system = [...request.system, ...movedTexts].map(({ text }) => text).concat(hints);
   const turns = request.turns.filter((turn) => !movesToSystem(turn));
-  const parts = runsOf(turns).map((run) => runMessages(run, context));
-  const messages = parts.flatMap((part) => part.messages);
+  const written = runsOf(turns).map((run) => runMessages(run, context));
+  const messages = written.flatMap((piece) => piece.messages);
   return {
     messages: flags.systemInstruction
       ? withSystemMessage(system, messages)
       : withSystemInUserMessage(system, messages),
     dropped: [
-      ...parts.flatMap(({ dropped }) => dropped),
+      ...written.flatMap(({ dropped }) => dropped),
       ...cacheMarksIn(request),
       ...everyPart(request).flatMap(droppedOf),
     ],
