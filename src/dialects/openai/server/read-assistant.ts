@@ -8,7 +8,7 @@ import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { readOwnParts } from './own-parts.ts';
+import { readProviderParts } from './provider-parts.ts';
 import {
   type ObjectAtPath,
   objectIn,
@@ -34,7 +34,7 @@ export function readAssistant(located: ObjectAtPath, turn: number): AssistantMes
   // A provider's built-in tools ran before the text was written.
   const content: readonly Part[] = [
     ...readReasoning(located),
-    ...readOwnParts(located),
+    ...readProviderParts(located),
     ...readContentParts(located),
   ];
   const slots = callSlots(located);

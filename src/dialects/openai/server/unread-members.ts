@@ -5,7 +5,7 @@
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, collectUnread, read, type Shape } from '../../unread.ts';
 import { reasoningDetail } from '../reasoning-details.ts';
-import { unreadOwnParts } from './own-parts.ts';
+import { unreadProviderParts } from './provider-parts.ts';
 
 /** Lists the unread members by the caller's names, each once. */
 export function unreadMembers(body: JsonObject): readonly string[] {
@@ -14,7 +14,7 @@ export function unreadMembers(body: JsonObject): readonly string[] {
   for (const message of items(member(body, 'messages'))) {
     if (member(message, 'role') !== 'assistant') continue;
     if (repeatsOtherReasoning(message)) unread.add('messages.reasoning_content');
-    for (const name of unreadOwnParts(message)) unread.add(name);
+    for (const name of unreadProviderParts(message)) unread.add(name);
   }
   return [...unread];
 }

@@ -35,7 +35,7 @@ const locations: readonly PartLocation[] = [
 ];
 
 /** Returns the parts that can be sent back to their provider. */
-export function readOwnParts({ value: message, at }: ObjectAtPath): readonly ProviderPart[] {
+export function readProviderParts({ value: message, at }: ObjectAtPath): readonly ProviderPart[] {
   return locations.flatMap((location) =>
     partsAt(message, location).flatMap((value, index): readonly ProviderPart[] => {
       if (!isJsonObject(value) || !location.isProviderOutput(value)) return [];
@@ -46,7 +46,7 @@ export function readOwnParts({ value: message, at }: ObjectAtPath): readonly Pro
 }
 
 /** Returns the paths of the arrays that contain a part which is not sent to any provider. */
-export function unreadOwnParts(message: JsonValue): readonly string[] {
+export function unreadProviderParts(message: JsonValue): readonly string[] {
   return locations
     .filter((location) =>
       partsAt(message, location).some(
