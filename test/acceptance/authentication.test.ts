@@ -1,4 +1,4 @@
-/** Spec §5: which header carries the key, and one answer for every key that is not accepted. */
+/** Which header carries the key, and the same answer for every key that is not accepted. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody, imageBody, nativeBody } from '../support/bodies.ts';
@@ -33,7 +33,7 @@ const refusedGemini = {
   },
 };
 
-describe('§5 the key of a chat or image call', () => {
+describe('the key of a chat or image call', () => {
   it('comes as Authorization: Bearer, the scheme in any case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       await chat({ authorization: `${scheme} ${stage.secrets.chat}` }).expect(200);
@@ -47,27 +47,27 @@ describe('§5 the key of a chat or image call', () => {
     ['no scheme', () => ({ authorization: stage.secrets.chat })],
     ['another scheme', () => ({ authorization: `Basic ${stage.secrets.chat}` })],
     ['two spaces', () => ({ authorization: `Bearer  ${stage.secrets.chat}` })],
-    ['text behind the secret', () => ({ authorization: `Bearer ${stage.secrets.chat} x` })],
+    ['text after the secret', () => ({ authorization: `Bearer ${stage.secrets.chat} x` })],
     ['two secrets', () => ({ authorization: `Bearer ${stage.secrets.chat},x` })],
     ['a secret cut short', () => bearer(stage.secrets.chat.slice(0, -1))],
-    ['a secret with another end', () => bearer(`${stage.secrets.chat.slice(0, -1)}-`)],
+    ['a secret with a changed last character', () => bearer(`${stage.secrets.chat.slice(0, -1)}-`)],
     ['an unknown secret', () => bearer('sk-unknown-0123456789')],
     ['a secret of 10,000 characters', () => bearer('x'.repeat(10_000))],
     ['the vendor header instead', () => vendorKey(stage.secrets.chat)],
-  ])('§5.4 is refused with 401 for %s', async (_case, headers) => {
+  ])('is refused with 401 for %s', async (_case, headers) => {
     const response = await chat(headers()).expect(401);
 
     expect(response.body).toEqual(refusedOpenai);
     expect(stage.upstream.calls).toEqual([]);
   });
 
-  it.each(['disabled', 'expired'] as const)('§5.4 a %s key gets 401', async (name) => {
+  it.each(['disabled', 'expired'] as const)('a %s key gets 401', async (name) => {
     const response = await chat(bearer(stage.secrets[name])).expect(401);
 
     expect(response.body).toEqual(refusedOpenai);
   });
 
-  it('§5.4 is refused from the next call on once the host disables it', async () => {
+  it('is refused from the next call on once the host disables it', async () => {
     await chat(bearer(stage.secrets.chat)).expect(200);
 
     stage.keys.update('chat-key', { disabled: true });
@@ -75,7 +75,7 @@ describe('§5 the key of a chat or image call', () => {
     await chat(bearer(stage.secrets.chat)).expect(401);
   });
 
-  it('§5.4 is refused for an image too, and no SDK tries again', async () => {
+  it('is refused for an image too, and no SDK retries', async () => {
     const response = await supertest(stage.origin)
       .post('/v1/images/generations')
       .send(imageBody)
@@ -86,13 +86,13 @@ describe('§5 the key of a chat or image call', () => {
   });
 });
 
-describe('§5 the key of a native call', () => {
+describe('the key of a native call', () => {
   it('comes complete in x-vendor-api-key, or in the header of Google’s SDKs', async () => {
     await native(vendorKey(stage.secrets.native)).expect(200);
     await native({ 'x-goog-api-key': stage.secrets.native }).expect(200);
   });
 
-  it('is the one in x-vendor-api-key where an SDK adds a placeholder of its own', async () => {
+  it('is taken from x-vendor-api-key where an SDK adds its own placeholder', async () => {
     const { native: secret } = stage.secrets;
 
     await native({ ...vendorKey(secret), 'x-goog-api-key': 'placeholder' }).expect(200);
@@ -107,14 +107,14 @@ describe('§5 the key of a native call', () => {
     ['an Authorization header instead', () => bearer(stage.secrets.native)],
     ['a disabled key', () => vendorKey(stage.secrets.disabled)],
     ['an expired key', () => vendorKey(stage.secrets.expired)],
-  ])('§7 is refused with 401 for %s', async (_case, headers) => {
+  ])('is refused with 401 for %s', async (_case, headers) => {
     const response = await native(headers()).expect(401);
 
     expect(response.body).toEqual(refusedGemini);
     expect(stage.upstream.calls).toEqual([]);
   });
 
-  it('is not taken from the address unless the host allows it', async () => {
+  it('is not taken from the URL unless the host allows it', async () => {
     const path = `/v1beta/models/native-1:generateContent?key=${stage.secrets.native}`;
     await supertest(stage.origin).post(path).send(nativeBody).expect(401);
 
@@ -124,8 +124,8 @@ describe('§5 the key of a native call', () => {
   });
 });
 
-describe('§5 a key that was refused', () => {
-  it('is refused before the body is read, whatever it is', async () => {
+describe('a refused key', () => {
+  it('is refused before the body is read, whatever the body is', async () => {
     const response = await supertest(stage.origin)
       .post('/v1/chat/completions')
       .set('content-type', 'text/plain')
@@ -142,7 +142,7 @@ describe('§5 a key that was refused', () => {
     expect([openai, gemini]).toEqual([refusedOpenai, refusedGemini]);
   });
 
-  it('is answered 503, not 401, where the key store can’t tell', async () => {
+  it('is answered with 503, not 401, where the key store fails', async () => {
     stage.gateway.update({
       keys: { find: () => Promise.reject(new Error('the database is away')) },
     });

@@ -1,6 +1,6 @@
 /**
  * The process that `big-images.test.ts` measures: a gateway on bare `node:http`, and nothing else
- * that could use memory or hold up the event loop.
+ * that could use memory or block the event loop.
  */
 import { createServer } from 'node:http';
 import {
@@ -17,7 +17,7 @@ import { stageModels } from '../support/stage-models.ts';
 
 const [, , openaiBaseUrl = '', geminiBaseUrl = '', credential = ''] = process.argv;
 
-/** The same picture from an upstream of another dialect. */
+/** The same image from an upstream of another dialect. */
 const drawing: Model = {
   id: 'gemini-image-48mb',
   vendor: 'Google',
@@ -41,7 +41,7 @@ const gateway = createGateway({
   quota: memoryQuotaStore(),
   catalog: staticCatalog([...stageModels({ openaiBaseUrl, geminiBaseUrl }, credential), drawing]),
 });
-/** What went out in one turn of the event loop, and the most that ever did. */
+/** The bytes sent in one turn of the event loop, and their maximum. */
 let bytesInTurn = 0;
 let mostInTurn = 0;
 const turn = (): void => {

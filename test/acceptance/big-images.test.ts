@@ -1,7 +1,7 @@
 /**
- * Eight images of 48 MB at once pass in bounded memory, and no turn of the event loop handles as
- * much as one of them. How long a turn takes is the machine's; `npm run bench` has what a picture
- * takes of CPU.
+ * Eight concurrent images of 48 MB are forwarded in bounded memory, and no turn of the event loop
+ * handles as much as one of them. Durations depend on the machine; `npm run bench` measures the CPU
+ * per image.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ it.each([
     }
     expect(peakRssBytes / mebibyte).toBeLessThan(250);
     expect(mostBytesInTurn).toBeGreaterThan(0);
-    // What is held until a reply is known, 2 MiB of each, may go out together: one image may not.
+    // The held beginnings, 2 MiB of each reply, may be sent together; a whole image may not.
     expect(mostBytesInTurn / mebibyte).toBeLessThan(32);
   },
 );
@@ -68,7 +68,7 @@ interface Download {
   readonly bytes: number;
 }
 
-/** Reads an image as a caller would who writes it to a file: without keeping it. */
+/** Reads an image without keeping it, like a caller that writes it to a file. */
 async function download({ origin, secret }: typeof gateway, model: string): Promise<Download> {
   const asked = request(`${origin}/v1/images/generations`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Spec §2.1 and §4: chat completions, whole and streamed. */
+/** Chat completions, whole and streamed. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { json, sse } from '../../src/testing/fake-upstream/scripts.ts';
@@ -13,14 +13,14 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§2.1 a chat', () => {
+describe('a chat', () => {
   it('answers the reply text at choices[0].message.content, as JSON by default', async () => {
     const response = await chat(chatBody).expect(200).expect('content-type', 'application/json');
 
     expect(response.body.choices[0].message.content).toMatch(/^Hi there!/);
   });
 
-  it('is answered by the bytes of the upstream, whatever members they have', async () => {
+  it('is answered with the bytes of the upstream, whatever members they have', async () => {
     const reply = '{ "id":1e400,"choices" : [], "n":12345678901234567890, "t": 1.0, "u":"a\\/b"}\n';
     stage.upstream.enqueue({ headers: { 'content-type': 'application/json' }, body: reply });
 
@@ -29,7 +29,7 @@ describe('§2.1 a chat', () => {
     expect(response.body).toBe(reply);
   });
 
-  it('goes up by the caller’s bytes, with the upstream’s name for the model', async () => {
+  it('is sent upstream as the caller’s bytes, with the upstream’s name for the model', async () => {
     const body =
       '{ "seed":12345678901234567890,\t"temperature": 1.0, "model" : "chat-1" ,"x":"a\\/b"' +
       ', "messages":[ {"role":"user","content":"\\u0041"} ]}\n';
@@ -42,7 +42,7 @@ describe('§2.1 a chat', () => {
     );
   });
 
-  it('takes every role, content and field that a provider may know', async () => {
+  it('accepts every role, content and field that a provider may support', async () => {
     const body = {
       model: 'both-1',
       messages: [
@@ -71,7 +71,7 @@ describe('§2.1 a chat', () => {
     expect(stage.upstream.calls[0]?.json()).toMatchObject({ model: 'both-1' });
   });
 
-  it('goes up with the account’s credential and nothing of the caller’s', async () => {
+  it('is sent with the account’s credential and no header of the caller’s', async () => {
     await chat(chatBody)
       .set({ cookie: 'a=b', 'x-api-key': 'x', 'x-forwarded-for': '1.2.3.4', 'x-custom': 'c' })
       .expect(200);
@@ -89,7 +89,7 @@ describe('§2.1 a chat', () => {
     });
   });
 
-  it('charges what the upstream counted, and logs one line without a prompt', async () => {
+  it('charges the reported usage, and logs one line without a prompt', async () => {
     const response = await chat(chatBody).expect(200);
     const record = await stage.nextRecord();
 
@@ -110,10 +110,10 @@ describe('§2.1 a chat', () => {
   });
 });
 
-describe('§2.1 a streamed chat', () => {
+describe('a streamed chat', () => {
   const streamed = { ...chatBody, stream: true };
 
-  it('is server-sent events that end with [DONE], without usage unless asked for', async () => {
+  it('is server-sent events that end with [DONE], without usage unless requested', async () => {
     const response = await chat(streamed)
       .expect(200)
       .expect('content-type', 'text/event-stream; charset=utf-8');
@@ -123,7 +123,7 @@ describe('§2.1 a streamed chat', () => {
     expect(response.text).not.toContain('prompt_tokens');
   });
 
-  it('asks the upstream for usage all the same, and is charged by it', async () => {
+  it('requests usage from the upstream anyway, and is charged by it', async () => {
     await chat(streamed).expect(200);
     const record = await stage.nextRecord();
 
@@ -133,7 +133,7 @@ describe('§2.1 a streamed chat', () => {
     expect(record).toMatchObject({ streamed: true, basis: 'usage', chargeNanos: 5_200n });
   });
 
-  it('has the usage frame where the caller asked for it', async () => {
+  it('has the usage frame where the caller requested it', async () => {
     const response = await chat({ ...streamed, stream_options: { include_usage: true } });
 
     expect(response.text).toContain('"choices":[],"usage":{"prompt_tokens":12,');
@@ -146,7 +146,7 @@ describe('§2.1 a streamed chat', () => {
     expect(response.headers['retry-after']).toBe('2');
   });
 
-  it('ends with an error event and cleanly where the upstream fails half-way', async () => {
+  it('ends with an error event and a clean end where the upstream fails half-way', async () => {
     for (const model of ['demo-cut', 'demo-error-event']) {
       const response = await chat({ ...streamed, model }).expect(200);
       const events = response.text.trimEnd().split('\n\n');
@@ -163,7 +163,7 @@ describe('§2.1 a streamed chat', () => {
     }
   });
 
-  it('answers 502 where the upstream sends JSON in place of events', async () => {
+  it('answers 502 where the upstream sends JSON instead of events', async () => {
     stage.upstream.enqueue(json(200, { choices: [] }));
 
     const response = await chat(streamed).expect(502);
@@ -171,7 +171,7 @@ describe('§2.1 a streamed chat', () => {
     expect(response.body.error.code).toBe('upstream_failed');
   });
 
-  it('passes on events of every kind as they came', async () => {
+  it('forwards events of every kind unchanged', async () => {
     const delta = { id: 'x', choices: [{ index: 0, delta: { content: 'é\u2028"' } }] };
     const last = { id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
     stage.upstream.enqueue(sse([delta, last, '[DONE]']));
@@ -184,27 +184,27 @@ describe('§2.1 a streamed chat', () => {
   });
 });
 
-describe('§7 a chat body that is not right gets 400', () => {
+describe('an invalid chat body gets 400', () => {
   const cases: readonly (readonly [string, object | string, string | null])[] = [
-    ['no JSON', '{"model":', null],
+    ['invalid JSON', '{"model":', null],
     ['an array', '[]', null],
     ['nothing', '', null],
     ['no model', { messages: chatBody.messages }, 'model'],
-    ['a model that is no string', { ...chatBody, model: 1 }, 'model'],
+    ['a model that is not a string', { ...chatBody, model: 1 }, 'model'],
     ['an empty model', { ...chatBody, model: '' }, 'model'],
     ['no messages', { model: 'chat-1' }, 'messages'],
-    ['messages that are no array', { ...chatBody, messages: 'Hello!' }, 'messages'],
+    ['messages that are not an array', { ...chatBody, messages: 'Hello!' }, 'messages'],
     ['no message', { ...chatBody, messages: [] }, 'messages'],
     ['a message without a role', { ...chatBody, messages: [{ content: 'a' }] }, 'messages'],
-    ['a stream that is no boolean', { ...chatBody, stream: 'yes' }, 'stream'],
-    ['a temperature that is no number', { ...chatBody, temperature: '1' }, 'temperature'],
+    ['a stream that is not a boolean', { ...chatBody, stream: 'yes' }, 'stream'],
+    ['a temperature that is not a number', { ...chatBody, temperature: '1' }, 'temperature'],
     ['max_tokens of 0', { ...chatBody, max_tokens: 0 }, 'max_tokens'],
     ['max_tokens of 1.5', { ...chatBody, max_tokens: 1.5 }, 'max_tokens'],
     ['n of -1', { ...chatBody, n: -1 }, 'n'],
-    ['tools that are no array', { ...chatBody, tools: {} }, 'tools'],
+    ['tools that are not an array', { ...chatBody, tools: {} }, 'tools'],
     ['a member named twice', '{"model":"chat-1","model":"dear-1","messages":[]}', null],
     ['a byte order mark', `\uFEFF${JSON.stringify(chatBody)}`, null],
-    ['text behind the object', `${JSON.stringify(chatBody)} {}`, null],
+    ['text after the object', `${JSON.stringify(chatBody)} {}`, null],
   ];
 
   it.each(cases)('for %s', async (_case, body, param) => {

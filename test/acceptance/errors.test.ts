@@ -1,4 +1,4 @@
-/** Spec §7: what each failure of an upstream becomes, in both dialects. */
+/** The caller's error for each failure of an upstream, in both APIs. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hang, json, raw, type Script } from '../../src/testing/fake-upstream/scripts.ts';
@@ -22,7 +22,7 @@ const secretive = 'Incorrect API key provided: sk-upstream. See http://10.0.0.1/
 
 interface Failure {
   readonly upstream: string;
-  /** Played as often as the gateway asks. */
+  /** Repeated for each request of the gateway. */
   readonly script: () => Script;
   readonly status: number;
   readonly message: string;
@@ -38,7 +38,7 @@ const unavailable = { openai: ['server_error', 'upstream_failed'], google: 'UNAV
 
 const failures: readonly Failure[] = [
   {
-    upstream: 'a 401 of its own',
+    upstream: 'a 401',
     script: refusing(401),
     status: 502,
     message: failed,
@@ -64,7 +64,7 @@ const failures: readonly Failure[] = [
     ...unavailable,
   },
   {
-    upstream: 'nothing with status 200',
+    upstream: 'an empty 200',
     script: () => ({}),
     status: 502,
     message: failed,
@@ -78,7 +78,7 @@ const failures: readonly Failure[] = [
     ...unavailable,
   },
   {
-    upstream: 'no HTTP',
+    upstream: 'something other than HTTP',
     script: () => raw('SSH-2.0-x\r\n'),
     status: 502,
     message: failed,
@@ -149,8 +149,8 @@ const failures: readonly Failure[] = [
   },
 ];
 
-describe('§7 an upstream that answers', () => {
-  it.each(failures)('$upstream is a $status in the words of a chat', async (failure) => {
+describe('an upstream that answers', () => {
+  it.each(failures)('$upstream is a $status in OpenAI’s form', async (failure) => {
     stage.upstream.enqueue(failure.script(), failure.script());
 
     const response = await chat(chatBody).expect(failure.status);
@@ -159,7 +159,7 @@ describe('§7 an upstream that answers', () => {
     expect(response.body).toEqual({ error: { message: failure.message, type, param: null, code } });
   });
 
-  it.each(failures)('$upstream is a $status in the words of Google', async (failure) => {
+  it.each(failures)('$upstream is a $status in Google’s form', async (failure) => {
     stage.upstream.enqueue(failure.script(), failure.script());
 
     const response = await native('both-1').expect(failure.status);
@@ -173,7 +173,7 @@ describe('§7 an upstream that answers', () => {
     expect(details === undefined).toBe(response.headers['retry-after'] === undefined);
   });
 
-  it('nothing in time is a 504', async () => {
+  it('not in time is a 504', async () => {
     stage.gateway.update({ timeouts: { firstByteMs: 50 } });
     stage.upstream.enqueue(hang());
 
@@ -183,11 +183,11 @@ describe('§7 an upstream that answers', () => {
   });
 });
 
-describe('§7 no channel', () => {
+describe('no channel', () => {
   it.each([
     ['without a channel', 'bare-1'],
     ['whose price restriction matches no channel', 'dear-1'],
-  ])('a model %s gets 503 with the text of the service', async (_case, model) => {
+  ])('a model %s gets 503 with the documented message', async (_case, model) => {
     const viaNative = await native(model).expect(503);
     const viaChat = await chat({ ...chatBody, model }).expect(503);
 
@@ -207,7 +207,7 @@ describe('§7 no channel', () => {
     expect(stage.upstream.calls).toEqual([]);
   });
 
-  it('is logged with its reason, which no caller is told', async () => {
+  it('is logged with its reason, which callers do not see', async () => {
     await native('dear-1').expect(503);
 
     expect(stage.events).toContainEqual(

@@ -1,4 +1,4 @@
-/** SECURITY T20: the whole set of headers that each route answers with, by outcome. */
+/** The complete set of response headers of each route, by outcome. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -8,7 +8,7 @@ import { bearer, type NodeStage, nodeStage, vendorKey } from '../support/stage.t
 let stage: NodeStage;
 
 beforeEach(async () => {
-  // On a clock that stands, a wait is as long as the upstream said.
+  // The clock does not advance, so `Retry-After` is exactly the upstream's.
   stage = await nodeStage({ clock: fakeClock() });
 });
 
@@ -144,7 +144,7 @@ const goldens: readonly Golden[] = [
     headers: document,
   },
   {
-    outcome: 'an upstream that is asked too much',
+    outcome: 'an upstream that rate-limits',
     status: 429,
     ask: () => chat({ ...chatBody, model: 'demo-429' }),
     headers: { ...document, 'retry-after': '2', 'retry-after-ms': '2000' },
@@ -173,7 +173,7 @@ describe('the headers of', () => {
   it.each(goldens)('$outcome, $status', async ({ status, ask, headers }) => {
     const response = await ask().set('x-request-id', id);
 
-    // What Node's own server adds.
+    // Added by Node's server.
     const { date, connection, 'keep-alive': keepAlive, ...ours } = response.headers;
     expect(response.status).toBe(status);
     expect(ours).toEqual(headers);
@@ -181,14 +181,18 @@ describe('the headers of', () => {
 });
 
 describe('x-request-id', () => {
-  it('is made where the caller sends none, anew each time', async () => {
+  it('is generated where the caller sends none, a new one each time', async () => {
     const ids = await Promise.all([1, 2, 3].map(async () => (await chat(chatBody)).headers[name]));
 
     expect(new Set(ids).size).toBe(3);
     expect(ids).toEqual(ids.map(() => expect.stringMatching(/^test-id-\d{8}$/)));
   });
 
-  it.each(['abcdefgh', 'A-Za-z0-9_-', 'x'.repeat(64)])('is the caller’s own: %s', async (own) => {
+  it.each([
+    'abcdefgh',
+    'A-Za-z0-9_-',
+    'x'.repeat(64),
+  ])('is taken from the caller: %s', async (own) => {
     const response = await chat(chatBody).set(name, own);
     const record = await stage.nextRecord();
 
@@ -201,13 +205,13 @@ describe('x-request-id', () => {
     'with space',
     'semi;colon',
     '<script>',
-  ])('is not the caller’s where it could be anything: %s', async (own) => {
+  ])('is not taken from the caller if it is malformed: %s', async (own) => {
     const response = await chat(chatBody).set(name, own);
 
     expect(response.headers[name]).toMatch(/^test-id-\d{8}$/);
   });
 
-  it('stands on a refusal too', async () => {
+  it('is on a refusal too', async () => {
     const response = await supertest(stage.origin).get('/v1/nothing').set(name, id);
 
     expect(response.headers[name]).toBe(id);

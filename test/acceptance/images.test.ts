@@ -1,4 +1,4 @@
-/** Spec §2.2, §5.5, §7: image generation, its quota, and its failures. */
+/** Image generation, its quota, and its failures. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, hang, json } from '../../src/testing/fake-upstream/scripts.ts';
@@ -16,15 +16,15 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§2.2 an image', () => {
-  it('is Base64 at data[0].b64_json that decodes to a PNG of the size asked for', async () => {
+describe('an image', () => {
+  it('is Base64 at data[0].b64_json that decodes to a PNG of the requested size', async () => {
     const response = await image(imageBody).expect(200).expect('content-type', 'application/json');
 
     expect(Number.isInteger(response.body.created)).toBe(true);
     expect(decodePng(response.body.data[0].b64_json)).toEqual({ width: 1024, height: 1024 });
   });
 
-  it('comes as often as n says, and costs by size and quality', async () => {
+  it('comes n times, and costs by size and quality', async () => {
     const response = await image({ ...imageBody, n: 2, quality: 'high' }).expect(200);
     const record = await stage.nextRecord();
 
@@ -36,7 +36,7 @@ describe('§2.2 an image', () => {
     });
   });
 
-  it('needs model and prompt alone', async () => {
+  it('needs only model and prompt', async () => {
     await image({ model: 'image-1', prompt: 'A cat.' }).expect(200);
 
     expect(stage.upstream.calls[0]?.json()).toEqual({ model: 'image-1', prompt: 'A cat.' });
@@ -53,13 +53,13 @@ describe('§2.2 an image', () => {
     expect(text).not.toContain('cat');
   });
 
-  it('takes response_format b64_json, which SDKs add, and keeps it from GPT-image', async () => {
+  it('accepts response_format b64_json, and does not send it to GPT-image', async () => {
     await image({ ...imageBody, response_format: 'b64_json' }).expect(200);
 
     expect(stage.upstream.calls[0]?.json()).toEqual(imageBody);
   });
 
-  it('is never a URL: an upstream that answers one is a 502', async () => {
+  it('is never a URL: an upstream that returns one is a 502', async () => {
     stage.upstream.enqueue(json(200, { created: 1, data: [{ url: 'https://a.b/c.png' }] }));
 
     const response = await image(imageBody).expect(502);
@@ -68,18 +68,18 @@ describe('§2.2 an image', () => {
   });
 });
 
-describe('§7 an image request that is not right gets 400', () => {
+describe('an invalid image request gets 400', () => {
   it.each([
     ['no prompt', { prompt: undefined }, 'prompt'],
     ['an empty prompt', { prompt: '' }, 'prompt'],
-    ['a prompt that is no string', { prompt: 1 }, 'prompt'],
+    ['a prompt that is not a string', { prompt: 1 }, 'prompt'],
     ['n of 0', { n: 0 }, 'n'],
     ['n of 1.5', { n: 1.5 }, 'n'],
-    ['n as text', { n: '1' }, 'n'],
-    ['n above what the model allows', { n: 5 }, 'n'],
-    ['a size that is no string', { size: 1024 }, 'size'],
+    ['n as a string', { n: '1' }, 'n'],
+    ['n above the model’s maximum', { n: 5 }, 'n'],
+    ['a size that is not a string', { size: 1024 }, 'size'],
     ['a size that has no price', { size: '999x999' }, 'size'],
-    ['a quality that is no string', { quality: true }, 'quality'],
+    ['a quality that is not a string', { quality: true }, 'quality'],
     ['a quality that has no price', { quality: 'ultra' }, 'quality'],
     ['a URL as response_format', { response_format: 'url' }, 'response_format'],
     ['a stream', { stream: true }, 'stream'],
@@ -96,7 +96,7 @@ describe('§7 an image request that is not right gets 400', () => {
     expect(stage.upstream.calls).toEqual([]);
   });
 
-  it('with the upstream’s own words where it was the one to refuse', async () => {
+  it('with the upstream’s message where the upstream refused', async () => {
     stage.upstream.enqueue(
       json(400, { error: { message: 'Your prompt is too long.', param: 'prompt' } }),
     );
@@ -112,7 +112,7 @@ describe('§7 an image request that is not right gets 400', () => {
   });
 });
 
-describe('§5.5 an image call gets 403', () => {
+describe('an image call gets 403', () => {
   it('where the quota of the key is too small', async () => {
     const response = await image(imageBody, stage.secrets.poor).expect(403);
 
@@ -142,7 +142,7 @@ describe('§5.5 an image call gets 403', () => {
     });
   });
 
-  it('§8 once the quota is used up', async () => {
+  it('once the quota is used up', async () => {
     stage.keys.update('image-key', {
       quota: [{ id: 'two-images', period: 'total', limitNanos: 2n * imagePrices.low }],
     });
@@ -156,7 +156,7 @@ describe('§5.5 an image call gets 403', () => {
   });
 });
 
-describe('§7 an image whose upstream fails', () => {
+describe('an image whose upstream fails', () => {
   it.each([
     ['demo-500', 502, 'upstream_failed'],
     ['demo-503', 502, 'upstream_failed'],
@@ -165,7 +165,7 @@ describe('§7 an image whose upstream fails', () => {
     ['demo-cut', 502, 'upstream_failed'],
     ['demo-empty', 502, 'upstream_failed'],
     ['demo-error-event', 502, 'upstream_failed'],
-  ])('as %s is a %i that says where to look, called once', async (model, status, code) => {
+  ])('as %s is a %i that points to the usage log, called once', async (model, status, code) => {
     const response = await image({ model, prompt: 'A cat.' }).expect(status);
     const record = await stage.nextRecord();
 
@@ -198,7 +198,7 @@ describe('§7 an image whose upstream fails', () => {
     expect(response.headers['retry-after']).toBe('2');
   });
 
-  it('by its time-out is a 504', async () => {
+  it('by timeout is a 504', async () => {
     stage.gateway.update({ timeouts: { firstByteMs: 50 } });
     stage.upstream.enqueue(hang());
 
@@ -210,8 +210,8 @@ describe('§7 an image whose upstream fails', () => {
   });
 });
 
-describe('§7 an image whose caller goes away', () => {
-  it('is finished and charged, for it is bought', async () => {
+describe('an image whose caller disconnects', () => {
+  it('is finished and charged, because it is billed', async () => {
     const held = gate();
     stage.upstream.enqueue({
       waitFor: held.opened,

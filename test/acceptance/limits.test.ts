@@ -1,4 +1,4 @@
-/** Spec §8, SECURITY T32, T36: how large, how slow and of what type a request body may be. */
+/** The limits of request bodies: size, time and content type. */
 
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -29,7 +29,7 @@ const large = {
 };
 
 describe('a body above the limit gets 413', () => {
-  it('at once where its length says so, before a byte of it is read', async () => {
+  it('immediately where its length says so, before a byte of it is read', async () => {
     await set({ maxBodyBytes: 200 });
 
     const answer = await exchange(
@@ -44,7 +44,7 @@ describe('a body above the limit gets 413', () => {
     expect(answer.endsWith(JSON.stringify(large))).toBe(true);
   });
 
-  it('as soon as it grows above it where it has no length, and has no end', async () => {
+  it('as soon as it exceeds the limit where it has no length and no end', async () => {
     await set({ maxBodyBytes: 200 });
     const wire = await dial(stage.origin);
     wire.write(
@@ -61,7 +61,7 @@ describe('a body above the limit gets 413', () => {
     expect(answer.endsWith(JSON.stringify(large))).toBe(true);
   });
 
-  it('in Google’s words on a native path', async () => {
+  it('in Google’s form on a native path', async () => {
     await set({ maxBodyBytes: 200 });
 
     const response = await supertest(stage.origin)
@@ -77,7 +77,7 @@ describe('a body above the limit gets 413', () => {
     });
   });
 
-  it('and one of just the limit is served', async () => {
+  it('and one of exactly the limit is served', async () => {
     const body = JSON.stringify(chatBody);
     await set({ maxBodyBytes: body.length });
 
@@ -133,7 +133,7 @@ describe('a body is read', () => {
     expect(await wire.rest).toContain('HTTP/1.1 200 OK');
   });
 
-  it('for ten seconds, and no longer while nothing comes', async () => {
+  it('for ten seconds, and no longer while nothing arrives', async () => {
     const clock = fakeClock();
     await set({ clock });
     const wire = await dial(stage.origin);
@@ -145,12 +145,12 @@ describe('a body is read', () => {
       }),
     );
     await wire.until('100 Continue');
-    // The wait is watched from the loop's next turn on.
+    // The timeout is checked from the next turn of the event loop on.
     await setImmediate();
 
     clock.advance(12_000);
 
-    // The server closes, for the rest of the body would lie before the next request.
+    // The server closes, because the rest of the body would precede the next request.
     const answer = await wire.rest;
     expect(answer).toMatch(/HTTP\/1\.1 400 .*\r\nconnection: close\r\n/is);
     expect(answer).toContain('The request body arrived too slowly.');
@@ -173,7 +173,7 @@ describe('a body is read', () => {
     await chat(chatBody).expect(200);
   });
 
-  it('and closes the connection where that was found in its midst', async () => {
+  it('and closes the connection where that was found in the middle of the body', async () => {
     await set({ maxBodyBytes: 200, maxImageBodyBytes: 200, maxBufferedBytes: 200 });
     const wire = await dial(stage.origin);
     wire.write(
@@ -197,19 +197,19 @@ describe('a body is read', () => {
   });
 });
 
-describe('§4 a body is JSON', () => {
+describe('a body is JSON', () => {
   it.each([
     'application/json',
     'APPLICATION/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"; v=1',
-  ])('and says so as %s', async (type) => {
+  ])('with the content type %s', async (type) => {
     await set();
 
     await chat(JSON.stringify(chatBody)).set('content-type', type).expect(200);
   });
 
-  it('even if it does not say so', async () => {
+  it('even without a content type', async () => {
     await set();
 
     const answer = await exchange(
@@ -230,7 +230,7 @@ describe('§4 a body is JSON', () => {
     'application/x-www-form-urlencoded',
     'application/json; charset=latin1',
     'application/jsonx',
-  ])('and nothing else: %s gets 415', async (type) => {
+  ])('and no other type: %s gets 415', async (type) => {
     await set();
 
     const response = await chat(JSON.stringify(chatBody)).set('content-type', type).expect(415);

@@ -1,4 +1,4 @@
-/** Spec §4, §5.2: the lists of models, in the words of their prefix, by the group of the key. */
+/** The lists of models, in the form of their API, by the group of the key. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
@@ -15,7 +15,7 @@ afterEach(() => stage.close());
 
 const notFaults = (id: string): boolean => !id.includes('demo-');
 
-describe('§4 GET /v1beta/models', () => {
+describe('GET /v1beta/models', () => {
   it('lists the models that the group may use through the native protocol', async () => {
     const response = await native('').expect(200);
 
@@ -45,7 +45,7 @@ describe('§4 GET /v1beta/models', () => {
     });
   });
 
-  it('comes in pages, the last of which names no next one', async () => {
+  it('comes in pages, the last of which has no next one', async () => {
     const whole = await native('').expect(200);
     const names: unknown[] = [];
     let token: string | undefined = '';
@@ -70,7 +70,7 @@ describe('§4 GET /v1beta/models', () => {
     expect(response.body.error).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
   });
 
-  it('hides a model of another group, in words that fit one there is not', async () => {
+  it('hides a model of another group, like one that does not exist', async () => {
     const hidden = await native('/foreign-1').expect(404);
     const missing = await native('/missing-1').expect(404);
 
@@ -90,7 +90,7 @@ describe('§4 GET /v1beta/models', () => {
   });
 });
 
-describe('§5.2 GET /v1/models', () => {
+describe('GET /v1/models', () => {
   it('lists the models that the group may use through chat and images', async () => {
     const chat = await openai('', stage.secrets.chat).expect(200);
     const image = await openai('', stage.secrets.image).expect(200);
@@ -113,7 +113,7 @@ describe('§5.2 GET /v1/models', () => {
     });
   });
 
-  it('gives 404 for one that is not there, and for one of another group', async () => {
+  it('gives 404 for one that does not exist, and for one of another group', async () => {
     for (const id of ['nope', 'foreign-1', 'native-1']) {
       const response = await openai(`/${id}`, stage.secrets.chat).expect(404);
 
@@ -143,13 +143,13 @@ describe('§5.2 GET /v1/models', () => {
     expect(head.text).toBeUndefined();
   });
 
-  it('does not mind a GET that says it has JSON', async () => {
+  it('accepts a GET with a JSON content type', async () => {
     await openai('', stage.secrets.chat).set('content-type', 'application/json').expect(200);
   });
 });
 
-describe('§1.5 models change while the gateway runs', () => {
-  it('one that was added is listed and served at once', async () => {
+describe('models change while the gateway runs', () => {
+  it('one that was added is listed and served immediately', async () => {
     const models = stageModels(stage.upstream, 'sk-upstream-0123456789abcdef');
     const [first] = models;
     if (first === undefined) throw new Error('the stage has no models');
@@ -164,7 +164,7 @@ describe('§1.5 models change while the gateway runs', () => {
       .expect(200);
   });
 
-  it('one that was taken out is gone at once', async () => {
+  it('one that was removed is gone immediately', async () => {
     stage.gateway.update({ catalog: staticCatalog([]) });
 
     await openai('/chat-1', stage.secrets.chat).expect(404);

@@ -1,4 +1,4 @@
-/** Spec §2.3, §4, §7: native content generation, whole and streamed, and its errors. */
+/** Native content generation, whole and streamed, and its errors. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { json } from '../../src/testing/fake-upstream/scripts.ts';
@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§2.3 a native call', () => {
-  it('answers text at candidates[0].content.parts[0].text', async () => {
+describe('a native call', () => {
+  it('returns text at candidates[0].content.parts[0].text', async () => {
     const response = await native('native-1:generateContent').expect(200);
 
     expect(response.body.candidates[0].content.parts.at(-1).text).toMatch(/^Hello!/);
@@ -22,7 +22,7 @@ describe('§2.3 a native call', () => {
     expect(stage.upstream.calls[0]?.headers).toMatchObject({ 'x-goog-api-key': upstreamSecret });
   });
 
-  it('goes up byte for byte', async () => {
+  it('is sent upstream byte for byte', async () => {
     const body =
       '{"contents" :[ {"parts":[{"text":"a\\/b","thoughtSignature":"Q+/="}]} ], "x": 1.0' +
       ', "n":12345678901234567890 }';
@@ -40,7 +40,7 @@ describe('§2.3 a native call', () => {
       'several parts',
       { candidates: [{ content: { parts: [{ text: 'a' }, { text: 'b' }, { x: 1 }] } }] },
     ],
-  ])('passes %s on as it came', async (_case, reply) => {
+  ])('forwards %s unchanged', async (_case, reply) => {
     stage.upstream.enqueue(json(200, reply));
 
     const response = await native('native-1:generateContent').expect(200);
@@ -48,7 +48,7 @@ describe('§2.3 a native call', () => {
     expect(response.body).toEqual(reply);
   });
 
-  it('§1.4 and a chat reach the same model, each in its own shape', async () => {
+  it('and a chat reach the same model, each in its own form', async () => {
     const viaNative = await native('both-1:generateContent').expect(200);
     const viaChat = await supertest(stage.origin)
       .post('/v1/chat/completions')
@@ -60,7 +60,7 @@ describe('§2.3 a native call', () => {
     expect(viaChat.body.choices).toHaveLength(1);
   });
 
-  it('is charged what the upstream counted, thoughts included', async () => {
+  it('is charged by the usage that the upstream reported, thoughts included', async () => {
     await native('native-1:generateContent').expect(200);
 
     expect(await stage.nextRecord()).toMatchObject({
@@ -71,14 +71,14 @@ describe('§2.3 a native call', () => {
   });
 });
 
-describe('§4 the path of a native call', () => {
+describe('the path of a native call', () => {
   it.each([
     ['/v1beta/models/vendor/name:free:generateContent'],
     ['/v1beta/models/vendor%2Fname%3Afree%3AgenerateContent'],
     ['/v1beta/vendor/name:free:generateContent'],
     ['/v1/models/vendor/name:free:generateContent'],
     ['/v1beta/models/vendor/name:free:generateContent?alt=json&unknown=1'],
-  ])('names its model up to the last colon: %s', async (path) => {
+  ])('names the model up to the last colon: %s', async (path) => {
     await post(path).expect(200);
 
     expect(decodeURIComponent(stage.upstream.calls[0]?.path ?? '')).toBe(
@@ -86,7 +86,7 @@ describe('§4 the path of a native call', () => {
     );
   });
 
-  it('§4 without :generateContent gets 404', async () => {
+  it('without :generateContent gets 404', async () => {
     const response = await post('/v1beta/models/native-1').expect(404);
 
     expect(response.body).toEqual({
@@ -126,7 +126,7 @@ describe('§4 the path of a native call', () => {
 });
 
 describe('a streamed native call', () => {
-  it('is events of whole responses with alt=sse, and ends without [DONE]', async () => {
+  it('is events of complete responses with alt=sse, and ends without [DONE]', async () => {
     const response = await native('native-1:streamGenerateContent?alt=sse')
       .expect(200)
       .expect('content-type', 'text/event-stream; charset=utf-8');
@@ -143,7 +143,7 @@ describe('a streamed native call', () => {
     expect(response.body[0].candidates).toHaveLength(1);
   });
 
-  it('that breaks off ends with the error as an event and once more bare', async () => {
+  it('that breaks off ends with the error as an event and again as a bare document', async () => {
     const response = await native('gemini/demo-cut:streamGenerateContent?alt=sse').expect(200);
 
     const error = {
@@ -158,7 +158,7 @@ describe('a streamed native call', () => {
     ).toBe(true);
   });
 
-  it('is charged by the figures of its last event', async () => {
+  it('is charged by the usage of its last event', async () => {
     await native('native-1:streamGenerateContent?alt=sse').expect(200);
 
     expect(await stage.nextRecord()).toMatchObject({
@@ -170,7 +170,7 @@ describe('a streamed native call', () => {
 });
 
 describe('countTokens', () => {
-  it('answers the upstream’s count and costs nothing', async () => {
+  it('returns the upstream’s count and costs nothing', async () => {
     const response = await native('native-1:countTokens').expect(200);
 
     expect(response.body).toMatchObject({ totalTokens: 9 });
@@ -178,7 +178,7 @@ describe('countTokens', () => {
   });
 });
 
-describe('§7 a native call that is not right', () => {
+describe('an invalid native call', () => {
   it('gets 400 for messages, which says to send contents', async () => {
     const response = await native('native-1:generateContent', chatBody).expect(400);
 
@@ -196,10 +196,10 @@ describe('§7 a native call that is not right', () => {
   it.each([
     ['no contents', {}],
     ['empty contents', { contents: [] }],
-    ['contents that are no array', { contents: 'Hello!' }],
-    ['a content that is no object', { contents: ['Hello!'] }],
+    ['contents that are not an array', { contents: 'Hello!' }],
+    ['a content that is not an object', { contents: ['Hello!'] }],
     ['another model in the body', { ...nativeBody, model: 'models/both-1' }],
-    ['no JSON', '{'],
+    ['invalid JSON', '{'],
     ['maxOutputTokens of 0', { ...nativeBody, generationConfig: { maxOutputTokens: 0 } }],
   ])('gets 400 for %s', async (_case, body) => {
     const response = await native('native-1:generateContent', body).expect(400);

@@ -1,4 +1,4 @@
-/** Spec §7: what a caller is told when there is too much, or when the host's own parts are away. */
+/** The caller's errors under overload, during shutdown and when a store is down. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§7 too many requests', () => {
+describe('too many requests', () => {
   it('of a key get 429 with Retry-After where the host limits their rate', async () => {
     stage.gateway.update({
       rateLimiter: { consume: () => ({ granted: false, retryAfterMs: 1_500 }) },
@@ -32,7 +32,7 @@ describe('§7 too many requests', () => {
     expect(response.headers).toMatchObject({ 'retry-after': '2', 'retry-after-ms': '1500' });
   });
 
-  it('of a key at once get 429 with Retry-After', async () => {
+  it('of a key at the same time get 429 with Retry-After', async () => {
     stage.keys.update('image-key', { maxConcurrentCalls: 1 });
     const held = gate();
     stage.upstream.enqueue({ waitFor: held.opened });
@@ -47,7 +47,7 @@ describe('§7 too many requests', () => {
     expect(await first).toBe(502);
   });
 
-  it('of all keys at once get 503 with Retry-After', async () => {
+  it('of all keys at the same time get 503 with Retry-After', async () => {
     stage.gateway.update({ maxConcurrentCalls: 1 });
     const held = gate();
     stage.upstream.enqueue({ waitFor: held.opened });
@@ -79,7 +79,7 @@ describe('a gateway that shuts down', () => {
   });
 });
 
-describe('a store that is away', () => {
+describe('a store that is down', () => {
   it('is a 503, and nothing runs', async () => {
     const away = (): never => {
       throw new Error('ECONNREFUSED 10.0.0.1');

@@ -1,4 +1,4 @@
-/** Spec §4, SECURITY T18: which paths and methods are ours, matched raw and exactly. */
+/** The paths and methods that the gateway serves, matched raw and exactly. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§4 a path that is not offered', () => {
-  it('§1.6 /v1/images/edits gets 404, which says so', async () => {
+describe('a path that is not offered', () => {
+  it('/v1/images/edits gets 404, which says so', async () => {
     const response = await supertest(stage.origin)
       .post('/v1/images/edits')
       .set('content-type', 'multipart/form-data; boundary=x')
@@ -31,7 +31,7 @@ describe('§4 a path that is not offered', () => {
     });
   });
 
-  it('is helped where /v1 is missing from the base address', async () => {
+  it('gets a hint where /v1 is missing from the base URL', async () => {
     const response = await supertest(stage.origin).post('/chat/completions').send({}).expect(404);
 
     expect(response.body.error.message).toBe(
@@ -76,7 +76,7 @@ describe('§4 a path that is not offered', () => {
     expect(stage.upstream.calls).toEqual([]);
   });
 
-  it('gets 404 as the absolute form of a proxy’s request', async () => {
+  it('gets 404 in the absolute form of a request to a proxy', async () => {
     const answer = await exchange(
       stage.origin,
       request('POST http://evil/v1/chat/completions', { connection: 'close' }, '{}'),
@@ -85,14 +85,14 @@ describe('§4 a path that is not offered', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  it('speaks Google’s words below /v1beta', async () => {
+  it('gets Google’s form of errors below /v1beta', async () => {
     const response = await supertest(stage.origin).get('/v1beta/files').expect(404);
 
     expect(response.body.error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
   });
 });
 
-describe('§4 a query is ignored where it means nothing', () => {
+describe('a query without a meaning is ignored', () => {
   it.each(['?api-version=2024-06-01', '?', '?a=b&alt=sse'])('on a chat: %s', async (query) => {
     await supertest(stage.origin)
       .post(`/v1/chat/completions${query}`)
@@ -104,7 +104,7 @@ describe('§4 a query is ignored where it means nothing', () => {
   });
 });
 
-describe('§4 a method that is not offered', () => {
+describe('a method that is not offered', () => {
   it.each([
     ['GET', '/v1/chat/completions', 'POST'],
     ['PUT', '/v1/chat/completions', 'POST'],
@@ -127,7 +127,7 @@ describe('§4 a method that is not offered', () => {
     );
   });
 
-  it('gets 405 in Google’s words on a native path', async () => {
+  it('gets 405 in Google’s form on a native path', async () => {
     const response = await supertest(stage.origin)
       .get('/v1beta/models/native-1:generateContent')
       .set(vendorKey(stage.secrets.native))
@@ -141,7 +141,7 @@ describe('§4 a method that is not offered', () => {
     });
   });
 
-  it('is never TRACE, whose echo would show a key', async () => {
+  it('TRACE gets 405, because its echo would reveal a key', async () => {
     const answer = await exchange(
       stage.origin,
       request('TRACE /v1/models', { ...bearer(stage.secrets.chat), connection: 'close' }),
@@ -151,7 +151,7 @@ describe('§4 a method that is not offered', () => {
     expect(answer).not.toContain(stage.secrets.chat);
   });
 
-  it('OPTIONS gets 204 with Allow, and no header of CORS', async () => {
+  it('OPTIONS gets 204 with Allow and without CORS headers', async () => {
     const response = await supertest(stage.origin)
       .options('/v1/chat/completions')
       .set('origin', 'https://a.b')

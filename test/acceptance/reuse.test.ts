@@ -1,4 +1,4 @@
-/** FAULTS F45: a stream is over at its own last event, and its upstream's connection serves on. */
+/** A stream is complete at its last event, and the upstream's connection is reused. */
 import supertest from 'supertest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
@@ -15,8 +15,8 @@ afterEach(() => stage.close());
 
 const delta = { choices: [{ index: 0, delta: { content: 'one' } }] };
 
-describe('F45 an upstream that ends a little after [DONE]', () => {
-  it('is waited for, not by the caller, and its connection serves the next call', async () => {
+describe('an upstream that ends a little after [DONE]', () => {
+  it('does not delay the caller, and its connection serves the next call', async () => {
     const held = gate();
     stage.upstream.enqueue(sse([delta, '[DONE]', held.opened]));
 
@@ -34,7 +34,7 @@ describe('F45 an upstream that ends a little after [DONE]', () => {
     expect(second.connectionId).toBe(first.connectionId);
   });
 
-  it('and never does is given up', async () => {
+  it('and never ends is disconnected', async () => {
     stage.upstream.enqueue({ ...sse([delta, '[DONE]']), ending: 'hang' });
 
     await chat({ stream: true });

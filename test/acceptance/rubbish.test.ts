@@ -1,4 +1,4 @@
-/** Requests that are nearly right: whatever they are, an answer comes and nothing leaks. */
+/** Mutated requests: each gets an answer, and nothing leaks. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { statusOf } from '../../src/errors.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-/** A request, and what is done to it. */
+/** A request and its mutation. */
 interface Mutant {
   readonly base: number;
   readonly method: string | undefined;
@@ -23,7 +23,7 @@ interface Mutant {
   readonly body: Splice | undefined;
 }
 
-/** Bytes to put in place of others; `at` is a share of the length. */
+/** Bytes that replace others; `at` is a share of the length. */
 interface Splice {
   readonly at: number;
   readonly remove: number;

@@ -1,4 +1,4 @@
-/** The real `@google/genai` package as the caller, with its own habits: placeholder key and all. */
+/** The real `@google/genai` package as the caller, including its placeholder key. */
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
@@ -20,15 +20,15 @@ afterEach(() => stage.close());
 
 const contents = 'Hello!';
 
-describe('§2.3 a native call', () => {
-  it('answers text', async () => {
+describe('a native call', () => {
+  it('returns text', async () => {
     const reply = await ai.models.generateContent({ model: 'native-1', contents });
 
     expect(reply.text).toMatch(/^Hello!/);
     expect(reply.usageMetadata?.promptTokenCount).toBe(9);
   });
 
-  it('streams the text it answers whole', async () => {
+  it('streams the same text as a whole reply', async () => {
     const whole = await ai.models.generateContent({ model: 'native-1', contents });
     const stream = await ai.models.generateContentStream({ model: 'native-1', contents });
     const chunks = await collect(stream);
@@ -37,7 +37,7 @@ describe('§2.3 a native call', () => {
     expect(chunks.map(({ text }) => text ?? '').join('')).toBe(whole.text);
   });
 
-  it('calls a function, and takes its result with the thought’s signature untouched', async () => {
+  it('calls a function, and sends its result with the thought signature unchanged', async () => {
     const tools = [
       {
         functionDeclarations: [
@@ -78,7 +78,7 @@ describe('§2.3 a native call', () => {
     expect(count.totalTokens).toBe(9);
   });
 
-  it('has no text where the answer was blocked, and does not throw', async () => {
+  it('has no text where the reply was blocked, and does not throw', async () => {
     const blocked = await ai.models.generateContent({ model: 'gemini/demo-safety', contents });
     const empty = await ai.models.generateContent({ model: 'gemini/demo-empty', contents });
 
@@ -120,8 +120,8 @@ describe('§2.3 a native call', () => {
   });
 });
 
-describe('§5 the key', () => {
-  it('in the vendor header of httpOptions goes before the placeholder in apiKey', async () => {
+describe('the key', () => {
+  it('in the vendor header of httpOptions precedes the placeholder in apiKey', async () => {
     const client = new GoogleGenAI({
       apiKey: 'placeholder',
       httpOptions: { baseUrl: stage.origin, headers: { ...vendorKey(stage.secrets.native) } },
@@ -132,7 +132,7 @@ describe('§5 the key', () => {
     expect(reply.text).toMatch(/^Hello!/);
   });
 
-  it('reaches the upstream in no form', async () => {
+  it('never reaches the upstream', async () => {
     await ai.models.generateContent({ model: 'native-1', contents });
 
     const [call] = stage.upstream.calls;
@@ -140,7 +140,7 @@ describe('§5 the key', () => {
   });
 });
 
-describe('§4 an address', () => {
+describe('a URL', () => {
   it('of version v1, as the SDK’s next major has it, is served too', async () => {
     const client = new GoogleGenAI({
       apiKey: stage.secrets.native,
@@ -155,7 +155,7 @@ describe('§4 an address', () => {
 });
 
 describe('models', () => {
-  it('are listed to an end, page by page, and one is got', async () => {
+  it('are listed page by page, and one is retrieved', async () => {
     const pager = await ai.models.list({ config: { pageSize: 5 } });
     const listed = await collect(pager);
     const one = await ai.models.get({ model: 'native-1' });
@@ -166,7 +166,7 @@ describe('models', () => {
   });
 });
 
-describe('§7 an error is an ApiError with the status, whose message is our JSON', () => {
+describe('an error is an ApiError with the status, whose message is the gateway’s JSON', () => {
   it.each([
     ['gemini/demo-429', 429, 'RESOURCE_EXHAUSTED'],
     ['gemini/demo-500', 502, 'UNAVAILABLE'],

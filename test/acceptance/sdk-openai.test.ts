@@ -1,4 +1,4 @@
-/** The real `openai` package as the caller: what a developer sees who changes only the base URL. */
+/** The real `openai` package as the caller, with only the base URL changed. */
 import OpenAI, { APIError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gate, sse } from '../../src/testing/fake-upstream/scripts.ts';
@@ -19,8 +19,8 @@ beforeEach(async () => {
 
 afterEach(() => stage.close());
 
-describe('§2.1 chat', () => {
-  it('answers, with the request id that the usage log has', async () => {
+describe('chat', () => {
+  it('replies, with the request id that is in the usage log', async () => {
     const reply = await chat.chat.completions.create({ model: 'chat-1', messages: hello });
     const record = await stage.nextRecord();
 
@@ -28,7 +28,7 @@ describe('§2.1 chat', () => {
     expect(reply._request_id).toBe(record.requestId);
   });
 
-  it('streams the text it answers whole', async () => {
+  it('streams the same text as a whole reply', async () => {
     const stream = await chat.chat.completions.create({
       model: 'chat-1',
       messages: hello,
@@ -41,7 +41,7 @@ describe('§2.1 chat', () => {
     expect(chunks.every(({ choices, usage }) => choices.length === 1 && usage == null)).toBe(true);
   });
 
-  it('streams usage last where it was asked for', async () => {
+  it('streams usage last where it was requested', async () => {
     const stream = await chat.chat.completions.create({
       model: 'chat-1',
       messages: hello,
@@ -53,7 +53,7 @@ describe('§2.1 chat', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 22 } });
   });
 
-  it('goes round a loop of tools', async () => {
+  it('completes a loop of tool calls', async () => {
     const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
       chat.chat.completions.create({ model: 'chat-1', messages, tools: [weatherTool] });
 
@@ -124,14 +124,14 @@ describe('§2.1 chat', () => {
   });
 });
 
-describe('§2.2 images', () => {
+describe('images', () => {
   it('decode to a PNG', async () => {
     const reply = await image.images.generate(imageBody);
 
     expect(decodePng(reply.data?.[0]?.b64_json ?? '')).toEqual({ width: 1024, height: 1024 });
   });
 
-  it('§7 that fail are asked for exactly once, although the SDK retries by itself', async () => {
+  it('that fail are sent exactly once, although the SDK retries by itself', async () => {
     const failing = image.images.generate({ model: 'demo-500', prompt: 'A cat.' });
 
     await expect(failing).rejects.toBeInstanceOf(OpenAI.InternalServerError);
@@ -149,7 +149,7 @@ describe('models', () => {
   });
 });
 
-describe('§7 an error is of the SDK’s own class, with status, code and request id', () => {
+describe('an error has the SDK’s class, with status, code and request id', () => {
   const cases = [
     [
       '400',
@@ -177,7 +177,7 @@ describe('§7 an error is of the SDK’s own class, with status, code and reques
     expect(String(error)).toMatch(/\d{3} [A-Z`].{10,}/);
   });
 
-  it('a path that does not exist says what it is', async () => {
+  it('a path that does not exist gets an explanation', async () => {
     const misplaced = new OpenAI({ baseURL: stage.origin, apiKey: stage.secrets.chat });
 
     await expect(
@@ -190,7 +190,7 @@ function chatOf(model: string, max_tokens?: number) {
   return { model, messages: hello, ...(max_tokens === undefined ? {} : { max_tokens }) };
 }
 
-/** By a client that gives up at once: the waits of a retry are not what is tested. */
+/** With a client that does not retry, because its delays are not what is tested. */
 function asked(model: string) {
   return chat.withOptions({ maxRetries: 0 }).chat.completions.create(chatOf(model));
 }

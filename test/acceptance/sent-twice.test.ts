@@ -1,4 +1,4 @@
-/** A call that is sent twice is bought once, as the real `openai` package and its retries see. */
+/** A call that is sent twice runs once, with the real `openai` package and its retries. */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gate, json } from '../../src/testing/fake-upstream/scripts.ts';
@@ -17,7 +17,7 @@ function sdk(caller: 'chat' | 'image', options: ConstructorParameters<typeof Ope
 }
 
 describe('with an Idempotency-Key', () => {
-  it.each(['chat', 'image'] as const)('a %s comes twice and is charged once', async (kind) => {
+  it.each(['chat', 'image'] as const)('a %s that is sent twice is charged once', async (kind) => {
     stage = await nodeStage();
     const client = sdk(kind);
     const headers = { 'Idempotency-Key': 'order-4711' };
@@ -38,7 +38,7 @@ describe('with an Idempotency-Key', () => {
     expect(stage.usage.records).toHaveLength(1);
   });
 
-  it('a chat whose caller gave up is there when it asks again', async () => {
+  it('a chat whose caller gave up is returned to the retry', async () => {
     stage = await nodeStage();
     const held = gate();
     stage.upstream.enqueue({
@@ -63,7 +63,7 @@ describe('with an Idempotency-Key', () => {
 });
 
 describe('with dedupeSdkRetries', () => {
-  it('the SDK’s own second try of an image joins the first', async () => {
+  it('the SDK’s automatic retry of an image gets the first result', async () => {
     stage = await nodeStage({ dedupeSdkRetries: true });
     const held = gate();
     stage.upstream.enqueue({ ...json(200, picture), waitFor: held.opened });

@@ -1,4 +1,4 @@
-/** SECURITY T13: requests that two parsers could read as two things; Node refuses, we stay up. */
+/** Requests that two parsers could read differently: Node refuses them, the host stays up. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatBody } from '../support/bodies.ts';
 import { bearer, type NodeStage, nodeStage } from '../support/stage.ts';
@@ -42,7 +42,7 @@ const smuggled: readonly (readonly [string, string])[] = [
   ['the start of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
 ];
 
-describe('T13 a request with', () => {
+describe('a request with', () => {
   it.each(
     smuggled,
   )('%s reaches no upstream, and the next caller is served', async (_case, bytes) => {
@@ -61,7 +61,7 @@ describe('T13 a request with', () => {
     expect(stage.upstream.calls).toHaveLength(1);
   });
 
-  it('a key sent twice is refused, for two readers may take one each', async () => {
+  it('a key sent twice is refused, because two readers may use one each', async () => {
     const key = bearer(stage.secrets.chat).authorization;
     const line = `Authorization: ${key}\r\n`;
     const doubled = `${start}${line}${line}Connection: close\r\nContent-Length: 2\r\n\r\n{}`;
@@ -69,7 +69,7 @@ describe('T13 a request with', () => {
     expect(await exchange(stage.origin, doubled)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('a key that Connection claims for the hop before is refused', async () => {
+  it('a key that Connection declares hop-by-hop is refused', async () => {
     const answer = await exchange(
       stage.origin,
       request(
@@ -84,7 +84,7 @@ describe('T13 a request with', () => {
   });
 });
 
-/** An accepted key, so that only the framing stands between the request and an upstream. */
+/** An accepted key, so that only the framing keeps the request from an upstream. */
 function withKey(bytes: string): string {
   const { authorization } = bearer(stage.secrets.chat);
   return bytes.replace('Host: gateway\r\n', `Host: gateway\r\nAuthorization: ${authorization}\r\n`);

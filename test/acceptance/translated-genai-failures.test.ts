@@ -1,5 +1,5 @@
 /**
- * How calls end, and fail, for the real `@google/genai` package where the upstream speaks another
+ * How calls end and fail for the real `@google/genai` package where the upstream speaks another
  * dialect.
  */
 import { ApiError, GoogleGenAI } from '@google/genai';
@@ -30,8 +30,8 @@ describe('an end', () => {
     ['openai', 'content_filter', 'SAFETY'],
     ['anthropic', 'max_tokens', 'MAX_TOKENS'],
     ['anthropic', 'refusal', 'SAFETY'],
-  ] as const)('at %s that is called %s is %s', async (dialect, told, expected) => {
-    stage.upstream.enqueue(ended(dialect, told));
+  ] as const)('of %s with the reason %s is %s', async (dialect, reason, expected) => {
+    stage.upstream.enqueue(ended(dialect, reason));
 
     const model = `${dialect}/demo-empty`;
     const reply = await ai.models.generateContent({ model, contents });
@@ -42,7 +42,7 @@ describe('an end', () => {
   it.each([
     'openai/demo-safety',
     'anthropic/demo-safety',
-  ])('of a prompt that %s blocks is no exception, streamed or not', async (model) => {
+  ])('of a prompt that %s blocks does not throw, streamed or not', async (model) => {
     const whole = await ai.models.generateContent({ model, contents });
     const chunks = await collect(await ai.models.generateContentStream({ model, contents }));
 
@@ -67,7 +67,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
     expect(JSON.parse(whole.message)).toMatchObject({ error: { code, status } });
   });
 
-  it('that is the caller’s is a 400 in the provider’s words', async () => {
+  it('that is the caller’s mistake is a 400 with the provider’s message', async () => {
     stage.upstream.enqueue(refused(dialect, 'No such tune.'));
 
     const asked = ai.models.generateContent({ model: `${dialect}/demo-empty`, contents });
@@ -82,7 +82,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
   it.each([
     ['demo-cut', 502, 'The upstream failed to answer this request.'],
     ['demo-error-event', dialect === 'anthropic' ? 503 : 502, 'The upstream'],
-  ])('in mid-stream (%s) is thrown with %i', async (name, status, message) => {
+  ])('in the middle of a stream (%s) is thrown with %i', async (name, status, message) => {
     const model = `${dialect}/${name}`;
     const stream = await ai.models.generateContentStream({ model, contents });
 
@@ -92,7 +92,7 @@ describe.each(['openai', 'anthropic'] as const)('an error of %s', (dialect) => {
     expect(error.message).toContain(message);
   });
 
-  it('comes of what has no counterpart where the model is strict', async () => {
+  it('results from a member without an equivalent where the model is strict', async () => {
     const model = `${dialect}/strict`;
     const error = await failure(
       ai.models.generateContent({ model, contents, config: { topK: 3 } }),

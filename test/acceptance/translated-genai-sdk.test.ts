@@ -1,6 +1,6 @@
 /**
- * The real `@google/genai` package as the caller of models whose upstreams speak other dialects,
- * and refuse what the real ones refuse.
+ * The real `@google/genai` package as the caller of models whose upstreams speak other dialects and
+ * refuse what the real ones refuse.
  */
 import {
   type Content,
@@ -65,23 +65,23 @@ const asSchema: FunctionDeclaration[] = [
 
 type Ask = (model: string, history: Content[], config: GenerateContentConfig) => Promise<Content>;
 
-/** The ways in which the package asks; each gives what the model said, as its callers keep it. */
+/** The package's ways to call; each returns the model's content, for the history. */
 const ways: readonly (readonly [string, Ask])[] = [
   [
     'generateContent',
     async (model, history, config) =>
-      saidIn([await ai.models.generateContent({ model, contents: history, config })]),
+      contentOf([await ai.models.generateContent({ model, contents: history, config })]),
   ],
   [
     'generateContentStream',
     async (model, history, config) => {
       const asked = { model, contents: history, config };
-      return saidIn(await collect(await ai.models.generateContentStream(asked)));
+      return contentOf(await collect(await ai.models.generateContentStream(asked)));
     },
   ],
 ];
 
-function saidIn(replies: readonly GenerateContentResponse[]): Content {
+function contentOf(replies: readonly GenerateContentResponse[]): Content {
   const parts = replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
   return { role: 'model', parts };
 }
@@ -94,13 +94,13 @@ function textIn({ parts = [] }: Content): string {
   return parts.map(({ text, thought }) => (thought ? '' : (text ?? ''))).join('');
 }
 
-function thoughtIn({ parts = [] }: Content): string {
+function reasoningIn({ parts = [] }: Content): string {
   return parts.map(({ text, thought }) => (thought ? (text ?? '') : '')).join('');
 }
 
-/** With the id of the call or, as many callers have it, by name alone. */
-function resultsOf(said: Content, withIds: boolean): Content {
-  const parts = callsIn(said).map(({ id, name }): Part => {
+/** Refers to the call by its id or, as many callers do, only by name. */
+function resultsOf(content: Content, withIds: boolean): Content {
+  const parts = callsIn(content).map(({ id, name }): Part => {
     const result = { name: name ?? '', response: { of: name } };
     return { functionResponse: withIds && id !== undefined ? { id, ...result } : result };
   });
@@ -119,7 +119,7 @@ const loops = agents.flatMap((model) => [
 ]);
 
 describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
-  it.each(loops)('over %s, functions told as %s', async (model, _form, declared, withIds) => {
+  it.each(loops)('over %s, functions declared as %s', async (model, _form, declared, withIds) => {
     const config: GenerateContentConfig = {
       systemInstruction: 'Be brief.',
       tools: [{ functionDeclarations: declared }],
@@ -128,16 +128,16 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
     const history: Content[] = [user];
     const rounds: Content[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
-      const said = await ask(model, history, config);
-      rounds.push(said);
-      history.push(said, resultsOf(said, withIds));
+      const content = await ask(model, history, config);
+      rounds.push(content);
+      history.push(content, resultsOf(content, withIds));
     }
 
     const both = [
       { name: 'get_weather', args: { city: 'sample' } },
       { name: 'get_time', args: {} },
     ];
-    const ids = rounds.flatMap((said) => callsIn(said).map(({ id }) => id));
+    const ids = rounds.flatMap((content) => callsIn(content).map(({ id }) => id));
     expect(rounds.map(callsIn)).toMatchObject([both, both, []]);
     expect(new Set(ids).size).toBe(4);
     expect(textIn(rounds[2] ?? {})).toContain('57°F');
@@ -145,36 +145,38 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
   });
 });
 
-describe('thoughts', () => {
-  it.each(ways)('by %s are shown, and their seal comes back where it was', async (_way, ask) => {
+describe('reasoning', () => {
+  it.each(ways)('by %s is shown, and its seal comes back in its place', async (_way, ask) => {
     const config: GenerateContentConfig = {
       tools: [{ functionDeclarations: asJsonSchema }],
       thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
     };
     const model = 'anthropic/claude-opus-5-agent-2';
-    const said = await ask(model, [user], config);
+    const content = await ask(model, [user], config);
 
-    await ask(model, [user, said, resultsOf(said, true)], config);
+    await ask(model, [user, content, resultsOf(content, true)], config);
 
     const [, second] = stage.upstream.calls;
     const [, assistant] = items(member(second?.json(), 'messages'));
-    expect(thoughtIn(said)).toBe('This is a straightforward greeting. Round 1.');
+    expect(reasoningIn(content)).toBe('This is a straightforward greeting. Round 1.');
     expect(items(member(assistant, 'content'))[0]).toMatchObject({
       type: 'thinking',
-      thinking: thoughtIn(said),
+      thinking: reasoningIn(content),
       signature: expect.stringMatching(/^[\w+/]+=*$/),
     });
   });
 
-  it.each(ways)('of an OpenAI-shaped server are shown by %s where asked for', async (_way, ask) => {
+  it.each(
+    ways,
+  )('of an OpenAI-compatible server is shown by %s where requested', async (_way, ask) => {
     const thinkingConfig = { includeThoughts: true };
 
-    const said = await ask('openai/deepseek-agent-2', [user], { thinkingConfig });
+    const content = await ask('openai/deepseek-agent-2', [user], { thinkingConfig });
     const unasked = await ask('openai/deepseek-agent-2', [user], {});
 
-    expect(thoughtIn(said)).toBe('The user greets me.');
-    expect(textIn(said)).toMatch(/^Hi there!/);
-    expect(thoughtIn(unasked)).toBe('');
+    expect(reasoningIn(content)).toBe('The user greets me.');
+    expect(textIn(content)).toMatch(/^Hi there!/);
+    expect(reasoningIn(unasked)).toBe('');
     expect(textIn(unasked)).toMatch(/^Hi there!/);
   });
 });
@@ -228,7 +230,7 @@ describe.each(foreign)('%s', (model, dialect) => {
         },
       },
     ],
-  ])('keeps to a schema told as %s', async (_form, schema) => {
+  ])('keeps to a schema given as %s', async (_form, schema) => {
     const reply = await ai.models.generateContent({
       model,
       contents,
@@ -238,7 +240,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(JSON.parse(reply.text ?? '')).toEqual({ n: 1, tags: ['a'] });
   });
 
-  it('streams the text it answers whole, with usage and a finish', async () => {
+  it('streams the same text as a whole reply, with usage and a finish', async () => {
     const whole = await ai.models.generateContent({ model, contents });
     const chunks = await collect(await ai.models.generateContentStream({ model, contents }));
 
@@ -250,7 +252,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(whole.candidates?.[0]?.finishReason).toBe('STOP');
   });
 
-  it('is made to call one function where the caller demands it', async () => {
+  it('must call one function where the caller requires it', async () => {
     const reply = await ai.models.generateContent({
       model,
       contents,
@@ -268,7 +270,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(reply.functionCalls?.map(({ name }) => name)).toContain('get_time');
   });
 
-  it('names what it left out in a header', async () => {
+  it('lists what it left out in a header', async () => {
     const config = {
       topK: 3,
       safetySettings: [
@@ -281,11 +283,11 @@ describe.each(foreign)('%s', (model, dialect) => {
 
     const reply = await ai.models.generateContent({ model, contents, config });
 
-    const told = reply.sdkHttpResponse?.headers?.['x-tollgate-dropped'];
-    expect(told?.split(',').toSorted()).toEqual(['generationConfig.topK', 'safetySettings']);
+    const dropped = reply.sdkHttpResponse?.headers?.['x-tollgate-dropped'];
+    expect(dropped?.split(',').toSorted()).toEqual(['generationConfig.topK', 'safetySettings']);
   });
 
-  it('has its call ended upstream when the caller leaves in mid-stream', async () => {
+  it('is aborted upstream when the caller disconnects in the middle of a stream', async () => {
     const never = gate();
     stage.upstream.enqueue(beginning(dialect, never.opened));
 
@@ -311,7 +313,7 @@ describe('countTokens', () => {
     expect(stage.upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
   });
 
-  it('is an estimate, and says so, where the upstream counts nothing', async () => {
+  it('is an estimate, and is marked as one, where the upstream has no count', async () => {
     const path = '/v1beta/models/openai/gpt-4.1:countTokens';
     const count = await ai.models.countTokens({ model: 'openai/gpt-4.1', contents });
     const plain = await fetch(`${stage.origin}${path}`, {
@@ -326,8 +328,10 @@ describe('countTokens', () => {
   });
 });
 
-describe('a loop that changes its model half-way', () => {
-  it.each(ways)('goes on by %s, each provider’s own data only to itself', async (_way, ask) => {
+describe('a loop that switches models half-way', () => {
+  it.each(
+    ways,
+  )('continues by %s, and sends each provider’s own data only to it', async (_way, ask) => {
     const config: GenerateContentConfig = {
       tools: [{ functionDeclarations: asJsonSchema }],
       thinkingConfig: { thinkingLevel: ThinkingLevel.HIGH, includeThoughts: true },
@@ -335,8 +339,8 @@ describe('a loop that changes its model half-way', () => {
     const claude = 'anthropic/claude-opus-5-agent-2';
     const history: Content[] = [user];
     for (const model of [claude, 'openai/gpt-4.1-agent-2', claude]) {
-      const said = await ask(model, history, config);
-      history.push(said, resultsOf(said, true));
+      const content = await ask(model, history, config);
+      history.push(content, resultsOf(content, true));
     }
 
     const [, second, third] = stage.upstream.calls.map(({ body }) => body.toString());

@@ -1,5 +1,5 @@
 /**
- * How calls end, and fail, for the real `openai` package where the upstream speaks another dialect.
+ * How calls end and fail for the real `openai` package where the upstream speaks another dialect.
  */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -28,8 +28,8 @@ describe('an end', () => {
     ['gemini', 'SAFETY', 'content_filter'],
     ['anthropic', 'max_tokens', 'length'],
     ['anthropic', 'refusal', 'content_filter'],
-  ] as const)('at %s that is called %s is %s', async (dialect, told, expected) => {
-    stage.upstream.enqueue(ended(dialect, told));
+  ] as const)('of %s with the reason %s is %s', async (dialect, reason, expected) => {
+    stage.upstream.enqueue(ended(dialect, reason));
 
     const model = `${dialect}/demo-empty`;
     const reply = await openai.chat.completions.create({ model, messages: hello });
@@ -56,7 +56,7 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
     ['demo-500', OpenAI.InternalServerError, 502],
     ['demo-503', OpenAI.InternalServerError, 503],
     ['demo-html', OpenAI.InternalServerError, 502],
-  ])('%s is of the package’s own class', async (name, kind, status) => {
+  ])('%s has the package’s own class', async (name, kind, status) => {
     const model = `${dialect}/${name}`;
     const whole = await failure(openai.chat.completions.create({ model, messages: hello }));
     const streamed = await failure(
@@ -68,7 +68,7 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
     expect(String(whole)).toMatch(/\d{3} [A-Z].{10,}/);
   });
 
-  it('that is the caller’s is a 400 in the provider’s words', async () => {
+  it('that is the caller’s mistake is a 400 with the provider’s message', async () => {
     stage.upstream.enqueue(refused(dialect, 'No such tune.'));
 
     const error = await failure(
@@ -79,7 +79,10 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
     expect(error).toMatchObject({ status: 400, message: expect.stringContaining('No such tune.') });
   });
 
-  it.each(['demo-cut', 'demo-error-event'])('in mid-stream (%s) is thrown', async (name) => {
+  it.each([
+    'demo-cut',
+    'demo-error-event',
+  ])('in the middle of a stream (%s) is thrown', async (name) => {
     const stream = await openai.chat.completions.create({
       model: `${dialect}/${name}`,
       messages: hello,
@@ -93,7 +96,7 @@ describe.each(['gemini', 'anthropic'] as const)('an error of %s', (dialect) => {
     });
   });
 
-  it('comes of what has no counterpart where the model is strict', async () => {
+  it('results from a member without an equivalent where the model is strict', async () => {
     const asked = openai.chat.completions.create({
       model: `${dialect}/strict`,
       messages: hello,

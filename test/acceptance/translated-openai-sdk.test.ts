@@ -1,6 +1,6 @@
 /**
- * The real `openai` package as the caller of models whose upstreams speak other dialects, and
- * refuse what the real ones refuse.
+ * The real `openai` package as the caller of models whose upstreams speak other dialects and refuse
+ * what the real ones refuse.
  */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -47,48 +47,48 @@ const agents = [
 ] as const;
 
 type Fields = Pick<OpenAI.ChatCompletionCreateParams, 'reasoning_effort'>;
-type Said = OpenAI.ChatCompletionMessage;
-type Ask = (model: string, messages: Message[], fields: Fields) => Promise<Said>;
+type AssistantMessage = OpenAI.ChatCompletionMessage;
+type Ask = (model: string, messages: Message[], fields: Fields) => Promise<AssistantMessage>;
 
-/** The ways in which the package asks; each gives the message as the package hands it out. */
+/** The package's ways to call; each returns the message as the package does. */
 const ways: readonly (readonly [string, Ask])[] = [
   [
     'create',
     async (model, messages, fields) => {
       const reply = await openai.chat.completions.create({ model, messages, tools, ...fields });
-      return saidIn(reply);
+      return messageOf(reply);
     },
   ],
   [
     'stream',
     async (model, messages, fields) => {
       const asked = openai.chat.completions.stream({ model, messages, tools, ...fields });
-      return saidIn(await asked.finalChatCompletion());
+      return messageOf(await asked.finalChatCompletion());
     },
   ],
 ];
 
-function saidIn(reply: OpenAI.ChatCompletion): Said {
-  const said = reply.choices[0]?.message;
-  if (said === undefined) throw new Error('no choice');
-  return said;
+function messageOf(reply: OpenAI.ChatCompletion): AssistantMessage {
+  const message = reply.choices[0]?.message;
+  if (message === undefined) throw new Error('no choice');
+  return message;
 }
 
-function resultsOf(said: Said): Message[] {
-  return (said.tool_calls ?? []).map((call): Message => {
+function resultsOf(message: AssistantMessage): Message[] {
+  return (message.tool_calls ?? []).map((call): Message => {
     const name = call.type === 'function' ? call.function.name : '';
     return { role: 'tool', tool_call_id: call.id, content: `{"of":"${name}"}` };
   });
 }
 
 describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
-  it.each(agents)('over %s, asked with %j', async (model, fields) => {
+  it.each(agents)('over %s, with %j', async (model, fields) => {
     const messages: Message[] = [{ role: 'system', content: 'Be brief.' }, ...hello];
-    const rounds: Said[] = [];
+    const rounds: AssistantMessage[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
-      const said = await ask(model, messages, fields);
-      rounds.push(said);
-      messages.push(said, ...resultsOf(said));
+      const message = await ask(model, messages, fields);
+      rounds.push(message);
+      messages.push(message, ...resultsOf(message));
     }
 
     const calls = rounds.map(({ tool_calls }) =>
@@ -106,13 +106,13 @@ describe.each(ways)('a loop of three turns by %s', (_way, ask) => {
   });
 });
 
-describe('thoughts', () => {
+describe('reasoning', () => {
   it.each([
     'gemini/gemini-3-agent-2',
     'anthropic/claude-opus-5-agent-2',
-  ])('of %s are shown, streamed or not, and a seal comes back where it was', async (model) => {
+  ])('of %s is shown, streamed or not, and a seal comes back in its place', async (model) => {
     const fields = { model, tools, reasoning_effort: 'high' } as const;
-    const whole = saidIn(await openai.chat.completions.create({ ...fields, messages: hello }));
+    const whole = messageOf(await openai.chat.completions.create({ ...fields, messages: hello }));
     const stream = await openai.chat.completions.create({
       ...fields,
       messages: hello,
@@ -136,7 +136,7 @@ describe('thoughts', () => {
   });
 });
 
-/** Everything that anyone signed, wherever it stands. */
+/** Every signature in a value, at any depth. */
 function sealsIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(sealsIn);
   if (!isJsonObject(value)) return [];
@@ -149,7 +149,7 @@ describe('runTools', () => {
   it.each([
     'gemini/gemini-3-agent-2',
     'anthropic/claude-opus-5-agent-2',
-  ])('goes round with %s to its answer', async (model) => {
+  ])('completes its loop with %s', async (model) => {
     const ran: string[] = [];
     const runner = openai.chat.completions.runTools({
       model,
@@ -232,7 +232,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(reply.choices[0]?.message.parsed).toEqual({ n: 1, tags: ['a'] });
   });
 
-  it('streams the text it answers whole, with usage where it was asked for', async () => {
+  it('streams the same text as a whole reply, with usage where requested', async () => {
     const whole = await openai.chat.completions.create({ model, messages: hello });
     const plain = await collect(
       await openai.chat.completions.create({ model, messages: hello, stream: true }),
@@ -255,7 +255,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(counted.at(-2)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it.each([false, true])('names what it left out in a header (stream: %s)', async (stream) => {
+  it.each([false, true])('lists what it left out in a header (stream: %s)', async (stream) => {
     const { response } = await openai.chat.completions
       .create({ model, messages: hello, stream, logit_bias: { '50256': -100 } })
       .withResponse();
@@ -263,7 +263,7 @@ describe.each(foreign)('%s', (model, dialect) => {
     expect(response.headers.get('x-tollgate-dropped')).toContain('logit_bias');
   });
 
-  it('has its call ended upstream when the caller breaks out of a stream', async () => {
+  it('is aborted upstream when the caller breaks out of a stream', async () => {
     const never = gate();
     stage.upstream.enqueue(beginning(dialect, never.opened));
 
@@ -287,13 +287,15 @@ function systemIn(body: JsonValue | undefined): JsonValue | undefined {
   return member(body, 'systemInstruction') ?? member(body, 'system');
 }
 
-describe('a loop that changes its model half-way', () => {
-  it.each(ways)('goes on by %s, each provider’s own data only to itself', async (_way, ask) => {
+describe('a loop that switches models half-way', () => {
+  it.each(
+    ways,
+  )('continues by %s, and sends each provider’s own data only to it', async (_way, ask) => {
     const claude = 'anthropic/claude-opus-5-agent-2';
     const messages: Message[] = [...hello];
     for (const model of [claude, 'gemini/gemini-3-agent-2', claude]) {
-      const said = await ask(model, messages, { reasoning_effort: 'high' });
-      messages.push(said, ...resultsOf(said));
+      const message = await ask(model, messages, { reasoning_effort: 'high' });
+      messages.push(message, ...resultsOf(message));
     }
 
     const [, second, third] = stage.upstream.calls.map((call) => call.json());
@@ -305,7 +307,7 @@ describe('a loop that changes its model half-way', () => {
 });
 
 describe('images.generate over Gemini', () => {
-  it('decodes to a PNG of the size that was asked for', async () => {
+  it('decodes to a PNG of the requested size', async () => {
     const images = new OpenAI({ baseURL: `${stage.origin}/v1`, apiKey: stage.secrets.image });
 
     const reply = await images.images.generate({

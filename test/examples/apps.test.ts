@@ -1,4 +1,4 @@
-/** Every example app is run for real: its own routes, and a call of each protocol. */
+/** Runs every example app: its own routes, and a call of each protocol. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -56,7 +56,7 @@ describe.each(Object.entries(apps))('examples/%s', (_name, createApp) => {
 });
 
 describe('examples/express-app', () => {
-  it('speaks the dialect where its parser refuses a body', async () => {
+  it('uses the error format of the API where its parser refuses a body', async () => {
     const { origin, secret } = await running(expressAppServer);
 
     const answer = await fetch(`${origin}/llm/v1/chat/completions`, {

@@ -1,4 +1,4 @@
-/** The host's own stores of the example do what the ports ask of them. */
+/** The example's own stores do what the ports require. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
 import {
@@ -15,7 +15,7 @@ const pepper = 'a pepper of the host';
 const row: UserRow = { userId: 'ada', plan: 'pro', suspended: false, monthlyNanos: 7n };
 
 describe('examples/custom-stores', () => {
-  it('finds a key by the digest of its secret, and asks the database nothing else', async () => {
+  it('finds a key by the digest of its secret, with one query', async () => {
     const asked: string[] = [];
     const store = databaseKeyStore(
       {
@@ -33,7 +33,7 @@ describe('examples/custom-stores', () => {
     expect(asked).not.toContain('the secret');
   });
 
-  it('writes one row a call', async () => {
+  it('writes one row for each call', async () => {
     const rows: unknown[] = [];
     const sink = databaseUsageSink({
       userByDigest: async () => undefined,

@@ -1,4 +1,4 @@
-/** The server of the example makes what Express would make, and Express has nothing to change. */
+/** The server of the example creates objects that Express does not need to change. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { RequestHandler } from 'express';
@@ -44,7 +44,7 @@ it.each([
   expect(isReady).toEqual([true, true, true, true]);
 });
 
-/** What the host of this test has put on all its requests. */
+/** A property that the host of this test adds to all requests. */
 function tenantOf(req: object): unknown {
   return Reflect.get(req, 'tenant');
 }

@@ -1,4 +1,4 @@
-/** The example's file is good, changes while the gateway runs, and its slips are said in a line. */
+/** The example's file is valid, may change while the gateway runs, and its errors are logged. */
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { memoryKeyStore } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/index.ts';
 import { root } from '../house/sources.ts';
 
-it('examples/file-catalog serves its models, and takes changes that are good', async () => {
+it('examples/file-catalog serves its models, and accepts valid changes', async () => {
   vi.stubEnv('OPENAI_API_KEY', 'sk-first');
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-example-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -22,7 +22,7 @@ it('examples/file-catalog serves its models, and takes changes that are good', a
     credentials: (name) => `sk-${name}`,
     onEvent: lineWriter((line) => lines.push(line)),
   });
-  const said = async (count: number): Promise<void> => {
+  const logged = async (count: number): Promise<void> => {
     while (lines.length < count) {
       clock.advance(2_000);
       await new Promise((resolve) => setImmediate(resolve));
@@ -32,9 +32,9 @@ it('examples/file-catalog serves its models, and takes changes that are good', a
 
   const before = catalog.find('gpt-4o-mini');
   await writeFile(file, text.replace('"per": "token"', '"per": "word"'));
-  await said(1);
+  await logged(1);
   await writeFile(file, text.replace('"gpt-4o-mini"', '"gpt-5-mini"'));
-  await said(2);
+  await logged(2);
   const after = catalog.find('gpt-5-mini');
   await gateway.close();
   catalog.close();

@@ -1,4 +1,4 @@
-/** `npm start` as a user runs it: built, in a process of its own, its printed lines really sent. */
+/** `npm start` as a user runs it: built, in a separate process, with its printed commands run. */
 import {
   type ChildProcess,
   type ChildProcessByStdio,
@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 describe('npm start', () => {
-  it('prints lines that answer all three protocols, and ends cleanly on Ctrl-C', async () => {
+  it('prints commands that work for all three protocols, and ends cleanly on Ctrl-C', async () => {
     const { child, output } = await started('0');
     const lines = output.split('\n').filter((line) => line.startsWith('curl '));
 
@@ -46,7 +46,7 @@ describe('npm start', () => {
     expect(code).toBe(0);
   }, 30_000);
 
-  it('finds its keys, their quota and their calls again when it is started anew', async () => {
+  it('finds its keys, their quota and their calls again after a restart', async () => {
     const folder = newFolder();
     const first = await started('0', {}, folder);
     await send(chatLineOf(first.output));
@@ -64,7 +64,7 @@ describe('npm start', () => {
     expect(readFileSync(join(folder, '.data/.gitignore'), 'utf8')).toBe('*\n');
   }, 30_000);
 
-  it('finds them again when it was killed', async () => {
+  it('finds them again after it was killed', async () => {
     const folder = newFolder();
     const first = await started('0', {}, folder);
     await send(chatLineOf(first.output));
@@ -78,7 +78,7 @@ describe('npm start', () => {
     expect(answer.status).toBe(200);
   }, 30_000);
 
-  it('runs in memory, and says why, where its file has no place', async () => {
+  it('runs in memory, and says why, where its file cannot be written', async () => {
     const folder = newFolder();
     writeFileSync(join(folder, '.data'), 'in the way');
 
@@ -104,7 +104,7 @@ describe('npm start', () => {
     expect(await errors).toContain('set PORT');
   }, 30_000);
 
-  it.each(['abc', '65536', '-1'])('says what PORT must be where it is %s', async (port) => {
+  it.each(['abc', '65536', '-1'])('says what PORT must be if it is %s', async (port) => {
     const child = start({ PORT: port });
     const errors = textOf(child.stderr);
     const [code] = await once(child, 'exit');
@@ -113,7 +113,7 @@ describe('npm start', () => {
     expect(await errors).toBe('PORT must be a number from 0 to 65535.\n');
   }, 30_000);
 
-  it('calls the upstream of the environment, whose key it shows to nobody', async () => {
+  it('calls the upstream of the environment, and never shows its key', async () => {
     const upstream = await startFakeUpstream({ apiKey: 'the-account-key' });
     const { output } = await started('0', {
       OPENAI_API_KEY: 'the-account-key',
@@ -137,7 +137,7 @@ describe('npm start', () => {
   }, 30_000);
 });
 
-/** A folder of its own for what the demo keeps. */
+/** A temporary folder for the demo's data. */
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-quickstart-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -177,7 +177,7 @@ async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
   return text;
 }
 
-/** What the shell would make of a printed curl line, up to a pipe. */
+/** The arguments of a printed curl command as a shell would parse them, up to a pipe. */
 async function send(line: string): Promise<{ readonly status: number; readonly text: string }> {
   const [command = ''] = line.split(' | ');
   const url = /(https?:\/\/[^\s']+)/.exec(command)?.[1] ?? '';

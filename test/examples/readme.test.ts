@@ -1,4 +1,4 @@
-/** What README and docs show compiles, and docs/errors.md says what `errors.ts` says. */
+/** The code in README and docs compiles, and docs/errors.md agrees with `errors.ts`. */
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ const codes: readonly ErrorCode[] = [
 ];
 const pages = repoFiles().filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
 
-/** A page that must not compile: the compiler has to look at the code at all. */
+/** A page that must not compile, to prove that the code is checked. */
 const wrongPage = 'a page with a mistake';
 const mistake = '```ts\nexport const gateway: number = "none";\n```\n';
 let problems: ReadonlyMap<string, readonly string[]> = new Map();
@@ -47,7 +47,7 @@ beforeAll(() => {
   problems = problemsOf(new Map([...texts, [wrongPage, mistake]]));
 }, 120_000);
 
-it.each(pages)('the code in %s compiles as it stands', (page) => {
+it.each(pages)('the code in %s compiles', (page) => {
   expect(problems.get(page)).toEqual([]);
 });
 
@@ -66,7 +66,7 @@ describe('the table in docs/errors.md', () => {
     expect(Object.fromEntries(rows)).toEqual(statusOf);
   });
 
-  it.each(codes)('has the words of both dialects for %s', (code) => {
+  it.each(codes)('has the error fields of both APIs for %s', (code) => {
     const error = new GatewayError(code, 'text');
     const openai = parseJson(openaiErrorText(error));
     const gemini = parseJson(geminiErrorText(error));
@@ -86,8 +86,8 @@ function blocksOf(markdown: string): readonly string[] {
 }
 
 /**
- * What the compiler says of each page's blocks, under the options of the repo. One program for all
- * of them: reading the source and the types of the packages takes far longer than the blocks.
+ * The compiler's errors in each page's blocks, with the options of the repo. All blocks are one
+ * program, because reading the source and the types of packages takes longest.
  */
 function problemsOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
   const folders = new Map(
@@ -97,7 +97,7 @@ function problemsOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, rea
     }),
   );
   const program = programOf(new Map([...folders.values()].flatMap(({ files }) => [...files])));
-  // The source that a page imports is checked elsewhere, once.
+  // The source that a page imports is checked elsewhere.
   return new Map(
     [...folders].map(([page, { folder, files }]) => [
       page,
@@ -112,8 +112,8 @@ function problemsOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, rea
 }
 
 /**
- * Each block is a module of its own in a folder that is not there; the first is the `gateway.js`
- * that others of its page may import.
+ * Each block is a module in a folder that does not exist; the first is the `gateway.js` that other
+ * blocks of the page may import.
  */
 function filesOf(folder: string, blocks: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
@@ -125,7 +125,7 @@ function filesOf(folder: string, blocks: readonly string[]): ReadonlyMap<string,
   );
 }
 
-/** A program over files that are not on the disk. */
+/** A program of files that exist only in memory. */
 function programOf(files: ReadonlyMap<string, string>): ts.Program {
   const folders = new Set([...files.keys()].map((path) => dirname(path)));
   const options = compilerOptions();
@@ -146,7 +146,7 @@ function textOf(message: string | ts.DiagnosticMessageChain): string {
   return ts.flattenDiagnosticMessageText(message, ' ');
 }
 
-/** The repo's own, but for what only a library must do: code on a page may leave a name unused. */
+/** The options of the repo, without the checks for libraries: a page may have unused names. */
 function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(

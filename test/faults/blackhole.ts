@@ -1,6 +1,6 @@
 /**
- * An address where connections neither come about nor fail: a listener that never accepts, whose
- * queue is full. The kernel then drops what would begin another connection.
+ * An address at which connections neither succeed nor fail: a listener that never accepts and whose
+ * queue is full. The kernel drops the packets of further connections.
  */
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
@@ -12,10 +12,10 @@ export interface Blackhole {
   close(): Promise<void>;
 }
 
-/** Linux queues one connection more than it was asked to. */
+/** Linux queues one connection more than the backlog. */
 const queued = 2;
 
-/** Listens, tells the port, and never does a thing again: its event loop is asleep. */
+/** Listens, reports its port, and then blocks its event loop forever. */
 const listener = `
   const { parentPort } = require('node:worker_threads');
   const server = require('node:net').createServer();
@@ -25,7 +25,7 @@ const listener = `
   });
 `;
 
-/** Makes one, and fills its queue. */
+/** Starts one and fills its queue. */
 export async function blackhole(): Promise<Blackhole> {
   const worker = new Worker(listener, { eval: true });
   const port = await new Promise<number>((resolve, reject) => {
@@ -45,7 +45,7 @@ export async function blackhole(): Promise<Blackhole> {
 function connected(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    // It is reset when the listener goes.
+    // The socket is reset when the listener ends.
     socket.on('error', reject).once('connect', () => resolve(socket));
   });
 }

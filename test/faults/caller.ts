@@ -1,6 +1,6 @@
-/** A caller that takes whatever comes: a whole answer, or one whose connection breaks off. */
+/** A caller that accepts any answer: a whole one, or one whose connection breaks off. */
 import { type IncomingHttpHeaders, request } from 'node:http';
-import type { Asked } from './asks.ts';
+import type { CallerRequest } from './requests.ts';
 
 /** Everything a caller can see of an answer. */
 export interface Answer {
@@ -11,10 +11,10 @@ export interface Answer {
   readonly isCut: boolean;
 }
 
-/** Calls on a connection of its own; `onBegun` hears of each piece of the answer's body. */
+/** Makes a call on a new connection; `onBegun` is called for each chunk of the body. */
 export function call(
   origin: string,
-  { path, body }: Asked,
+  { path, body }: CallerRequest,
   headers: Readonly<Record<string, string>>,
   onBegun: () => void,
 ): Promise<Answer> {
@@ -34,7 +34,7 @@ export function call(
         onBegun();
       });
       response.on('error', () => {
-        // A cut; the close that follows tells.
+        // The connection was cut; `close` follows and resolves.
       });
       response.on('close', () => {
         const text = Buffer.concat(chunks).toString();

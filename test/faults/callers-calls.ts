@@ -1,16 +1,25 @@
 /**
- * What the callers of rows F51–F62 send as bytes, and what their upstream says to it: replies that
- * come whole, halt in their midst, or never end.
+ * The requests of rows F51–F62 as bytes, and the replies of their upstream: complete, halting in
+ * the middle, or never ending.
  */
 import type { Model } from '../../src/ports/catalog.ts';
 import type { Gate, Script } from '../../src/testing/fake-upstream/scripts.ts';
 import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { request } from '../support/wire.ts';
-import { asked, dialectOf, events, isNative, isStream, priceOf, replies, typeOf } from './asks.ts';
 import { canaries } from './canaries.ts';
+import {
+  dialectOf,
+  events,
+  isNative,
+  isStream,
+  priceOf,
+  replies,
+  requestOf,
+  typeOf,
+} from './requests.ts';
 import type { Kind } from './row.ts';
 
-/** The one model there is, as a kind of call needs it. */
+/** The one model, configured for a kind of call. */
 export function modelsFor(
   kind: Kind,
 ): (upstream: FakeUpstream, credential: string) => readonly Model[] {
@@ -36,16 +45,16 @@ export function modelsFor(
   ];
 }
 
-/** How a call is sent where it is no plain one. */
+/** How a call differs from a plain one. */
 export interface Sending {
   readonly method?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The call as it stands on the wire. */
+/** The bytes of the call. */
 export function bytesOf(kind: Kind, secret: string, sending: Sending = {}): string {
   const { method = 'POST', headers } = sending;
-  const { path, body } = asked(kind);
+  const { path, body } = requestOf(kind);
   const key = keyHeader(isNative(kind), secret);
   return request(
     `${method} ${path}`,
@@ -54,14 +63,14 @@ export function bytesOf(kind: Kind, secret: string, sending: Sending = {}): stri
   );
 }
 
-/** What carries the key in the dialect of a path. */
+/** The header that carries the key in the API of a path. */
 function keyHeader(native: boolean, secret: string): Readonly<Record<string, string>> {
   return native ? { 'x-vendor-api-key': secret } : { authorization: `Bearer ${secret}` };
 }
 
-/** The whole reply, at once. */
+/** The whole reply, immediately. */
 export function answering(kind: Kind): Script {
-  return saying(kind, isStream(kind) ? streamOf(kind) : [replies[kind]]);
+  return scriptWith(kind, isStream(kind) ? streamOf(kind) : [replies[kind]]);
 }
 
 /** The whole reply, once the gate is open. */
@@ -72,28 +81,28 @@ export function waiting(kind: Kind, { opened }: Gate): Script {
 /** The first event of a stream; the rest of it once the gate is open. */
 export function halting(kind: Kind, { opened }: Gate): Script {
   const [first = '', ...rest] = streamOf(kind);
-  return saying(kind, [first, opened, ...rest]);
+  return scriptWith(kind, [first, opened, ...rest]);
 }
 
-/** The first event of a stream so many times, and then silence. */
+/** The first event of a stream, repeated that many times, and then silence. */
 export function neverEnding(kind: Kind, times: number): Script {
   const [first = ''] = streamOf(kind);
-  return { ...saying(kind, Array<string>(times).fill(first)), ending: 'hang' };
+  return { ...scriptWith(kind, Array<string>(times).fill(first)), ending: 'hang' };
 }
 
-/** Events without an end, as fast as they are read. */
+/** An endless stream of events, as fast as they are read. */
 export function flooding(kind: Kind): Script {
   const [first = ''] = streamOf(kind);
-  return { ...saying(kind, forEver(first.repeat(1_000))), ending: 'hang' };
+  return { ...scriptWith(kind, endless(first.repeat(1_000))), ending: 'hang' };
 }
 
-/** A picture of so many bytes and more, which is pushed past and never held. */
-export function bigPicture(bytes: number): Script {
+/** An image of at least that many bytes, too large to be held. */
+export function bigImage(bytes: number): Script {
   const before = `{"created":1,"data":[{"b64_json":"${canaries.base64}`;
-  return saying('image', [before, 'A'.repeat(bytes), '"}]}']);
+  return scriptWith('image', [before, 'A'.repeat(bytes), '"}]}']);
 }
 
-function saying(kind: Kind, chunks: Iterable<string | Promise<unknown>>): Script {
+function scriptWith(kind: Kind, chunks: Iterable<string | Promise<unknown>>): Script {
   return { status: 200, headers: { 'content-type': typeOf(kind) }, chunks };
 }
 
@@ -101,6 +110,6 @@ function streamOf(kind: Kind): readonly string[] {
   return kind === 'native_stream' ? events.native_stream : events.chat_stream;
 }
 
-function* forEver(piece: string): Generator<string> {
+function* endless(piece: string): Generator<string> {
   for (;;) yield piece;
 }

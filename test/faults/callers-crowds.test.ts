@@ -1,29 +1,29 @@
-/** Rows F55 and F59 in numbers: callers that leave at random offsets, and hundreds at once. */
+/** Rows F55 and F59: many callers that disconnect at random offsets, and hundreds at once. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { hang } from '../../src/testing/fake-upstream/scripts.ts';
 import { type Stage, stage as setStage } from '../support/stage.ts';
-import { usageNanos } from './asks.ts';
-import { answering, bigPicture, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
+import { answering, bigImage, bytesOf, modelsFor, neverEnding } from './callers-calls.ts';
 import { mountNamed } from './callers-scene.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
+import { usageNanos } from './requests.ts';
 import { allMounts, isFull, type Kind, streamKinds } from './row.ts';
 
-countedRows('F55, F59 in numbers');
+countedRows('F55, F59 with many callers');
 
 const leaving = allMounts.flatMap((mount) => streamKinds.map((kind) => ({ mount, kind })));
-/** Eight mounts and kinds: some hundreds of callers in all. */
-const callersEach = isFull ? 100 : 40;
+/** For each of eight mounts and kinds: some hundreds of callers in total. */
+const callersPerCell = isFull ? 100 : 40;
 
-describe('F55 callers that leave a stream after so many bytes, whatever stands there', () => {
+describe('F55 callers that disconnect from a stream at a random byte', () => {
   it.each(leaving)('$kind · $mount', async ({ mount, kind }) => {
     const { stage, origin, state } = await serving(kind, mount);
     const offsets = fc.sample(fc.integer({ min: 1, max: 4_000 }), {
       seed: 55,
-      numRuns: callersEach,
+      numRuns: callersPerCell,
     });
     stage.upstream.enqueue(...offsets.map(() => neverEnding(kind, 100)));
 
@@ -49,11 +49,11 @@ describe('F55 callers that leave a stream after so many bytes, whatever stands t
   });
 });
 
-describe('F55 callers that leave a picture after so many bytes: it runs on, and is charged', () => {
+describe('F55 callers that disconnect from an image at a random byte: it is charged', () => {
   it.each(allMounts)('image · %s', async (mount) => {
     const { stage, origin, state } = await serving('image', mount);
     const offsets = fc.sample(fc.integer({ min: 1, max: 100_000 }), { seed: 56, numRuns: 20 });
-    stage.upstream.enqueue(...offsets.map(() => bigPicture(300_000)));
+    stage.upstream.enqueue(...offsets.map(() => bigImage(300_000)));
 
     await Promise.all(
       offsets.map(async (offset) => {
@@ -75,7 +75,7 @@ describe('F55 callers that leave a picture after so many bytes: it runs on, and 
   });
 });
 
-it('F59 500 callers vanish at once: all are settled, connections at most doubled', async () => {
+it('F59 500 callers disconnect at once: all are settled, connections at most doubled', async () => {
   const callers = 500;
   const { stage, origin, state } = await serving('chat_stream', 'node:http');
   stage.upstream.enqueue(...Array.from({ length: callers }, hang));
@@ -94,7 +94,7 @@ it('F59 500 callers vanish at once: all are settled, connections at most doubled
   await stage.drained();
 
   expect(new Set(records.map(({ status }) => status))).toEqual(new Set([499]));
-  // Each pays its prompt.
+  // Each is charged for its prompt.
   const prompts = records.reduce((sum, { chargeNanos }) => sum + chargeNanos, 0n);
   expect(prompts).toBeGreaterThan(0n);
   const used = prompts + usageNanos.chat_stream;

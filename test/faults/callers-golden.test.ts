@@ -1,16 +1,16 @@
-/** Row F85 of the fault matrix: one transcript of each kind of call, the same by every adapter. */
+/** Row F85 of the fault matrix: the transcript of each kind of call, the same on every adapter. */
 import { expect, it } from 'vitest';
 import { stage as setStage } from '../support/stage.ts';
-import { isNative, isStream, relayedReply } from './asks.ts';
 import { answering, bytesOf, modelsFor } from './callers-calls.ts';
 import { mountNamed } from './callers-scene.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
+import { isNative, isStream, relayedReply } from './requests.ts';
 import { allMounts, type Kind, kinds } from './row.ts';
 
 countedRows('F85');
 
-/** What the host and Node say of themselves, on top. */
+/** Headers that the host and Node add. */
 const hostsOwn = ['date', 'connection', 'keep-alive', 'x-powered-by'];
 
 const always = {
@@ -19,7 +19,7 @@ const always = {
   'x-request-id': 'test-id-00000001',
 };
 
-/** The transcripts: status, every header of ours, every byte of the body. */
+/** The transcripts: status, every header of the gateway, every byte of the body. */
 function goldenOf(kind: Kind): RawAnswer {
   const body = relayedReply(kind);
   const framing = isStream(kind)
@@ -65,7 +65,7 @@ it.each(cells)('F85 a reply · $kind · $mount', async ({ mount, kind }) => {
 });
 
 it.each(cells)('F85 a refusal · $kind · $mount', async ({ mount, kind }) => {
-  const { body, ...head } = await transcript(kind, mount, 'with no key of ours');
+  const { body, ...head } = await transcript(kind, mount, 'with an unknown key');
   const { body: goldenBody, ...goldenHead } = goldenRefusal(kind);
 
   expect(JSON.parse(body)).toMatchObject(JSON.parse(goldenBody));
@@ -78,7 +78,7 @@ it.each(cells)('F85 a refusal · $kind · $mount', async ({ mount, kind }) => {
 async function transcript(
   kind: Kind,
   mount: string,
-  how: 'with its key' | 'with no key of ours',
+  how: 'with its key' | 'with an unknown key',
 ): Promise<RawAnswer> {
   const stage = await setStage({}, modelsFor(kind));
   stage.upstream.enqueue(answering(kind));

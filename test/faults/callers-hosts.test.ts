@@ -1,4 +1,4 @@
-/** Row F84 of the fault matrix: middleware of the host that wraps, reads, throws or steps in. */
+/** Row F84 of the fault matrix: middleware of the host that wraps, reads, throws or answers. */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import express5 from 'express';
 import Koa3 from 'koa';
@@ -12,24 +12,24 @@ import { express4, mounts } from '../adapters/mounts.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { closed, listening } from '../support/servers.ts';
 import { type Stage, stage as setStage } from '../support/stage.ts';
-import { relayedReply } from './asks.ts';
 import { answering, bytesOf, halting, modelsFor } from './callers-calls.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
+import { relayedReply } from './requests.ts';
 import { type Kind, kinds } from './row.ts';
 
 countedRows('F84');
 
 afterEach(async () => {
-  // That a parser ran before the gateway is told once an adapter.
+  // Each adapter warns once that a parser ran before the gateway.
   const codes = (await takeWarnings()).map((warning) => Reflect.get(warning, 'code'));
   expect(codes.filter((code) => code !== 'TOLLGATE_BODY_REWRITTEN')).toEqual([]);
 });
 
-type Meddle = (response: ServerResponse) => void;
+type PatchResponse = (response: ServerResponse) => void;
 
 const hosts: Readonly<
-  Record<string, (gateway: GatewayHandler, meddle: Meddle) => RequestListener>
+  Record<string, (gateway: GatewayHandler, meddle: PatchResponse) => RequestListener>
 > = {
   'node:http': (gateway, meddle) => {
     const answer = nodeAdapter(gateway);
@@ -50,13 +50,13 @@ const hosts: Readonly<
       .callback(),
 };
 
-/** What hosts do to a response, and what the reply is none the worse for. */
-const meddlings: Readonly<Record<string, Meddle>> = {
+/** What hosts do to a response, without harm to the reply. */
+const responsePatches: Readonly<Record<string, PatchResponse>> = {
   'patches end': (response) => {
     const { end } = response;
     response.end = (...args: unknown[]) => Reflect.apply(end, response, args);
   },
-  'patches write and forgets what it returned': (response) => {
+  'patches write and does not return its result': (response) => {
     const { write } = response;
     response.write = (...args: unknown[]) => {
       Reflect.apply(write, response, args);
@@ -70,20 +70,20 @@ const meddlings: Readonly<Record<string, Meddle>> = {
       return Reflect.apply(writeHead, response, args);
     };
   },
-  'listens for the end of it with a listener more': (response) => {
+  'adds listeners for its end': (response) => {
     response.once('close', () => {});
     response.once('finish', () => {});
   },
 };
 
-const cells = Object.keys(meddlings).flatMap((how) =>
+const cells = Object.keys(responsePatches).flatMap((how) =>
   Object.keys(hosts).flatMap((host) => kinds.map((kind) => ({ how, host, kind }))),
 );
 
 describe('a host that', () => {
   it.each(cells)('F84 $how · $kind · $host', { timeout: 4_000 }, async ({ how, host, kind }) => {
     const { stage, caller } = await calling(kind, (gateway) =>
-      hostNamed(host)(gateway, meddlings[how] ?? (() => {})),
+      hostNamed(host)(gateway, responsePatches[how] ?? (() => {})),
     );
 
     await caller.until((received) => answersIn(received).length === 1);
@@ -116,7 +116,7 @@ describe.each([
   ['Express 4', express4],
   ['Express 5', express5],
 ])('%s', (_version, express) => {
-  it('F84 a middleware behind the gateway that throws is the host’s own affair', async () => {
+  it('F84 an error of middleware after the gateway is handled by the host', async () => {
     const { caller, stage } = await calling('chat', (gateway) => {
       const app = express().use(expressAdapter(gateway));
       app.use(() => {
@@ -182,7 +182,9 @@ it.each(kinds)('F85 a Koa host that answers for itself, ctx.respond = false: %s'
   expect(await stage.drained()).toEqual({ heldNanos: 0n, inFlight: 0 });
 });
 
-function hostNamed(name: string): (gateway: GatewayHandler, meddle: Meddle) => RequestListener {
+function hostNamed(
+  name: string,
+): (gateway: GatewayHandler, meddle: PatchResponse) => RequestListener {
   const found = hosts[name];
   if (found === undefined) throw new Error(`there is no host ${name}`);
   return found;
@@ -191,7 +193,7 @@ function hostNamed(name: string): (gateway: GatewayHandler, meddle: Meddle) => R
 function expressHost(
   express: typeof express5,
   gateway: GatewayHandler,
-  meddle: Meddle,
+  meddle: PatchResponse,
 ): RequestListener {
   return express()
     .use((_req, res, next) => {

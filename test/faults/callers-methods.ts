@@ -1,16 +1,16 @@
-/** Row F62: methods that a path does not have, and the two that every path of ours answers. */
+/** Row F62: methods that a path does not have, and the two that every path has. */
 
-/** One request without a body of its own, and its answer on each side of the adapter. */
+/** One request without a body, and its expected answer. */
 export interface MethodRow {
   readonly id: 'F62';
   readonly method: string;
   readonly path: string;
-  /** Whether the caller of this path speaks Google's dialect. */
+  /** Whether this path belongs to Google's API. */
   readonly isNative: boolean;
   readonly status: number;
-  /** `undefined` where there must be none. */
+  /** `undefined` if there must be none. */
   readonly allow: string | undefined;
-  /** Where a host's router stands before us, it answers in our place. */
+  /** A host with a router answers this itself. */
   readonly isHostsToAnswer?: true;
 }
 
@@ -25,7 +25,7 @@ const lists: readonly (readonly [path: string, isNative: boolean])[] = [
   ['/v1beta/models', true],
 ];
 
-/** Every path by every method that is not the usual one. */
+/** Every path with every unusual method. */
 export const methodRows: readonly MethodRow[] = [
   ...calls.flatMap(([path, isNative]) =>
     ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'].map((method): MethodRow => {

@@ -1,47 +1,47 @@
-/** What a row about callers (F51–F62) says: the caller’s script, and all that must come of it. */
+/** The form of a row about callers (F51–F62): the caller’s script and the expected results. */
 import type { CallOutcome } from '../../src/ports/usage-sink.ts';
 import type { Charged, Kind } from './row.ts';
 
-/** One thing that a caller does, or that the test waits for, or lets happen. */
+/** One action of a caller, or an event that the test waits for or causes. */
 export type CallerStep =
-  /** Connects; the connection before is left as it is. */
+  /** Opens another connection; the previous one stays as it is. */
   | 'connects'
   | 'sends it all'
   | 'sends it byte by byte'
   | 'sends the head, expecting 100'
   | 'sends half of the body'
   | 'sends the rest of the body'
-  /** And behind it, in the same write, one for a model there is not. */
+  /** With a second request, for an unknown model, in the same write. */
   | 'sends two at once'
   | 'stops reading'
   | 'sends FIN'
   | 'closes'
   | 'resets'
-  /** The first event of a stream is here, the second is not. */
+  /** The first event of a stream has arrived, the second has not. */
   | 'sees the first event alone'
   | 'sees 100 Continue'
   | 'sees an answer'
   | 'sees both answers'
-  /** The host's adapter knows that the caller has gone. */
-  | 'is missed'
+  /** The host's adapter has noticed that the caller disconnected. */
+  | 'is noticed as gone'
   | 'is being authenticated'
   | 'is authenticated'
   | 'is reserving'
   | 'has reserved'
   | 'is at the upstream'
-  | 'the upstream goes on'
+  | 'the upstream continues'
   | 'the second is answered first'
-  /** The gateway's clock goes on, second by second, for as long as a caller may stall. */
+  /** The gateway's clock advances, second by second, beyond `callerStallMs`. */
   | 'time for a stalled caller passes';
 
-/** What the upstream does with the first call; the next ones it answers. */
+/** How the upstream handles the first call; it answers the following ones. */
 export type UpstreamPlay = 'answers' | 'waits' | 'halts mid-stream' | 'floods';
 
-/** All that must come of a row, for one kind of call. */
+/** The expected results of a row, for one kind of call. */
 export interface CallerExpected {
-  /** Of every whole answer that the caller got, in order. */
+  /** The status of every whole answer that the caller got, in order. */
   readonly statuses: readonly number[];
-  /** Of the records, one each; none where nothing was reserved. */
+  /** One entry for each usage record; none if nothing was reserved. */
   readonly records: readonly {
     readonly status: number;
     readonly outcome: CallOutcome;
@@ -49,13 +49,13 @@ export interface CallerExpected {
   }[];
   /** How often quota was reserved. */
   readonly reserves: number;
-  /** How each call to the upstream closed. */
+  /** How the connection of each call to the upstream ended. */
   readonly upstream: readonly ('ended' | 'aborted')[];
 }
 
 /** One row. */
 export interface CallerRow {
-  /** As in FAULTS.md. */
+  /** The number of the fault; rows about the same fault share it. */
   readonly id: string;
   /** One sentence. */
   readonly fault: string;

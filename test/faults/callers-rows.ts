@@ -1,4 +1,4 @@
-/** Rows F51–F61: what callers do to a gateway while they send, wait and read. */
+/** Rows F51–F61: faults of callers while they send, wait and read. */
 import type { CallerExpected, CallerRow } from './callers-row.ts';
 import { allMounts, type Kind, kinds, streamKinds } from './row.ts';
 
@@ -9,9 +9,9 @@ const wholeReply: CallerExpected = {
   reserves: 1,
   upstream: ['ended'],
 };
-const nothingBegun: CallerExpected = { statuses: [], records: [], reserves: 0, upstream: [] };
+const notBegun: CallerExpected = { statuses: [], records: [], reserves: 0, upstream: [] };
 const notRun: CallerExpected = {
-  ...nothingBegun,
+  ...notBegun,
   records: [{ status: 499, outcome: 'not_run', charge: 'nothing' }],
   reserves: 1,
 };
@@ -22,8 +22,8 @@ const abortedEarly: CallerExpected = {
   upstream: ['aborted'],
 };
 const abortedMidStream: CallerExpected = abortedEarly;
-/** An image is bought once it is sent: it runs on for the record, and costs what it costs. */
-const ranOn: CallerExpected = { ...wholeReply, statuses: [] };
+/** An image is billed once its request is sent: it continues and is charged in full. */
+const continued: CallerExpected = { ...wholeReply, statuses: [] };
 
 const compressing: readonly string[] = [
   'Express 4 behind compression, helmet and cors',
@@ -31,7 +31,7 @@ const compressing: readonly string[] = [
   'Koa 3 behind koa-compress',
 ];
 
-/** In the order of FAULTS §3.3 and §3.4. */
+/** The rows, in the order of a call. */
 export const callerRows: readonly CallerRow[] = [
   {
     id: 'F51',
@@ -43,7 +43,7 @@ export const callerRows: readonly CallerRow[] = [
     steps: [
       'sends it all',
       'sees the first event alone',
-      'the upstream goes on',
+      'the upstream continues',
       'sees an answer',
       'closes',
     ],
@@ -51,7 +51,7 @@ export const callerRows: readonly CallerRow[] = [
   },
   {
     id: 'F52',
-    fault: 'A caller that leaves while it sends its body.',
+    fault: 'A caller that disconnects while it sends its body.',
     kinds,
     mounts: allMounts,
     upstream: 'answers',
@@ -60,9 +60,9 @@ export const callerRows: readonly CallerRow[] = [
       'sees 100 Continue',
       'sends half of the body',
       'closes',
-      'is missed',
+      'is noticed as gone',
     ],
-    expected: nothingBegun,
+    expected: notBegun,
   },
   {
     id: 'F52',
@@ -75,9 +75,9 @@ export const callerRows: readonly CallerRow[] = [
       'sees 100 Continue',
       'sends half of the body',
       'resets',
-      'is missed',
+      'is noticed as gone',
     ],
-    expected: nothingBegun,
+    expected: notBegun,
   },
   {
     id: 'F53',
@@ -85,35 +85,47 @@ export const callerRows: readonly CallerRow[] = [
     kinds,
     mounts: allMounts,
     upstream: 'answers',
-    steps: ['sends it all', 'is being authenticated', 'closes', 'is missed', 'is authenticated'],
-    expected: nothingBegun,
+    steps: [
+      'sends it all',
+      'is being authenticated',
+      'closes',
+      'is noticed as gone',
+      'is authenticated',
+    ],
+    expected: notBegun,
   },
   {
     id: 'F53',
-    fault: 'A caller that leaves while its quota is reserved.',
+    fault: 'A caller that disconnects while its quota is reserved.',
     kinds,
     mounts: allMounts,
     upstream: 'answers',
-    steps: ['sends it all', 'is reserving', 'resets', 'is missed', 'has reserved'],
+    steps: ['sends it all', 'is reserving', 'resets', 'is noticed as gone', 'has reserved'],
     expected: notRun,
   },
   {
     id: 'F54',
-    fault: 'A caller that leaves before the upstream has answered.',
+    fault: 'A caller that disconnects before the upstream has answered.',
     kinds: cheapKinds,
     mounts: allMounts,
     upstream: 'waits',
-    steps: ['sends it all', 'is at the upstream', 'closes', 'is missed'],
+    steps: ['sends it all', 'is at the upstream', 'closes', 'is noticed as gone'],
     expected: abortedEarly,
   },
   {
     id: 'F54',
-    fault: 'A caller that leaves an image which has been sent: it runs on and is charged.',
+    fault: 'A caller that disconnects from an image request: it continues and is charged.',
     kinds: ['image'],
     mounts: allMounts,
     upstream: 'waits',
-    steps: ['sends it all', 'is at the upstream', 'closes', 'is missed', 'the upstream goes on'],
-    expected: ranOn,
+    steps: [
+      'sends it all',
+      'is at the upstream',
+      'closes',
+      'is noticed as gone',
+      'the upstream continues',
+    ],
+    expected: continued,
   },
   {
     id: 'F55',
@@ -121,7 +133,7 @@ export const callerRows: readonly CallerRow[] = [
     kinds: streamKinds,
     mounts: allMounts,
     upstream: 'halts mid-stream',
-    steps: ['sends it all', 'sees the first event alone', 'resets', 'is missed'],
+    steps: ['sends it all', 'sees the first event alone', 'resets', 'is noticed as gone'],
     expected: abortedMidStream,
   },
   {
@@ -144,25 +156,32 @@ export const callerRows: readonly CallerRow[] = [
   },
   {
     id: 'F57',
-    fault: 'A caller that sends FIN behind its request and reads on: Node takes it for gone.',
+    fault:
+      'A caller that sends FIN after its request and reads on: Node counts it as disconnected.',
     kinds: cheapKinds,
     mounts: allMounts,
     upstream: 'waits',
-    steps: ['sends it all', 'is at the upstream', 'sends FIN', 'is missed'],
+    steps: ['sends it all', 'is at the upstream', 'sends FIN', 'is noticed as gone'],
     expected: abortedEarly,
   },
   {
     id: 'F57',
-    fault: 'A caller that sends FIN behind its request for an image: it runs on and is charged.',
+    fault: 'A caller that sends FIN after its request for an image: it continues and is charged.',
     kinds: ['image'],
     mounts: allMounts,
     upstream: 'waits',
-    steps: ['sends it all', 'is at the upstream', 'sends FIN', 'is missed', 'the upstream goes on'],
-    expected: ranOn,
+    steps: [
+      'sends it all',
+      'is at the upstream',
+      'sends FIN',
+      'is noticed as gone',
+      'the upstream continues',
+    ],
+    expected: continued,
   },
   {
     id: 'F58',
-    fault: 'A caller that resets a connection which it kept alive, and comes again.',
+    fault: 'A caller that resets a kept-alive connection and connects again.',
     kinds,
     mounts: allMounts,
     upstream: 'answers',
@@ -191,7 +210,7 @@ export const callerRows: readonly CallerRow[] = [
       'sends two at once',
       'is at the upstream',
       'the second is answered first',
-      'the upstream goes on',
+      'the upstream continues',
       'sees both answers',
       'closes',
     ],
@@ -199,7 +218,7 @@ export const callerRows: readonly CallerRow[] = [
   },
   {
     id: 'F60',
-    fault: 'A caller that never reads is taken for gone after a while.',
+    fault: 'A caller that never reads counts as disconnected after a while.',
     kinds: streamKinds,
     mounts: allMounts,
     upstream: 'floods',
@@ -208,7 +227,7 @@ export const callerRows: readonly CallerRow[] = [
       'sends it all',
       'is at the upstream',
       'time for a stalled caller passes',
-      'is missed',
+      'is noticed as gone',
     ],
     expected: abortedMidStream,
   },
@@ -229,13 +248,13 @@ export const callerRows: readonly CallerRow[] = [
   },
   {
     id: 'F61',
-    fault: 'A caller that expects what nobody knows gets 417 from Node.',
+    fault: 'A caller with an unknown `Expect` gets 417 from Node.',
     kinds,
     mounts: allMounts,
     upstream: 'answers',
     headers: { expect: 'a miracle' },
     steps: ['sends it all', 'sees an answer'],
-    expected: { ...nothingBegun, statuses: [417] },
+    expected: { ...notBegun, statuses: [417] },
   },
   {
     id: 'F61',

@@ -1,6 +1,6 @@
 /**
- * Plays a row about callers on one mount: a stage whose ports wait for the test, a host in front of
- * it, and a caller that goes by the row's script.
+ * Runs a row about callers on one mount: a stage whose ports wait for the test, a host in front of
+ * it, and a caller that follows the row's script.
  */
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -20,46 +20,46 @@ import type { CallerRow, CallerStep } from './callers-row.ts';
 import { answersIn, type RawAnswer, type RawCaller, rawCaller } from './raw-caller.ts';
 import type { Kind } from './row.ts';
 
-/** What came of a script. */
+/** The results of a script. */
 export interface Played {
   readonly stage: Stage;
-  /** Of every connection. */
+  /** The answers on all connections. */
   readonly answers: readonly RawAnswer[];
   readonly records: readonly UsageRecord[];
   readonly reserves: number;
   readonly upstream: readonly ('ended' | 'aborted')[];
   readonly quota: { readonly held: bigint; readonly used: bigint; readonly inFlight: number };
-  /** What reached the host's own error handling. */
+  /** Errors that reached the host's own error handling. */
   readonly reported: readonly unknown[];
 }
 
-/** Everything that a step may touch. */
-interface World {
+/** The state that steps use. */
+interface SceneState {
   readonly row: CallerRow;
   readonly kind: Kind;
   readonly stage: Stage;
   readonly host: RunningMount;
   readonly clock: FakeClock;
   readonly gates: Readonly<Record<GateName, Gate>>;
-  /** The connections so far, the last of them in use. */
+  /** The connections so far; the last one is in use. */
   readonly callers: RawCaller[];
-  /** How often the flood has been asked for more. */
+  /** How many chunks of the flood have been read. */
   readonly flooded: () => number;
 }
 
 type GateName =
-  | 'missed'
+  | 'noticed'
   | 'keysAsked'
   | 'keysAnswer'
   | 'reserveAsked'
   | 'reserveAnswers'
-  | 'goesOn'
+  | 'continues'
   | 'handled';
 
 /** Longer than a caller may stall by default. */
 const stallSeconds = 40;
 
-/** Plays it to the end, and waits until the gateway has nothing left to do. */
+/** Runs the script, and waits until the gateway has nothing left to do. */
 export async function play(row: CallerRow, mountName: string, kind: Kind): Promise<Played> {
   const gates = closedGates();
   if (!row.steps.includes('is authenticated')) gates.keysAnswer.open();
@@ -67,12 +67,12 @@ export async function play(row: CallerRow, mountName: string, kind: Kind): Promi
   const quota = memoryQuotaStore();
   const clock = fakeClock();
   const { stage, reserves } = await waitingStage(kind, clock, quota, gates);
-  const { script, flooded } = scriptOf(row, kind, gates.goesOn);
+  const { script, flooded } = scriptOf(row, kind, gates.continues);
   stage.upstream.enqueue(script, answering(kind));
   const host = await mountNamed(mountName).start(watched(stage, gates, row));
   const callers = [await rawCaller(host.origin)];
   try {
-    const world: World = { row, kind, stage, host, clock, gates, callers, flooded };
+    const world: SceneState = { row, kind, stage, host, clock, gates, callers, flooded };
     for (const step of row.steps) await steps[step](world);
     const records = await Promise.all(row.expected.records.map(() => stage.nextRecord()));
     await stage.drained();
@@ -80,7 +80,7 @@ export async function play(row: CallerRow, mountName: string, kind: Kind): Promi
     return {
       stage,
       answers: callers.flatMap((caller) => answersIn(caller.received(), row.method)),
-      // Those that nobody expected too.
+      // Including unexpected ones.
       records: stage.usage.records.length > records.length ? stage.usage.records : records,
       reserves: reserves(),
       upstream: await Promise.all(stage.upstream.calls.map(({ closed }) => closed)),
@@ -99,7 +99,7 @@ async function waitingStage(
   kind: Kind,
   clock: FakeClock,
   quota: QuotaStore,
-  gates: World['gates'],
+  gates: SceneState['gates'],
 ): Promise<{ readonly stage: Stage; readonly reserves: () => number }> {
   let reserves = 0;
   const keys: KeyStore = {
@@ -131,36 +131,36 @@ export function mountNamed(name: string): (typeof mounts)[number] {
   return found;
 }
 
-function closedGates(): World['gates'] {
+function closedGates(): SceneState['gates'] {
   return {
-    missed: gate(),
+    noticed: gate(),
     keysAsked: gate(),
     keysAnswer: gate(),
     reserveAsked: gate(),
     reserveAnswers: gate(),
-    goesOn: gate(),
+    continues: gate(),
     handled: gate(),
   };
 }
 
-/** The gateway, which tells the test when a caller is missed and when an answer is ready. */
+/** The gateway, with signals for a caller that disconnected and for an answer that is ready. */
 function watched(
   { gateway }: Stage,
-  { missed, handled }: World['gates'],
+  { noticed, handled }: SceneState['gates'],
   row: CallerRow,
 ): GatewayHandler {
-  // Before it has found the key, the gateway itself does not listen.
+  // Before it has found the key, the gateway itself does not listen for disconnects.
   const listens = row.steps.includes('is being authenticated');
   return {
     ...gateway,
     handle: (request) => {
-      if (listens) request.onClose(missed.open);
+      if (listens) request.onClose(noticed.open);
       const answer = gateway.handle({
         ...request,
         onClose: (listener) =>
           request.onClose(() => {
             listener();
-            missed.open();
+            noticed.open();
           }),
       });
       void answer.then(handled.open);
@@ -200,7 +200,7 @@ function* counting<T>(pieces: Iterable<T>, onPiece: () => void): Generator<T> {
   }
 }
 
-const steps: Readonly<Record<CallerStep, (world: World) => Promise<void> | void>> = {
+const steps: Readonly<Record<CallerStep, (world: SceneState) => Promise<void> | void>> = {
   connects: async ({ host, callers }) => {
     callers.push(await rawCaller(host.origin));
   },
@@ -215,7 +215,8 @@ const steps: Readonly<Record<CallerStep, (world: World) => Promise<void> | void>
     const body = bodyOf(world);
     inUse(world).send(body.slice(body.length / 2));
   },
-  'sends two at once': (world) => inUse(world).send(wholeOf(world) + toNobody(wholeOf(world))),
+  'sends two at once': (world) =>
+    inUse(world).send(wholeOf(world) + forUnknownModel(wholeOf(world))),
   'stops reading': (world) => inUse(world).stopReading(),
   'sends FIN': (world) => inUse(world).finish(),
   closes: (world) => inUse(world).close(),
@@ -228,7 +229,7 @@ const steps: Readonly<Record<CallerStep, (world: World) => Promise<void> | void>
     inUse(world).until((received) => received.startsWith('HTTP/1.1 100 Continue\r\n\r\n')),
   'sees an answer': (world) => seesAnswers(world, 1),
   'sees both answers': (world) => seesAnswers(world, 2),
-  'is missed': ({ gates }) => gates.missed.opened,
+  'is noticed as gone': ({ gates }) => gates.noticed.opened,
   'is being authenticated': ({ gates }) => gates.keysAsked.opened,
   'is authenticated': ({ gates }) => gates.keysAnswer.open(),
   'is reserving': ({ gates }) => gates.reserveAsked.opened,
@@ -236,10 +237,10 @@ const steps: Readonly<Record<CallerStep, (world: World) => Promise<void> | void>
   'is at the upstream': async ({ stage }) => {
     await stage.upstream.nextCall();
   },
-  'the upstream goes on': ({ gates }) => gates.goesOn.open(),
+  'the upstream continues': ({ gates }) => gates.continues.open(),
   'the second is answered first': ({ gates }) => gates.handled.opened,
   'time for a stalled caller passes': async ({ clock, flooded }) => {
-    await stuck(flooded);
+    await untilStill(flooded);
     for (let second = 0; second < stallSeconds; second += 1) {
       clock.advance(1_000);
       await setImmediate();
@@ -248,16 +249,16 @@ const steps: Readonly<Record<CallerStep, (world: World) => Promise<void> | void>
   },
 };
 
-function seesAnswers(world: World, count: number): Promise<void> {
+function seesAnswers(world: SceneState, count: number): Promise<void> {
   const { method } = world.row;
   return inUse(world).until((received) => answersIn(received, method).length >= count);
 }
 
 /**
- * Until nothing has moved for so many turns. Everyone who could move it is in this process, and
- * the kernel hands bytes over within the very call that sends them.
+ * Resolves when the counter has not changed for 100 turns. All parties are in this process, and the
+ * kernel delivers bytes during the call that sends them.
  */
-async function stuck(moved: () => number): Promise<void> {
+async function untilStill(moved: () => number): Promise<void> {
   let still = 0;
   let before = -1;
   while (still < 100) {
@@ -268,28 +269,28 @@ async function stuck(moved: () => number): Promise<void> {
   }
 }
 
-function inUse({ callers }: World): RawCaller {
+function inUse({ callers }: SceneState): RawCaller {
   const caller = callers.at(-1);
-  if (caller === undefined) throw new Error('nobody has connected');
+  if (caller === undefined) throw new Error('no caller has connected');
   return caller;
 }
 
-function wholeOf({ row, kind, stage }: World): string {
+function wholeOf({ row, kind, stage }: SceneState): string {
   return bytesOf(kind, stage.secrets.chat, row);
 }
 
-/** The same for a model that there is not. */
-function toNobody(call: string): string {
+/** The same call for an unknown model. */
+function forUnknownModel(call: string): string {
   return call.replace('/models/m:', '/models/x:').replace('"model":"m"', '"model":"x"');
 }
 
-function headOf({ row, kind, stage }: World): string {
+function headOf({ row, kind, stage }: SceneState): string {
   const headers = { ...row.headers, expect: '100-continue' };
   const [head = ''] = bytesOf(kind, stage.secrets.chat, { ...row, headers }).split('\r\n\r\n', 1);
   return head;
 }
 
-function bodyOf(world: World): string {
+function bodyOf(world: SceneState): string {
   const whole = wholeOf(world);
   return whole.slice(whole.indexOf('\r\n\r\n') + 4);
 }

@@ -1,17 +1,17 @@
-/** Rows F51–F62 of the fault matrix: each on its mounts, for each of its kinds of calls. */
+/** Rows F51–F62 of the fault matrix, on each mount and for each kind of call. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 import { takeWarnings } from '../support/process-warnings.ts';
 import { bearer, stage as setStage, upstreamSecret, vendorKey } from '../support/stage.ts';
 import { request } from '../support/wire.ts';
-import { isNative, usageNanos } from './asks.ts';
 import { methodRows } from './callers-methods.ts';
 import type { CallerRow } from './callers-row.ts';
 import { callerRows } from './callers-rows.ts';
 import { mountNamed, type Played, play } from './callers-scene.ts';
 import { canaries, found } from './canaries.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 import { answersIn, type RawAnswer, rawCaller } from './raw-caller.ts';
+import { isNative, usageNanos } from './requests.ts';
 import { allMounts, type Charged, type Kind } from './row.ts';
 
 countedRows('F51–F62');
@@ -51,12 +51,12 @@ describe('callers', () => {
 
 const methodCells = methodRows.flatMap((row) =>
   allMounts.map((mount) => {
-    const hosts = row.isHostsToAnswer === true && mount !== 'node:http';
+    const isAnsweredByHost = row.isHostsToAnswer === true && mount !== 'node:http';
     return {
       ...row,
       row,
       mount,
-      answerer: hosts ? ('the host' as const) : ('the gateway' as const),
+      answerer: isAnsweredByHost ? ('the host' as const) : ('the gateway' as const),
     };
   }),
 );
@@ -91,7 +91,7 @@ describe('methods', () => {
   });
 });
 
-/** Those that the gateway answered; 417 is Node's own. */
+/** The errors that the gateway sent; 417 is Node's. */
 function failed({ answers }: Played): readonly RawAnswer[] {
   return answers.filter(({ status }) => status >= 400 && status !== 417);
 }
@@ -103,10 +103,10 @@ function expectDialect({ status, headers, body }: RawAnswer, native: boolean): v
     'cache-control': 'no-store',
   });
   const message = expect.any(String);
-  const words = native
+  const fields = native
     ? { code: status, message, status: expect.any(String) }
     : { message, type: expect.any(String), code: expect.any(String) };
-  expect(JSON.parse(body)).toMatchObject({ error: words });
+  expect(JSON.parse(body)).toMatchObject({ error: fields });
 }
 
 function expectCharge({ chargeNanos }: UsageRecord, charge: Charged, kind: Kind): void {

@@ -1,23 +1,23 @@
 /**
- * Five canaries that go through every case of the fault matrix, and the search that must never find
- * one: in no answer that failed, no event, no record, no warning, and nothing that is printed.
+ * Five canaries that are part of every case of the fault matrix, and the search that must never
+ * find one in a failed answer, an event, a record, a warning or the output of the process.
  */
 import { inspect } from 'node:util';
 
-/** What must stay where it is. */
+/** Values that must not leak. */
 export interface Canaries {
   readonly callerKey: string;
   readonly upstreamKey: string;
   /** Host and port of the upstream's base URL. */
   readonly upstreamHost: string;
   readonly prompt: string;
-  /** Of an image, in a prompt or in a reply. */
+  /** The data of an image, in a prompt or in a reply. */
   readonly base64: string;
 }
 
 /**
- * What looks like no key, so that only knowing it can hide it. The Base64 has the `+` and `/` that
- * real pictures have.
+ * The upstream key does not look like a key, so that only a redactor that knows it can hide it. The
+ * Base64 has `+` and `/` like that of real images.
  */
 export const canaries: Omit<Canaries, 'callerKey' | 'upstreamHost'> = {
   upstreamKey: 'canary horse-staple upstream-4711'.replaceAll(' ', '-'),
@@ -25,12 +25,12 @@ export const canaries: Omit<Canaries, 'callerKey' | 'upstreamHost'> = {
   base64: 'iVBORw0KGgoAAAAN+SUhEUgAAAAEAAAABCAYA/AAAfFcSJAAAADUlEQVR4+2mNkYPj/HwADBwGAWjR9awAAAABJ',
 };
 
-/** Everything that an upstream could tell of a call, in one line that fits into a header. */
+/** Everything that an upstream could reveal of a call, in one line that fits into a header. */
 export function leakOf({ upstreamKey, upstreamHost, prompt, base64 }: Canaries): string {
   return `${upstreamKey} at http://${upstreamHost}/v1 (${upstreamHost}) says ${prompt} ${base64}`;
 }
 
-/** The names of the canaries that are in what was observed, in any of the places. */
+/** The canaries that occur in the observed values: `prompt in events`. */
 export function found(
   canaries: Readonly<Record<string, string>>,
   observed: Readonly<Record<string, unknown>>,
@@ -43,7 +43,7 @@ export function found(
   });
 }
 
-/** As a log would have it, as a debugger would, and what an error keeps to itself. */
+/** The value as a log and as a debugger would print it, hidden members included. */
 function everythingIn(value: unknown): string {
   if (typeof value === 'string') return value;
   const json = JSON.stringify(value, (_name, member) =>
@@ -53,24 +53,24 @@ function everythingIn(value: unknown): string {
   return `${json} ${inspected}`;
 }
 
-/** What is printed while tests run. */
+/** The output of the process while tests run. */
 export interface Prints {
   readonly text: string;
   stop(): void;
 }
 
-/** Listens to stdout and stderr; what is printed is printed all the same. */
+/** Records stdout and stderr, and still prints everything. */
 export function listenToPrints(): Prints {
   const printed: string[] = [];
   const streams = [process.stdout, process.stderr];
   const undo = streams.map((stream) => {
     const original = stream.write;
     const write = original.bind(stream);
-    const heard: typeof stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    const recording: typeof stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
       printed.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
       return Reflect.apply(write, stream, [chunk, ...rest]);
     };
-    stream.write = heard;
+    stream.write = recording;
     return () => {
       stream.write = original;
     };

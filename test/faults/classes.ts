@@ -1,93 +1,93 @@
-/** What each class of failures comes to (FAULTS §4.1); rows name what they differ in. */
+/** The expected results of each class of failures; rows override what differs. */
 import { allMounts, type ExpectedOfKinds, type FaultRow, kinds } from './row.ts';
 
-/** Every kind, over every mount. */
+/** Every kind on every mount. */
 export const everywhere: Pick<FaultRow, 'kinds' | 'mounts'> = { kinds, mounts: allMounts };
 
-/** No fault in the end. */
+/** The call succeeds. */
 export const fine: ExpectedOfKinds = {
-  told: 'reply',
+  callerGets: 'reply',
   charge: 'usage',
   outcome: 'complete',
   reason: undefined,
   calls: 1,
-  beside: 'same',
+  withSecond: 'same',
   health: 'none',
 };
 
-/** Class A: it surely did not run, so that every kind may be asked for elsewhere. */
+/** It did not run, so every kind may be tried on another channel. */
 export const notRun: ExpectedOfKinds = {
-  told: 'upstream_failed',
+  callerGets: 'upstream_failed',
   charge: 'nothing',
   outcome: 'not_run',
   reason: 'connect_refused',
   calls: 1,
-  beside: 'second',
+  withSecond: 'second',
   health: 'counted',
 };
 
-/** Class B: it may have run, so that an image is never asked for again. */
+/** It may have run, so an image is never sent again. */
 export const mayHaveRun: ExpectedOfKinds = {
-  told: 'upstream_failed',
+  callerGets: 'upstream_failed',
   charge: 'nothing',
   outcome: 'unknown',
   reason: 'reset',
   calls: 1,
-  beside: 'second',
+  withSecond: 'second',
   health: 'counted',
-  image: { charge: 'pending', beside: 'same' },
+  image: { charge: 'pending', withSecond: 'same' },
 };
 
-/** Class B, but nobody is asked again: time is up. */
+/** It may have run, and no other channel is tried, because time is up. */
 export const timedOut: ExpectedOfKinds = {
   ...mayHaveRun,
-  told: 'upstream_timeout',
+  callerGets: 'upstream_timeout',
   reason: 'upstream_timeout',
-  beside: 'same',
+  withSecond: 'same',
   health: 'timed_out',
 };
 
 /**
- * Class C: it was processed, and what came is no whole reply. Of a stream nobody had anything: that
- * costs nothing, and another channel is asked once.
+ * It was processed, and the reply is not complete. Of a stream the caller has received nothing, so
+ * it costs nothing, and one other channel is tried.
  */
 export const halfDone: ExpectedOfKinds = {
-  told: 'upstream_failed',
+  callerGets: 'upstream_failed',
   charge: 'observed',
   outcome: 'truncated',
   reason: 'upstream_truncated',
   calls: 1,
-  beside: 'same',
+  withSecond: 'same',
   health: 'counted',
   image: { charge: 'pending', outcome: 'unknown' },
-  streams: { charge: 'nothing', outcome: 'unknown', beside: 'second' },
+  streams: { charge: 'nothing', outcome: 'unknown', withSecond: 'second' },
 };
 
-/** The same of what holds no content: a page, half a frame, nothing. It costs nothing. */
+/** The same for a reply without content: a page, half a frame, nothing. It costs nothing. */
 export const noContent: ExpectedOfKinds = {
   ...halfDone,
   charge: 'nothing',
   outcome: 'unknown',
 };
 
-/** Class D: the caller's own fault. */
+/** The caller's own mistake. */
 export const refused: ExpectedOfKinds = {
-  told: 'invalid_request',
+  callerGets: 'invalid_request',
   charge: 'nothing',
   outcome: 'not_run',
   reason: 'upstream_refused',
   calls: 1,
-  beside: 'same',
+  withSecond: 'same',
   health: 'none',
 };
 
-/** A stream that broke behind its first event. */
+/** A stream that broke after its first event. */
 export const brokenStream: ExpectedOfKinds = {
-  told: 'broken',
+  callerGets: 'broken',
   charge: 'observed',
   outcome: 'broken',
   reason: 'upstream_stream_truncated',
   calls: 1,
-  beside: 'same',
+  withSecond: 'same',
   health: 'counted',
 };

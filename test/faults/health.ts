@@ -1,22 +1,26 @@
-/** Reads what a gateway says of a channel's health: the one place that knows how it is said. */
+/** Reads the health of a channel from a gateway. */
 import type { Gateway } from '../../src/gateway.ts';
 
-/** How a channel stands for one model, as a host reads it. */
-export interface Standing {
+/** The health of a channel for one model, as a host sees it. */
+export interface ChannelHealth {
   readonly state: string;
-  /** When it is over, Unix ms. */
+  /** When the state ends, Unix ms. */
   readonly untilMs: number | undefined;
 }
 
-const ready: Standing = { state: 'ready', untilMs: undefined };
+const ready: ChannelHealth = { state: 'ready', untilMs: undefined };
 
-/** What the account has against it, else what the model on it has. */
-export function standingOf(gateway: Gateway, channelId: string, upstreamModel: string): Standing {
+/** The state of the account, or, if that is ready, of the model on it. */
+export function healthOf(
+  gateway: Gateway,
+  channelId: string,
+  upstreamModel: string,
+): ChannelHealth {
   const account = gateway.channels().find((channel) => channel.channelId === channelId);
   if (account === undefined) return ready;
-  const place =
+  const source =
     account.state === 'ready'
       ? account.models.find((model) => model.upstreamModel === upstreamModel)
       : account;
-  return place === undefined ? ready : { state: place.state, untilMs: place.untilMs };
+  return source === undefined ? ready : { state: source.state, untilMs: source.untilMs };
 }

@@ -1,6 +1,6 @@
 /**
- * One server for each mount of the matrix, shared by all of its cases: a header of the caller says
- * which case's gateway is to answer.
+ * One server for each mount of the matrix, shared by all of its cases: a header of the request
+ * names the case whose gateway answers.
  */
 import type { Gateway } from '../../src/gateway.ts';
 import type { GatewayHandler, GatewayRequest } from '../../src/http.ts';
@@ -19,11 +19,11 @@ export interface Hosts {
   originOf(mount: MountName): string;
   /** Lets a gateway answer the calls of a case, until the returned function is called. */
   serve(caseId: string, gateway: Gateway): () => void;
-  /** An address where no connection comes about. */
+  /** An address at which no connection succeeds. */
   readonly blackhole: string;
-  /** What was printed since the start. */
+  /** The output since the start. */
   printed(): string;
-  /** What reached the hosts' own error handling. */
+  /** Errors that reached the hosts' own error handling. */
   reported(): readonly unknown[];
   close(): Promise<void>;
 }

@@ -1,9 +1,10 @@
 /** Runs rows of the fault matrix as tests, and counts them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { comparisonExpected, comparisonOf, differences } from './comparison.ts';
 import { type Hosts, startHosts } from './hosts.ts';
 import { stubNames } from './names.ts';
 import {
-  type Company,
+  type ChannelSetup,
   expectedOf,
   type FaultRow,
   isFull,
@@ -13,44 +14,44 @@ import {
   oneMount,
 } from './row.ts';
 import { playCase } from './scene.ts';
-import { differences, verdictExpected, verdictOf } from './verdict.ts';
 
-/** F16: no call goes by what the environment says of proxies, or every row would fail. */
+/** The gateway must ignore proxy variables; if it did not, every row would fail. */
 const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY'];
 
-const everyCompany: readonly Company[] = ['alone', 'beside', 'again'];
+const allChannelSetups: readonly ChannelSetup[] = ['single', 'with_second', 'repeated'];
 
 /** One test of a row. */
-type Combination = readonly [kind: Kind, mount: MountName, company: Company];
+type Combination = readonly [kind: Kind, mount: MountName, channelSetup: ChannelSetup];
 
-/** What happens five times is looked at once, for rows whose time stands still. */
+/** `repeated` is only for rows that need neither advancing time nor calls before. */
 function isPlayed({ expected, circumstances = {} }: FaultRow, kind: Kind) {
-  return (company: Company): boolean => {
-    if (company !== 'again') return true;
+  return (channelSetup: ChannelSetup): boolean => {
+    if (channelSetup !== 'repeated') return true;
     const { health } = expectedOf({ expected }, kind);
-    const isPlain = circumstances.passes === undefined && circumstances.callsBefore === undefined;
+    const isPlain = circumstances.advances === undefined && circumstances.callsBefore === undefined;
     return isPlain && (health === 'none' || health === 'counted');
   };
 }
 
-/** Every mount, kind and company of a row. */
+/** Every mount, kind and channel setup of a row. */
 function everyCombination(row: FaultRow): readonly Combination[] {
   return row.mounts.flatMap((mount) =>
     row.kinds.flatMap((kind) =>
-      (row.companies ?? everyCompany)
+      (row.channelSetups ?? allChannelSetups)
         .filter(isPlayed(row, kind))
-        .filter((company) => company !== 'again' || oneMount.includes(mount))
-        .map((company) => [kind, mount, company] as const),
+        .filter((channelSetup) => channelSetup !== 'repeated' || oneMount.includes(mount))
+        .map((channelSetup) => [kind, mount, channelSetup] as const),
     ),
   );
 }
 
 /**
- * Each kind of a row once at least, and each company once for every outcome that the row expects:
- * of kinds that expect the same, one is played alone, the next beside a healthy channel, and so on.
- * The mounts take turns, for a fault upstream doesn't know which adapter the caller came through.
+ * Each kind of a row at least once, and each channel setup once for every outcome that the row
+ * expects: of kinds that expect the same, one runs with a single channel, the next with a second,
+ * healthy one, and so on. The mounts rotate, because a fault of an upstream does not depend on the
+ * adapter.
  */
-function combinationsInTurn(row: FaultRow, index: number): readonly Combination[] {
+function rotatedCombinations(row: FaultRow, index: number): readonly Combination[] {
   const kindsByOutcome = new Map<string, Kind[]>();
   for (const kind of row.kinds) {
     const outcome = JSON.stringify(expectedOf(row, kind));
@@ -58,31 +59,31 @@ function combinationsInTurn(row: FaultRow, index: number): readonly Combination[
   }
   const mounts = isThin ? oneMount : row.mounts;
   return [...kindsByOutcome.values()]
-    .flatMap((alike) => pairs(alike, row.companies ?? everyCompany, row, index))
-    .map(([kind, company], at) => [kind, inTurn(mounts, index + at), company]);
+    .flatMap((sameOutcome) => pairs(sameOutcome, row.channelSetups ?? allChannelSetups, row, index))
+    .map(([kind, channelSetup], at) => [kind, itemInRotation(mounts, index + at), channelSetup]);
 }
 
-/** Every kind and every company at least once, paired by rotation. */
+/** Every kind and every channel setup at least once, paired by rotation. */
 function pairs(
   alike: readonly Kind[],
-  companies: readonly Company[],
+  channelSetups: readonly ChannelSetup[],
   row: FaultRow,
   index: number,
-): readonly (readonly [Kind, Company])[] {
-  const played = companies.filter(isPlayed(row, inTurn(alike, 0)));
+): readonly (readonly [Kind, ChannelSetup])[] {
+  const played = channelSetups.filter(isPlayed(row, itemInRotation(alike, 0)));
   return Array.from({ length: Math.max(alike.length, played.length) }, (_, at) => [
-    inTurn(alike, index + at),
-    inTurn(played, at),
+    itemInRotation(alike, index + at),
+    itemInRotation(played, at),
   ]);
 }
 
-function inTurn<T>(list: readonly T[], turn: number): T {
+function itemInRotation<T>(list: readonly T[], turn: number): T {
   const item = list[turn % list.length];
-  if (item === undefined) throw new Error('An empty list has no turns.');
+  if (item === undefined) throw new Error('The list is empty.');
   return item;
 }
 
-/** Every combination is a test of its own; `TEST_FORM=full` plays them all. */
+/** Makes a test of each combination; `TEST_FORM=full` runs all of them. */
 export function runMatrix(name: string, rows: readonly FaultRow[]): void {
   let hosts: Hosts | undefined;
   let restoreNames: () => void = () => {};
@@ -96,23 +97,23 @@ export function runMatrix(name: string, rows: readonly FaultRow[]): void {
     restoreNames = stubNames();
   });
 
-  const play = async (row: FaultRow, kind: Kind, mount: MountName, company: Company) => {
+  const play = async (row: FaultRow, kind: Kind, mount: MountName, channelSetup: ChannelSetup) => {
     if (hosts === undefined) throw new Error('not started');
-    const id = `${row.id} ${row.fault} ${kind} ${mount} ${company}`;
-    const played = { id: Buffer.from(id).toString('hex'), row, kind, mount, company };
+    const id = `${row.id} ${row.fault} ${kind} ${mount} ${channelSetup}`;
+    const played = { id: Buffer.from(id).toString('hex'), row, kind, mount, channelSetup };
     const outcome = await playCase(played, hosts);
-    const came = verdictOf(played, outcome);
-    const expected = verdictExpected(played);
-    expect(came, differences(came, expected)).toEqual(expected);
+    const actual = comparisonOf(played, outcome);
+    const expected = comparisonExpected(played);
+    expect(actual, differences(actual, expected)).toEqual(expected);
   };
 
   describe.concurrent.each(
     rows.map((row, index) => [`${row.id} ${row.fault}`, row, index] as const),
   )('%s', (_, row, index) => {
-    const cases = isFull ? everyCombination(row) : combinationsInTurn(row, index);
-    it.each(cases)('%s, %s, %s', async (kind, mount, company) => {
+    const cases = isFull ? everyCombination(row) : rotatedCombinations(row, index);
+    it.each(cases)('%s, %s, %s', async (kind, mount, channelSetup) => {
       failed += 1;
-      await play(row, kind, mount, company);
+      await play(row, kind, mount, channelSetup);
       failed -= 1;
       passed += 1;
     });

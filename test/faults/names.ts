@@ -1,7 +1,7 @@
-/** A resolver for the names of the fault matrix, in place of the network's; other names go on. */
+/** A resolver for the names of the fault matrix; other names use the real one. */
 import dns from 'node:dns';
 
-/** What the names under `.fault.example` lead to. */
+/** The answers for names under `.fault.example`. */
 const answers: Readonly<Record<string, (callback: Callback) => void>> = {
   'nowhere.fault.example': (callback) => callback(failure('ENOTFOUND')),
   'later.fault.example': (callback) => callback(failure('EAI_AGAIN')),
@@ -17,7 +17,7 @@ const answers: Readonly<Record<string, (callback: Callback) => void>> = {
 
 type Callback = (error: Error | null, addresses?: readonly dns.LookupAddress[]) => void;
 
-/** Answers for these names until the returned function is called. */
+/** Resolves these names until the returned function is called. */
 export function stubNames(): () => void {
   const original = dns.lookup;
   const lookup = (name: string, options: object, callback: Callback): void => {
@@ -31,7 +31,7 @@ export function stubNames(): () => void {
   };
 }
 
-/** As Node says it: with the name in it. */
+/** An error like Node's, whose message contains the name. */
 function failure(code: string): Error {
   const name = 'canary.fault.example';
   return Object.assign(new Error(`getaddrinfo ${code} ${name}`), { code, hostname: name });

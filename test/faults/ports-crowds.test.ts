@@ -1,17 +1,17 @@
-/** Rows F65, F66, F77 and F81 in numbers: outages under load, slow stores, and many streams. */
+/** Rows F65, F66, F77 and F81 with many calls: outages under load, slow stores, many streams. */
 import { expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
 import { inTime, pass, turns } from '../stages/failing.ts';
 import { type Scene, scene } from '../stages/scene.ts';
 import { ask, begun, headersOf, kinds, whole } from '../stages/scene-models.ts';
+import { countedRows } from './counted-rows.ts';
 import { costNanos } from './ports-scene.ts';
-import { countedRows } from './ports-summary.ts';
 
-countedRows('F65, F66, F77, F81 in numbers');
+countedRows('F65, F66, F77, F81 with many calls');
 
 const streams = ['chatStream', 'nativeStream'] as const;
 
-it('F65 a quota store that is away for 60 s under load has every charge in the end', async () => {
+it('F65 a quota store that is down for 60 s under load has every charge in the end', async () => {
   let isDown = true;
   const asked = Array.from({ length: 20 }, () => kinds).flat();
   const { call, clock, records, state, events } = scene({
@@ -64,7 +64,7 @@ it.each(
   expect(await set.state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
 });
 
-it('F77 a gateway that closes over 300 streams: each is told, none is left unsettled', async () => {
+it('F77 a gateway that closes over 300 streams: each gets an error, all are settled', async () => {
   const { start, upstream, gateway, clock, records, state } = scene({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 1_000_000_000n }] },
   });
@@ -128,7 +128,7 @@ it('F81 2,000 streams at once are renewed in batches, and each is settled', asyn
   expect(await state()).toEqual({ held: 0n, used: 40_000n, inFlight: 0 });
 }, 30_000);
 
-/** The answer of a store that takes its time. */
+/** The answer of a slow store. */
 function later<T>({ clock }: Scene, ms: number, work: () => MaybePromise<T>): Promise<T> {
   return new Promise((resolve) => {
     const stop = clock.every(ms, () => {

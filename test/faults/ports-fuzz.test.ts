@@ -1,4 +1,4 @@
-/** Row F67 of the fault matrix: ports that answer anything at all, hundreds of times each. */
+/** Row F67 of the fault matrix: ports that return arbitrary values, hundreds of times each. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
@@ -6,15 +6,15 @@ import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { mad, turns } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask, kinds, model, whole } from '../stages/scene-models.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 
 countedRows('F67');
 
 const seed = 67;
-/** The seed stays, so the shorter run is the beginning of the longer. */
+/** The seed is fixed, so the shorter run is the beginning of the longer. */
 const numRuns = process.env.TEST_FORM === 'full' ? 600 : 200;
 
-/** What JavaScript can hold, objects without a prototype and big integers among it. */
+/** Any JavaScript value, including objects without a prototype and big integers. */
 const anything: fc.Arbitrary<unknown> = fc.anything({
   withBigInt: true,
   withDate: true,
@@ -25,8 +25,8 @@ const anything: fc.Arbitrary<unknown> = fc.anything({
   maxDepth: 2,
 });
 
-/** A right answer with one member that is anything, or gone. */
-function spoilt(right: Readonly<Record<string, unknown>>): fc.Arbitrary<unknown> {
+/** A valid answer in which one member has an arbitrary value or is missing. */
+function withOneBadMember(right: Readonly<Record<string, unknown>>): fc.Arbitrary<unknown> {
   const names = Object.keys(right);
   return fc
     .tuple(fc.constantFrom(...names), fc.option(anything, { nil: undefined }))
@@ -41,7 +41,7 @@ const key = {
 };
 const held = { status: 'held', replay: false, expiresAtMs: 1, available: [1n] };
 
-/** A port whose one answer is what `answer` says, and what its call may then be told. */
+/** A port with one arbitrary answer, and the statuses that its call may have. */
 interface Fuzzed {
   readonly port: string;
   readonly answers: fc.Arbitrary<unknown>;
@@ -55,31 +55,31 @@ const checked = [200, 401, 403, 404, 429, 503];
 const fuzzed: readonly Fuzzed[] = [
   {
     port: 'keys.find',
-    answers: fc.oneof(anything, spoilt(key)),
+    answers: fc.oneof(anything, withOneBadMember(key)),
     options: (answer) => ({ keys: { find: mad(answer) } }),
     statuses: checked,
   },
   {
     port: 'catalog.find',
-    answers: fc.oneof(anything, spoilt({ ...model() })),
+    answers: fc.oneof(anything, withOneBadMember({ ...model() })),
     options: (answer) => ({ catalog: { find: mad(answer), list: mad([answer]) } }),
     statuses: [200, 400, 403, 404, 502, 503],
   },
   {
     port: 'rateLimiter.consume',
-    answers: fc.oneof(anything, spoilt({ granted: false, retryAfterMs: 1 })),
+    answers: fc.oneof(anything, withOneBadMember({ granted: false, retryAfterMs: 1 })),
     options: (answer) => ({ rateLimiter: { consume: mad(answer) } }),
     statuses: [200, 429, 503],
   },
   {
     port: 'quota.reserve',
-    answers: fc.oneof(anything, spoilt(held)),
+    answers: fc.oneof(anything, withOneBadMember(held)),
     store: (answer) => ({ reserve: mad(answer) }),
     statuses: [200, 403, 429, 503],
   },
   {
     port: 'quota.settle',
-    answers: fc.oneof(anything, spoilt({ status: 'settled' })),
+    answers: fc.oneof(anything, withOneBadMember({ status: 'settled' })),
     store: (answer) => ({ settle: mad(answer) }),
     statuses: [200],
   },
@@ -103,7 +103,9 @@ const fuzzed: readonly Fuzzed[] = [
   },
 ];
 
-it.each(fuzzed)('F67 $port may answer anything: no call is told of a bug', async (row) => {
+it.each(
+  fuzzed,
+)('F67 $port may return anything: no call fails with an internal error', async (row) => {
   const { answers, options = () => ({}), store = () => ({}), statuses } = row;
   const asked = fc.constantFrom(...kinds);
 
@@ -120,14 +122,14 @@ it.each(fuzzed)('F67 $port may answer anything: no call is told of a bug', async
 
       expect(statuses).toContain(status);
       expect(events.filter(({ type }) => type === 'internal_error')).toEqual([]);
-      // Who is refused has bought nothing.
+      // A refused call has not reached the upstream.
       if (status !== 200) expect(upstream.calls).toEqual([]);
     }),
     { seed, numRuns },
   );
 });
 
-it('F67 garbage is never a yes: no answer but the contract’s own lets a call through', async () => {
+it('F67 only an answer that keeps to the contract lets a call through', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (answer) => {
       const { call, upstream } = scene({ store: () => ({ reserve: mad(answer) }) });

@@ -1,49 +1,49 @@
 /**
- * Rows F63–F68 and F76: each port and hook of a host, failing in every way there is. What comes of
- * it is the same in each.
+ * Rows F63–F68 and F76: each port and hook of a host, failing in every way. The expected results
+ * are the same for each way.
  */
 import type { SceneSetup } from '../stages/scene.ts';
 import { sceneModels } from '../stages/scene-models.ts';
 import { type Kind, kinds } from './row.ts';
 
-/** Runs the host's code, or fails in its place for as long as the port is down. */
-export type Broken = <T>(works: () => T) => T;
+/** Runs the host's code, or fails instead while the port is down. */
+export type WhileDown = <T>(works: () => T) => T;
 
 /** One port that is down. */
 export interface PortRow {
-  /** As in FAULTS.md. */
+  /** The number of the fault; rows about the same fault share it. */
   readonly id: string;
-  /** The beginning of a sentence that the way to fail ends. */
+  /** The beginning of a sentence that the failure mode completes. */
   readonly fault: string;
   readonly kinds: readonly Kind[];
-  /** Only what fails before it returns can happen here. */
+  /** Only failures before the function returns are possible. */
   readonly isSynchronous?: true;
-  readonly setup: (broken: Broken) => SceneSetup;
+  readonly setup: (broken: WhileDown) => SceneSetup;
   readonly expected: {
-    /** What the caller is told; 200 where it must notice nothing. */
+    /** The caller's status; 200 if it must notice nothing. */
     readonly status: 200 | 500 | 502 | 503;
     readonly calls: 0 | 1;
-    /** The event that tells the host: port and operation, or a type alone. */
+    /** The event: type, port and operation, or a type only. */
     readonly event: string | undefined;
     /** `later`: once the port is back. */
     readonly charge: 'usage' | 'later' | 'nothing';
   };
 }
 
-const unchecked = { status: 503, calls: 0, charge: 'nothing' } as const;
+const refusedBefore = { status: 503, calls: 0, charge: 'nothing' } as const;
 const unnoticed = { status: 200, calls: 1, charge: 'usage' } as const;
 const neverAsked = (): never => {
   throw new Error('not in these rows');
 };
 
-/** In the order in which a call meets them. */
+/** In the order in which a call uses them. */
 export const portRows: readonly PortRow[] = [
   {
     id: 'F63',
     fault: 'A key store',
     kinds,
     setup: (broken) => ({ options: { keys: { find: () => broken(() => undefined) } } }),
-    expected: { ...unchecked, event: 'port_failed keys find' },
+    expected: { ...refusedBefore, event: 'port_failed keys find' },
   },
   {
     id: 'F68',
@@ -52,7 +52,7 @@ export const portRows: readonly PortRow[] = [
     setup: (broken) => ({
       options: { catalog: { find: () => broken(() => undefined), list: neverAsked } },
     }),
-    expected: { ...unchecked, event: 'port_failed catalog find' },
+    expected: { ...refusedBefore, event: 'port_failed catalog find' },
   },
   {
     id: 'F68',
@@ -61,7 +61,7 @@ export const portRows: readonly PortRow[] = [
     setup: (broken) => ({
       options: { rateLimiter: { consume: () => broken(() => ({ granted: true })) } },
     }),
-    expected: { ...unchecked, event: 'port_failed rate_limiter consume' },
+    expected: { ...refusedBefore, event: 'port_failed rate_limiter consume' },
   },
   {
     id: 'F64',
@@ -70,7 +70,7 @@ export const portRows: readonly PortRow[] = [
     setup: (broken) => ({
       store: (quota) => ({ reserve: (input) => broken(() => quota.reserve(input)) }),
     }),
-    expected: { ...unchecked, event: 'port_failed quota reserve' },
+    expected: { ...refusedBefore, event: 'port_failed quota reserve' },
   },
   {
     id: 'F64',
@@ -82,7 +82,7 @@ export const portRows: readonly PortRow[] = [
         release: (input) => broken(() => quota.release(input)),
       }),
     }),
-    expected: { ...unchecked, event: 'port_failed quota release' },
+    expected: { ...refusedBefore, event: 'port_failed quota release' },
   },
   {
     id: 'F65',

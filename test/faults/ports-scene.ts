@@ -1,4 +1,4 @@
-/** The kinds of calls of the matrix, as the scene of `test/stages` knows them. */
+/** The kinds of calls of the matrix, by the names of the scene of `test/stages`. */
 import type { Kind as SceneKind } from '../stages/scene-models.ts';
 import type { Kind } from './row.ts';
 
@@ -11,7 +11,7 @@ export const sceneKinds: Readonly<Record<Kind, SceneKind>> = {
   native_stream: 'nativeStream',
 };
 
-/** What a whole reply costs: 10 and 5 tokens, or one image. */
+/** The cost of a whole reply: 10 and 5 tokens, or one image. */
 export const costNanos: Readonly<Record<SceneKind, bigint>> = {
   chat: 20n,
   chatStream: 20n,

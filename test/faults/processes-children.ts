@@ -1,4 +1,4 @@
-/** Builds and starts the processes of rows F74–F83, and speaks with them by message. */
+/** Builds and starts the processes of rows F74–F83, and exchanges messages with them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { z } from 'zod';
 import { issueKey } from '../../src/issue-key.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** In the repo, for what is bundled looks for its packages from here. */
+/** In the repo, so that Node finds the packages of the bundles. */
 export const outDir: string = join(root, '.build/faults');
 
-/** Bundles the scripts of this folder that run in processes or threads of their own. */
+/** Bundles the scripts of this folder that run in separate processes or threads. */
 export async function buildChildren(): Promise<void> {
   const scripts = ['host', 'thread', 'twice'].map((name) => {
     return [name, join(import.meta.dirname, `processes-${name}.ts`)];
@@ -38,19 +38,19 @@ const plain: Options = {
   outExtension: ({ format }) => ({ js: format === 'esm' ? '.mjs' : '.cjs' }),
 };
 
-/** How a host is started. */
+/** The options of a host. */
 export interface HostSetup {
   readonly openaiBaseUrl: string;
   readonly workers?: number;
-  /** Its quota store asks this process by message where false. */
+  /** If false, its quota store asks this process by message. */
   readonly ownsBooks?: boolean;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly nodeFlags?: readonly string[];
-  /** How many files it may have open. */
+  /** The maximum number of open files. */
   readonly files?: number;
 }
 
-/** A host that runs. */
+/** A running host. */
 export interface Host {
   readonly child: ChildProcess;
   readonly origin: string;
@@ -59,11 +59,11 @@ export interface Host {
   says(member: string): Promise<unknown>;
   order(order: 'count' | 'close' | 'block', ms?: number): void;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** What it printed on stderr. */
+  /** Its stderr. */
   errors(): string;
 }
 
-/** Starts one, and ends it with the test. */
+/** Starts a host, and ends it with the test. */
 export async function startHost(setup: HostSetup): Promise<Host> {
   const { nodeFlags = [], files, ...rest } = setup;
   const { secret } = issueKey({ group: 'staff', limitNanos: 1n });

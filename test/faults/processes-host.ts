@@ -1,6 +1,6 @@
 /**
  * The host that the rows about processes start, starve, block and kill: a gateway on bare
- * `node:http`. With `workers` it is the primary of a cluster, and keeps the books for all of them.
+ * `node:http`. With `workers` it is the primary of a cluster and has the quota store for all.
  */
 import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
@@ -95,7 +95,7 @@ async function serve(quota: QuotaStore = memoryQuotaStore()): Promise<void> {
     ...config.options,
   });
   const server = createServer(nodeAdapter(gateway));
-  // A caller's connection lives as long as the test wants.
+  // A caller's connection stays open as long as the test needs.
   server.keepAliveTimeout = 0;
   const origin = await listening(server);
   process.on('message', (message: unknown) => {
@@ -112,7 +112,7 @@ async function serve(quota: QuotaStore = memoryQuotaStore()): Promise<void> {
   process.send?.({ origin });
 }
 
-/** Without `process.exit`: nothing may be left that keeps it alive. */
+/** Without `process.exit`, to prove that nothing keeps the process alive. */
 async function leave(gateway: Gateway, server: Server): Promise<void> {
   process.removeAllListeners('disconnect');
   await gateway.close({ drainMs: 1 });
@@ -120,7 +120,7 @@ async function leave(gateway: Gateway, server: Server): Promise<void> {
   process.disconnect();
 }
 
-/** Nothing happens in this process for so long. */
+/** Blocks the event loop for this long. */
 function block(ms: number): void {
   process.send?.({ blocked: true }, () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -128,7 +128,7 @@ function block(ms: number): void {
   });
 }
 
-/** What a leak would make more of. */
+/** The counts that a leak would increase. */
 function countsOf(): object {
   const resources: Record<string, number> = {};
   for (const name of process.getActiveResourcesInfo()) {

@@ -1,4 +1,4 @@
-/** A quota store across processes: who has the books answers, the others ask by message. */
+/** A quota store across processes: one has the store, the others ask it by message. */
 import { z } from 'zod';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 
@@ -10,13 +10,13 @@ const question = z.object({
 });
 const answer = z.object({ quotaAnswer: z.number(), result: z.unknown() });
 
-/** One end of a channel between two processes, whose messages may hold big integers. */
+/** One end of a channel between two processes, whose messages may contain big integers. */
 export interface Line {
   send(message: object): void;
   onMessage(listener: (message: unknown) => void): void;
 }
 
-/** The store of a process that has none of its own. */
+/** The store of a process that asks another one. */
 export function askingQuotaStore(line: Line): QuotaStore {
   const waiting = new Map<number, (result: unknown) => void>();
   let count = 0;
@@ -24,7 +24,7 @@ export function askingQuotaStore(line: Line): QuotaStore {
     const { data } = answer.safeParse(message);
     if (data !== undefined) waiting.get(data.quotaAnswer)?.(data.result);
   });
-  // What comes over the line is the other store's own answer.
+  // The message is the answer of the other store.
   const ask = (quota: (typeof operations)[number], input: unknown): Promise<never> =>
     new Promise((resolve) => {
       const number = ++count;
@@ -48,7 +48,7 @@ export function askingQuotaStore(line: Line): QuotaStore {
   };
 }
 
-/** Answers the questions of another process from this store. */
+/** Answers the requests of another process from this store. */
 export function answerQuota(store: QuotaStore, line: Line): void {
   line.onMessage((message) => {
     const { data } = question.safeParse(message);

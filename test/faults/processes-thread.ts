@@ -1,4 +1,4 @@
-/** One of the threads of row F79: a gateway with stores of its own, called so many times. */
+/** One of the threads of row F79: a gateway with its own stores, called that many times. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { z } from 'zod';
 import { scene } from '../stages/scene.ts';

@@ -1,6 +1,6 @@
 /**
- * Row F80: the library twice in one process, as an ES module and as CommonJS, each used with the
- * other's parts; and what of the process is different afterwards.
+ * Row F80: the library twice in one process, as an ES module and as CommonJS, each used with parts
+ * of the other; and the changes to the process afterwards.
  */
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -59,7 +59,7 @@ for (const [own, other] of [
 
 process.send?.({ statuses, codes, before, after: seen() });
 
-/** Everything that a library could leave on a process. zod's own registry is not ours to mend. */
+/** Everything that a library could change in a process, without zod's own registry. */
 function seen(): object {
   const names = prototypes.map((holder) =>
     Object.getOwnPropertyNames(holder)

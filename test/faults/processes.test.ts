@@ -1,4 +1,4 @@
-/** Rows F74–F83 of the fault matrix: what a process can suffer, in processes of their own. */
+/** Rows F74–F83 of the fault matrix: faults of a process, each in a separate process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { gate, hang } from '../../src/testing/fake-upstream/scripts.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { request } from '../support/wire.ts';
 import { answering, halting, neverEnding, waiting } from './callers-calls.ts';
-import { countedRows } from './ports-summary.ts';
+import { countedRows } from './counted-rows.ts';
 import { buildChildren, type Host, outDir, startHost } from './processes-children.ts';
 import { answerQuota } from './processes-quota.ts';
 import { answersIn, type RawCaller, rawCaller } from './raw-caller.ts';
@@ -21,7 +21,7 @@ beforeAll(buildChildren, 60_000);
 
 const chatCost = 20n;
 
-it('F74 an event loop that is blocked past every wait gives no false timeout', async () => {
+it('F74 an event loop blocked longer than every timeout causes no false timeout', async () => {
   const upstream = await startedUpstream();
   const held = gate();
   upstream.enqueue(halting('chat_stream', held));
@@ -44,7 +44,7 @@ it('F74 an event loop that is blocked past every wait gives no false timeout', a
   expect(caller.received()).not.toContain('"error"');
 }, 20_000);
 
-it('F75 many big bodies in a small heap: those beyond the budget get 503', async () => {
+it('F75 many large bodies in a small heap: those above the budget get 503', async () => {
   const bodies = 24;
   const upstream = await startedUpstream();
   const held = gate();
@@ -59,7 +59,7 @@ it('F75 many big bodies in a small heap: those beyond the budget get 503', async
     Array.from({ length: bodies }, () => calling(host, { padding: 'x'.repeat(4_000_000) })),
   );
   const answered = callers.map((caller) => statusFor(caller));
-  // All that fit are held at the upstream; the rest has its answer.
+  // All that fit wait at the upstream; the others have their answer.
   await Promise.any(answered);
   held.open();
   const statuses = await Promise.all(answered);
@@ -69,7 +69,7 @@ it('F75 many big bodies in a small heap: those beyond the budget get 503', async
   expect(await statusFor(await calling(host))).toBe(200);
 }, 30_000);
 
-it('F75 calls beyond those of a key that may run at once get 503', async () => {
+it('F75 calls above the share of a key get 503', async () => {
   const upstream = await startedUpstream();
   const held = gate();
   upstream.enqueue(...Array.from({ length: 5 }, () => waiting('chat', held)));
@@ -77,7 +77,7 @@ it('F75 calls beyond those of a key that may run at once get 503', async () => {
     openaiBaseUrl: upstream.openaiBaseUrl,
     options: { maxConcurrentCalls: 10 },
   });
-  // Half of all places is what one key may take.
+  // One key may take half of all concurrent calls.
   const running = await Promise.all(Array.from({ length: 5 }, () => calling(host)));
   await Promise.all(running.map(() => upstream.nextCall()));
 
@@ -89,7 +89,7 @@ it('F75 calls beyond those of a key that may run at once get 503', async () => {
   expect(new Set(await Promise.all(running.map(statusFor)))).toEqual(new Set([200]));
 });
 
-it('F77 a host that is told to end does, with streams still running', async () => {
+it('F77 a host that is asked to end does so, with streams still running', async () => {
   const upstream = await startedUpstream();
   upstream.enqueue(...Array.from({ length: 50 }, () => neverEnding('chat_stream', 1)));
   const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl });
@@ -106,7 +106,7 @@ it('F77 a host that is told to end does, with streams still running', async () =
   expect(host.errors()).toBe('');
 });
 
-it('F78 a host that is killed: its hold ends with its lease in a store elsewhere', async () => {
+it('F78 a host that is killed: its hold ends with its lease', async () => {
   const upstream = await startedUpstream();
   upstream.enqueue(hang());
   const clock = fakeClock();
@@ -152,7 +152,7 @@ it('F79 four workers of a cluster share nothing but their store', async () => {
   expect(await counts).toMatchObject({ held: 0n, used: BigInt(calls) * chatCost, inFlight: 0 });
 });
 
-it('F79 four threads share nothing at all', async () => {
+it('F79 four threads share nothing', async () => {
   const threads = [1, 2, 3, 4].map((calls) => ({
     calls,
     thread: new Worker(join(outDir, 'thread.mjs'), { workerData: calls }),
@@ -168,7 +168,7 @@ it('F79 four threads share nothing at all', async () => {
   );
 });
 
-it('F80 the library twice in one process: the two work together, without a trace', async () => {
+it('F80 the library twice in one process: both work together, and leave no trace', async () => {
   const child = fork(join(outDir, 'twice.mjs'), { stdio: 'inherit' });
   const [message] = await once(child, 'message');
 
@@ -180,7 +180,7 @@ it('F80 the library twice in one process: the two work together, without a trace
   });
 });
 
-it('F82 after hundreds of calls of each kind of ending, all counters are back', async () => {
+it('F82 after hundreds of calls with each ending, all counters are as before', async () => {
   const rounds = 100;
   const upstream = await startedUpstream();
   const host = await startHost({
@@ -196,15 +196,15 @@ it('F82 after hundreds of calls of each kind of ending, all counters are back', 
   expect(last.now.listeners).toBe(first.now.listeners);
   expect(othersIn(last)).toEqual(othersIn(first));
   expect(last.state).toMatchObject({ held: 0n, inFlight: 0 });
-  // A record each is kept by the sink in memory, some 2 KB; a leaked call would be far more.
+  // The memory sink keeps a record for each, about 2 KB; a leaked call would be far more.
   expect(last.now.heapBytes - first.now.heapBytes).toBeLessThan(8 * 1024 * 1024);
 }, 30_000);
 
-it('F83 a host without files to open answers 503, lives, and recovers', async () => {
+it('F83 a host without free file descriptors answers 503, survives, and recovers', async () => {
   const upstream = await startedUpstream();
   const host = await startHost({ openaiBaseUrl: upstream.openaiBaseUrl, files: 256 });
   const callers: RawCaller[] = [];
-  // Each takes a file of the host, until there is none left to accept one with.
+  // Each takes a file descriptor of the host, until it cannot accept another one.
   let isFull = false;
   while (!isFull && callers.length < 400) {
     const caller = await rawCaller(host.origin);
@@ -223,7 +223,7 @@ it('F83 a host without files to open answers 503, lives, and recovers', async ()
   await Promise.all(callers.slice(1).map(({ closed }) => closed));
   upstream.enqueue(answering('chat'));
   let status: number | undefined;
-  // The host notices one closed connection after the other; until then it may still be full.
+  // The host notices closed connections one by one; until then it may still be full.
   while (status !== 200) status = await statusFor(await calling(host));
 
   expect(host.errors()).toBe('');
@@ -261,7 +261,7 @@ async function statusFor(caller: RawCaller): Promise<number | undefined> {
   return answersIn(caller.received())[0]?.status;
 }
 
-/** A call that is answered, one whose caller leaves before, and one whose caller leaves midway. */
+/** A call that completes, one whose caller disconnects before it, and one during it. */
 async function round(host: Host, upstream: FakeUpstream): Promise<void> {
   upstream.enqueue(answering('chat'), hang(), neverEnding('chat_stream', 1));
   const whole = await calling(host);
@@ -275,7 +275,7 @@ async function round(host: Host, upstream: FakeUpstream): Promise<void> {
   const midway = await calling(host, { stream: true });
   await midway.until((received) => received.includes('Once'));
   await upstream.nextCall();
-  // It is read on for its usage, meanwhile the next round begins.
+  // The gateway reads on for its usage while the next round begins.
   midway.reset();
 }
 
@@ -291,10 +291,10 @@ const countsSchema = z.object({
 
 type Counts = z.infer<typeof countsSchema>;
 
-/** undici opens a fresh connection for each that was aborted, and keeps one alive. */
+/** undici opens a new connection for each aborted one, and keeps one alive. */
 const socketsAtRest = 2;
 
-/** Asked again until that many records are written, and no sockets are left or come but those. */
+/** Asks until that many records are written and only the expected sockets are open. */
 async function countsOf(host: Host, records: number): Promise<Counts> {
   for (;;) {
     const said = host.says('counts');
@@ -306,7 +306,7 @@ async function countsOf(host: Host, records: number): Promise<Counts> {
   }
 }
 
-/** What else a process has open. */
+/** Other open handles of a process. */
 function othersIn({ now }: Counts): object {
   const { TCPSocketWrap: _sockets, ...others } = now.resources;
   return others;

@@ -1,19 +1,19 @@
 /**
- * A caller by the bare socket: it sends what a test says, as slowly as it says, and leaves in every
- * way that TCP knows.
+ * A caller on a bare socket: it sends bytes as slowly as a test wants, and ends the connection in
+ * every way that TCP has.
  */
 import { connect } from 'node:net';
 
 /** One connection. */
 export interface RawCaller {
-  /** All that has come so far, a character a byte. */
+  /** Everything received so far, one character for each byte. */
   received(): string;
   send(bytes: string): void;
-  /** The same, each byte in a write and a turn of the event loop of its own. */
+  /** Sends each byte in its own write and turn of the event loop. */
   sendBytewise(bytes: string): Promise<void>;
-  /** Resolves once what has come fulfils this; rejects where the connection closes without. */
+  /** Resolves once the received text satisfies this; rejects if the connection closes before. */
   until(isEnough: (received: string) => boolean): Promise<void>;
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   stopReading(): void;
   /** Sends FIN and reads on. */
   finish(): void;
@@ -21,7 +21,7 @@ export interface RawCaller {
   close(): void;
   /** Sends RST. */
   reset(): void;
-  /** Resolves when the connection has closed, in whatever way. */
+  /** Resolves when the connection has closed. */
   readonly closed: Promise<void>;
 }
 
@@ -32,23 +32,23 @@ export async function rawCaller(origin: string): Promise<RawCaller> {
   let received = '';
   let isClosed = false;
   const waiting = new Set<() => void>();
-  const heard = (): void => {
+  const notifyWaiting = (): void => {
     for (const wake of [...waiting]) wake();
   };
 
   socket.setEncoding('latin1').setNoDelay();
   socket.on('data', (text: string) => {
     received += text;
-    heard();
+    notifyWaiting();
   });
   socket.on('end', () => socket.end());
   socket.on('error', () => {
-    // A reset is one way to close; the `close` that follows is what tests wait for.
+    // Expected for a reset; tests wait for the `close` that follows.
   });
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => {
       isClosed = true;
-      heard();
+      notifyWaiting();
       resolve();
     });
   });
@@ -95,18 +95,18 @@ export async function rawCaller(origin: string): Promise<RawCaller> {
   };
 }
 
-/** An answer as it stood on the wire. */
+/** An answer as it was received. */
 export interface RawAnswer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Without its chunks. */
+  /** Without the chunked encoding. */
   readonly body: string;
 }
 
 /**
- * The answers that came whole, in their order, those of the 1xx left out. `HEAD` has no body
- * whatever its headers say.
+ * The complete answers, in order, without 1xx ones. Answers to `HEAD` have no body, whatever their
+ * headers say.
  */
 export function answersIn(received: string, method = 'POST'): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];

@@ -1,74 +1,73 @@
 /**
- * An upstream that plays a script byte by byte over bare TCP or TLS: what comes, what is cut, and
- * when it closes is decided here and nowhere else.
+ * An upstream that runs a script over bare TCP or TLS and controls every byte, every cut and every
+ * close.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** One connection, as a step of a script has it. */
+/** One connection, as steps of a script use it. */
 export interface Connection {
   readonly socket: Socket;
-  /** The head of the next request; its body may still be on its way. */
+  /** Reads the head of the next request; its body may not have arrived. */
   head(): Promise<Buffer>;
-  /** The next request with its body, whole. */
+  /** Reads the next request with its body. */
   request(): Promise<Buffer>;
   /** Counts as a call although no request was read. */
   called(): void;
-  /** Tells the test that nothing more will come by itself. */
+  /** Signals to the test that the script sends nothing more by itself. */
   stalled(): void;
-  /** Resolves when the connection has closed, by whomever. */
+  /** Resolves when the connection has closed. */
   readonly closed: Promise<void>;
 }
 
-/** One thing an upstream does. */
+/** One action of an upstream. */
 export type Step = (connection: Connection) => Promise<void> | void;
 
 /**
- * What an upstream does on a connection, from the beginning again once it is through, for as long
- * as the connection is open.
+ * The actions of an upstream on a connection, repeated for as long as the connection is open.
  */
 export type Script = readonly Step[];
 
-/** Reads a request, its body too. */
+/** Reads a request with its body. */
 export const reads: Step = async ({ request }) => {
   await request();
 };
 
-/** Writes all of it at once. */
+/** Writes the pieces. */
 export function says(...pieces: readonly (string | Uint8Array)[]): Step {
   return async ({ socket }) => {
     for (const piece of pieces) await written(socket, piece);
   };
 }
 
-/** Writes one byte after the other, each in a turn of the event loop of its own. */
+/** Writes one byte at a time, each in its own turn of the event loop. */
 export function saysBytewise(text: string | Uint8Array): Step {
   const bytes = Buffer.from(text);
   return says(...Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1)));
 }
 
-/** Waits for the test. */
+/** Waits for a signal of the test. */
 export function waitsFor(signal: Promise<unknown>): Step {
   return async () => {
     await signal;
   };
 }
 
-/** Says nothing more until the other side closes. */
+/** Sends nothing more until the other side closes. */
 export const stalls: Step = async ({ stalled, closed }) => {
   stalled();
   await closed;
 };
 
-/** Ends the connection as a good server would, and waits until it has closed. */
+/** Ends the connection gracefully, and waits until it has closed. */
 export const ends: Step = async ({ socket, called, closed }) => {
   called();
   socket.end();
   await closed;
 };
 
-/** Breaks the connection off. */
+/** Resets the connection. */
 export const resets: Step = async ({ socket, called, closed }) => {
   called();
   socket.resetAndDestroy();
@@ -79,13 +78,13 @@ export const resets: Step = async ({ socket, called, closed }) => {
 export interface RawUpstream {
   /** `http://127.0.0.1:49152` */
   readonly origin: string;
-  /** Requests whose head was read, and connections that were closed without. */
+  /** Requests whose head was read, and connections that were closed without one. */
   readonly calls: number;
   /** Connections accepted. */
   readonly connections: number;
   /** Connections that are open now. */
   readonly open: number;
-  /** Resolves when a script has come to a stall. */
+  /** Resolves when a script stalls. */
   readonly stalled: Promise<void>;
   /** Resolves when no connection is open. */
   idle(): Promise<void>;
@@ -94,11 +93,11 @@ export interface RawUpstream {
 
 /** How an upstream is reached. */
 export interface RawUpstreamOptions {
-  /** Speaks TLS with the key and the certificate of this name in `test/faults/certificates`. */
+  /** Uses TLS with the key and certificate of this name in `test/faults/certificates`. */
   readonly certificate?: string | undefined;
 }
 
-/** Plays the script on each connection; `scriptAt` gets the address that it has. */
+/** Runs the script on each connection; `scriptAt` receives the server's origin. */
 export async function rawUpstream(
   scriptAt: (origin: string) => Script,
   { certificate }: RawUpstreamOptions = {},
@@ -107,28 +106,28 @@ export async function rawUpstream(
   let script: Script = [];
   let calls = 0;
   let connections = 0;
-  let tellStalled: () => void = () => {};
-  let tellIdle: () => void = () => {};
+  let signalStalled: () => void = () => {};
+  let signalIdle: () => void = () => {};
   const stalled = new Promise<void>((resolve) => {
-    tellStalled = resolve;
+    signalStalled = resolve;
   });
 
   const server =
     certificate === undefined ? createServer() : createTlsServer(identity(certificate));
-  // TLS fails in the handshake, before there is a connection to play on: count the sockets below.
+  // TLS may fail in the handshake, before there is a connection: the sockets are counted.
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => {
-      // A reset is what half of the scripts are about.
+      // Expected: half of the scripts reset.
     });
     socket.once('close', () => {
       sockets.delete(socket);
-      if (sockets.size === 0) tellIdle();
+      if (sockets.size === 0) signalIdle();
     });
   });
   server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-    const connection = heard(socket, tellStalled, () => {
+    const connection = connectionOver(socket, signalStalled, () => {
       calls += 1;
     });
     void play(script, connection);
@@ -152,7 +151,7 @@ export async function rawUpstream(
       sockets.size === 0
         ? Promise.resolve()
         : new Promise((resolve) => {
-            tellIdle = resolve;
+            signalIdle = resolve;
           }),
     close: () =>
       new Promise((resolve) => {
@@ -162,7 +161,7 @@ export async function rawUpstream(
   };
 }
 
-/** The script, round and round; it stops where the connection has closed. */
+/** Repeats the script until the connection has closed. */
 async function play(script: Script, connection: Connection): Promise<void> {
   const { socket, closed } = connection;
   let isClosed = false;
@@ -177,12 +176,12 @@ async function play(script: Script, connection: Connection): Promise<void> {
   }
 }
 
-function heard(socket: Socket, stalled: () => void, onCall: () => void): Connection {
+function connectionOver(socket: Socket, stalled: () => void, onCall: () => void): Connection {
   let isCalled = false;
   let received: Buffer = Buffer.alloc(0);
   let notice: () => void = () => {};
   socket.on('error', () => {
-    // Of the TLS layer; the socket below has a listener of its own.
+    // An error of the TLS layer; the socket below has its own listener.
   });
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
@@ -198,7 +197,7 @@ function heard(socket: Socket, stalled: () => void, onCall: () => void): Connect
     return taken;
   };
 
-  /** Waits for all of a request, or for its head alone. */
+  /** Waits for a whole request, or for its head only. */
   const read = async (lengthOf: (head: Buffer) => number): Promise<Buffer> => {
     let headEnd = received.indexOf('\r\n\r\n');
     while (headEnd === -1) {
@@ -231,7 +230,7 @@ function contentLengthOf(head: Buffer): number {
   return Number(/^content-length: (\d+)\r$/im.exec(head.toString('latin1'))?.[1] ?? '0');
 }
 
-/** Resolves once the piece has left for the system; a connection that broke takes nothing. */
+/** Resolves once the piece was passed to the system; a broken connection is skipped. */
 function written(socket: Socket, piece: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (!socket.writable) return resolve();

@@ -1,21 +1,21 @@
 /**
- * What a row of the fault matrix says: one fault, the script that plays it, and all that must come
- * of it. Read it with FAULTS.md §3 beside it; where ARCHITECTURE says otherwise, that holds.
+ * The form of a row of the fault matrix: one fault of an upstream, the script that causes it, and
+ * the expected results.
  */
 import type { ErrorCode } from '../../src/errors.ts';
 import type { CallOutcome } from '../../src/ports/usage-sink.ts';
 import type { Script } from './raw-upstream.ts';
 
-/** A way of asking. The native stream is the one of server-sent events. */
+/** A kind of call. The native stream is the one of server-sent events. */
 export type Kind = 'chat' | 'chat_stream' | 'image' | 'native' | 'native_stream';
 
-/** Every way of asking. */
+/** Every kind of call. */
 export const kinds: readonly Kind[] = ['chat', 'chat_stream', 'image', 'native', 'native_stream'];
 
-/** What is answered in one piece. */
+/** The kinds with a whole reply. */
 export const wholeKinds: readonly Kind[] = ['chat', 'image', 'native'];
 
-/** What is answered in events. */
+/** The kinds with a stream of events. */
 export const streamKinds: readonly Kind[] = ['chat_stream', 'native_stream'];
 
 /** The mounts of the matrix, by their names in `test/adapters/mounts.ts`. */
@@ -34,129 +34,132 @@ export const allMounts: readonly MountName[] = [
 ];
 
 /**
- * On every Node version but one the matrix is thin: one mount, and a tenth of the offsets that a
- * reply is cut at. `TEST_FORM=full` plays each row on all of its mounts.
+ * On all Node versions but one the matrix is thin: one mount, and a tenth of the offsets at which
+ * replies are cut. `TEST_FORM=full` runs each row on all of its mounts.
  */
 export const isThin: boolean = process.env.TEST_FORM === 'thin';
 /** See {@link isThin}. */
 export const isFull: boolean = process.env.TEST_FORM === 'full';
 
-/** For rows with hundreds of cuts: what happens before an adapter is the same in front of each. */
+/** For rows with hundreds of cuts, whose results do not depend on the adapter. */
 export const oneMount: readonly MountName[] = ['node:http'];
 
 /**
- * What the caller gets: `reply`, the whole of it; a code of `errors.ts`, as status and words of its
- * dialect; `broken`, a 200 whose stream ends with that dialect's error, `upstream_failed` where
- * none is named; `cut`, a 200 whose connection breaks off.
+ * What the caller gets. `reply`: the complete reply. A code of `errors.ts`: that error in the
+ * caller's API. `broken`: a 200 whose stream ends with the named error, by default
+ * `upstream_failed`. `cut`: a 200 whose connection breaks off.
  */
-export type Told = 'reply' | 'cut' | 'broken' | `broken: ${ErrorCode}` | ErrorCode;
+export type CallerReply = 'reply' | 'cut' | 'broken' | `broken: ${ErrorCode}` | ErrorCode;
 
 /**
- * `nothing`: 0, and the hold is back. `usage`: the upstream's figures. `observed`: more than 0,
- * from what came. `pending`: an image that may have been made keeps its hold.
+ * `nothing`: 0, and the hold is released. `usage`: the usage that the upstream reported.
+ * `observed`: more than 0, by the content that arrived. `pending`: an image that may have been made
+ * keeps its hold.
  */
 export type Charged = 'nothing' | 'usage' | 'observed' | 'pending';
 
 /**
- * What the channel's health has of it (FAULTS §4.5). `none`: not its fault. `counted`: one of the
- * failures that eject. `rests`: cools down at once. `out`: gone until somebody mends it.
+ * The effect on the channel's health. `none`: not its fault. `counted`: one of the failures that
+ * open the circuit. `timed_out`: deprioritized. `cooling_down`: cools down immediately. `refused`:
+ * out until the host changes something.
  */
-export type Health = 'none' | 'counted' | 'timed_out' | 'rests' | 'out';
+export type Health = 'none' | 'counted' | 'timed_out' | 'cooling_down' | 'refused';
 
-/** All that must come of a fault, for one kind of call. */
+/** The expected results of a fault, for one kind of call. */
 export interface Expected {
-  /** What the caller gets where this is the only channel. */
-  readonly told: Told;
-  /** Seconds, where an answer must name a wait; none may where left out. */
+  /** The caller's answer if this is the only channel. */
+  readonly callerGets: CallerReply;
+  /** The expected `Retry-After` in seconds; there must be none if left out. */
   readonly retryAfter?: number | undefined;
-  /** The same call fails until the host has changed something: SDKs must not repeat it. */
+  /** The call fails until the host changes something, so SDKs must not retry it. */
   readonly lasts?: boolean;
   readonly charge: Charged;
   readonly outcome: CallOutcome;
-  /** The finer name in the event and the record; undefined where nothing went wrong. */
+  /** The reason in the event and the record; undefined if nothing went wrong. */
   readonly reason: string | undefined;
-  /** How often this upstream is called. A connection that says nothing counts too. */
+  /** How often this upstream is called; a connection without a request counts too. */
   readonly calls: number;
   /**
-   * With a healthy channel beside: `second`, that one answers, and is called once. `same`: the
-   * caller gets what it got alone, and the other is never called.
+   * With a second, healthy channel: `second`, that one answers, and is called once. `same`: the
+   * caller gets the same as with a single channel, and the other is never called.
    */
-  readonly beside: 'second' | 'same';
+  readonly withSecond: 'second' | 'same';
   readonly health: Health;
 }
 
-/** What is expected of all kinds, and where one differs. */
+/** The expected results of all kinds, and what differs for some. */
 export interface ExpectedOfKinds extends Expected {
   readonly image?: Partial<Expected>;
-  /** Of both kinds of streams. */
+  /** For both kinds of streams. */
   readonly streams?: Partial<Expected>;
   readonly native?: Partial<Expected>;
   readonly nativeStream?: Partial<Expected>;
 }
 
-/** Addresses that a channel may have, each `http://127.0.0.1:49152`. */
-export interface Places {
-  /** Where the script is played. */
+/** Origins that a channel may have, such as `http://127.0.0.1:49152`. */
+export interface Origins {
+  /** The server that runs the script. */
   readonly script: string;
-  /** Takes no connection and refuses none. */
+  /** Neither accepts nor refuses connections. */
   readonly blackhole: string;
 }
 
 /**
- * Whether there is a healthy channel of lower priority too. `again`: there is, and the fault comes
- * five times in a row, after which what counts has ejected the channel and nothing else has.
+ * `with_second`: there is also a healthy channel of lower priority. `repeated`: there is, and the
+ * fault occurs five times in a row, after which the circuit is open if the fault counts.
  */
-export type Company = 'alone' | 'beside' | 'again';
+export type ChannelSetup = 'single' | 'with_second' | 'repeated';
 
-/** How a call is made where it is no plain one. */
+/** How the case differs from a plain call. */
 export interface Circumstances {
-  /** Where the channel is, if not at the script's own address. */
-  readonly at?: (places: Places) => string;
-  /** The script speaks TLS, with this certificate of `test/faults/certificates`. */
+  /** The origin of the channel, if it is not the script's server. */
+  readonly at?: (places: Origins) => string;
+  /** The script's server uses TLS, with this certificate of `test/faults/certificates`. */
   readonly certificate?: string;
   /**
-   * Goes by as soon as the script stalls, in ms: until the head for `head`, after it for `body`.
+   * How far the clock advances once the script stalls, in ms: before the head of the response has
+   * arrived for `head`, after it for `body`.
    */
-  readonly passes?: { readonly afterStallIn: 'head' | 'body'; readonly ms: number };
-  /** The prompt is as long as this. */
+  readonly advances?: { readonly afterStallIn: 'head' | 'body'; readonly ms: number };
+  /** The length of the prompt. */
   readonly promptBytes?: number;
-  /** Calls made before, one after the other, each of which must be answered with a 200. */
+  /** The number of calls before, one after another, each of which must succeed. */
   readonly callsBefore?: number;
-  /** The caller is told the upstream's own words, through the redactor (ARCHITECTURE T). */
-  readonly tellsWords?: boolean;
-  /** The whole of what the caller must read, where the reply is not the usual one. */
-  readonly reads?: (kind: Kind) => string;
-  /** How long the fault rests the channel for this model, in ms. */
-  readonly restMs?: number;
-  /** How long a connection may take to come about, in ms of real time. */
+  /** The upstream's error message is forwarded to the caller, redacted. */
+  readonly forwardsMessage?: boolean;
+  /** The body that the caller must get, if it is not the usual reply. */
+  readonly expectedBody?: (kind: Kind) => string;
+  /** How long the channel cools down for this model, in ms. */
+  readonly cooldownMs?: number;
+  /** The connect timeout, in ms of real time. */
   readonly connectMs?: number;
-  /** No connection of this upstream is left open behind the call. */
-  readonly hangsUp?: boolean;
-  /** How many connections this upstream has had at the end, the calls before included. */
+  /** The gateway must leave no connection to this upstream open. */
+  readonly closesConnection?: boolean;
+  /** The number of connections to this upstream at the end, including the calls before. */
   readonly connections?: number;
 }
 
 /** One row of the matrix. */
 export interface FaultRow {
-  /** As in FAULTS.md: `F05`. */
+  /** The number of the fault, such as `F05`; rows about the same fault share it. */
   readonly id: string;
   /** One sentence. */
   readonly fault: string;
   readonly kinds: readonly Kind[];
   readonly mounts: readonly MountName[];
   /**
-   * What the upstream does on each of its connections. `leak` holds everything that no caller may
-   * learn, in one line: scripts put it wherever an upstream could. `begun` resolves once the caller
-   * has read something of the reply.
+   * What the upstream does on each of its connections. `leak` contains every secret in one line:
+   * scripts put it wherever an upstream could. `begun` resolves once the caller has received
+   * something of the reply.
    */
   readonly upstream: (kind: Kind, leak: string, begun: Promise<void>) => Script;
   readonly expected: ExpectedOfKinds;
-  /** All three where left out. */
-  readonly companies?: readonly Company[];
+  /** Default: all three. */
+  readonly channelSetups?: readonly ChannelSetup[];
   readonly circumstances?: Circumstances;
 }
 
-/** What a row expects of a kind; the narrower word wins. */
+/** The expected results for a kind; the more specific ones win. */
 export function expectedOf({ expected }: Pick<FaultRow, 'expected'>, kind: Kind): Expected {
   const { image, streams, native, nativeStream, ...all } = expected;
   return {

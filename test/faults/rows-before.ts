@@ -1,14 +1,14 @@
-/** F01–F16: what goes wrong before an upstream has answered (FAULTS §3.1). */
+/** F01–F16: faults before an upstream has answered. */
 import { everywhere, fine, mayHaveRun, notRun, refused, timedOut } from './classes.ts';
-import { answer, head, leaking, reply } from './plays.ts';
 import { ends, reads, resets, type Step, says, stalls } from './raw-upstream.ts';
+import { answer, head, leaking, reply } from './responses.ts';
 import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount } from './row.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
-/** Longer than the longest wait for a first byte. */
-const beyondHead = { passes: { afterStallIn: 'head', ms: 310_000 } } as const;
+/** Longer than the longest timeout for a first byte. */
+const beyondHead = { advances: { afterStallIn: 'head', ms: 310_000 } } as const;
 
-/** No connection comes about: what reason is given, and how it is brought about. */
+/** Rows in which no connection succeeds, with the reason and its cause. */
 const unreachable = (
   fault: string,
   reason: string,
@@ -16,8 +16,10 @@ const unreachable = (
 ): Omit<FaultRow, 'id'> => ({
   fault,
   ...everywhere,
-  // A connection takes a second to time out, however short it may take: undici's clock is coarse.
-  ...(circumstances.connectMs === undefined ? {} : { companies: ['alone', 'beside'] as const }),
+  // undici's timer is coarse: even a short connect timeout takes a second.
+  ...(circumstances.connectMs === undefined
+    ? {}
+    : { channelSetups: ['single', 'with_second'] as const }),
   upstream: () => [stalls],
   circumstances,
   expected: {
@@ -28,7 +30,7 @@ const unreachable = (
   },
 });
 
-/** The upstream's TLS is wrong in one way. */
+/** Rows in which the upstream's TLS is wrong in one way. */
 const wrongTls = (
   fault: string,
   circumstances: NonNullable<FaultRow['circumstances']>,
@@ -45,13 +47,13 @@ const wrongTls = (
 const overTls = ({ script }: { readonly script: string }): string =>
   script.replace('http:', 'https:');
 
-/** The body is not taken in. */
+/** Reads the head and not the body. */
 const stopsReading: Step = async ({ head: nextHead, socket }) => {
   await nextHead();
   socket.pause();
 };
 
-/** Whoever does not read does not see the end either: reads on once the caller has its answer. */
+/** Reads on once the caller has its answer, since an unread socket does not see its end. */
 const stallsUnread =
   (begun: Promise<void>): Step =>
   async ({ socket, stalled, closed }) => {
@@ -61,15 +63,15 @@ const stallsUnread =
     await closed;
   };
 
-const big: Pick<FaultRow, 'kinds' | 'mounts' | 'companies'> = {
+const big: Pick<FaultRow, 'kinds' | 'mounts' | 'channelSetups'> = {
   ...everywhere,
-  companies: ['alone', 'beside'],
+  channelSetups: ['single', 'with_second'],
   // An image's body is a megabyte at most.
   kinds: ['chat', 'chat_stream', 'native', 'native_stream'],
 };
 const bigPrompt = 4 * 1024 * 1024;
 
-/** Says this in place of an answer, and then nothing. */
+/** Sends this text instead of a response, and then nothing. */
 const garbles =
   (text: (kind: Kind, leak: string) => string): FaultRow['upstream'] =>
   (kind, leak) => [reads, says(text(kind, leak)), stalls];
@@ -104,14 +106,14 @@ export const rowsBefore: readonly FaultRow[] = [
   },
   {
     id: 'F03',
-    ...unreachable('the connection does not come about', 'connect_timeout', {
+    ...unreachable('the connection is never accepted', 'connect_timeout', {
       at: ({ blackhole }) => blackhole,
       connectMs: 50,
     }),
   },
   {
     id: 'F04',
-    fault: 'TLS as it should be',
+    fault: 'valid TLS',
     ...everywhere,
     upstream: (kind) => [reads, says(reply(kind))],
     circumstances: { certificate: 'good' },
@@ -119,8 +121,8 @@ export const rowsBefore: readonly FaultRow[] = [
   },
   wrongTls('TLS: the certificate has expired', { certificate: 'expired' }),
   wrongTls('TLS: the certificate is for another host', { certificate: 'wrong-host' }),
-  wrongTls('TLS: an authority that nobody knows', { certificate: 'unknown-authority' }),
-  wrongTls('TLS: signed by itself', { certificate: 'self-signed' }),
+  wrongTls('TLS: an unknown authority', { certificate: 'unknown-authority' }),
+  wrongTls('TLS: self-signed', { certificate: 'self-signed' }),
   wrongTls('TLS: speaks plain HTTP', { at: overTls }, [
     says(`${ok}content-length: 0\r\n\r\n`),
     stalls,
@@ -195,7 +197,7 @@ export const rowsBefore: readonly FaultRow[] = [
     fault: 'a garbled status line',
     ...everywhere,
     upstream: garbles((_kind, leak) => `HTTQ/9 ${leak}\r\n\r\n`),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: garbled,
   },
   {
@@ -203,7 +205,7 @@ export const rowsBefore: readonly FaultRow[] = [
     fault: 'one header of 40 kB',
     ...everywhere,
     upstream: garbles((_kind, leak) => `${ok}x-big: ${leak.padEnd(40_000, 'x')}\r\n\r\n`),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: garbled,
   },
   {
@@ -214,7 +216,7 @@ export const rowsBefore: readonly FaultRow[] = [
       (_kind, leak) =>
         `${ok}${Array.from({ length: 1_000 }, (_, at) => `x-${at}: ${leak}\r\n`).join('')}\r\n`,
     ),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: garbled,
   },
   {
@@ -222,7 +224,7 @@ export const rowsBefore: readonly FaultRow[] = [
     fault: 'two lengths',
     ...everywhere,
     upstream: garbles(() => `${ok}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: garbled,
   },
   {
@@ -232,15 +234,15 @@ export const rowsBefore: readonly FaultRow[] = [
     upstream: garbles(
       () => `${ok}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
     ),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: garbled,
   },
   {
     id: 'F12',
-    fault: 'a 100 that nobody asked for, which undici refuses',
+    fault: 'an unexpected 100, which undici refuses',
     ...everywhere,
     upstream: (kind) => [reads, says('HTTP/1.1 100 Continue\r\n\r\n', reply(kind)), stalls],
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: mayHaveRun,
   },
   {
@@ -256,12 +258,12 @@ export const rowsBefore: readonly FaultRow[] = [
   },
   {
     id: 'F14',
-    fault: 'a 101 that nobody asked for',
+    fault: 'an unexpected 101',
     ...everywhere,
     upstream: garbles((_kind, leak) =>
       head('101 Switching Protocols', { upgrade: 'x', connection: 'upgrade', server: leak }),
     ),
-    circumstances: { hangsUp: true },
+    circumstances: { closesConnection: true },
     expected: mayHaveRun,
   },
   {
@@ -273,8 +275,8 @@ export const rowsBefore: readonly FaultRow[] = [
       says(answer(413, '{"error":{"message":"Too large."}}')),
       stallsUnread(begun),
     ],
-    circumstances: { promptBytes: bigPrompt, tellsWords: true },
-    expected: { ...refused, told: 'body_too_large' },
+    circumstances: { promptBytes: bigPrompt, forwardsMessage: true },
+    expected: { ...refused, callerGets: 'body_too_large' },
   },
   {
     id: 'F15',
@@ -282,11 +284,11 @@ export const rowsBefore: readonly FaultRow[] = [
     ...big,
     upstream: (_kind, leak, begun) => [stopsReading, says(answer(401, leak)), stallsUnread(begun)],
     circumstances: { promptBytes: bigPrompt },
-    expected: { ...notRun, reason: 'upstream_auth_error', health: 'out' },
+    expected: { ...notRun, reason: 'upstream_auth_error', health: 'refused' },
   },
   {
     id: 'F15',
-    fault: 'does not read on in a body of 4 MiB',
+    fault: 'stops reading within a body of 4 MiB',
     ...big,
     upstream: (_kind, _leak, begun) => [stopsReading, stallsUnread(begun)],
     circumstances: { promptBytes: bigPrompt, ...beyondHead },

@@ -1,10 +1,10 @@
-/** F34, F37, F39–F41: whole replies whose bodies are odd (FAULTS §3.3). */
+/** F34, F37, F39–F41: whole replies with unusual bodies. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { isStream, replies, typeOf } from './asks.ts';
 import { canaries } from './canaries.ts';
 import { brokenStream, everywhere, fine, halfDone } from './classes.ts';
-import { answer, head } from './plays.ts';
 import { reads, says, stalls } from './raw-upstream.ts';
+import { isStream, replies, typeOf } from './requests.ts';
+import { answer, head } from './responses.ts';
 import { type ExpectedOfKinds, type FaultRow, type Kind, wholeKinds } from './row.ts';
 
 /** An image that may have been made. */
@@ -15,14 +15,14 @@ const unknownImage = (reason: string): ExpectedOfKinds => ({
   outcome: 'unknown',
 });
 
-/** What is wrong with a stream's bytes is known before anything was said. */
+/** A stream whose bytes are wrong fails before its first content. */
 const undecodable: ExpectedOfKinds = {
   ...halfDone,
   reason: 'encoded',
-  streams: { charge: 'nothing', outcome: 'unknown', beside: 'second' },
+  streams: { charge: 'nothing', outcome: 'unknown', withSecond: 'second' },
 };
 
-/** Says the reply of the kind, packed so. */
+/** Sends the reply of the kind with this encoding. */
 const packed =
   (encoding: string, pack: (text: string) => Uint8Array): FaultRow['upstream'] =>
   (kind) => [
@@ -44,13 +44,13 @@ const images = (fault: string, document: object, expected: ExpectedOfKinds): Fau
     reads,
     says(answer(200, JSON.stringify(document), { 'content-type': 'application/json' })),
   ],
-  circumstances: { reads: () => JSON.stringify(document) },
+  circumstances: { expectedBody: () => JSON.stringify(document) },
   expected,
 });
 
 const figures = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
 
-/** Google's callers must handle it, so that they get it as it came. */
+/** Callers of Google's API must handle it, so they get it unchanged. */
 const native = (fault: string, reply: object, streams = {}): FaultRow => {
   const document = { ...reply, usageMetadata: figures };
   const text = (kind: Kind): string =>
@@ -61,12 +61,12 @@ const native = (fault: string, reply: object, streams = {}): FaultRow => {
     ...everywhere,
     kinds: ['native', 'native_stream'],
     upstream: (kind) => [reads, says(answer(200, text(kind), { 'content-type': typeOf(kind) }))],
-    circumstances: { reads: text },
+    circumstances: { expectedBody: text },
     expected: { ...fine, streams },
   };
 };
 
-/** A stream that says nothing has not begun, whatever usage it states. */
+/** A stream without content has not begun, whatever usage it reports. */
 const notBegun: ExpectedOfKinds['streams'] = {
   ...halfDone,
   ...halfDone.streams,
@@ -74,7 +74,7 @@ const notBegun: ExpectedOfKinds['streams'] = {
 };
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
-/** 20 MiB of one letter, in some kilobytes. */
+/** 20 MiB of one letter, compressed to some kilobytes. */
 const bomb = (): Buffer => gzipSync(`{"choices":"${'x'.repeat(20 * 1024 * 1024)}"}`);
 
 /** The rows. */
@@ -89,17 +89,17 @@ export const rowsBodies: readonly FaultRow[] = [
       const headers = { 'content-type': typeOf(kind), 'content-length': Buffer.byteLength(text) };
       return [reads, says(`${head(200, headers)}${text.slice(0, 40)}`), stalls];
     },
-    circumstances: { passes: { afterStallIn: 'body', ms: 130_000 } },
+    circumstances: { advances: { afterStallIn: 'body', ms: 130_000 } },
     expected: {
       ...halfDone,
-      told: 'upstream_timeout',
+      callerGets: 'upstream_timeout',
       reason: 'idle_timeout',
       health: 'timed_out',
     },
   },
   {
     id: 'F37',
-    fault: 'more bytes than it said, and the next call is not poisoned',
+    fault: 'more bytes than its length, and the next call is not affected',
     ...everywhere,
     upstream: (kind) => {
       const headers = { 'content-type': typeOf(kind) };
@@ -128,7 +128,7 @@ export const rowsBodies: readonly FaultRow[] = [
   },
   {
     id: 'F39',
-    fault: 'no encoding, and says so',
+    fault: 'the encoding `identity`',
     ...everywhere,
     upstream: packed('identity', bytesOf),
     expected: fine,
@@ -152,14 +152,14 @@ export const rowsBodies: readonly FaultRow[] = [
   },
   {
     id: 'F39',
-    fault: 'plain bytes that say they are gzip',
+    fault: 'plain bytes labelled as gzip',
     ...everywhere,
     upstream: packed('gzip', bytesOf),
     expected: undecodable,
   },
   {
     id: 'F39',
-    fault: 'gzip that says it is brotli',
+    fault: 'gzip labelled as brotli',
     ...everywhere,
     upstream: packed('br', gzipSync),
     expected: undecodable,
@@ -180,18 +180,18 @@ export const rowsBodies: readonly FaultRow[] = [
   },
   {
     id: 'F39',
-    fault: 'an encoding nobody knows',
+    fault: 'an unknown encoding',
     ...everywhere,
     upstream: packed('zstd-9', bytesOf),
     expected: undecodable,
   },
   {
     id: 'F39',
-    fault: 'a bomb',
+    fault: 'a compression bomb',
     ...everywhere,
     kinds: ['chat', 'native'],
     upstream: packed('gzip', bomb),
-    expected: { ...brokenStream, told: 'cut', reason: 'compression_bomb' },
+    expected: { ...brokenStream, callerGets: 'cut', reason: 'compression_bomb' },
   },
   images('no image in the list', { created: 1, data: [] }, unknownImage('upstream_empty')),
   images('no list', { created: 1 }, unknownImage('upstream_empty')),

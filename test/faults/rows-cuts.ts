@@ -1,12 +1,12 @@
 /**
- * F35, F36, F38: a reply that is cut at every byte, by a reset, by the end of the connection, or
- * behind a length that it keeps to (FAULTS §3.3).
+ * F35, F36, F38: a reply that is cut at every byte, by a reset, by the end of the connection, or by
+ * a `Content-Length` that matches the cut.
  */
 import { relayedNative } from '../relay/oracle.ts';
-import { events, isStream, replies, typeOf } from './asks.ts';
 import { brokenStream, fine, halfDone, noContent } from './classes.ts';
-import { answer, head } from './plays.ts';
 import { ends, reads, resets, type Script, says } from './raw-upstream.ts';
+import { events, isStream, replies, typeOf } from './requests.ts';
+import { answer, head } from './responses.ts';
 import {
   allMounts,
   type ExpectedOfKinds,
@@ -23,11 +23,11 @@ interface Cut {
   readonly id: string;
   readonly way: string;
   readonly script: (kind: Kind, sent: string, whole: string) => Script;
-  /** What the transport says of it; undefined where it takes the reply for whole. */
+  /** The transport's error; undefined if it takes the reply for complete. */
   readonly reason: string | undefined;
-  /** With `TEST_FORM=full`, one of so many offsets. */
+  /** With `TEST_FORM=full`, every n-th offset is cut. */
   readonly step: number;
-  /** Otherwise one of so many, from `from` on: the three that cut most take turns at each byte. */
+  /** Otherwise every n-th offset, beginning at `from`: three ways of cutting take turns. */
   readonly turn?: { readonly every: number; readonly from: number };
 }
 
@@ -92,7 +92,7 @@ const cuts: readonly Cut[] = [
   },
 ];
 
-/** On the other mounts one offset in so many. */
+/** On the other mounts every n-th offset is cut. */
 const otherMountsStep = 97;
 
 /** The rows: one for each offset of each kind's reply. */
@@ -107,7 +107,7 @@ function offsetsOf(kind: Kind, { step, turn }: Cut): readonly number[] {
   );
 }
 
-/** Offsets that are cut at on every mount, alone and beside a healthy channel. */
+/** Offsets that are cut on every mount, with a single channel and with a healthy second one. */
 function isSpreadAt(offset: number, step: number): boolean {
   return offset % otherMountsStep === 0 && offset % step === 0;
 }
@@ -121,10 +121,10 @@ function rowAt(cut: Cut, kind: Kind, offset: number): FaultRow {
     fault: `a reply ${cut.way}, at byte ${offset}`,
     kinds: [kind],
     mounts: isSpread ? allMounts : oneMount,
-    companies: isSpread ? ['alone', 'beside'] : ['alone'],
+    channelSetups: isSpread ? ['single', 'with_second'] : ['single'],
     upstream: () => cut.script(kind, sent, whole),
     expected: isStream(kind) ? ofStream(cut, kind, sent) : ofDocument(cut, sent),
-    circumstances: { reads: () => readAt(kind, sent) },
+    circumstances: { expectedBody: () => readAt(kind, sent) },
   };
 }
 
@@ -136,7 +136,8 @@ function ofDocument({ reason }: Cut, sent: string): ExpectedOfKinds {
 }
 
 /**
- * A stream's completeness is judged by its content; if its figures are in, whatever breaks then.
+ * Whether a stream is complete is judged by its content; once its usage has arrived, a cut does
+ * not matter.
  */
 function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
   const { passed, isDone, hasFinished, hasFigures } = progressOf(kind, sent, reason !== undefined);
@@ -144,7 +145,7 @@ function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
     return { ...fine, charge: hasFigures ? 'usage' : 'observed' };
   }
   if (passed === 0) {
-    // Less than a field's name is loose text.
+    // Less than the name of a field is stray text.
     const isLoose = /^(?:d|da|dat)$/.test(sent);
     const read = isLoose ? 'upstream_bad_stream' : 'upstream_empty';
     return { ...halfDone, reason: reason ?? read };
@@ -157,7 +158,7 @@ function ofStream({ reason }: Cut, kind: Kind, sent: string): ExpectedOfKinds {
 }
 
 interface Progress {
-  /** Events that went to the caller. */
+  /** The events that the caller received. */
   readonly passed: number;
   readonly isDone: boolean;
   readonly hasFinished: boolean;
@@ -165,8 +166,8 @@ interface Progress {
 }
 
 /**
- * What of the events is there. Where the connection ended in peace, an event whose blank line is
- * missing counts if it is all there; a chat's is not passed on where an error must follow it.
+ * The events before the cut. If the connection ended without an error, a complete event without
+ * its blank line counts; an event of a chat is not forwarded if an error must follow it.
  */
 function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
   const list = events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
@@ -178,7 +179,7 @@ function progressOf(kind: Kind, sent: string, isBroken: boolean): Progress {
     : { passed: whole, isDone: false, hasFinished: whole >= 2, hasFigures: whole >= 2 };
 }
 
-/** What a caller reads of a stream that counts as whole: what came, without the figures' event. */
+/** The caller's text of a stream that counts as complete: without the usage event. */
 function readAt(kind: Kind, sent: string): string {
   if (kind !== 'chat_stream') return relayedNative(sent).text;
   const [one = '', two = '', three = ''] = events.chat_stream;

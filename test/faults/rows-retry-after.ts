@@ -1,20 +1,20 @@
 /**
- * F23: every form in which upstreams say how long to wait, what the caller is told of it, and how
- * long the channel rests.
+ * F23: every form in which upstreams state how long to wait, the caller's `Retry-After`, and the
+ * cooldown of the channel.
  */
 import { everywhere, notRun } from './classes.ts';
-import { refuses } from './plays.ts';
+import { refuses } from './responses.ts';
 import type { FaultRow, Kind } from './row.ts';
 
-/** One form of a wait. Time stands still at 1 January 2026, 00:00 UTC. */
+/** One form of a wait. The clock stands at 1 January 2026, 00:00 UTC. */
 interface Form {
   readonly form: string;
   readonly headers?: Readonly<Record<string, string | number>>;
   /** The member `details` of Google's error. */
   readonly details?: readonly object[];
-  /** What the caller reads in `retry-after`: as long as the channel rests. */
+  /** The caller's `retry-after`: the cooldown of the channel. */
   readonly seconds: number;
-  /** How long the channel rests for this model: 1 s to 1 h, 10 s where nothing sensible is said. */
+  /** The cooldown of this model on the channel: 1 s to 1 h, 10 s without a valid value. */
   readonly restMs: number;
 }
 
@@ -104,16 +104,16 @@ export const rowsRetryAfter: readonly FaultRow[] = [
 function rowOf({ form, headers = {}, details, seconds, restMs }: Form): FaultRow {
   return {
     id: 'F23',
-    fault: `429, to be tried again: ${form}`,
+    fault: `429 with Retry-After: ${form}`,
     ...everywhere,
     upstream: refuses(429, { headers, ...(details === undefined ? {} : { error: { details } }) }),
-    circumstances: { restMs },
+    circumstances: { cooldownMs: restMs },
     expected: {
       ...notRun,
-      told: 'upstream_rate_limited',
+      callerGets: 'upstream_rate_limited',
       retryAfter: seconds,
       reason: 'upstream_rate_limited',
-      health: 'rests',
+      health: 'cooling_down',
     },
   };
 }

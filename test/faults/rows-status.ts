@@ -1,5 +1,5 @@
-/** F17–F33: what an upstream says by its status, or in the clothes of a good one (FAULTS §3.2). */
-import { isNative, replies } from './asks.ts';
+/** F17–F33: errors by status, and errors inside a 2xx. */
+
 import {
   everywhere,
   fine,
@@ -10,8 +10,9 @@ import {
   refused,
   timedOut,
 } from './classes.ts';
-import { answer, head, leaking, refuses } from './plays.ts';
 import { ends, reads, type Script, says } from './raw-upstream.ts';
+import { isNative, replies } from './requests.ts';
+import { answer, head, leaking, refuses } from './responses.ts';
 import {
   type Circumstances,
   type ExpectedOfKinds,
@@ -21,7 +22,7 @@ import {
   wholeKinds,
 } from './row.ts';
 
-/** A row that comes on every kind and mount. */
+/** A row on every kind and mount. */
 function row(
   id: string,
   fault: string,
@@ -32,31 +33,31 @@ function row(
   return { id, fault, ...everywhere, upstream, expected, circumstances };
 }
 
-const mendable: Circumstances = { tellsWords: true };
-const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'out' };
-const rests: ExpectedOfKinds = { ...notRun, health: 'rests' };
+const mendable: Circumstances = { forwardsMessage: true };
+const out: ExpectedOfKinds = { ...notRun, reason: 'upstream_auth_error', health: 'refused' };
+const rests: ExpectedOfKinds = { ...notRun, health: 'cooling_down' };
 const limited: ExpectedOfKinds = {
   ...rests,
-  told: 'upstream_rate_limited',
+  callerGets: 'upstream_rate_limited',
   reason: 'upstream_rate_limited',
   retryAfter: 10,
 };
 const failed: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_error' };
-/** Images that may have run are never said to lack an account. */
+/** An image that may have been made is never reported as `no_channel`. */
 const overloaded = (retryAfter: number): ExpectedOfKinds => ({
   ...mayHaveRun,
-  told: 'no_channel',
+  callerGets: 'no_channel',
   retryAfter,
   reason: 'upstream_overloaded',
-  health: 'rests',
-  image: { ...mayHaveRun.image, told: 'upstream_failed', retryAfter: undefined },
+  health: 'cooling_down',
+  image: { ...mayHaveRun.image, callerGets: 'upstream_failed', retryAfter: undefined },
 });
-/** No answer to what was asked: surely nothing was made there. */
+/** A status that does not fit the request: nothing was generated. */
 const odd: ExpectedOfKinds = { ...notRun, reason: 'upstream_protocol_error' };
-/** A status that HTTP does not have says nothing of what was made. */
+/** With a status that HTTP does not define, something may have been generated. */
 const unheardOf: ExpectedOfKinds = { ...mayHaveRun, reason: 'upstream_protocol_error' };
 
-/** Says this in place of a reply, with what no caller may know in its headers. */
+/** Sends this instead of a reply, with secrets in its headers. */
 const saysIn =
   (
     type: string | undefined,
@@ -76,7 +77,7 @@ const saysIn =
 const page = (_kind: Kind, leak: string): string =>
   `<!doctype html><title>Log in</title><p>${leak}</p>`;
 
-/** An error as either dialect has it, in a document. */
+/** An error document of either dialect. */
 const errorSaying =
   (
     openai: Readonly<Record<string, unknown>>,
@@ -121,15 +122,15 @@ function inClothesOf200(
   ];
 }
 
-/** 2xx without a word. */
+/** 2xx without a body. */
 const empty: ExpectedOfKinds = { ...noContent, reason: 'upstream_empty' };
-/** A document is a reply, though not a stream: nobody else is asked. */
+/** A document is a reply, though not a stream: no other channel is tried. */
 const noReply: ExpectedOfKinds = {
   ...noContent,
   reason: 'upstream_protocol_error',
   streams: { charge: 'nothing', outcome: 'unknown' },
 };
-/** What is no document either may be noise before an error event. */
+/** Other text may be noise before an error event. */
 const rubbish: ExpectedOfKinds = {
   ...noReply,
   streams: { ...noContent.streams, reason: 'upstream_bad_stream' },
@@ -149,16 +150,28 @@ const redirects = [301, 302, 303, 307, 308].map((status) =>
 export const rowsStatus: readonly FaultRow[] = [
   row('F17', '400', refuses(400), refused, mendable),
   row('F17', '422', refuses(422), refused, mendable),
-  row('F17', '413', refuses(413), { ...refused, told: 'body_too_large' }, mendable),
+  row('F17', '413', refuses(413), { ...refused, callerGets: 'body_too_large' }, mendable),
   row('F18', '401', refuses(401), out),
-  row('F18', '402', refuses(402), { ...rests, reason: 'upstream_unpaid' }, { restMs: 3_600_000 }),
-  row('F19', '403', refuses(403), { ...rests, reason: 'upstream_forbidden' }, { restMs: 60_000 }),
+  row(
+    'F18',
+    '402',
+    refuses(402),
+    { ...rests, reason: 'upstream_unpaid' },
+    { cooldownMs: 3_600_000 },
+  ),
+  row(
+    'F19',
+    '403',
+    refuses(403),
+    { ...rests, reason: 'upstream_forbidden' },
+    { cooldownMs: 60_000 },
+  ),
   row(
     'F20',
     '404, the model is not known there',
     refuses(404),
     { ...rests, reason: 'upstream_model_not_found', lasts: true },
-    { restMs: 60_000 },
+    { cooldownMs: 60_000 },
   ),
   row('F21', '408', refuses(408), timedOut),
   ...[405, 407, 409, 410, 421, 425, 451].map((status) =>
@@ -170,23 +183,23 @@ export const rowsStatus: readonly FaultRow[] = [
       '429 of an account that has no money',
       refuses(429, { error: { code: 'insufficient_quota' } }),
       { ...limited, retryAfter: 3_600 },
-      { restMs: 3_600_000 },
+      { cooldownMs: 3_600_000 },
     ),
-    // Google has no word for it.
+    // Google has no such error.
     kinds: ['chat', 'chat_stream', 'image'],
   },
   row('F25', '500', refuses(500), failed),
   row('F25', '502', refuses(502), failed),
   row('F25', '520', refuses(520), failed),
-  row('F26', '503', refuses(503), overloaded(10), { restMs: 10_000 }),
+  row('F26', '503', refuses(503), overloaded(10), { cooldownMs: 10_000 }),
   row(
     'F26',
     '503 with Retry-After',
     refuses(503, { headers: { 'retry-after': 9 } }),
     overloaded(9),
-    { restMs: 9_000 },
+    { cooldownMs: 9_000 },
   ),
-  row('F26', '529', refuses(529), overloaded(10), { restMs: 10_000 }),
+  row('F26', '529', refuses(529), overloaded(10), { cooldownMs: 10_000 }),
   row('F27', '504', refuses(504), timedOut),
   row('F27', '524', refuses(524), timedOut),
   ...redirects,

@@ -1,10 +1,8 @@
-/** F42–F50: streams that are framed oddly, break off, fail or fall silent (FAULTS §3.3). */
+/** F42–F50: streams with unusual framing, and streams that break off, fail or fall silent. */
 import { setImmediate } from 'node:timers/promises';
 import { relayedChat, relayedNative } from '../relay/oracle.ts';
 import { pieces } from '../relay/streams.ts';
-import { events, framed, replies, typeOf } from './asks.ts';
 import { brokenStream, everywhere, fine, mayHaveRun, notRun } from './classes.ts';
-import { answer, head } from './plays.ts';
 import {
   ends,
   reads,
@@ -15,6 +13,8 @@ import {
   stalls,
   waitsFor,
 } from './raw-upstream.ts';
+import { events, framed, replies, typeOf } from './requests.ts';
+import { answer, head } from './responses.ts';
 import { type ExpectedOfKinds, type FaultRow, type Kind, oneMount, streamKinds } from './row.ts';
 
 const streams: Pick<FaultRow, 'kinds' | 'mounts'> = { ...everywhere, kinds: streamKinds };
@@ -27,16 +27,16 @@ const eventsFor = (kind: Kind): readonly string[] =>
   events[kind === 'chat_stream' ? 'chat_stream' : 'native_stream'];
 const firstOf = (kind: Kind): string => eventsFor(kind)[0] ?? '';
 
-/** What a caller reads of this, by an oracle that shares nothing with the gateway. */
+/** The caller's text, by an oracle that shares no code with the gateway. */
 const relayedAs = (kind: Kind, text: string): string =>
   kind === 'chat_stream' ? relayedChat(text, false).text : relayedNative(text).text;
 
-/** A stream of this text, all at once. */
+/** A stream with this text in one write. */
 const whole =
   (textOf: (kind: Kind) => string): FaultRow['upstream'] =>
   (kind) => [reads, says(answer(200, textOf(kind), { 'content-type': 'text/event-stream' }))];
 
-/** How the documents of a stream can be framed. */
+/** Ways to frame the documents of a stream. */
 const framings: readonly (readonly [string, (document: string) => string])[] = [
   ['LF', (document) => `data: ${document}\n\n`],
   ['CRLF', (document) => `data: ${document}\r\n\r\n`],
@@ -69,9 +69,9 @@ const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
       fault: `framed by ${name}, ${way}`,
       ...streams,
       mounts: way === 'at once' ? everywhere.mounts : oneMount,
-      companies: ['alone'],
+      channelSetups: ['single'],
       upstream: (kind) => [reads, says(open), step(textOf(kind)), ends],
-      circumstances: { reads: (kind) => relayedAs(kind, textOf(kind)) },
+      circumstances: { expectedBody: (kind) => relayedAs(kind, textOf(kind)) },
       expected: fine,
     };
   }),
@@ -80,7 +80,7 @@ const rowsFraming: readonly FaultRow[] = framings.flatMap(([name, frame]) =>
 const mebibytes = (count: number): string => 'x'.repeat(count * 1024 * 1024);
 const long = (kind: Kind, count: number): string => firstOf(kind).replace('Once', mebibytes(count));
 
-/** A failure that comes as an event: in either dialect, with all that it could tell. */
+/** An error event of either dialect, with every secret. */
 const failure =
   (code: number, type: string, word = type): ((kind: Kind, leak: string) => string) =>
   (kind, leak) =>
@@ -88,16 +88,16 @@ const failure =
       ? framed({ error: { message: leak, type, code: word, param: null } })
       : framed({ error: { code, message: leak, status: 'SAID' } });
 
-/** An error behind an event that the caller has read, and in the same breath as one. */
+/** An error after an event that the caller has received, and one in the same write as an event. */
 const failsWith = (
   name: string,
   event: (kind: Kind, leak: string) => string,
   reason: string,
-  told: { readonly late: ExpectedOfKinds['told']; readonly early: ExpectedOfKinds },
+  told: { readonly late: ExpectedOfKinds['callerGets']; readonly early: ExpectedOfKinds },
 ): readonly FaultRow[] => [
   {
     id: 'F47',
-    fault: `${name} behind the first event`,
+    fault: `${name} after the first event`,
     ...streams,
     upstream: (kind, leak, begun): Script => [
       reads,
@@ -106,24 +106,24 @@ const failsWith = (
       says(event(kind, leak)),
       ends,
     ],
-    // What the caller has read once is told to the script for good.
-    companies: ['alone', 'beside'],
-    expected: { ...brokenStream, told: told.late, reason, health: told.early.health },
+    // The signal that the caller has received something is given only once.
+    channelSetups: ['single', 'with_second'],
+    expected: { ...brokenStream, callerGets: told.late, reason, health: told.early.health },
   },
   {
     id: 'F47',
-    fault: `${name} in one breath with the first event`,
+    fault: `${name} in the same write as the first event`,
     ...streams,
     upstream: (kind, leak): Script => [
       reads,
       says(`${open}${firstOf(kind)}${event(kind, leak)}`),
       ends,
     ],
-    expected: { ...brokenStream, told: told.late, reason, health: told.early.health },
+    expected: { ...brokenStream, callerGets: told.late, reason, health: told.early.health },
   },
 ];
 
-/** Comments for as long as anybody listens. */
+/** Comments until the connection closes. */
 const pings: Step = async ({ socket, stalled }) => {
   stalled();
   while (socket.writable) {
@@ -134,24 +134,24 @@ const pings: Step = async ({ socket, stalled }) => {
 
 const late: ExpectedOfKinds = {
   ...brokenStream,
-  told: 'broken: upstream_timeout',
+  callerGets: 'broken: upstream_timeout',
   health: 'timed_out',
 };
-/** The status line waits for the first word 15 s at most; what fails then costs nothing. */
+/** The status line waits for content for 15 s at most; a failure after that costs nothing. */
 const unsaid = { charge: 'nothing', outcome: 'unknown' } as const;
-const silent = { passes: { afterStallIn: 'body', ms: 130_000 } } as const;
-const onlyPings = { passes: { afterStallIn: 'body', ms: 310_000 } } as const;
+const silent = { advances: { afterStallIn: 'body', ms: 130_000 } } as const;
+const onlyPings = { advances: { afterStallIn: 'body', ms: 310_000 } } as const;
 
 const usageFrame = (usage: object): string => framed({ choices: [], usage });
 const [one = '', two = '', three = '', done = ''] = events.chat_stream;
 
-/** A chat whose figures are odd. */
+/** A chat with unusual usage. */
 const figures = (fault: string, text: string, charge: 'usage' | 'observed'): FaultRow => ({
   id: 'F50',
   fault,
   ...chats,
   upstream: whole(() => text),
-  circumstances: { reads: (kind) => relayedAs(kind, text) },
+  circumstances: { expectedBody: (kind) => relayedAs(kind, text) },
   expected: { ...fine, charge },
 });
 
@@ -164,8 +164,8 @@ export const rowsStreams: readonly FaultRow[] = [
     ...streams,
     upstream: whole((kind) => `\uFEFF${replies[kind]}`),
     circumstances: {
-      // Google's parsers stumble over the mark: the event that has it is framed anew.
-      reads: (kind) =>
+      // Google's parsers fail on the mark, so the event with it is framed again.
+      expectedBody: (kind) =>
         kind === 'chat_stream'
           ? relayedAs(kind, `\uFEFF${replies[kind]}`)
           : replies[kind].replace('\n\n', '\r\n\r\n'),
@@ -177,10 +177,10 @@ export const rowsStreams: readonly FaultRow[] = [
     fault: 'a line of 16 MiB',
     ...streams,
     mounts: oneMount,
-    companies: ['alone'],
+    channelSetups: ['single'],
     upstream: (kind) => [reads, says(open, long(kind, 16), ...eventsFor(kind).slice(1)), ends],
     circumstances: {
-      reads: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
+      expectedBody: (kind) => relayedAs(kind, replies[kind]).replace(firstOf(kind), long(kind, 16)),
     },
     expected: fine,
   },
@@ -189,7 +189,7 @@ export const rowsStreams: readonly FaultRow[] = [
     fault: 'a line of 40 MiB',
     ...streams,
     mounts: oneMount,
-    companies: ['alone'],
+    channelSetups: ['single'],
     upstream: (kind) => [reads, says(open, firstOf(kind), long(kind, 40)), ends],
     expected: { ...brokenStream, reason: 'event_too_large' },
   },
@@ -198,7 +198,7 @@ export const rowsStreams: readonly FaultRow[] = [
     fault: 'no blank line at the end',
     ...streams,
     upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -1)}`), ends],
-    circumstances: { reads: (kind) => relayedAs(kind, replies[kind].slice(0, -1)) },
+    circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -1)) },
     expected: fine,
   },
   {
@@ -206,24 +206,24 @@ export const rowsStreams: readonly FaultRow[] = [
     fault: 'no line end at the end',
     ...streams,
     upstream: (kind) => [reads, says(`${open}${replies[kind].slice(0, -2)}`), ends],
-    circumstances: { reads: (kind) => relayedAs(kind, replies[kind].slice(0, -2)) },
+    circumstances: { expectedBody: (kind) => relayedAs(kind, replies[kind].slice(0, -2)) },
     expected: fine,
   },
   {
     id: 'F45',
-    fault: 'data behind [DONE]',
+    fault: 'data after [DONE]',
     ...chats,
     upstream: () => [reads, says(`${open}${replies.chat_stream}${framed({ late: true })}`), ends],
     expected: fine,
   },
   {
     id: 'F45',
-    fault: 'nothing behind [DONE], and no end: the connection is let go',
+    fault: 'nothing after [DONE], and no end: the connection is closed',
     ...chats,
     upstream: () => [reads, says(`${open}${replies.chat_stream}`), stalls],
-    // It is given a second of real time to end by itself.
-    companies: ['alone', 'beside'],
-    circumstances: { hangsUp: true },
+    // The upstream has a second of real time to end by itself.
+    channelSetups: ['single', 'with_second'],
+    circumstances: { closesConnection: true },
     expected: fine,
   },
   {
@@ -239,7 +239,12 @@ export const rowsStreams: readonly FaultRow[] = [
   }),
   ...failsWith('a 429', failure(429, 'rate_limit_exceeded'), 'upstream_rate_limited', {
     late: 'broken: upstream_rate_limited',
-    early: { ...notRun, told: 'upstream_rate_limited', retryAfter: 10, health: 'rests' },
+    early: {
+      ...notRun,
+      callerGets: 'upstream_rate_limited',
+      retryAfter: 10,
+      health: 'cooling_down',
+    },
   }),
   ...failsWith(
     'a 401',
@@ -247,12 +252,12 @@ export const rowsStreams: readonly FaultRow[] = [
     'upstream_auth_error',
     {
       late: 'broken',
-      early: { ...notRun, health: 'out' },
+      early: { ...notRun, health: 'refused' },
     },
   ),
   {
     id: 'F48',
-    fault: 'an event that is no JSON',
+    fault: 'an event that is not JSON',
     ...streams,
     upstream: whole((kind) => `${firstOf(kind)}data: {"oops\n\n${replies[kind]}`),
     expected: { ...brokenStream, reason: 'upstream_bad_stream' },

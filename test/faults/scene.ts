@@ -1,6 +1,6 @@
 /**
- * Plays one case of the matrix: a gateway of its own with memory stores and a clock that stands
- * still, behind a mount, in front of the faulty upstream alone or with a healthy one beside it.
+ * Runs one case of the matrix: a gateway with memory stores and a fake clock, behind a mount, in
+ * front of the faulty upstream alone or together with a healthy one.
  */
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
@@ -18,15 +18,15 @@ import { memoryQuotaStore } from '../../src/stores/memory/quota-store.ts';
 import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { undiciClient } from '../../src/upstream/undici-client.ts';
-import { asked, dialectOf, isNative, priceOf, replies, typeOf } from './asks.ts';
 import { type Answer, call } from './caller.ts';
 import { type Canaries, canaries, found, leakOf } from './canaries.ts';
-import { type Standing, standingOf } from './health.ts';
+import { type ChannelHealth, healthOf } from './health.ts';
 import { caseHeader, type Hosts } from './hosts.ts';
 import { type RawUpstream, rawUpstream, reads, type Script, says } from './raw-upstream.ts';
-import type { Company, FaultRow, Kind, MountName } from './row.ts';
+import { dialectOf, isNative, priceOf, replies, requestOf, typeOf } from './requests.ts';
+import type { ChannelSetup, FaultRow, Kind, MountName } from './row.ts';
 
-/** The one authority that the gateway trusts. */
+/** The certificate authority that the gateway trusts. */
 const authority = readFileSync(new URL('certificates/authority.pem', import.meta.url), 'utf8');
 
 /** One case of a row. */
@@ -35,10 +35,10 @@ export interface Case {
   readonly row: FaultRow;
   readonly kind: Kind;
   readonly mount: MountName;
-  readonly company: Company;
+  readonly channelSetup: ChannelSetup;
 }
 
-/** All that came of a case. */
+/** The results of a case. */
 export interface Outcome {
   readonly answer: Answer;
   readonly record: UsageRecord | undefined;
@@ -46,26 +46,26 @@ export interface Outcome {
   readonly events: readonly GatewayEvent[];
   /** Before the last call, and after it. */
   readonly quota: { readonly before: Balance; readonly after: Balance };
-  /** Of the last call: the faulty upstream's, the healthy one's. */
+  /** The calls to the faulty and to the healthy upstream, during the last call. */
   readonly calls: readonly [number, number];
   readonly connections: number;
-  readonly standing: Standing;
+  readonly health: ChannelHealth;
   readonly nowMs: number;
   readonly leaks: readonly string[];
 }
 
-/** What of a quota is held and used. */
+/** The amounts of a quota that are held and used. */
 export type Balance = Pick<QuotaState, 'held' | 'used' | 'inFlight'>;
 
-/** Plays it; whatever happens, everything is closed at the end. */
+/** Runs the case, and closes everything at the end. */
 export async function playCase(play: Case, hosts: Hosts): Promise<Outcome> {
   const { row, kind } = play;
   const { at, certificate } = row.circumstances ?? {};
   const addressOf = (script: string): string =>
     at === undefined ? script : at({ script, blackhole: hosts.blackhole });
-  let tellBegun: () => void = () => {};
+  let signalBegun: () => void = () => {};
   const begun = new Promise<void>((resolve) => {
-    tellBegun = resolve;
+    signalBegun = resolve;
   });
   const faulty = await rawUpstream(
     (origin) => row.upstream(kind, leakOf(canariesAt(addressOf(origin))), begun),
@@ -73,14 +73,14 @@ export async function playCase(play: Case, hosts: Hosts): Promise<Outcome> {
   );
   const healthy = await rawUpstream(() => healthyScript(kind));
   const address = addressOf(faulty.origin);
-  const setting = settingOf(play, address, healthy.origin);
+  const setting = gatewayFor(play, address, healthy.origin);
   const stop = hosts.serve(play.id, setting.gateway);
   try {
     return await played(play, setting, {
       faulty,
       healthy,
       address,
-      tellBegun,
+      tellBegun: signalBegun,
       printed: hosts.printed,
       origin: hosts.originOf(play.mount),
     });
@@ -92,30 +92,39 @@ export async function playCase(play: Case, hosts: Hosts): Promise<Outcome> {
   }
 }
 
-interface Surroundings {
+interface Environment {
   readonly faulty: RawUpstream;
   readonly healthy: RawUpstream;
-  /** Where the faulty channel is. */
+  /** The origin of the faulty channel. */
   readonly address: string;
-  /** All that was printed. */
+  /** The output of the process. */
   readonly printed: () => string;
-  /** Tells the script that the caller has read something. */
+  /** Signals to the script that the caller has received something. */
   readonly tellBegun: () => void;
-  /** Where the gateway is. */
+  /** The origin of the gateway. */
   readonly origin: string;
 }
 
-async function played(play: Case, setting: Setting, around: Surroundings): Promise<Outcome> {
+async function played(
+  play: Case,
+  setting: RunningGateway,
+  environment: Environment,
+): Promise<Outcome> {
   const { row, kind } = play;
-  const { faulty, healthy, address, tellBegun, origin } = around;
-  const { promptBytes, hangsUp = false, tellsWords } = row.circumstances ?? {};
+  const { faulty, healthy, address, tellBegun, origin } = environment;
+  const {
+    promptBytes,
+    closesConnection: hangsUp = false,
+    forwardsMessage: tellsWords,
+  } = row.circumstances ?? {};
   const callsBefore = callsBeforeOf(play);
   const ask = (): Promise<Answer> =>
-    call(origin, asked(kind, promptBytes), headersOf(play, setting.callerKey), tellBegun);
+    call(origin, requestOf(kind, promptBytes), headersOf(play, setting.callerKey), tellBegun);
 
   for (let before = 0; before < callsBefore; before += 1) {
     const { status } = await ask();
-    if (status !== 200 && play.company !== 'again') throw new Error(`the call before: ${status}`);
+    if (status !== 200 && play.channelSetup !== 'repeated')
+      throw new Error(`the call before: ${status}`);
     await setting.ended(before + 1);
   }
   const before = await setting.balance();
@@ -133,7 +142,7 @@ async function played(play: Case, setting: Setting, around: Surroundings): Promi
   };
   const head = { status: answer.status, headers: answer.headers };
   const succeeded = answer.status === 200 && !answer.isCut;
-  const { prompt: _told, ...hidden } = secret;
+  const { prompt: _prompt, ...hidden } = secret;
   return {
     answer,
     record: records.at(-1),
@@ -142,68 +151,72 @@ async function played(play: Case, setting: Setting, around: Surroundings): Promi
     quota: { before, after: await setting.balance() },
     calls: [faulty.calls - callsOfOthers[0], healthy.calls - callsOfOthers[1]],
     connections: faulty.connections,
-    standing: standingOf(gateway, 'faulty', 'm'),
+    health: healthOf(gateway, 'faulty', 'm'),
     nowMs: setting.clock.now(),
     leaks: [
-      ...found({ ...secret }, { head, events, records, gateway, printed: around.printed() }),
-      // What a caller may be told of a bad request can name its own prompt.
+      ...found({ ...secret }, { head, events, records, gateway, printed: environment.printed() }),
+      // A forwarded error message may contain the caller's own prompt.
       ...found(tellsWords ? hidden : { ...secret }, { body: succeeded ? '' : answer.text }),
     ],
   };
 }
 
-/** Five failures in a row are what ejects a channel. */
-const ejectsAt = 5;
+/** Five failures in a row open the circuit of a channel. */
+const opensAfter = 5;
 
-/** The calls before the one that is looked at. */
-export function callsBeforeOf({ row, company }: Case): number {
-  return company === 'again' ? ejectsAt - 1 : (row.circumstances?.callsBefore ?? 0);
+/** The number of calls before the one that is checked. */
+export function callsBeforeOf({ row, channelSetup: company }: Case): number {
+  return company === 'repeated' ? opensAfter - 1 : (row.circumstances?.callsBefore ?? 0);
 }
 
-/** Lets the time of the gateway go on, second by second, until it has answered. */
+/** Advances the gateway's clock, second by second, until it has answered. */
 async function passTime(
   { circumstances }: FaultRow,
-  { clock, headCame }: Setting,
+  { clock, headArrived }: RunningGateway,
   faulty: RawUpstream,
   answering: Promise<Answer>,
 ): Promise<void> {
-  const { passes } = circumstances ?? {};
+  const { advances: passes } = circumstances ?? {};
   if (passes === undefined) return;
   await faulty.stalled;
-  if (passes.afterStallIn === 'body') await headCame;
+  if (passes.afterStallIn === 'body') await headArrived;
   let isAnswered = false;
-  const note = (): void => {
+  const onAnswer = (): void => {
     isAnswered = true;
   };
-  answering.then(note, note);
+  answering.then(onAnswer, onAnswer);
   for (let passedMs = 0; passedMs < passes.ms && !isAnswered; passedMs += 1_000) {
     clock.advance(1_000);
     await setImmediate();
   }
 }
 
-/** The gateway of one case, and all that can be seen of it. */
-interface Setting {
+/** The gateway of one case, and everything it reports. */
+interface RunningGateway {
   readonly gateway: Gateway;
   readonly clock: FakeClock;
   readonly callerKey: string;
   readonly events: readonly GatewayEvent[];
   readonly records: readonly UsageRecord[];
-  /** An answer's head has come from upstream. */
-  readonly headCame: Promise<void>;
-  /** Resolves once so many calls are settled and logged. */
+  /** Resolves when the head of a response has arrived from upstream. */
+  readonly headArrived: Promise<void>;
+  /** Resolves once that many calls are settled and logged. */
   ended(calls: number): Promise<void>;
   balance(): Promise<Balance>;
 }
 
-function settingOf({ row, kind, company }: Case, faulty: string, healthy: string): Setting {
+function gatewayFor(
+  { row, kind, channelSetup: company }: Case,
+  faulty: string,
+  healthy: string,
+): RunningGateway {
   const clock = fakeClock();
   const { secret: callerKey, key } = issueKey({ id: 'k', group: 'g', limitNanos: 10n ** 12n });
   const quota = memoryQuotaStore({ clock });
   const usage = memoryUsageSink();
   const events: GatewayEvent[] = [];
   let notice: () => void = () => {};
-  const client = noticing(undiciClient({ ca: authority }));
+  const client = watchingHeads(undiciClient({ ca: authority }));
   const { connectMs } = row.circumstances ?? {};
   const faultyChannel = channelOf(kind, 'faulty', faulty, 0);
   const healthyChannel = channelOf(kind, 'healthy', healthy, 1);
@@ -211,7 +224,7 @@ function settingOf({ row, kind, company }: Case, faulty: string, healthy: string
     keys: memoryKeyStore({ keys: [{ secret: callerKey, key }] }),
     quota,
     catalog: staticCatalog([
-      modelOf(kind, company === 'alone' ? [faultyChannel] : [faultyChannel, healthyChannel]),
+      modelOf(kind, company === 'single' ? [faultyChannel] : [faultyChannel, healthyChannel]),
     ]),
     usage,
     upstream: client,
@@ -233,7 +246,7 @@ function settingOf({ row, kind, company }: Case, faulty: string, healthy: string
     get records() {
       return usage.records;
     },
-    headCame: client.headCame,
+    headArrived: client.headArrived,
     ended: async (calls) => {
       while (!isEnded(calls)) {
         await new Promise<void>((resolve) => {
@@ -252,14 +265,16 @@ function settingOf({ row, kind, company }: Case, faulty: string, healthy: string
   };
 }
 
-/** The client as it is, and the moment at which the head of an answer has come through it. */
-function noticing(client: UpstreamClient): UpstreamClient & { readonly headCame: Promise<void> } {
+/** Wraps the client to see when the head of a response has arrived. */
+function watchingHeads(
+  client: UpstreamClient,
+): UpstreamClient & { readonly headArrived: Promise<void> } {
   let tell: () => void = () => {};
-  const headCame = new Promise<void>((resolve) => {
+  const headArrived = new Promise<void>((resolve) => {
     tell = resolve;
   });
   return {
-    headCame,
+    headArrived,
     send: async (request) => {
       const response = await client.send(request);
       tell();

@@ -1,4 +1,4 @@
-/** The fault matrix, F01–F50: all faults of an upstream, over four mounts (FAULTS §3.1 to §3.3). */
+/** The fault matrix, F01–F50: all faults of an upstream, on four mounts. */
 import { runMatrix } from './matrix.ts';
 import { rowsBefore } from './rows-before.ts';
 import { rowsBodies } from './rows-bodies.ts';

@@ -1,9 +1,9 @@
-/** What a connection of the fuzz sends, and how it ends: all of it drawn from one seed. */
+/** The connections of the fuzz test: what each sends and how it ends, generated from one seed. */
 import { connect } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
 import { request } from '../support/wire.ts';
 
-/** Draws numbers in [0, 1). */
+/** Returns pseudo-random numbers in [0, 1). */
 export type Chance = () => number;
 
 /** The same numbers for the same seed (mulberry32). */
@@ -19,18 +19,18 @@ export function chanceOf(seed: number): Chance {
 
 /** One connection. */
 export interface Script {
-  /** Sent one after the other, with so many ms before each; one alone where it is one write. */
+  /** Pieces, each written after a delay in ms; one piece if everything is one write. */
   readonly writes: readonly { readonly afterMs: number; readonly bytes: Buffer }[];
-  /** What the caller does after its last write, and when. */
+  /** How and when the caller ends the connection after its last write. */
   readonly ending: 'read' | 'end' | 'reset' | 'destroy';
   readonly endsAfterMs: number;
-  /** The caller reads nothing before its ending. */
+  /** The caller reads nothing before it ends the connection. */
   readonly isDeaf: boolean;
-  /** It closes the connection after a silence of so long. */
+  /** The caller closes the connection after this much silence, in ms. */
   readonly silenceMs: number;
 }
 
-/** Draws a connection: one to four requests behind one another, cut, mutated and split. */
+/** Generates a connection: one to four pipelined requests, cut, mutated and split. */
 export function scriptOf(chance: Chance, secret: string): Script {
   const count = 1 + Math.floor(chance() * 4);
   const requests = Array.from({ length: count }, () => requestOf(chance, secret));
@@ -46,13 +46,13 @@ export function scriptOf(chance: Chance, secret: string): Script {
   };
 }
 
-/** Plays it against a host; resolves with what came back when the connection is closed. */
+/** Runs it against a host; resolves with the received text when the connection is closed. */
 export async function play(origin: string, script: Script): Promise<string> {
   const { hostname, port } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   let received = '';
   socket.on('error', () => {
-    // What the host makes of the connection is told by the host.
+    // The host reports its own errors.
   });
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
@@ -106,7 +106,7 @@ function requestOf(chance: Chance, secret: string): string {
     },
     () => sent('GET /v1/models'),
     () => sent(among(chance, ['HEAD /v1/models', 'OPTIONS /v1/models', 'PUT /v1/models', 'GET /'])),
-    // Half a request: less of a body than was announced, at times far more than is allowed.
+    // Half a request: less of a body than its length, sometimes far more than is allowed.
     () => {
       headers['content-length'] = String(among(chance, [500, 70_000, 2_000_000]));
       return sent(post, chat.slice(0, Math.floor(chance() * chat.length)));

@@ -1,6 +1,6 @@
 /**
- * The process that the fuzz attacks: one adapter with a gateway and an upstream. It lives on after
- * an exception that nobody caught, and tells of it, so that one run finds all of them.
+ * The process under attack: one adapter with a gateway and an upstream. It survives uncaught
+ * exceptions and reports them, so that one run finds all of them.
  */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
@@ -23,8 +23,8 @@ const load = createRequire(import.meta.url);
 const problems: string[] = [];
 let served = 0;
 const tell = (what: string, error: unknown): void => {
-  const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  problems.push(`${what}: ${said}`);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  problems.push(`${what}: ${text}`);
 };
 process.on('uncaughtException', (error) => tell('uncaught exception', error));
 process.on('unhandledRejection', (error) => tell('unhandled rejection', error));
@@ -70,13 +70,13 @@ process.on('message', async () => {
 });
 process.send?.({ started: { origin, secret } });
 
-/** Events that only a fault of ours can cause here. */
+/** Events that only a bug of the gateway can cause here. */
 function hear(event: GatewayEvent): void {
   if (event.type === 'internal_error') tell('internal_error', event.at);
   if (event.type === 'body_consumed') tell('body_consumed', event.requestId);
 }
 
-/** What is used of the context that Koa reports an error with. */
+/** The used part of the context with which Koa reports an error. */
 interface HostContext {
   readonly path: string;
   readonly method: string;
@@ -94,7 +94,7 @@ function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): Re
     case 'koa': {
       const Koa = load(mount);
       const app = new Koa();
-      // Other requests are the host's own, and Koa reports their broken connections.
+      // Other requests belong to the host, and Koa reports their broken connections.
       app.on('error', (error: unknown, { path, method }: HostContext) => {
         if (handler.owns(path) && method !== 'OPTIONS') tell('error of the app', error);
       });
@@ -106,7 +106,7 @@ function listenerOf(mount: FuzzMount | string | undefined, handler: Gateway): Re
   }
 }
 
-/** Whole replies, streams, failures and resets in turn, each after a moment of its own. */
+/** Whole replies, streams, failures and resets in rotation, each after a different delay. */
 function upstream(...[req, res]: Parameters<RequestListener>): void {
   served += 1;
   const turn = served;

@@ -1,6 +1,6 @@
 /**
- * `npm run test:fuzz`: each adapter in a process of its own, with `FUZZ_CONNECTIONS` connections to
- * each, drawn from `FUZZ_SEED`.
+ * `npm run test:fuzz`: each adapter in a separate process, with `FUZZ_CONNECTIONS` connections to
+ * each, generated from `FUZZ_SEED`.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildFuzzHost, fuzz, fuzzMounts } from './fuzzing.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe.each(fuzzMounts)('%s', (mount) => {
-  it(`lives through ${connections} connections of seed ${seed}`, async () => {
+  it(`survives ${connections} connections of seed ${seed}`, async () => {
     const { statuses, served, ...result } = await fuzz(script, mount, { connections, seed });
 
     process.stdout.write(`${mount}: ${JSON.stringify({ connections, served, statuses })}\n`);

@@ -1,7 +1,7 @@
 /**
- * Attacks one adapter in a process of its own over raw sockets, and tells what became of the
- * process. `FUZZ_NODE` is the Node that runs it, this one's where it is not set; `FUZZ_PARALLEL` is
- * how many connections are open at once.
+ * Attacks one adapter in a separate process over raw sockets, and reports the state of the process.
+ * `FUZZ_NODE` is the Node binary that runs it, by default the current one; `FUZZ_PARALLEL` is the
+ * number of concurrent connections.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,30 +11,30 @@ import { childScript } from '../support/child-script.ts';
 import { request } from '../support/wire.ts';
 import { chanceOf, play, scriptOf } from './connections.ts';
 
-/** What is attacked. */
+/** The adapters under attack. */
 export const fuzzMounts = ['node', 'express4', 'express', 'koa2', 'koa'] as const;
 
 /** An adapter, with the version of its framework. */
 export type FuzzMount = (typeof fuzzMounts)[number];
 
-/** What the process tells of itself. */
+/** The report of the process. */
 export interface FuzzReport {
-  /** Exceptions and rejections that nobody caught, warnings, and alarms of the gateway. */
+  /** Uncaught exceptions, unhandled rejections, warnings, and alarming events of the gateway. */
   readonly problems: readonly string[];
   readonly inFlight: number;
   /** Calls that reached the upstream. */
   readonly served: number;
 }
 
-/** How the attack ended. */
+/** The result of the attack. */
 export interface FuzzResult extends FuzzReport {
-  /** Answers by their status. */
+  /** The number of answers by status. */
   readonly statuses: Readonly<Record<string, number>>;
   /** The status of a plain call afterwards. */
   readonly after: string | undefined;
 }
 
-/** Connections at once: most of their time is silence. */
+/** Concurrent connections, which are silent most of the time. */
 const parallel = Number(process.env.FUZZ_PARALLEL ?? 48);
 const startedSchema = z.object({ started: z.object({ origin: z.string(), secret: z.string() }) });
 const reportSchema = z.object({
@@ -45,12 +45,12 @@ const reportSchema = z.object({
   }),
 });
 
-/** Builds the script of the process. */
+/** Bundles the script of the process. */
 export function buildFuzzHost(): Promise<string> {
   return childScript(join(import.meta.dirname, 'fuzz-host.ts'));
 }
 
-/** Plays so many connections, the same ones for the same seed. */
+/** Runs that many connections, the same ones for the same seed. */
 export async function fuzz(
   script: string,
   mount: FuzzMount,
@@ -60,7 +60,7 @@ export async function fuzz(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   try {
-    const { started } = startedSchema.parse(await saidBy(child));
+    const { started } = startedSchema.parse(await nextMessageOf(child));
     const { origin, secret } = started;
     const chance = chanceOf(seed);
     const statuses: Record<string, number> = {};
@@ -80,7 +80,7 @@ export async function fuzz(
       ending: 'read',
       endsAfterMs: 0,
       isDeaf: false,
-      // A busy machine may take long to work off what the others have left.
+      // A busy machine may take long to finish what the other connections left.
       silenceMs: 60_000,
     });
     const report = await reportAtRest(child);
@@ -94,18 +94,18 @@ function plainCall(secret: string): string {
   return request('GET /v1/models', { authorization: `Bearer ${secret}`, connection: 'close' });
 }
 
-/** Asked until no call runs any more: those whose callers have gone end by themselves. */
+/** Asks until no call runs any more; calls of disconnected callers end by themselves. */
 async function reportAtRest(child: ChildProcess): Promise<FuzzReport> {
   for (let tries = 0; ; tries += 1) {
-    const said = saidBy(child);
+    const message = nextMessageOf(child);
     child.send('report');
-    const { report } = reportSchema.parse(await said);
+    const { report } = reportSchema.parse(await message);
     if (report.inFlight === 0 || tries === 100) return report;
     await after(100);
   }
 }
 
-function saidBy(child: ChildProcess): Promise<unknown> {
+function nextMessageOf(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void => {
       reject(new Error(`The process ended with ${code}.`));

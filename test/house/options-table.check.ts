@@ -1,4 +1,4 @@
-/** The table in docs/options.md says what `options.ts` says: every name, every default. */
+/** The table in docs/options.md agrees with `options.ts`: every name, every default. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -18,7 +18,7 @@ describe('the table in docs/options.md', () => {
     expect(tableRows().map(({ name }) => name)).toEqual(expected);
   });
 
-  it('gives each default as it is in options.ts', () => {
+  it('has each default of options.ts', () => {
     const expected = optionNames()
       .flatMap(leavesOf)
       .filter(({ value }) => value !== undefined);
@@ -53,14 +53,14 @@ function optionNames(): readonly string[] {
   return options.members.map((member) => member.name?.getText() ?? '');
 }
 
-/** `timeouts` has a row for each of its members; every other option has one of its own. */
+/** `timeouts` has a row for each of its members; every other option has one row. */
 function leavesOf(name: string): readonly { readonly name: string; readonly value: unknown }[] {
   const value: unknown = Reflect.get(defaultOptions, name);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ name, value }];
   return Object.entries(value).map(([key, leaf]) => ({ name: `${name}.${key}`, value: leaf }));
 }
 
-/** How a default stands in the table: `32 MiB`, `5 s`, `10,000`, `` `a`, `b` ``, `false`. */
+/** A default as written in the table: `32 MiB`, `5 s`, `10,000`, `` `a`, `b` ``, `false`. */
 function written(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((item) => `\`${item}\``).join(', ');
   if (typeof value !== 'number') return String(value);

@@ -1,6 +1,6 @@
 /**
- * No promise is dropped: each is awaited, returned or given up with `void`. Biome looks for this
- * too, but does not see the types of Node and of packages; the compiler does.
+ * No promise floats: each is awaited, returned or discarded with `void`. Biome checks this too, but
+ * does not know the types of Node and of packages; the compiler does.
  */
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest';
 import { nodesOf, parse, placeOf, repoFiles, root } from './sources.ts';
 
 describe('promises', () => {
-  it('none is dropped', () => {
+  it('none floats', () => {
     const published = repoFiles().filter((path) => /^(?:src|adapters)\/.*\.ts$/.test(path));
 
     expect(published.length).toBeGreaterThan(0);
     expect(droppedIn(ts.createProgram(published.map(inRoot), compilerOptions))).toEqual([]);
   }, 60_000);
 
-  it('a dropped one would be found', () => {
+  it('a floating one would be found', () => {
     const sample = inRoot('src/sample.ts');
     const text = `import { rm } from 'node:fs/promises';\nrm('a');\nvoid rm('b');\nawait rm('c');`;
     const host = ts.createCompilerHost(compilerOptions);
@@ -40,7 +40,7 @@ const compilerOptions: ts.CompilerOptions = {
   noEmit: true,
 };
 
-/** Statements whose promise nobody holds and whose failure nobody hears. */
+/** Statements whose promise is neither used nor handled. */
 function droppedIn(program: ts.Program): readonly string[] {
   const checker = program.getTypeChecker();
   return program
@@ -66,7 +66,7 @@ function isKept(expression: ts.Expression): boolean {
   return (name.text === 'catch' && count === 1) || (name.text === 'then' && count === 2);
 }
 
-/** What has a `then`. */
+/** Whether the expression has a `then`. */
 function isPromise(checker: ts.TypeChecker, expression: ts.Expression): boolean {
   const type = checker.getTypeAtLocation(expression);
   const parts = type.isUnion() ? type.types : [type];

@@ -1,4 +1,4 @@
-/** What README and docs point to is there: files, headings, tests and npm scripts. */
+/** Everything that README and docs refer to exists: files, headings, tests and npm scripts. */
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ describe('README and docs', () => {
     expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/guarantees.md']));
   });
 
-  it.each(pages)('%s links to what is there', (page) => {
+  it.each(pages)('%s has no broken link', (page) => {
     expect(missingLinks(page, readText(page))).toEqual([]);
   });
 
@@ -20,7 +20,7 @@ describe('README and docs', () => {
     expect(missingCommands(readText(page))).toEqual([]);
   });
 
-  it('that point nowhere would be found', () => {
+  it('with broken references would be found', () => {
     const text = '[a](none.md) [b](README.md#none) `npm run none` `npx vitest run test/none`';
 
     expect([...missingLinks('README.md', text), ...missingCommands(text)]).toHaveLength(4);
@@ -37,7 +37,7 @@ function missingLinks(page: string, text: string): readonly string[] {
     .map(([link]) => link);
 }
 
-/** As GitHub makes them. */
+/** The anchors that GitHub generates. */
 function headingsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title

@@ -1,4 +1,4 @@
-/** Every file keeps the rules of the house, and every rule would notice if one did not. */
+/** Every file keeps the style rules, and every rule finds a sample that breaks it. */
 import { describe, expect, it } from 'vitest';
 import { rules } from './rules.ts';
 import { parse, readText, repoFiles, sources } from './sources.ts';
@@ -16,7 +16,7 @@ describe('every file', () => {
     });
   }
 
-  it('is free of paths of a machine', () => {
+  it('has no absolute path of a machine', () => {
     const machine = /(?<![\w.~-])(?:\/(?:home|root|tmp|Users|work)\/\w|[A-Z]:\\\w)/;
     const text = repoFiles().filter((path) => path !== 'package-lock.json' && !isBinary(path));
 
@@ -24,9 +24,9 @@ describe('every file', () => {
   });
 });
 
-describe('a file that breaks a rule is noticed', () => {
+describe('a sample that breaks the rule is found', () => {
   for (const { sentence, sample, find } of rules) {
-    it(`not so: ${sentence}`, () => {
+    it(`${sentence}`, () => {
       expect(find(parse('src/sample.ts', sample))).not.toEqual([]);
     });
   }

@@ -1,8 +1,8 @@
-/** What no file may hold: each rule with where it holds and a sample that proves it would bite. */
+/** The style rules: each with the files it covers and a sample that breaks it. */
 import ts from 'typescript';
 import { nodesOf, placeOf } from './sources.ts';
 
-/** A rule of `STYLE`; `find` gives the places that break it. */
+/** A style rule; `find` returns the positions that break it. */
 export interface Rule {
   readonly sentence: string;
   readonly covers: (path: string) => boolean;
@@ -13,10 +13,10 @@ export interface Rule {
 const everywhere = (): boolean => true;
 const published = (path: string): boolean => /^(?:src|adapters)\//.test(path);
 
-/** Every rule that one file alone can break. */
+/** The rules that can be checked file by file. */
 export const rules: readonly Rule[] = [
   {
-    sentence: 'opens with a doc comment',
+    sentence: 'begins with a doc comment',
     covers: everywhere,
     sample: `import 'node:fs';\n`,
     find: (file) => (file.text.startsWith('/**') ? [] : [file.fileName]),
@@ -53,13 +53,13 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => node.kind === ts.SyntaxKind.AnyKeyword),
   },
   {
-    sentence: 'asserts no type: no as but as const, outside json.ts',
+    sentence: 'has no type assertion except as const, outside json.ts',
     covers: (path) => path !== 'src/json.ts',
     sample: 'const a = b as string;',
     find: nodes(isAssertion),
   },
   {
-    sentence: 'asserts nothing to be there with !',
+    sentence: 'has no non-null assertion',
     covers: everywhere,
     sample: 'a!.b();',
     find: nodes(
@@ -69,7 +69,7 @@ export const rules: readonly Rule[] = [
     ),
   },
   {
-    sentence: 'says nothing on the console',
+    sentence: 'does not use the console',
     covers: published,
     sample: `console.log('a');`,
     find: nodes((node) => ts.isIdentifier(node) && node.text === 'console'),
@@ -82,7 +82,7 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isIdentifier(node) && node.text === 'JSON'),
   },
   {
-    sentence: 'listens to nothing on the process, which is the host’s',
+    sentence: 'adds no listener to the process, which belongs to the host',
     covers: published,
     sample: `process.once('SIGTERM', stop);`,
     find: nodes(
@@ -105,25 +105,26 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isClassLike(node) && !extendsError(node)),
   },
   {
-    sentence: 'has no getter in a literal on the way of a call: V8 gives each such object a shape',
+    sentence:
+      'has no getter in an object literal on the hot path: V8 gives each such object its own shape',
     covers: (path) => /^src\/(?:bytes|canonical|dialects|protocols|stages|upstream)\//.test(path),
     sample: 'const bytes = { get length() { return 0; } };',
     find: nodes((node) => ts.isGetAccessor(node) && ts.isObjectLiteralExpression(node.parent)),
   },
   {
-    sentence: 'keeps no state in a module',
+    sentence: 'has no module-level state',
     covers: published,
     sample: 'let calls = 0;',
     find: nodes((node) => ts.isSourceFile(node.parent) && isState(node)),
   },
   {
-    sentence: 'leaves nothing to be done later',
+    sentence: 'has no TODO',
     covers: everywhere,
     sample: '// TODO: finish',
     find: comments(/\b(?:TODO|FIXME|XXX|HACK)\b/),
   },
   {
-    sentence: 'silences no checker, but where a type test expects an error',
+    sentence: 'suppresses no checker, except where a type test expects an error',
     covers: everywhere,
     sample: '// @ts-ignore because',
     find: (file) =>
@@ -197,7 +198,7 @@ function extendsError(node: ts.ClassLikeDeclaration): boolean {
   );
 }
 
-/** A `let`, or an empty collection that waits to be filled. */
+/** A `let`, or an empty collection. */
 function isState(node: ts.Node): boolean {
   if (!ts.isVariableStatement(node)) return false;
   if ((node.declarationList.flags & ts.NodeFlags.Const) === 0) return true;
@@ -206,7 +207,7 @@ function isState(node: ts.Node): boolean {
   );
 }
 
-/** The first doc comment of a file is the file's, so its first statement needs one more. */
+/** The first doc comment belongs to the file, so the first statement needs a second one. */
 function undocumentedExports(file: ts.SourceFile): readonly string[] {
   return file.statements
     .filter((statement, index) => {

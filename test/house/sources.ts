@@ -1,13 +1,13 @@
-/** The repo's own files, read and parsed for the house tests. */
+/** The files of the repo, read and parsed for the style checks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-/** The repo's top folder. */
+/** The root folder of the repo. */
 export const root: string = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a file imports: the specifier as written, and whether only types come through. */
+/** An import of a file: the specifier as written, and whether it imports only types. */
 export interface Import {
   readonly specifier: string;
   readonly typeOnly: boolean;
@@ -15,7 +15,7 @@ export interface Import {
 
 const notOurs = new Set(['.git', '.build', 'node_modules', 'dist', 'coverage', 'fixtures']);
 
-/** Paths of the repo's files from its top, with `/`; not what is installed, built or recorded. */
+/** Paths relative to the repo's root, with `/`, without installed, built or recorded files. */
 export function repoFiles(folder = ''): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !notOurs.has(name))
@@ -31,7 +31,7 @@ export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** The text parsed, its nodes with parents; types are not resolved. */
+/** Parses the text into nodes with parents; types are not resolved. */
 export function parse(path: string, text: string): ts.SourceFile {
   return ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
 }
@@ -43,10 +43,10 @@ export function sources(): readonly ts.SourceFile[] {
     .map((path) => parse(path, readText(path)));
 }
 
-/** The nodes of each file that was asked for, for some twenty rules go through all files. */
+/** A cache, because about twenty rules visit the nodes of all files. */
 const known = new WeakMap<ts.Node, readonly ts.Node[]>();
 
-/** The node and all below it, in the order of the text. */
+/** The node and its descendants, in the order of the text. */
 export function nodesOf(node: ts.Node): readonly ts.Node[] {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -73,7 +73,7 @@ export function importsOf(file: ts.SourceFile): readonly Import[] {
   });
 }
 
-/** The path from the repo's top that a relative specifier means; undefined for a package. */
+/** The path from the repo's root of a relative specifier; undefined for a package. */
 export function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return relative(root, join(root, dirname(from), specifier)).replaceAll('\\', '/');

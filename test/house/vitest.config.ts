@@ -1,6 +1,6 @@
 /**
- * The rules that source, docs and README keep: the second half of `npm run lint`. Apart from
- * `npm test`, for they hold of the text and not of what the library does.
+ * The rules for source, docs and README: the second half of `npm run lint`. They are not part of
+ * `npm test`, because they check the text and not what the library does.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from '../support/reporters.ts';

@@ -1,5 +1,5 @@
 /**
- * The package as a host gets it: what is in it, what comes with it, and that it loads and compiles.
+ * The package as a host gets it: its files, its dependencies, and that it loads and compiles.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, compilers, installPacked } from './consumer.ts';
@@ -24,19 +24,21 @@ describe('the packed package', () => {
 
   afterAll(() => consumer.remove());
 
-  it('holds the build and its papers, nothing else', () => {
-    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+  it('contains the build and its documents, nothing else', () => {
+    const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
 
-    expect(consumer.files.filter((path) => !path.startsWith('dist/'))).toEqual(papers);
+    expect(consumer.files.filter((path) => !path.startsWith('dist/'))).toEqual(documents);
     expect(consumer.files).toContain('dist/index.js');
-    expect(consumer.files.filter((path) => !isBuilt(path) && !papers.includes(path))).toEqual([]);
+    expect(consumer.files.filter((path) => !isBuilt(path) && !documents.includes(path))).toEqual(
+      [],
+    );
   });
 
-  it('brings zod and undici, and no other package', () => {
+  it('depends on zod and undici, and on no other package', () => {
     expect(consumer.installed()).toEqual(['tollgate', 'undici', 'zod']);
   });
 
-  it('has no script that npm would run, or warn about, at installation', () => {
+  it('has no install script', () => {
     const print =
       "console.log(Object.keys(require('tollgate/package.json').scripts).filter((name) => " +
       "['preinstall', 'install', 'postinstall', 'prepare'].includes(name)).join());";
@@ -69,7 +71,9 @@ describe('the packed package', () => {
     ),
   );
 
-  it.each(compilations)('%s compiles under %s, our types checked too', (file, compiler) => {
+  it.each(
+    compilations,
+  )('%s compiles under %s, including our type declarations', (file, compiler) => {
     const output = consumer.run(
       'node',
       `node_modules/${compiler}/bin/tsc`,

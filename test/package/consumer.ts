@@ -1,4 +1,4 @@
-/** A host's folder: the packed package installed beside nothing but a compiler and Node's types. */
+/** A host's folder: the packed package, installed together with compilers and Node's types only. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,13 +20,13 @@ const packed = z.tuple([
   z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }),
 ]);
 
-/** A host's folder, made for one run. */
+/** A host's folder, created for one run. */
 export interface Consumer {
-  /** What the tarball holds, sorted. */
+  /** The files in the tarball, sorted. */
   readonly files: readonly string[];
-  /** Packages that came with ours, ours among them, sorted. */
+  /** The installed packages, including Tollgate, sorted. */
   installed(): readonly string[];
-  /** Runs a program in the folder; its output, or an error that holds it. */
+  /** Runs a program in the folder; returns its output, or throws an error with it. */
   run(program: string, ...args: readonly string[]): string;
   remove(): void;
 }

@@ -1,5 +1,6 @@
 /**
- * The checks of the packed package. Apart from `npm test`: they need the build and the registry.
+ * The checks of the packed package. They are not part of `npm test`, because they need the build
+ * and the registry.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { reporters } from '../support/reporters.ts';

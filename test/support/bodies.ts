@@ -1,4 +1,4 @@
-/** The least that each protocol accepts, as tests send it. */
+/** The smallest body that each protocol accepts. */
 
 /** A chat. */
 export const chatBody = {
@@ -6,7 +6,7 @@ export const chatBody = {
   messages: [{ role: 'user', content: 'Hello!' }],
 } as const;
 
-/** An image of the smallest kind that the stage prices. */
+/** An image of the smallest size that has a price on the stage. */
 export const imageBody = {
   model: 'image-1',
   prompt: 'A grey cat.',

@@ -1,4 +1,4 @@
-/** A real gateway that tests call in-process: no port, no socket, and time that stands still. */
+/** A real gateway that tests call in-process: no port, no socket, and a fake clock. */
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type DialectTable, dialects } from '../../src/dialects/table.ts';
@@ -14,53 +14,53 @@ import { memoryUsageSink } from '../../src/stores/memory/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from './counted-ids.ts';
 
-/** What a test says to the gateway. */
+/** A request to the gateway. */
 export interface Asked {
   readonly path: string;
   readonly search?: string;
   readonly body: Uint8Array | string;
-  /** Besides those that every call has. */
+  /** In addition to those that every call has. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Everything a caller could see of an answer. */
+/** Everything that a caller sees of an answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
   readonly text: string;
-  /** What was written in one turn each. */
+  /** The writes, one for each turn of the event loop. */
   readonly writes: readonly Buffer[];
   /** The connection was cut: the reply did not end. */
   readonly cut: boolean;
 }
 
-/** A gateway with one key, and one channel for any model that is named. */
+/** A gateway with one key, and one channel for every model name. */
 export interface TestGateway {
   readonly gateway: Gateway;
   readonly records: readonly UsageRecord[];
   call(asked: Asked): Promise<Answer>;
 }
 
-/** What differs from the plain case. */
+/** Differences from the plain case. */
 export interface TestSetup {
   readonly upstream?: UpstreamClient;
   readonly channel?: Partial<Channel>;
   readonly model?: Partial<Model>;
-  /** The dialects there are, where a test brings its own. */
+  /** The dialect table, for tests with their own dialect. */
   readonly table?: DialectTable;
-  /** The protocols there are, where a test brings its own. */
+  /** The protocol table, for tests with their own protocol. */
   readonly rows?: ProtocolTable;
 }
 
-/** The secret of the upstream account, which no caller may ever see. */
+/** The secret of the upstream account, which callers must never see. */
 export const upstreamSecret = 'account-secret-4711';
-/** The host of the upstream, which no caller may ever see. */
+/** The host of the upstream, which callers must never see. */
 export const upstreamHost = 'gpu7.internal.example';
 
 const callerSecret = 'caller-secret';
 
-/** Makes one; there is nothing to close, for neither a timer nor a socket is real. */
+/** Creates a gateway; nothing must be closed, because no timer or socket is real. */
 export function testGateway(setup: TestSetup = {}): TestGateway {
   const { upstream, channel, model, table = dialects, rows = protocols } = setup;
   const clock = fakeClock();
@@ -80,7 +80,7 @@ export function testGateway(setup: TestSetup = {}): TestGateway {
     channels: [{ ...plainChannel(relaying), ...channel }],
     ...model,
   });
-  // Of the dialect that is spoken to us, unless the test says otherwise: a relay.
+  // The caller's own dialect, and so a relay, unless the test sets another.
   let relaying: DialectName = 'openai';
   const quota = [{ id: 'staff', period: 'total', limitNanos: 1_000_000_000n }] as const;
   const gateway = gatewayOver(
@@ -142,7 +142,7 @@ async function callGateway(gateway: Gateway, asked: Asked): Promise<Answer> {
     onClose: () => {},
   });
   const { writes, cut } = await received(response);
-  // The record is written behind the answer's back; the stores in memory need no more than a turn.
+  // The record is written after the answer; memory stores need no more than a turn.
   await setImmediate();
   const bytes = Buffer.concat(writes);
   const { status } = response;
@@ -169,7 +169,7 @@ function received(
   });
 }
 
-/** A chat request; the body is one that asks for a stream where left out. */
+/** A chat request; by default the body requests a stream. */
 export function chat(body: Uint8Array | string = streamedChat): Asked {
   return { path: '/v1/chat/completions', body };
 }
@@ -179,7 +179,7 @@ export function images(body: Uint8Array | string = '{"model":"m","prompt":"a cat
   return { path: '/v1/images/generations', body };
 }
 
-/** A native request; `framing` says how the reply is to be laid out. */
+/** A native request; `framing` selects the layout of the reply. */
 export function native(
   framing: 'json' | 'sse' | 'json_array' = 'sse',
   body: Uint8Array | string = nativeHello,
@@ -195,9 +195,9 @@ export function native(
 const streamedChat = '{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}';
 const nativeHello = '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}';
 
-/** The same chat, answered whole. */
+/** The same chat without streaming. */
 export const wholeChat: string = streamedChat.replace('true', 'false');
-/** The same chat, whose caller wants the usage frame. */
+/** The same chat with `include_usage`. */
 export const chatWithUsage: string = streamedChat.replace(
   '}]',
   '}],"stream_options":{"include_usage":true}',

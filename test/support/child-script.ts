@@ -1,12 +1,12 @@
-/** Makes a script of the tests one file of JavaScript, for a child process of any Node to run. */
+/** Bundles a script of the tests into one JavaScript file, for a child process of any Node. */
 import { basename, join } from 'node:path';
 import { build } from 'tsup';
 
 const root = join(import.meta.dirname, '../..');
 
 /**
- * Bundles the TypeScript file at `path`, and answers with where its JavaScript lies: in the repo,
- * for what is bundled looks for its packages from there. `external` packages are left to Node.
+ * Bundles the TypeScript file at `path` and returns the path of the JavaScript. It is in the repo,
+ * so that Node finds the packages. `external` packages are not bundled.
  */
 export async function childScript(path: string, ...external: readonly string[]): Promise<string> {
   const name = basename(path, '.ts');

@@ -1,6 +1,6 @@
 /** Ids for gateways under test. */
 
-/** Counted, so that runs are alike: `test-id-00000001`, or with another beginning. */
+/** Counts up, so that runs are reproducible: `test-id-00000001`, or with another prefix. */
 export function countedIds(beginning = 'test'): () => string {
   let count = 0;
   return () => {

@@ -1,6 +1,6 @@
-/** Ways in which a text was seen, or can be made, to hide a secret from an exact comparison. */
+/** Encodings that hide a secret from an exact comparison. */
 
-/** Writes a secret otherwise. */
+/** Encodes a secret. */
 export type Encoding = (secret: string) => string;
 
 const each =
@@ -10,7 +10,7 @@ const each =
 const hexOf = (letter: string): string => letter.charCodeAt(0).toString(16).padStart(2, '0');
 const between = (gap: string): Encoding => each((letter) => `${letter}${gap}`);
 
-/** By what they do. */
+/** The encodings by name. */
 export const encodings: Readonly<Record<string, Encoding>> = {
   plain: (secret) => secret,
   'upper case': (secret) => secret.toUpperCase(),
@@ -65,8 +65,8 @@ export const encodings: Readonly<Record<string, Encoding>> = {
 };
 
 /**
- * The most letters of a secret, one behind the other, that a text still shows to a reader who drops
- * what is not seen, whatever of {@link encodings} was used.
+ * The maximum number of consecutive characters of a secret that a reader can recover from a text,
+ * whichever of {@link encodings} was used.
  */
 export function shownOf(secret: string, text: string): number {
   const readings = [text, ...Object.values(readers).map((read) => read(text))];

@@ -1,6 +1,6 @@
 /**
- * Runs before every test file: a rejection nobody handled, an exception nobody caught or a process
- * warning nobody expected fails the file it came from, even where every test in it passed.
+ * Runs before every test file: an unhandled rejection, an uncaught exception or an unexpected
+ * process warning fails the file that caused it, even if every test in it passed.
  */
 import { afterAll } from 'vitest';
 import { takeUnhandled, takeWarnings } from './process-warnings.ts';

@@ -10,13 +10,13 @@ describe('fixtures', () => {
     expect(all.filter(({ response }) => response.length === 0)).toEqual([]);
   });
 
-  it('of one category are only its own', () => {
+  it('can be limited to one category', () => {
     const images = fixtures('openai-images');
 
     expect(images.map(({ category }) => category)).toEqual(Array(7).fill('openai-images'));
   });
 
-  it('carry the bytes, the status and whether the reply was streamed', () => {
+  it('have the bytes, the status and whether the reply was streamed', () => {
     const { request, response, ...rest } = fixture('openai-chat/stream-usage.1');
 
     expect(rest).toMatchObject({ category: 'openai-chat', status: 200, streamed: true });
@@ -24,7 +24,7 @@ describe('fixtures', () => {
     expect(Buffer.from(response).toString()).toMatch(/^data: \{/);
   });
 
-  it('a name that is not in the index is an error', () => {
+  it('throw for a name that is not in the index', () => {
     expect(() => fixture('openai-chat/no-such')).toThrow('no fixture named');
   });
 });

@@ -26,7 +26,7 @@ const index = z.array(
   }),
 );
 
-/** Whose wire format a recording is in. */
+/** The wire format of a recording. */
 export type FixtureCategory = (typeof categories)[number];
 
 /** One recorded exchange. */
@@ -39,11 +39,11 @@ export interface Fixture {
   readonly status: number;
   /** Whether the response is SSE. */
   readonly streamed: boolean;
-  /** Whether the bytes are the provider's own; otherwise only the JSON is, not its spacing. */
+  /** Whether the bytes are the provider's; otherwise only the JSON is, not its whitespace. */
   readonly exact: boolean;
-  /** What it shows, in the words of `index.json`: `finish=stop`, `req:thinking`. */
+  /** Tags from `index.json`: `finish=stop`, `req:thinking`. */
   readonly features: readonly string[];
-  /** Undefined where only the response was recorded. */
+  /** Undefined if only the response was recorded. */
   readonly request: Uint8Array | undefined;
   readonly response: Uint8Array;
 }

@@ -1,7 +1,7 @@
-/** JSON with numbers that doubles do not keep, and a comparison that looks at every digit. */
+/** JSON with numbers that doubles cannot represent, and a comparison of every digit. */
 import fc from 'fast-check';
 
-/** Each is another number, or none at all, after `JSON.parse` and `JSON.stringify`. */
+/** Each becomes another number, or none, after `JSON.parse` and `JSON.stringify`. */
 export const hostileNumbers: readonly string[] = [
   '9007199254740993',
   '-9007199254740993',
@@ -57,13 +57,13 @@ export const jsonWithNumbers: fc.Arbitrary<string> = value;
 /** Any JSON object as text. */
 export const objectWithNumbers: fc.Arbitrary<string> = object;
 
-/** The numbers of a JSON text as they are written, in their order. */
+/** The numbers of a JSON text as written, in order. */
 export function numbersIn(text: string): readonly string[] {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs) ?? [];
   return tokens.filter((token) => !token.startsWith('"'));
 }
 
-/** Whether two rows hold the same numbers to the last digit, whatever their order and spelling. */
+/** Whether two lists have the same numbers to the last digit, in any order and notation. */
 export function sameNumbers(some: readonly string[], others: readonly string[]): boolean {
   const forms = (row: readonly string[]) => JSON.stringify(row.map(plainForm).sort());
   return forms(some) === forms(others);

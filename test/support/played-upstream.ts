@@ -1,4 +1,4 @@
-/** An upstream client that plays an answer in exactly the chunks a test gives, one a turn. */
+/** An upstream client that replies with exactly the given chunks, one for each turn. */
 import { UpstreamError } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
 import type {
@@ -11,23 +11,23 @@ import type {
 
 /** One answer of an upstream. */
 export interface Played {
-  /** 200 where left out. */
+  /** Default: 200. */
   readonly status?: number;
   readonly headers?: HeaderMap;
-  /** Each arrives in a turn of the event loop of its own. */
+  /** Each arrives in its own turn of the event loop. */
   readonly chunks?: Iterable<Uint8Array | string>;
-  /** How the body ends: as HTTP has it, where left out, or by a reset. */
+  /** How the body ends: normally by default, or by a reset. */
   readonly ending?: 'end' | 'reset';
 }
 
-/** The client, and what was sent through it. */
+/** The client, and the requests sent through it. */
 export interface PlayedUpstream extends UpstreamClient {
   readonly requests: readonly UpstreamRequest[];
-  /** How many bodies were given up before their end. */
+  /** The number of bodies that were aborted before their end. */
   readonly aborted: number;
 }
 
-/** Plays the answers in order, and the last one from then on. */
+/** Gives the answers in order, and repeats the last one. */
 export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
   const requests: UpstreamRequest[] = [];
   let aborted = 0;
@@ -49,7 +49,7 @@ export function playedUpstream(...answers: readonly Played[]): PlayedUpstream {
   };
 }
 
-/** The body of an answer, as `readHead` and `pushedReply` take it. */
+/** The body of an answer, for `readHead` and `pushedReply`. */
 export function playedBody(played: Played, onAbort: () => void = () => {}): UpstreamBody {
   const chunks = (played.chunks ?? [])[Symbol.iterator]();
   let sink: ByteSink | undefined;

@@ -1,7 +1,7 @@
 /**
  * The process warnings, unhandled rejections and uncaught exceptions raised while a test file runs.
- * A test that expects a warning takes it; `fail-on-unhandled.ts` fails the file for each one that
- * is left. The listeners are added once a process, which several files share.
+ * A test that expects a warning removes it; `fail-on-unhandled.ts` fails the file for each one
+ * left. The listeners are added once for a process, which several files share.
  */
 import { setImmediate } from 'node:timers/promises';
 
@@ -17,13 +17,13 @@ process
   .on('unhandledRejection', note)
   .on('uncaughtException', note);
 
-/** The warnings since the last call, oldest first. Waits a turn, for Node emits them late. */
+/** The warnings since the last call, oldest first. Waits a turn, because Node emits them late. */
 export async function takeWarnings(): Promise<readonly Error[]> {
   await setImmediate();
   return raised.splice(0);
 }
 
-/** Rejections that nobody handled and exceptions that nobody caught, since the last call. */
+/** Unhandled rejections and uncaught exceptions since the last call. */
 export function takeUnhandled(): readonly unknown[] {
   return unhandled.splice(0);
 }

@@ -1,4 +1,4 @@
-/** Where a test run reports: the terminal and, if `TEST_REPORTS` names a folder, a file there. */
+/** The reporters of a test run: the terminal and, if `TEST_REPORTS` is set, a file there. */
 import type { ViteUserConfig } from 'vitest/config';
 
 type Reporters = NonNullable<NonNullable<ViteUserConfig['test']>['reporters']>;

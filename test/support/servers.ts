@@ -1,7 +1,7 @@
 /** Starts and stops the servers of tests, on ports that the operating system chooses. */
 import type { AddressInfo, Server as NetServer } from 'node:net';
 
-/** A server that may hold connections open: that of `node:http`. */
+/** A server that may keep connections open, like that of `node:http`. */
 interface HttpServer extends NetServer {
   closeAllConnections(): void;
 }
@@ -14,7 +14,7 @@ export function listening(server: NetServer): Promise<string> {
   });
 }
 
-/** Cuts what is still open, for a stream would hold the server for ever. */
+/** Closes open connections too, because a stream would keep the server open forever. */
 export function closed(server: HttpServer): Promise<void> {
   return new Promise((resolve, reject) => {
     server.close((error) => (error === undefined ? resolve() : reject(error)));

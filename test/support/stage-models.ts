@@ -1,4 +1,4 @@
-/** The catalog of the stage: one model of each kind that a call can meet. */
+/** The catalog of the stage: one model of each kind. */
 import type { Price } from '../../src/money.ts';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { faultNames } from '../../src/testing/fake-upstream/faults.ts';
@@ -10,7 +10,7 @@ const tokenPrice: Price = {
   rates: { input: 100_000_000n, output: 400_000_000n },
 };
 
-/** What one image costs on the stage. */
+/** The price of an image on the stage. */
 export const imagePrices = { low: 11_000_000n, high: 167_000_000n } as const;
 
 const imagePrice: Price = {

@@ -31,11 +31,11 @@ export interface Stage {
   readonly usage: MemoryUsageSink;
   /** The secret of each caller's key. */
   readonly secrets: Readonly<Record<CallerName, string>>;
-  /** Everything `onEvent` heard, in order. */
+  /** All events, in order. */
   readonly events: readonly GatewayEvent[];
-  /** The next record of the usage log, each handed out once; waits for one that has not come. */
+  /** The next record of the usage log, each returned once; waits until there is one. */
   nextRecord(): Promise<UsageRecord>;
-  /** Closes the gateway, waits for what runs, and tells what of the quota is still held. */
+  /** Closes the gateway after its running calls, and returns what is still held. */
   drained(): Promise<{ readonly heldNanos: bigint; readonly inFlight: number }>;
   /** Closes the gateway and the upstream. */
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export interface NodeStage extends Stage {
   readonly origin: string;
 }
 
-/** What the upstream's account demands; no caller knows it. */
+/** The credential that the upstream requires; callers do not know it. */
 export const upstreamSecret = 'sk-upstream-0123456789abcdef';
 
 const ample = 1_000_000_000_000n;
@@ -63,7 +63,7 @@ const callers: Readonly<Record<CallerName, Parameters<typeof issueKey>[0]>> = {
 /** The models of a stage, served by this upstream. */
 export type StageModels = (upstream: FakeUpstream, credential: string) => readonly Model[];
 
-/** Sets the stage; `options` go before its own. */
+/** Creates the stage; `options` override its own. */
 export async function stage(
   options: Partial<GatewayOptions> = {},
   models: StageModels = stageModels,
@@ -118,7 +118,7 @@ export async function stage(
   };
 }
 
-/** Sets the stage on bare `node:http`. */
+/** Creates the stage on bare `node:http`. */
 export async function nodeStage(
   options: Partial<GatewayOptions> = {},
   models: StageModels = stageModels,
@@ -136,12 +136,12 @@ export async function nodeStage(
   };
 }
 
-/** What carries a chat or image key. */
+/** The header with the key of a chat or image call. */
 export function bearer(secret: string): { readonly authorization: string } {
   return { authorization: `Bearer ${secret}` };
 }
 
-/** What carries a native key. */
+/** The header with the key of a native call. */
 export function vendorKey(secret: string): { readonly 'x-vendor-api-key': string } {
   return { 'x-vendor-api-key': secret };
 }
@@ -163,7 +163,7 @@ interface RecordLog {
   next(): Promise<UsageRecord>;
 }
 
-/** Keeps records in the sink, and hands out each of them once. */
+/** Keeps records in the sink, and returns each of them once. */
 function recordLog(usage: MemoryUsageSink): RecordLog {
   const untaken: UsageRecord[] = [];
   const waiters: ((entry: UsageRecord) => void)[] = [];

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import { json, type Script, sse } from '../../src/testing/fake-upstream/scripts.ts';
 
-/** The text `one` as the beginning of a stream that goes on when the promise is fulfilled. */
+/** A stream that begins with the text `one` and continues when the promise resolves. */
 export function beginning(dialect: DialectName, goesOn: Promise<void>): Script {
   switch (dialect) {
     case 'openai':
@@ -20,7 +20,7 @@ export function beginning(dialect: DialectName, goesOn: Promise<void>): Script {
   }
 }
 
-/** The text `Half`, and why there is no more of it in the provider's own word. */
+/** The text `Half`, and the provider's own reason for its end. */
 export function ended(dialect: DialectName, reason: string): Script {
   switch (dialect) {
     case 'openai': {
@@ -41,7 +41,7 @@ export function ended(dialect: DialectName, reason: string): Script {
   }
 }
 
-/** A 400 with these words. */
+/** A 400 with this message. */
 export function refused(dialect: DialectName, message: string): Script {
   const type = 'invalid_request_error';
   switch (dialect) {

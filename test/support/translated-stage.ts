@@ -1,6 +1,6 @@
 /**
- * The stage of translated calls: models that callers reach by a protocol their upstream doesn't
- * speak. A model's id is the dialect and what the upstream calls it, `gemini/gemini-3-agent-2`.
+ * The stage of translated calls: models whose callers and upstreams speak different dialects. A
+ * model's id is the dialect and the upstream's name for it: `gemini/gemini-3-agent-2`.
  */
 import { vendorCapabilities } from '../../src/dialects/vendors.ts';
 import {
@@ -13,17 +13,17 @@ import { faultNames } from '../../src/testing/fake-upstream/faults.ts';
 import type { FakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { type NodeStage, nodeStage } from './stage.ts';
 
-/** What the upstreams call the models, by their dialect. */
+/** The upstreams' names of the models, by dialect. */
 const upstreamModels: Readonly<Record<DialectName, readonly string[]>> = {
   gemini: ['gemini-3-agent-2', 'gemini-2.5-flash-agent-2', 'gemini-3-pro'],
   anthropic: ['claude-opus-5-agent-2', 'claude-sonnet-4-5-agent-2', 'claude-opus-5'],
   openai: ['gpt-4.1-agent-2', 'deepseek-agent-2', 'gpt-4.1'],
 };
 
-/** Everyone who may call by chat or natively. */
+/** The group of all callers, chat and native. */
 const groups: readonly string[] = ['chat', 'native'];
 
-/** Sets the stage on bare `node:http`. */
+/** Creates the stage on bare `node:http`. */
 export function translatedStage(): Promise<NodeStage> {
   return nodeStage({}, translatedModels);
 }

@@ -1,16 +1,16 @@
-/** HTTP by the bare socket, for what no client library would send or show. */
+/** HTTP on a bare socket, for bytes that no client library would send or show. */
 import { connect } from 'node:net';
 
-/** A connection whose every byte a test decides. */
+/** A connection on which a test controls every byte. */
 export interface Wire {
   write(bytes: string | Uint8Array): void;
   /** Resolves once the server has sent this text; rejects if it closes without. */
   until(text: string): Promise<void>;
-  /** All that came, once the server has closed the connection, in whatever way. */
+  /** Everything received, once the server has closed the connection. */
   readonly rest: Promise<string>;
-  /** Sends no more; what still comes is read. */
+  /** Ends the sending side, and reads on. */
   end(): void;
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   destroy(): void;
 }
 
@@ -31,7 +31,7 @@ export async function dial(
     heard();
   });
   socket.on('error', () => {
-    // A reset is one way to close; the `close` that follows is what tests wait for.
+    // Expected for a reset; tests wait for the `close` that follows.
   });
   const rest = new Promise<string>((resolve) => {
     socket.once('close', () => {
@@ -66,14 +66,14 @@ export async function dial(
   };
 }
 
-/** Sends these bytes and gives all that came back, once the server has closed. */
+/** Sends these bytes, and returns everything received once the server has closed. */
 export async function exchange(origin: string, bytes: string | Uint8Array): Promise<string> {
   const wire = await dial(origin);
   wire.write(bytes);
   return wire.rest;
 }
 
-/** A request as text. A body gets its length; every other header is as given. */
+/** A request as text, with a `Content-Length` for the body; other headers as given. */
 export function request(
   line: string,
   headers: Readonly<Record<string, string>> = {},

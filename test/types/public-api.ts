@@ -1,6 +1,6 @@
 /**
- * What a host may count on, as types. Never run: it compiles, in this repo and, packed, in a host's
- * folder as ESM and as CommonJS. So it imports the package by name and nothing but Node's types.
+ * The types on which a host relies. Never run: it is compiled in this repo and, packed, in a host's
+ * folder as ESM and as CommonJS. So it imports only the package, by name, and Node's types.
  */
 import { createServer } from 'node:http';
 import { createGateway, type Gateway, type GatewayOptions } from 'tollgate';
@@ -8,7 +8,7 @@ import { expressAdapter } from 'tollgate/express';
 import { koaAdapter } from 'tollgate/koa';
 import { nodeAdapter } from 'tollgate/node';
 
-/** A gateway is made from options alone. */
+/** A gateway is created from options. */
 export function makesGateway(options: GatewayOptions): Gateway {
   return createGateway(options);
 }
@@ -20,7 +20,7 @@ export function mounts(gateway: Gateway): void {
   koaAdapter(gateway);
 }
 
-/** What can't be left out. */
+/** The required options. */
 export function refusesOptionsWithoutPorts(): void {
   // @ts-expect-error keys, quota and catalog have no default: they are the host's to decide
   createGateway({});

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the certificates of the fault matrix anew, with OpenSSL 3; says nothing unless it fails.
+# Creates the certificates of the fault matrix again, with OpenSSL 3; silent unless it fails.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
@@ -10,7 +10,7 @@ selfSigned() { # files, subject, extension
     -keyout "$1.key" -out "$1.pem" -subj "/CN=$2" -addext "$3" 2>>"$work/log"
 }
 
-server() { # name, authority, whom it is made out to, first day, last day
+server() { # name, authority, subject, first day, last day
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
     -keyout "$1.key" -out "$work/request.pem" -subj "/CN=$1" 2>>"$work/log"
   : > "$work/index"

@@ -1,26 +1,26 @@
-/** Rows F69–F73 of the fault matrix: what changes around a call while it runs. */
+/** Rows F69–F73 of the fault matrix: changes of the host while a call runs. */
 import { describe, expect, it } from 'vitest';
 import { inTime, pass, turns } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask, begun, chat, events, headersOf, whole } from '../stages/scene-models.ts';
+import { countedRows } from './counted-rows.ts';
+import { changeRows } from './ports-changes.ts';
 import { costNanos, sceneKinds } from './ports-scene.ts';
-import { storyRows } from './ports-stories.ts';
-import { countedRows } from './ports-summary.ts';
 
 countedRows('F69–F73');
 
-const cells = storyRows.flatMap((row) => row.kinds.map((kind) => ({ ...row, row, kind })));
+const cells = changeRows.flatMap((row) => row.kinds.map((kind) => ({ ...row, row, kind })));
 
 describe('while a call runs', () => {
   it.each(cells)('$id $fault · $kind', async ({ row, kind }) => {
     const asked = sceneKinds[kind];
-    const story = row.tell();
+    const story = row.setUp();
     const set = scene(story.setup);
     const clock = story.clock ?? set.clock;
 
     const calling = set.start(ask[asked]);
     const up = await set.upstream.next();
-    await story.meanwhile(set);
+    await story.changeDuringCall(set);
     whole(asked)(up);
     const answer = await calling.answer;
     const record = await set.nextRecord();

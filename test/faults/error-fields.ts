@@ -1,9 +1,9 @@
-/** The words of each code in both dialects, as ARCHITECTURE §6 has them: the matrix's own copy. */
+/** The fields of each error code in both dialects: the matrix's own copy of docs/errors.md. */
 import type { ErrorCode } from '../../src/errors.ts';
-import { isNative } from './asks.ts';
+import { isNative } from './requests.ts';
 import type { Kind } from './row.ts';
 
-interface Words {
+interface ErrorFields {
   readonly status: number;
   readonly type: string;
   readonly code: string | null;
@@ -13,8 +13,8 @@ interface Words {
 const server = { type: 'server_error' } as const;
 const invalid = { type: 'invalid_request_error', google: 'INVALID_ARGUMENT' } as const;
 
-/** The codes that a fault of an upstream can lead to. */
-const words: Partial<Readonly<Record<ErrorCode, Words>>> = {
+/** The codes that can result from a fault of an upstream. */
+const errorFields: Partial<Readonly<Record<ErrorCode, ErrorFields>>> = {
   invalid_request: { status: 400, ...invalid, code: null },
   body_too_large: { status: 413, ...invalid, code: 'body_too_large' },
   upstream_rate_limited: {
@@ -33,25 +33,25 @@ const words: Partial<Readonly<Record<ErrorCode, Words>>> = {
   },
 };
 
-/** What a code is to a caller of this kind: `502 server_error upstream_failed`. */
-export function wordsOf(code: ErrorCode, kind: Kind): string {
-  const row = words[code];
-  if (row === undefined) throw new Error(`No fault leads to ${code}.`);
+/** How a caller of this kind sees a code: `502 server_error upstream_failed`. */
+export function errorFieldsOf(code: ErrorCode, kind: Kind): string {
+  const row = errorFields[code];
+  if (row === undefined) throw new Error(`No fault results in ${code}.`);
   return isNative(kind)
     ? `${row.status} ${row.google}`
     : `${row.status} ${row.type} ${String(row.code)}`;
 }
 
-/** What an error's document says, as {@link wordsOf} has it; what is wrong where it is none. */
-export function wordsIn(text: string, kind: Kind): string {
+/** The fields of an error document like {@link errorFieldsOf}, or what is wrong with it. */
+export function errorFieldsIn(text: string, kind: Kind): string {
   const error = errorIn(text);
   if (error === undefined) return `no error: ${text.slice(0, 200)}`;
   const { message, type, param, code, status, details, ...more } = error;
-  const isSaid = typeof message === 'string' && message.length > 0;
-  const isOfItsKind = isNative(kind)
+  const hasMessage = typeof message === 'string' && message.length > 0;
+  const hasFieldsOfKind = isNative(kind)
     ? type === undefined && param === undefined && (details === undefined || Array.isArray(details))
     : param !== undefined && status === undefined && details === undefined;
-  if (!isSaid || !isOfItsKind || Object.keys(more).length > 0) return `malformed: ${text}`;
+  if (!hasMessage || !hasFieldsOfKind || Object.keys(more).length > 0) return `malformed: ${text}`;
   return isNative(kind) ? `${String(code)} ${String(status)}` : `${String(type)} ${String(code)}`;
 }
 

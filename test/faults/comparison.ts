@@ -1,15 +1,15 @@
-/** Puts what came of a case beside what its row expects, in the same few words. */
+/** Summarises the results of a case in the terms of its row, to compare them. */
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
-import { isNative, isStream, relayedReply, usageNanos } from './asks.ts';
+import { errorFieldsIn, errorFieldsOf } from './error-fields.ts';
+import { isNative, isStream, relayedReply, usageNanos } from './requests.ts';
 import { type Expected, expectedOf, type Health, type Kind } from './row.ts';
 import { type Case, callsBeforeOf, type Outcome } from './scene.ts';
-import { wordsIn, wordsOf } from './words.ts';
 
-/** What the matrix compares. */
-export interface Verdict {
-  readonly told: string;
+/** The results that the matrix compares. */
+export interface Comparison {
+  readonly callerGets: string;
   readonly headers: object;
   readonly charge: string;
   readonly outcome: string | undefined;
@@ -23,42 +23,42 @@ export interface Verdict {
   readonly connections: number | undefined;
   readonly health: string | undefined;
   readonly leaks: readonly string[];
-  /** Places where something broke that must never break. */
+  /** Internal errors and failed ports: there must be none. */
   readonly bugs: readonly string[];
 }
 
-/** What must have come of it. */
-export function verdictExpected(play: Case): Verdict {
-  const { row, kind, company } = play;
+/** The expected results. */
+export function comparisonExpected(play: Case): Comparison {
+  const { row, kind, channelSetup: company } = play;
   const expected = expectedOf(row, kind);
-  const { connections, restMs } = row.circumstances ?? {};
-  const isHelped = company !== 'alone' && expected.beside === 'second';
-  const told = isHelped ? 'reply' : expected.told;
+  const { connections, cooldownMs: restMs } = row.circumstances ?? {};
+  const isServedBySecond = company !== 'single' && expected.withSecond === 'second';
+  const callerGets = isServedBySecond ? 'reply' : expected.callerGets;
   const failed = expected.reason === undefined ? [] : [`faulty: ${expected.reason}`];
   return {
-    told: toldAs(told, kind),
-    headers: headersExpected(told, kind, isHelped ? undefined : expected),
-    charge: isHelped ? 'usage' : expected.charge,
-    outcome: isHelped ? 'complete' : expected.outcome,
-    reason: isHelped ? undefined : expected.reason,
-    attempts: attemptsExpected(expected, isHelped),
-    failures: isTold(expected) ? timesOf(play, failed) : [],
+    callerGets: replyText(callerGets, kind),
+    headers: headersExpected(callerGets, kind, isServedBySecond ? undefined : expected),
+    charge: isServedBySecond ? 'usage' : expected.charge,
+    outcome: isServedBySecond ? 'complete' : expected.outcome,
+    reason: isServedBySecond ? undefined : expected.reason,
+    attempts: attemptsExpected(expected, isServedBySecond),
+    failures: isReported(expected) ? timesOf(play, failed) : [],
     records: callsBeforeOf(play) + 1,
-    calls: [expected.calls, isHelped ? 1 : 0],
-    connections: company === 'alone' ? connections : undefined,
+    calls: [expected.calls, isServedBySecond ? 1 : 0],
+    connections: company === 'single' ? connections : undefined,
     health: healthExpected(play, expected.health, restMs),
     leaks: [],
     bugs: [],
   };
 }
 
-/** What has come of it. */
-export function verdictOf(play: Case, outcome: Outcome): Verdict {
+/** The actual results. */
+export function comparisonOf(play: Case, outcome: Outcome): Comparison {
   const { answer, record, records, events, calls, connections, leaks } = outcome;
-  const { row, kind, company } = play;
-  const isCounted = row.circumstances?.connections !== undefined && company === 'alone';
+  const { row, kind, channelSetup: company } = play;
+  const isCounted = row.circumstances?.connections !== undefined && company === 'single';
   return {
-    told: toldIn(play, outcome),
+    callerGets: replyTextIn(play, outcome),
     headers: {
       ...pick(answer.headers, 'content-type', 'cache-control', 'vary', 'x-should-retry'),
       'retry-after': answer.headers['retry-after'],
@@ -82,39 +82,42 @@ export function verdictOf(play: Case, outcome: Outcome): Verdict {
   };
 }
 
-/** Each call of five fails so. */
-function timesOf({ company }: Case, failures: readonly string[]): readonly string[] {
-  return company === 'again' ? Array(5).fill(failures).flat() : failures;
+/** With `repeated`, each of five calls has these failures. */
+function timesOf({ channelSetup: company }: Case, failures: readonly string[]): readonly string[] {
+  return company === 'repeated' ? Array(5).fill(failures).flat() : failures;
 }
 
 const states: Readonly<Record<Health, string>> = {
   none: 'ready',
   counted: 'ready',
   timed_out: 'deprioritized',
-  rests: 'cooling_down',
-  out: 'refused',
+  cooling_down: 'cooling_down',
+  refused: 'refused',
 };
 
-/** A lone channel never rests, so that its health is not looked at (ARCHITECTURE S). */
+/** The last channel is never taken out, so its health is not compared. */
 function healthExpected(
-  { company }: Case,
+  { channelSetup: company }: Case,
   health: Health,
   restMs: number | undefined,
 ): string | undefined {
-  if (company === 'alone') return undefined;
-  if (company === 'again') return health === 'counted' ? 'open' : states[health];
+  if (company === 'single') return undefined;
+  if (company === 'repeated') return health === 'counted' ? 'open' : states[health];
   return restMs === undefined ? states[health] : `${states[health]} for ${restMs} ms`;
 }
 
-function healthIn({ company, row }: Case, { standing, nowMs }: Outcome): string | undefined {
-  if (company === 'alone') return undefined;
+function healthIn(
+  { channelSetup: company, row }: Case,
+  { health: standing, nowMs }: Outcome,
+): string | undefined {
+  if (company === 'single') return undefined;
   const { state, untilMs } = standing;
-  const isTimed = company === 'beside' && row.circumstances?.restMs !== undefined;
+  const isTimed = company === 'with_second' && row.circumstances?.cooldownMs !== undefined;
   return isTimed && untilMs !== undefined ? `${state} for ${untilMs - nowMs} ms` : state;
 }
 
-/** Where two verdicts differ, in words. */
-export function differences(came: Verdict, expected: Verdict): string {
+/** A text about the differences. */
+export function differences(came: Comparison, expected: Comparison): string {
   const want = new Map<string, unknown>(Object.entries(expected));
   return Object.entries(came)
     .filter(([name, value]) => !isDeepStrictEqual(value, want.get(name)))
@@ -127,20 +130,20 @@ function bugIn(event: GatewayEvent): readonly string[] {
   return event.type === 'port_failed' ? [`${event.port}.${event.operation}`] : [];
 }
 
-function attemptsExpected({ told, reason }: Expected, isHelped: boolean): readonly string[] {
-  // What breaks behind the head was an answer when it was tried.
-  const first = reason === undefined || isBegun(told) ? 'faulty' : `faulty: ${reason}`;
+function attemptsExpected({ callerGets, reason }: Expected, isHelped: boolean): readonly string[] {
+  // An attempt that breaks after the head of its response has succeeded as an attempt.
+  const first = reason === undefined || isBegun(callerGets) ? 'faulty' : `faulty: ${reason}`;
   return isHelped ? [first, 'healthy'] : [first];
 }
 
-/** A reply that breaks off is told too, unless nothing of it is the channel's fault. */
-function isTold({ told, health }: Expected): boolean {
-  return !isBegun(told) || (told !== 'reply' && health !== 'none');
+/** An event reports the failure; not of a reply that broke without a fault of the channel. */
+function isReported({ callerGets, health }: Expected): boolean {
+  return !isBegun(callerGets) || (callerGets !== 'reply' && health !== 'none');
 }
 
 /** The caller had the head of an answer before anything went wrong. */
-function isBegun(told: string): boolean {
-  return told === 'reply' || told === 'cut' || told.startsWith('broken');
+function isBegun(callerGets: string): boolean {
+  return callerGets === 'reply' || callerGets === 'cut' || callerGets.startsWith('broken');
 }
 
 const codes: readonly string[] = [
@@ -152,69 +155,73 @@ const codes: readonly string[] = [
   'upstream_timeout',
 ] satisfies readonly ErrorCode[];
 
-function toldAs(told: Expected['told'], kind: Kind): string {
-  switch (told) {
+function replyText(callerGets: Expected['callerGets'], kind: Kind): string {
+  switch (callerGets) {
     case 'reply':
     case 'cut':
-      return told;
+      return callerGets;
     case 'broken':
-      return `broken: ${wordsOf('upstream_failed', kind)}`;
+      return `broken: ${errorFieldsOf('upstream_failed', kind)}`;
     default:
-      return isBroken(told) ? `broken: ${wordsOf(codeIn(told), kind)}` : wordsOf(told, kind);
+      return isBroken(callerGets)
+        ? `broken: ${errorFieldsOf(codeIn(callerGets), kind)}`
+        : errorFieldsOf(callerGets, kind);
   }
 }
 
 function isBroken(
-  told: Exclude<Expected['told'], 'reply' | 'cut'>,
-): told is `broken: ${ErrorCode}` {
-  return told.startsWith('broken: ');
+  callerGets: Exclude<Expected['callerGets'], 'reply' | 'cut'>,
+): callerGets is `broken: ${ErrorCode}` {
+  return callerGets.startsWith('broken: ');
 }
 
-function codeIn(told: `broken: ${ErrorCode}`): ErrorCode {
-  const code = told.slice('broken: '.length);
+function codeIn(callerGets: `broken: ${ErrorCode}`): ErrorCode {
+  const code = callerGets.slice('broken: '.length);
   if (isCode(code)) return code;
-  throw new Error(`${told} names no code.`);
+  throw new Error(`${callerGets} names no code.`);
 }
 
 function isCode(code: string): code is ErrorCode {
   return codes.includes(code);
 }
 
-function toldIn({ row, kind }: Case, { answer }: Outcome): string {
+function replyTextIn({ row, kind }: Case, { answer }: Outcome): string {
   const { status, text, isCut } = answer;
   if (isCut) return status === 200 ? 'cut' : `${status}, cut`;
-  if (status !== 200) return `${isNative(kind) ? '' : `${status} `}${wordsIn(text, kind)}`;
-  const whole = row.circumstances?.reads?.(kind) ?? relayedReply(kind);
+  if (status !== 200) return `${isNative(kind) ? '' : `${status} `}${errorFieldsIn(text, kind)}`;
+  const whole = row.circumstances?.expectedBody?.(kind) ?? relayedReply(kind);
   if (text === whole || text === relayedReply(kind)) return 'reply';
   const error = isStream(kind) ? errorAtEnd(text, kind) : undefined;
   return error === undefined ? `200 ${text.slice(0, 300)}` : `broken: ${error}`;
 }
 
-/** The error that a stream ends with, in the exact form that its protocol demands. */
+/** The error at the end of a stream, in the exact form that its protocol requires. */
 function errorAtEnd(text: string, kind: Kind): string | undefined {
   if (!isNative(kind)) {
     const event = /^(?:[\s\S]*\n\n)?data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text)?.[1];
     const status = /"code":"upstream_timeout"/.test(event ?? '') ? 504 : 502;
-    return event === undefined ? undefined : `${statusIn(event) ?? status} ${wordsIn(event, kind)}`;
+    return event === undefined
+      ? undefined
+      : `${statusIn(event) ?? status} ${errorFieldsIn(event, kind)}`;
   }
   const [, event, bare] =
     /(?:^|\n)data: (\{"error":\{[^\n]*?\}\})\r\n\r\n(\{"error":[^\n]*)$/.exec(text) ?? [];
-  return event !== undefined && event === bare ? wordsIn(event, kind) : undefined;
+  return event !== undefined && event === bare ? errorFieldsIn(event, kind) : undefined;
 }
 
-/** An event has no status: it is the one of its code. */
+/** The status that belongs to the code of an event. */
 function statusIn(event: string): number | undefined {
   return event.includes('"rate_limit_exceeded"') ? 429 : undefined;
 }
 
 function headersExpected(
-  told: Expected['told'],
+  callerGets: Expected['callerGets'],
   kind: Kind,
   expected: Expected | undefined,
 ): object {
   const { retryAfter, lasts, outcome } = expected ?? {};
-  const isFailure = !isBegun(told);
-  const isServerError = isFailure && /^5/.test(wordsStatus(told, kind));
+  const isFailure = !isBegun(callerGets);
+  const isServerError = isFailure && /^5/.test(statusText(callerGets, kind));
   const mayBuyTwice = kind === 'image' && isServerError && outcome !== 'not_run';
   const mayNotRetry = mayBuyTwice || (isFailure && (lasts === true || (retryAfter ?? 0) > 60));
   return {
@@ -228,8 +235,8 @@ function headersExpected(
   };
 }
 
-function wordsStatus(told: Expected['told'], kind: Kind): string {
-  return toldAs(told, kind).slice(0, 3);
+function statusText(callerGets: Expected['callerGets'], kind: Kind): string {
+  return replyText(callerGets, kind).slice(0, 3);
 }
 
 function chargeIn(kind: Kind, { record, quota: { before, after } }: Outcome): string {

@@ -1,23 +1,23 @@
-/** The ways in which a host's code fails: what it throws, rejects with, or never answers. */
+/** The ways in which a host's code can fail: throwing, rejecting, never answering. */
 import { EventEmitter } from 'node:events';
 import { mad } from '../stages/failing.ts';
 import { canaries } from './canaries.ts';
 
-/** One way to fail. No type would allow half of them. */
-export interface Way {
+/** One way to fail; types would forbid half of them. */
+export interface FailureMode {
   readonly how: string;
-  /** Fails before it returns: all that a function without a promise can do. */
+  /** Fails before it returns, as a function without a promise can. */
   readonly isSynchronous: boolean;
   readonly fail: () => never;
 }
 
-/** What a driver would say of a connection that failed, with all that nobody may learn. */
+/** The error of a driver for a failed connection, with every secret. */
 function failure(): Error {
   const { upstreamKey, prompt, base64 } = canaries;
   return new Error(`ECONNREFUSED caller-secret ${upstreamKey} ${prompt} ${base64}`);
 }
 
-/** Its name and its message throw. */
+/** An error whose name and message throw when they are read. */
 function unreadable(): Error {
   const error = failure();
   const throwing = {
@@ -28,14 +28,14 @@ function unreadable(): Error {
   return Object.defineProperties(error, { name: throwing, message: throwing });
 }
 
-/** In every way that a store, a hook or a driver has been seen to fail, and some that will be. */
-export const ways: readonly Way[] = [
+/** Every way in which a store, a hook or a driver may fail. */
+export const failureModes: readonly FailureMode[] = [
   throwing('throws', failure),
-  throwing('throws a text', () => `down: ${canaries.prompt}`),
+  throwing('throws a string', () => `down: ${canaries.prompt}`),
   throwing('throws nothing', () => undefined),
-  throwing('throws what cannot be read', unreadable),
+  throwing('throws an unreadable error', unreadable),
   {
-    how: 'emits an error that nobody hears',
+    how: 'emits an error without a listener',
     isSynchronous: true,
     fail: () => {
       new EventEmitter().emit('error', failure());
@@ -43,14 +43,14 @@ export const ways: readonly Way[] = [
     },
   },
   answering('rejects', rejected(failure())),
-  answering('rejects with a text', rejected(canaries.prompt)),
+  answering('rejects with a string', rejected(canaries.prompt)),
   answering('rejects with nothing', rejected(undefined)),
-  answering('rejects with what cannot be read', rejected(unreadable())),
+  answering('rejects with an unreadable error', rejected(unreadable())),
   answering('never answers', new Promise(() => {})),
-  answering('answers a promise that throws', Object.fromEntries([['then', thrower(failure)]])),
+  answering('returns a thenable that throws', Object.fromEntries([['then', thrower(failure)]])),
 ];
 
-function throwing(how: string, what: () => unknown): Way {
+function throwing(how: string, what: () => unknown): FailureMode {
   return { how, isSynchronous: true, fail: thrower(what) };
 }
 
@@ -60,11 +60,11 @@ function thrower(what: () => unknown): () => never {
   };
 }
 
-function answering(how: string, answer: unknown): Way {
+function answering(how: string, answer: unknown): FailureMode {
   return { how, isSynchronous: false, fail: mad(answer) };
 }
 
-/** Whoever awaits it is rejected; that nobody may is what is tested, and no warning of Node's. */
+/** A rejected promise that causes no unhandled rejection if the gateway ignores it. */
 function rejected(reason: unknown): Promise<never> {
   const promise = Promise.reject(reason);
   promise.catch(() => {});

@@ -1,9 +1,9 @@
-/** The house has floors: imports lead down, never up and never in a circle. */
+/** The source has layers: imports go only to lower layers, and there are no import cycles. */
 import { describe, expect, it } from 'vitest';
 import { type Import, importsOf, resolveImport, sources } from './sources.ts';
 
-/** From the ground up, as `docs/architecture.md` has them; what ends in `/` is a folder. */
-const floors: readonly (readonly string[])[] = [
+/** From the lowest up, as in `docs/architecture.md`; a name that ends in `/` is a folder. */
+const layers: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
     'src/http.ts',
@@ -28,7 +28,7 @@ const floors: readonly (readonly string[])[] = [
   ['adapters/'],
 ];
 
-/** Whoever needs another package says so here, and in package.json. */
+/** Packages and the files that may import them; add a new one here and in package.json. */
 const packages: Readonly<Record<string, (path: string) => boolean>> = {
   undici: (path) => path === 'src/upstream/undici-client.ts',
   zod: (path) => path.startsWith('src/'),
@@ -49,35 +49,35 @@ const edges: readonly Edge[] = files.flatMap((file) =>
   })),
 );
 
-describe('floors', () => {
-  it('every file stands on one', () => {
-    const homeless = files.map(({ fileName }) => fileName).filter((path) => floorOf(path) < 0);
+describe('layers', () => {
+  it('every file belongs to one', () => {
+    const withoutLayer = files.map(({ fileName }) => fileName).filter((path) => layerOf(path) < 0);
 
     expect(files.length).toBeGreaterThan(0);
-    expect(homeless).toEqual([]);
+    expect(withoutLayer).toEqual([]);
   });
 
-  it('imports lead to a lower floor or stay in the folder', () => {
-    expect(edges.filter((edge) => !leadsDown(edge)).map(say)).toEqual([]);
+  it('imports go to a lower layer or stay in the folder', () => {
+    expect(edges.filter((edge) => !isAllowed(edge)).map(describeEdge)).toEqual([]);
   });
 
-  it('imports form no circle, types included', () => {
-    expect(circleOf(edges)).toEqual([]);
+  it('imports form no cycle, type imports included', () => {
+    expect(cycleIn(edges)).toEqual([]);
   });
 
-  it('a circle would be found', () => {
+  it('a cycle would be found', () => {
     const row = (from: string, to: string): Edge => ({ from, to, specifier: to, typeOnly: true });
 
-    expect(circleOf([row('a', 'b'), row('b', 'c'), row('c', 'b')])).toEqual(['b', 'c', 'b']);
+    expect(cycleIn([row('a', 'b'), row('b', 'c'), row('c', 'b')])).toEqual(['b', 'c', 'b']);
   });
 
-  it('adapters take only types from the source', () => {
+  it('adapters import only types from the source', () => {
     const values = edges.filter(
       ({ from, to, typeOnly }) =>
         from.startsWith('adapters/') && to?.startsWith('src/') && !typeOnly,
     );
 
-    expect(values.map(say)).toEqual([]);
+    expect(values.map(describeEdge)).toEqual([]);
   });
 
   it('a package is imported only where it is allowed: undici by the upstream client alone', () => {
@@ -86,7 +86,7 @@ describe('floors', () => {
         to === undefined && !specifier.startsWith('node:') && !packages[specifier]?.(from),
     );
 
-    expect(foreign.map(say)).toEqual([]);
+    expect(foreign.map(describeEdge)).toEqual([]);
   });
 
   it('examples use the package as a host does, by its name', () => {
@@ -103,45 +103,45 @@ describe('floors', () => {
   });
 });
 
-function floorOf(path: string): number {
-  return floors.findIndex((floor) =>
-    floor.some((name) => (name.endsWith('/') ? path.startsWith(name) : path === name)),
+function layerOf(path: string): number {
+  return layers.findIndex((layer) =>
+    layer.some((name) => (name.endsWith('/') ? path.startsWith(name) : path === name)),
   );
 }
 
-function leadsDown({ from, to }: Edge): boolean {
+function isAllowed({ from, to }: Edge): boolean {
   if (to === undefined) return true;
-  const [fromFloor, toFloor] = [floorOf(from), floorOf(to)];
-  return toFloor < fromFloor || (toFloor === fromFloor && roomOf(to) === roomOf(from));
+  const [fromLayer, toLayer] = [layerOf(from), layerOf(to)];
+  return toLayer < fromLayer || (toLayer === fromLayer && folderOf(to) === folderOf(from));
 }
 
-/** The folder right under `src`, or `src` itself for the files that lie there. */
-function roomOf(path: string): string {
+/** The folder directly below `src`, or `src` itself for its own files. */
+function folderOf(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
-/** The files of one circle in order, the first again at the end; empty where there is none. */
-function circleOf(all: readonly Edge[]): readonly string[] {
+/** The files of one cycle in order, the first again at the end; empty if there is none. */
+function cycleIn(all: readonly Edge[]): readonly string[] {
   const done = new Set<string>();
 
   function search(path: string, trail: readonly string[]): readonly string[] {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
     if (done.has(path)) return [];
     for (const { to } of all.filter(({ from }) => from === path)) {
-      const circle = to === undefined ? [] : search(to, [...trail, path]);
-      if (circle.length > 0) return circle;
+      const cycle = to === undefined ? [] : search(to, [...trail, path]);
+      if (cycle.length > 0) return cycle;
     }
     done.add(path);
     return [];
   }
 
   for (const { from } of all) {
-    const circle = search(from, []);
-    if (circle.length > 0) return circle;
+    const cycle = search(from, []);
+    if (cycle.length > 0) return cycle;
   }
   return [];
 }
 
-function say({ from, specifier }: Edge): string {
+function describeEdge({ from, specifier }: Edge): string {
   return `${from} imports ${specifier}`;
 }

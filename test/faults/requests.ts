@@ -1,16 +1,16 @@
-/** What the callers of the fault matrix ask, and the small replies of a healthy upstream. */
+/** The requests of the fault matrix, and the small replies of a healthy upstream. */
 import type { DialectName, Model } from '../../src/ports/catalog.ts';
 import { canaries } from './canaries.ts';
 import type { Kind } from './row.ts';
 
 /** One request of a caller. */
-export interface Asked {
+export interface CallerRequest {
   readonly path: string;
   readonly body: string;
 }
 
-/** The request of a kind, whose prompt and picture are canaries; longer where it is to be. */
-export function asked(kind: Kind, promptBytes = 0): Asked {
+/** The request of a kind, with canaries as prompt and image; padded to `promptBytes`. */
+export function requestOf(kind: Kind, promptBytes = 0): CallerRequest {
   const prompt = canaries.prompt.padEnd(promptBytes, ' and so on');
   const body = JSON.stringify(bodyOf(kind, prompt));
   switch (kind) {
@@ -55,22 +55,22 @@ function bodyOf(kind: Kind, prompt: string): object {
   }
 }
 
-/** Whether a kind is answered in events. */
+/** Whether replies of a kind are streams. */
 export function isStream(kind: Kind): boolean {
   return kind === 'chat_stream' || kind === 'native_stream';
 }
 
-/** Whether a kind speaks Google's dialect. */
+/** Whether a kind uses Google's API. */
 export function isNative(kind: Kind): boolean {
   return kind === 'native' || kind === 'native_stream';
 }
 
-/** The dialect that is relayed to a kind. */
+/** The dialect to which a kind is relayed. */
 export function dialectOf(kind: Kind): DialectName {
   return isNative(kind) ? 'gemini' : 'openai';
 }
 
-/** What a kind is answered with by content type. */
+/** The content type of a kind's reply. */
 export function typeOf(kind: Kind): string {
   return isStream(kind) ? 'text/event-stream' : 'application/json';
 }
@@ -82,7 +82,7 @@ export function priceOf(kind: Kind): Model['price'] {
     : { per: 'token', rates: { input: 1_000_000n, output: 2_000_000n } };
 }
 
-/** What a whole reply costs by its own figures: 10 and 5 tokens, or one image. */
+/** The cost of a whole reply by its own usage: 10 and 5 tokens, or one image. */
 export const usageNanos: Readonly<Record<Kind, bigint>> = {
   chat: 20n,
   chat_stream: 20n,
@@ -91,24 +91,24 @@ export const usageNanos: Readonly<Record<Kind, bigint>> = {
   native_stream: 20n,
 };
 
-const begin = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
-const finish = { choices: [{ index: 0, delta: { content: '!' }, finish_reason: 'stop' }] };
-const figures = {
+const firstChunk = { choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] };
+const lastChunk = { choices: [{ index: 0, delta: { content: '!' }, finish_reason: 'stop' }] };
+const usageChunk = {
   choices: [],
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
 };
 
-/** What a reply is made of, one event each where it is a stream. */
+/** The events of each kind of stream. */
 export const events: Readonly<Record<'chat_stream' | 'native_stream', readonly string[]>> = {
-  chat_stream: [framed(begin), framed(finish), framed(figures), 'data: [DONE]\n\n'],
+  chat_stream: [framed(firstChunk), framed(lastChunk), framed(usageChunk), 'data: [DONE]\n\n'],
   native_stream: [framed(candidate('Once')), framed(candidate('!', 'STOP'))],
 };
 
-/** Whole replies as an upstream sends them. */
+/** Whole replies, as an upstream sends them. */
 export const replies: Readonly<Record<Kind, string>> = {
   chat: JSON.stringify({
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
-    usage: figures.usage,
+    usage: usageChunk.usage,
   }),
   chat_stream: events.chat_stream.join(''),
   image: JSON.stringify({ created: 1, data: [{ b64_json: canaries.base64 }] }),
@@ -116,9 +116,9 @@ export const replies: Readonly<Record<Kind, string>> = {
   native_stream: events.native_stream.join(''),
 };
 
-/** The same as the caller gets them: without the figures that it did not ask for. */
+/** The same as callers get them: without the usage that they did not request. */
 export function relayedReply(kind: Kind): string {
-  return kind === 'chat_stream' ? replies[kind].replace(framed(figures), '') : replies[kind];
+  return kind === 'chat_stream' ? replies[kind].replace(framed(usageChunk), '') : replies[kind];
 }
 
 /** A server-sent event. */

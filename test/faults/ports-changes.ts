@@ -1,6 +1,6 @@
 /**
- * Rows F69–F73: what happens to a host while a call of its runs: clocks that jump, keys, quota,
- * prices and stores that change.
+ * Rows F69–F73: changes of a host while a call runs: clocks that jump, and keys, quota, prices and
+ * stores that change.
  */
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
@@ -11,38 +11,38 @@ import type { Scene, SceneSetup } from '../stages/scene.ts';
 import { sceneModels } from '../stages/scene-models.ts';
 import { type Kind, kinds } from './row.ts';
 
-/** A host in which something may happen. */
-export interface Story {
+/** A host, and the change that happens to it. */
+export interface ChangeSetup {
   readonly setup: SceneSetup;
-  /** The clock of the gateway, where it is not the scene’s. */
+  /** The clock of the gateway, if it is not the scene’s. */
   readonly clock?: FakeClock;
   /** While the call is at the upstream. */
-  meanwhile(scene: Scene): Promise<void> | void;
+  changeDuringCall(scene: Scene): Promise<void> | void;
 }
 
 /** One row. */
-export interface StoryRow {
+export interface ChangeRow {
   readonly id: string;
   /** One sentence. */
   readonly fault: string;
   readonly kinds: readonly Kind[];
-  readonly tell: () => Story;
-  /** The running call always ends well, and costs what it cost when it began. */
+  readonly setUp: () => ChangeSetup;
+  /** The running call always succeeds, at the price with which it began. */
   readonly expected: {
-    /** What the next call of this caller gets. */
+    /** The status of the caller's next call. */
     readonly next: 200 | 401 | 403;
   };
 }
 
 const hourMs = 3_600_000;
 
-/** In the order of FAULTS §3.5. */
-export const storyRows: readonly StoryRow[] = [
+/** The rows. */
+export const changeRows: readonly ChangeRow[] = [
   {
     id: 'F69',
     fault: 'A quota store that loses every hold in a failover.',
     kinds,
-    tell: () => {
+    setUp: () => {
       const stores = [memoryQuotaStore(), memoryQuotaStore()];
       let inUse = stores[0] ?? memoryQuotaStore();
       return {
@@ -50,11 +50,11 @@ export const storyRows: readonly StoryRow[] = [
           store: (quota) => ({
             reserve: (input) => inUse.reserve(input),
             extend: (inputs) => inUse.extend(inputs),
-            // Where the test looks: what arrives there arrives without a hold.
+            // The store that the test reads: its settles arrive without a hold.
             settle: (input) => quota.settle(input),
           }),
         },
-        meanwhile: ({ clock }) => {
+        changeDuringCall: ({ clock }) => {
           inUse = stores[1] ?? inUse;
           return pass(clock, 15_000);
         },
@@ -63,16 +63,16 @@ export const storyRows: readonly StoryRow[] = [
     expected: { next: 200 },
   },
   ...[hourMs, -hourMs, 500, -500].map(
-    (jumpMs): StoryRow => ({
+    (jumpMs): ChangeRow => ({
       id: 'F70',
       fault: `A wall clock of this process that jumps by ${jumpMs} ms, three times.`,
       kinds,
-      tell: () => {
+      setUp: () => {
         const jumping = jumpingClock();
         return {
           setup: { options: { clock: jumping.clock } },
           clock: jumping.clock,
-          meanwhile: async () => {
+          changeDuringCall: async () => {
             for (let jump = 0; jump < 3; jump += 1) {
               jumping.jump(jumpMs);
               await pass(jumping.clock, 2_000);
@@ -84,11 +84,11 @@ export const storyRows: readonly StoryRow[] = [
     }),
   ),
   ...(['disabled', 'removed', 'of another group'] as const).map(
-    (change): StoryRow => ({
+    (change): ChangeRow => ({
       id: 'F71',
       fault: `A key that is ${change} while its call runs.`,
       kinds,
-      tell: () => {
+      setUp: () => {
         const keys = memoryKeyStore({ pepper: 'test', allowWeakKeys: true });
         keys.add('caller-secret', {
           id: 'caller',
@@ -98,7 +98,7 @@ export const storyRows: readonly StoryRow[] = [
         });
         return {
           setup: { options: { keys } },
-          meanwhile: () => {
+          changeDuringCall: () => {
             if (change === 'removed') keys.remove('caller');
             if (change === 'disabled') keys.update('caller', { disabled: true });
             if (change === 'of another group') keys.update('caller', { group: 'others' });
@@ -110,11 +110,11 @@ export const storyRows: readonly StoryRow[] = [
   ),
   {
     id: 'F72',
-    fault: 'A limit that is cut to nothing while a call runs: it ends, the next is refused.',
+    fault: 'A limit that drops to nothing while a call runs: the call ends, the next is refused.',
     kinds,
-    tell: () => ({
+    setUp: () => ({
       setup: {},
-      meanwhile: ({ quota }) => {
+      changeDuringCall: ({ quota }) => {
         void quota.adjust({
           id: 'an-operator-did-this',
           partition: 'default',
@@ -131,9 +131,9 @@ export const storyRows: readonly StoryRow[] = [
     fault:
       'A price that is a million times higher, in a catalog that is changed while a call runs.',
     kinds,
-    tell: () => ({
+    setUp: () => ({
       setup: {},
-      meanwhile: ({ gateway }) => {
+      changeDuringCall: ({ gateway }) => {
         const models = sceneModels().map((model) => ({
           ...model,
           price: {
@@ -148,7 +148,7 @@ export const storyRows: readonly StoryRow[] = [
   },
 ];
 
-/** A clock whose wall time jumps, while what never jumps does not. */
+/** A clock whose wall time jumps, while its monotonic time does not. */
 function jumpingClock(): { readonly clock: FakeClock; jump(ms: number): void } {
   const steady = fakeClock();
   let aheadMs = 0;

@@ -1,6 +1,7 @@
-/** Answers as scripts of the fault matrix send them: heads, refusals that leak, whole replies. */
-import { isNative, replies, typeOf } from './asks.ts';
+/** The responses of scripts in the fault matrix: heads, leaking refusals, whole replies. */
+
 import { reads, type Script, says } from './raw-upstream.ts';
+import { isNative, replies, typeOf } from './requests.ts';
 import type { Kind } from './row.ts';
 
 /** The head of an answer, up to its blank line. */
@@ -31,31 +32,31 @@ export function reply(kind: Kind): Buffer {
   return answer(200, replies[kind], { 'content-type': typeOf(kind) });
 }
 
-/** What differs from the plain refusal. */
+/** Differences from the plain refusal. */
 export interface Refusal {
   readonly headers?: Readonly<Record<string, string | number>>;
-  /** Members of the error, in place of or beside the dialect's own. */
+  /** Members of the error, which replace or extend the dialect's. */
   readonly error?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Refuses with this status, in the words of the kind's dialect, and tells what no caller may learn
- * wherever there is room for it: in the reason phrase, in headers, in the message.
+ * Refuses with this status, in the format of the kind's dialect, with secrets in the reason phrase,
+ * in headers and in the message.
  */
 export function refuses(
   status: number,
   { headers = {}, error = {} }: Refusal = {},
 ): (kind: Kind, leak: string) => Script {
   return (kind, leak) => {
-    const told = isNative(kind)
+    const document = isNative(kind)
       ? { error: { code: status, message: leak, status: 'SAID', ...error } }
       : { error: { message: leak, type: 'said', param: null, code: null, ...error } };
     const heads = { 'content-type': 'application/json', ...leaking(leak), ...headers };
-    return [reads, says(answer(`${status} ${leak}`, JSON.stringify(told), heads))];
+    return [reads, says(answer(`${status} ${leak}`, JSON.stringify(document), heads))];
   };
 }
 
-/** Headers through which an upstream could tell. */
+/** Headers in which an upstream could reveal secrets. */
 export function leaking(leak: string): Readonly<Record<string, string>> {
   return { server: leak, 'x-request-id': leak, 'www-authenticate': `Bearer ${leak}` };
 }

@@ -1,7 +1,7 @@
-/** Counts what came of the rows of one file, and prints it in a line behind them. */
+/** Counts the results of the rows of one file, and prints them in a line at the end. */
 import { afterAll, afterEach } from 'vitest';
 
-/** Call it once, before the first test of a file: `F51–F62: 224 passed, 0 failed`. */
+/** To be called once, before the first test of a file: `F51–F62: 224 passed, 0 failed`. */
 export function countedRows(rows: string): void {
   let passed = 0;
   let failed = 0;
