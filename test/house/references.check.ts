@@ -4,7 +4,14 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readText, repoFiles, root } from './sources.ts';
 
-const pages = repoFiles().filter((path) => /^(?:README|CHANGELOG|docs\/.*)\.md$/.test(path));
+const files = repoFiles();
+const source = files
+  .filter((path) => /^(?:src|adapters)\//.test(path))
+  .map(readText)
+  .join('\n');
+const pages = files.filter((path) => /^(?:README|CHANGELOG|docs\/.*)\.md$/.test(path));
+/** The pages about the code itself. */
+const described = ['docs/architecture.md', 'test/README.md'];
 const scripts: unknown = JSON.parse(readText('package.json')).scripts;
 
 describe('README and docs', () => {
@@ -20,10 +27,15 @@ describe('README and docs', () => {
     expect(missingCommands(readText(page))).toEqual([]);
   });
 
+  it.each(described)('%s names files and types that exist', (page) => {
+    expect(missingNames(readText(page))).toEqual([]);
+  });
+
   it('with broken references would be found', () => {
     const text = '[a](none.md) [b](README.md#none) `npm run none` `npx vitest run test/none`';
 
     expect([...missingLinks('README.md', text), ...missingCommands(text)]).toHaveLength(4);
+    expect(missingNames('`stages/none.ts` `src/none/` `NoneType`')).toHaveLength(3);
   });
 });
 
@@ -55,4 +67,20 @@ function missingCommands(text: string): readonly string[] {
     .flatMap(([, paths = '']) => paths.trim().split(' '))
     .filter((path) => !existsSync(join(root, path)));
   return [...named, ...files];
+}
+
+/** Files, folders and types in code spans; a `*` stands for one folder or file name. */
+function missingNames(text: string): readonly string[] {
+  const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
+  const paths = spans.filter((span) => /^[\w*][\w*.-]*(?:\/[\w*.-]+)*(?:\/|\.m?ts)$/.test(span));
+  const types = spans.filter((span) => /^[A-Z][a-z]\w+$/.test(span));
+  return [
+    ...paths.filter((path) => !files.some((file) => patternOf(path).test(`/${file}`))),
+    ...types.filter((type) => !new RegExp(`\\b${type}\\b`).test(source)),
+  ];
+}
+
+function patternOf(path: string): RegExp {
+  const escaped = path.replaceAll('.', '\\.').replaceAll('*', '[^/]+');
+  return new RegExp(path.endsWith('/') ? `/${escaped}` : `/${escaped}$`);
 }
