@@ -41,7 +41,7 @@ export interface IssuedKey {
 export function issueKey(options: IssueKeyOptions): IssuedKey {
   checkSetUp(optionsSchema, options, {
     root: 'issueKey: options',
-    cureOf: (path) => cures.get(path.at(-1)),
+    remedyFor: (path) => cures.get(path.at(-1)),
     names: 'the type IssueKeyOptions',
   });
   const { limitNanos, period = 'total', quota: further = [], ...rest } = options;

@@ -249,7 +249,7 @@ const cures: ReadonlyMap<unknown, string> = new Map([
 
 const wording: Wording = {
   root: 'options',
-  cureOf: ([name]) =>
+  remedyFor: ([name]) =>
     name === undefined ? undefined : (cures.get(name) ?? 'Leave it out for the default'),
   names: 'docs/options.md',
 };

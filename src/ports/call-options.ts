@@ -1,20 +1,20 @@
 /**
- * What every port shares: a direct answer or a promise, a deadline, and the two errors a store may
- * throw.
+ * Types that all ports share: a direct answer or a promise, a deadline, and the two errors that a
+ * store may throw.
  */
 
-/** A memory store answers at once, a remote one by promise; `await` serves both. */
+/** A memory store answers directly and a remote one with a promise; `await` handles both. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** The patience of the asker. */
+/** Deadline and abort signal of a port call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
 
 /**
- * A store can't be reached or did not answer in time. Known by its `name`, not by `instanceof`: a
- * host may load the package twice.
+ * A store can't be reached or did not answer in time. The gateway recognises this error by its
+ * `name` and not by `instanceof`, because a host may load the package twice.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -31,13 +31,14 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A store answered with what its contract does not allow. Treated as unavailable: we fail closed.
+ * A store's answer violates its contract. The gateway treats the store as unavailable, so that
+ * calls fail closed.
  */
 export class StoreCorrupt extends Error {
   override readonly name = 'StoreCorrupt';
 }
 
-/** Any thenable: a host's store may come with promises of its own. */
+/** Accepts any thenable, because a host's store may use its own promise class. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value;
 }

@@ -1,112 +1,132 @@
 /**
- * The port that lists the models: what exists, who may use it, what it costs, which channels serve
- * it.
+ * The port that lists the models: which exist, who may use them, what they cost, and which channels
+ * serve them.
  */
 import type { Nanos, Price } from '../money.ts';
 import type { MaybePromise } from './call-options.ts';
 
-/** One of the ways to call the gateway. */
+/** An API that callers use to call the gateway. */
 export type ProtocolName = 'chat' | 'images' | 'native';
 
-/** Every wire format there is; the compiler asks for the row in `dialects/table.ts`. */
+/** All wire formats. `dialects/table.ts` needs a row for each; the compiler checks it. */
 export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;
 
 /** A provider's wire format. */
 export type DialectName = (typeof dialectNames)[number];
 
 /**
- * What an upstream can take and give. A flag that is left out is what is true of the upstream model
- * by the gateway's own table (`docs/translation.md`); a name the table does not know counts as the
- * newest of its dialect. But for the first three, flags matter only where a call is translated.
+ * What an upstream model accepts and returns. Each flag defaults to what the gateway's own table
+ * (`docs/translation.md`) has for the upstream model; a name that the table does not know is
+ * treated as the newest model of its dialect. Except for the first three, the flags matter only
+ * where a call is translated.
  */
 export interface Capabilities {
-  /** Takes `stream_options.include_usage`. Default true. */
+  /** Accepts `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean;
   /**
-   * `usage.completion_tokens` leaves the reasoning out, which only `total_tokens` counts (xAI,
-   * Google's compatible endpoint). Default false: then the total adds nothing to a completion that
-   * is stated.
+   * `usage.completion_tokens` excludes reasoning tokens, which only `total_tokens` includes (xAI,
+   * Google's OpenAI-compatible endpoint). Default false: `total_tokens` is then ignored where the
+   * upstream states completion tokens.
    */
   readonly reasoningOutsideCompletion?: boolean;
   /**
-   * `unasked`: answers images in Base64 and refuses `response_format` (GPT-image, the default).
-   * `response_format`: must be asked with `response_format: "b64_json"` (DALL·E, most compatible
-   * servers).
+   * `unasked`: returns images in Base64 and refuses `response_format` (GPT-image, the default).
+   * `response_format`: returns Base64 only for `response_format: "b64_json"` (DALL·E, most
+   * compatible servers).
    */
   readonly imageBase64?: 'unasked' | 'response_format';
-  /** How the bound of the answer is called; compatible servers take `max_tokens`. */
+  /** The member that bounds the output; compatible servers take `max_tokens`. */
   readonly maxTokensField?: 'max_completion_tokens' | 'max_tokens';
   /**
-   * How reasoning is asked for: `effort` (OpenAI), `level` or `budget` (Gemini 3, 2.5), `adaptive`
-   * or `budget` (Anthropic's newer and older models), `none` where it can't be.
+   * How reasoning is requested: `effort` (OpenAI), `level` or `budget` (Gemini 3, 2.5), `adaptive`
+   * or `budget` (Anthropic's newer and older models), `none` for models without reasoning settings.
    */
   readonly reasoning?: 'effort' | 'level' | 'budget' | 'adaptive' | 'none';
   /**
-   * The efforts or levels it knows; another is moved to the nearest. Thinking can be switched off
-   * where `none` is among them.
+   * The efforts or levels that the model accepts; any other is replaced by the nearest. Reasoning
+   * can be switched off if `none` is listed.
    */
   readonly efforts?: readonly ReasoningEffort[];
-  /** The thinking budgets it takes, in tokens; `off` where 0 is allowed below `min`. */
+  /**
+   * The thinking budgets that the model accepts, in tokens. `off`: 0 is accepted although it is
+   * below `min`.
+   */
   readonly thinkingBudget?: ThinkingBudget | undefined;
-  /** Wants earlier thoughts back (`reasoning_content`: DeepSeek's tool turns). */
+  /**
+   * Expects the reasoning of earlier turns to be sent back (`reasoning_content`: DeepSeek's tool
+   * turns).
+   */
   readonly reasoningHistory?: boolean;
   /**
-   * `schema`: JSON Schema. `subset`: Google's older OpenAPI subset. `json`: JSON without a schema
-   * only. `none`: no such mode.
+   * `schema`: JSON Schema. `subset`: Google's older OpenAPI subset. `json`: JSON mode without a
+   * schema. `none`: no JSON mode.
    */
   readonly structuredOutput?: 'schema' | 'subset' | 'json' | 'none';
-  /** Takes a schema for the answer and tools in one request. */
+  /** Accepts a response schema together with tools. */
   readonly jsonWithTools?: boolean;
-  /** Holds arguments to the tool's schema (`strict`, Gemini's mode VALIDATED). */
+  /** Can enforce the schema of a tool on its arguments (`strict`, Gemini's mode VALIDATED). */
   readonly strictTools?: boolean;
-  /** Takes a choice among several named tools. */
+  /** Accepts a tool choice that lists several named tools (`allowed_tools`). */
   readonly allowedTools?: boolean;
-  /** Takes `parallel_tool_calls` or its counterpart. */
+  /** Accepts `parallel_tool_calls` or its counterpart. */
   readonly parallelToolCalls?: boolean;
-  /** Takes function tools only with `reasoning_effort: "none"` (GPT-5.6 on chat completions). */
+  /** Accepts function tools only with `reasoning_effort: "none"` (GPT-5.6 on chat completions). */
   readonly toolEffortNone?: boolean;
-  /** Takes ids on calls and results; Vertex refuses them. */
+  /** Accepts ids on function calls and their results; Vertex refuses them. */
   readonly callIds?: boolean;
-  /** Demands the signature of a call back (Gemini 3), of thoughts (Anthropic). */
+  /**
+   * Requires the signatures of earlier function calls (Gemini 3) or of thinking blocks (Anthropic)
+   * to be sent back.
+   */
   readonly signatures?: boolean;
-  /** `temperature` and `top_p`: both, one of the two, or neither. */
+  /** How many of `temperature` and `top_p` a request may set: `any` for both, `one`, or `none`. */
   readonly sampling?: 'any' | 'one' | 'none';
-  /** Takes `top_k`. */
+  /** Accepts `top_k`. */
   readonly topK?: boolean;
-  /** Takes presence and frequency penalties. */
+  /** Accepts presence and frequency penalties. */
   readonly penalties?: boolean;
   readonly seed?: boolean;
   readonly logprobs?: boolean;
-  /** Answers to one request. */
+  /** The most candidates (`n`, `candidateCount`) that one request may ask for. */
   readonly maxCandidates?: number;
-  /** Takes more than one of them on a stream too. */
+  /** Accepts more than one candidate for streamed replies too. */
   readonly streamedCandidates?: boolean;
-  /** How many stop sequences it takes. */
+  /** The most stop sequences that one request may have. */
   readonly stopLimit?: number;
-  /** Has a place for a system instruction; Gemma gets it in front of the first user turn. */
+  /**
+   * Has a field for the system instruction. Without one (Gemma) it is put in front of the first
+   * user turn.
+   */
   readonly systemInstruction?: boolean;
-  /** A system message in mid-conversation: where it stands, or lifted to the head. */
+  /**
+   * System messages in mid-conversation: `inline` keeps them in place, `lift` moves them to the
+   * system instruction at the top.
+   */
   readonly midSystem?: 'inline' | 'lift';
-  /** Goes on from an assistant's turn at the end. */
+  /** Continues an assistant message at the end of the conversation (prefill). */
   readonly prefill?: boolean;
-  /** Fetches images by `http(s)` address itself; the gateway never does. */
+  /** Fetches images by `http(s)` URL itself; the gateway never fetches any. */
   readonly mediaUrls?: boolean;
-  /** Takes images inside a tool's result. */
+  /** Accepts images inside a tool's result. */
   readonly resultMedia?: boolean;
   readonly mediaInput?: readonly ('image' | 'audio' | 'video' | 'document')[];
-  /** Makes images or sound in a chat's answer. */
+  /** Can return images or audio in a chat reply. */
   readonly mediaOutput?: boolean;
-  /** Takes the parts of an assistant's turn as a list; otherwise their text is one string. */
+  /**
+   * Accepts an assistant message's content as a list of parts; without it their text is sent as one
+   * string.
+   */
   readonly assistantParts?: boolean;
-  /** Takes the provider's own tools beside functions. */
+  /** Accepts the provider's built-in tools together with functions. */
   readonly builtInWithFunctions?: boolean;
   /**
-   * Leaves the tools of another provider (`googleSearch`) out and says so, in place of a refusal.
+   * Drops built-in tools of another provider (`googleSearch`) and lists them in
+   * `x-tollgate-dropped`, where the call would otherwise be refused.
    */
   readonly dropBuiltInTools?: boolean;
 }
 
-/** How hard a model may be asked to think, from not at all on. */
+/** All reasoning efforts, from the lowest to the highest. */
 export const reasoningEfforts: readonly [
   'none',
   'minimal',
@@ -117,7 +137,7 @@ export const reasoningEfforts: readonly [
   'max',
 ] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** How hard a model is to think. */
+/** How much reasoning a call asks for. */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** A range of thinking budgets, in tokens. */
@@ -129,7 +149,7 @@ export interface ThinkingBudget {
 
 /**
  * Members of a request that reach beyond the call: they name another model, property of the
- * upstream account, or a server of the caller's choice. They are refused on every model unless its
+ * upstream account, or a server that the caller chooses. They are refused on every model unless its
  * record allows them ({@link Model.allow}).
  */
 export type ReachMember =
@@ -150,24 +170,31 @@ export type ReachMember =
   | 'endpoint'
   | 'billing_policy';
 
-/** Which members of {@link ReachMember} callers may use: any value, or these models only. */
+/**
+ * Which members of {@link ReachMember} callers may use: with any value (`true`), or with these
+ * models only.
+ */
 export type AllowedMembers = {
   readonly [Row in ReachMember]?: true | { readonly models: readonly string[] };
 };
 
-/** What one part of a prompt may count at most, in tokens, by its kind. */
+/**
+ * The most input tokens that one part of a prompt may count, by its kind; the hold assumes them.
+ */
 export interface MediaPartTokens {
-  /** One image; 4,096 where left out. */
+  /** One image. Default: 4,096. */
   readonly image?: number;
-  /** One recording, or 0.05 tokens a byte of it if that is more; 4,096 where left out. */
+  /**
+   * One audio recording. Default: 4,096. The hold takes 0.05 tokens per byte of it if that is more.
+   */
   readonly audio?: number;
-  /** One video, or 0.05 tokens a byte of it if that is more; 4,096 where left out. */
+  /** One video. Default: 4,096. The hold takes 0.05 tokens per byte of it if that is more. */
   readonly video?: number;
-  /** One PDF or other document that is not text; `contextTokens` where left out. */
+  /** One PDF or other document that is not text. Default: `contextTokens`. */
   readonly document?: number;
   /**
-   * What is only named: a file, an address that is no image, cached content; `contextTokens` where
-   * left out.
+   * A reference whose content is not in the request: a file ID, a URL that is not an image, cached
+   * content. Default: `contextTokens`.
    */
   readonly reference?: number;
 }
@@ -177,102 +204,119 @@ export interface Channel {
   readonly id: string;
   readonly dialect: DialectName;
   /**
-   * `https://api.openai.com/v1`, `https://generativelanguage.googleapis.com/v1beta`: up to the
-   * version.
+   * The base URL, up to and including the version: `https://api.openai.com/v1`,
+   * `https://generativelanguage.googleapis.com/v1beta`.
    */
   readonly baseUrl: string;
-  /** The account's secret; a function is asked once a call, for secrets that rotate. */
+  /**
+   * The account's secret. A function is called for each try on this channel, for secrets that
+   * rotate.
+   */
   readonly credential: string | (() => Promise<string>);
-  /** What this account calls the model; the model's id where left out. */
+  /** The account's name for the model. Default: the model's id. */
   readonly upstreamModel?: string;
-  /** Lower is tried first; 0 where left out. */
+  /** Channels with a lower number are tried first. Default: 0. */
   readonly priority?: number;
-  /** Share of the calls among channels of one priority; 1 where left out. 0 takes none. */
+  /**
+   * The channel's share of the calls among channels of the same priority. Default: 1. A channel of
+   * weight 0 gets no calls.
+   */
   readonly weight?: number;
   /**
-   * The channel serves only models that cost the caller at most this, in nanos: per million output
-   * tokens, or the most expensive image.
+   * The channel serves only models whose price for callers is at most this, in nanos: per million
+   * output tokens, or for the most expensive image.
    */
   readonly maxPriceNanos?: Nanos;
   /**
-   * What the account's provider charges the operator. With it each usage record says what the call
-   * cost; it changes nothing for callers.
+   * The provider's price for the operator. With it, each usage record states what the call cost the
+   * operator. It changes nothing for callers.
    */
   readonly cost?: Price;
-  /** The channel serves only keys of these groups; of all that the model has where left out. */
+  /** The channel serves only keys of these groups. Default: all groups of the model. */
   readonly groups?: readonly string[];
-  /** Calls at once through this account, in this process; beyond, other channels are asked. */
+  /**
+   * How many calls may run through this account at once, in this process; above that, other
+   * channels are used.
+   */
   readonly maxConcurrentCalls?: number;
   /**
    * Keeps a caller on one account, where its prompts are cached: by its key, or by the
-   * `prompt_cache_key` that a chat names. Drawn by weight where left out.
+   * `prompt_cache_key` of a chat request. Default: each call's channel is chosen by weight.
    */
   readonly stickyBy?: 'key' | 'prompt_cache_key';
-  /** Says 503 and 529 only before it does any work: an image may then be tried elsewhere. */
+  /**
+   * The account returns 503 and 529 only before it does any work, so that even an image call may
+   * then be tried on another channel.
+   */
   readonly rejectsBeforeWork?: boolean;
   readonly capabilities?: Capabilities;
   /** Static headers of the account, sent with every call. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * `reported`: calls are charged what the account reports, above their hold too (the default).
-   * `held`: never more than their hold, for an account whose reports you do not trust.
+   * `reported` (default): calls are charged for the usage that the account reports, even above
+   * their hold. `held`: never more than their hold, for an account whose reports you do not trust.
    */
   readonly usageTrust?: 'reported' | 'held';
-  /** Passes none of the upstream's own words about a bad request to the caller. */
+  /** Hides the upstream's own error messages about bad requests from callers. */
   readonly hideErrors?: boolean;
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** How long an upstream may take, in ms. */
+/** Time-outs for an upstream, in ms. */
 export interface Timeouts {
   readonly connectMs: number;
-  /** Until the status line: of a streamed reply, and of one that comes whole. */
+  /** Until the status line of a streamed reply. */
   readonly firstByteStreamedMs: number;
+  /** Until the status line of a reply that is not streamed. */
   readonly firstByteMs: number;
-  /** Between two pieces of the reply, not counting what we hold back for a slow caller. */
+  /**
+   * Between two chunks of the reply. Time in which the gateway itself pauses the reply for a slow
+   * caller does not count.
+   */
   readonly idleMs: number;
-  /** How long a stream may say nothing but pings and comments, at first and between events. */
+  /** How long a stream may send nothing but pings and comments, at its start and between events. */
   readonly firstTokenMs: number;
   /**
-   * How long the status line of a stream waits for the reply to say something, so that an early
-   * failure has its own status; then 200 goes out. From there on also how long a stream may be
-   * quiet before a comment keeps its connection alive, where the caller's clients take comments.
+   * How long the gateway keeps back the status line of a stream until the reply has content, so
+   * that an early failure has its own status; then it sends 200. Later in the stream: how long it
+   * may be quiet before the gateway sends a comment that keeps the connection alive, where the
+   * caller's clients accept comments.
    */
   readonly quietMs: number;
   readonly totalMs: number;
 }
 
-/** What a caller names. */
+/** A model that callers can name. */
 export interface Model {
-  /** Exact and case-sensitive; slashes and colons are legal. */
+  /** Matched exactly and case-sensitively; slashes and colons are legal. */
   readonly id: string;
   /**
-   * Named to callers in lists of models and in `No available <vendor> accounts`. Where left out,
-   * the provider of the first channel: `OpenAI`, `Google` or `Anthropic`.
+   * Shown to callers in lists of models and in `No available <vendor> accounts`. Default: the
+   * provider of the first channel, `OpenAI`, `Google` or `Anthropic`.
    */
   readonly vendor?: string;
-  /** Where left out: `images` for a price per image, else `chat` and `native`. */
+  /** Default: `images` for a price per image, else `chat` and `native`. */
   readonly protocols?: readonly ProtocolName[];
-  /** Groups whose keys may use it; none means nobody. */
+  /** Groups whose keys may use the model; an empty list means that no key may. */
   readonly groups: readonly string[];
   readonly price: Price;
   readonly channels: readonly Channel[];
-  /** Other ids it answers to. */
+  /** Other ids for the same model. */
   readonly aliases?: readonly string[];
   readonly maxOutputTokens?: number;
   readonly contextTokens?: number;
   /**
-   * How many tokens one byte of a request may count at most, for the hold; 0.4 where left out. No
+   * The most tokens that one byte of a request may count; the hold assumes them. Default: 0.4. No
    * text exceeds 1.
    */
   readonly tokensPerByte?: number;
   readonly mediaPartTokens?: MediaPartTokens;
-  /** Members that callers may send although they reach beyond the call; none where left out. */
+  /** Members that callers may send although they reach beyond the call. Default: none. */
   readonly allow?: AllowedMembers;
-  /** The largest `n` or `candidateCount`; where left out 10 for images, else unbounded. */
+  /** The largest `n` or `candidateCount`. Default: 10 for images, else unbounded. */
   readonly maxCandidates?: number;
   /**
-   * Refuses with 400 what a translated call would otherwise leave out and list in
+   * Refuses a translated call with 400 for members that would otherwise be left out and listed in
    * `x-tollgate-dropped`.
    */
   readonly strict?: boolean;
@@ -286,12 +330,12 @@ export interface Model {
 /**
  * The live list of models.
  *
- * A model that was answered is read through once, and known by its object from then on: whoever
- * changes a model answers with a new object, and never changes the old one.
+ * The gateway checks each model object once and caches what it works out from it by the object's
+ * identity. To change a model, return a new object; never change one that was returned before.
  */
 export interface Catalog {
-  /** The model of this id or alias, byte for byte, or undefined. */
+  /** The model with this id or alias, compared byte for byte, or undefined. */
   find(modelId: string): MaybePromise<Model | undefined>;
-  /** The models a group may use by a protocol, in a stable order. */
+  /** The models that a group may use through a protocol, in a stable order. */
   list(group: string, protocol: ProtocolName): MaybePromise<readonly Model[]>;
 }

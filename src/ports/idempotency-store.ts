@@ -1,53 +1,59 @@
 /**
- * The port that remembers which calls have run under an `Idempotency-Key`: never a body, never the
- * header itself. Each operation is one atomic step; `idempotencyStoreContract` proves a store.
+ * The port that remembers which calls have run under an `Idempotency-Key`. It never gets a body or
+ * the header itself. Each operation is one atomic step; `idempotencyStoreContract` tests a store.
  */
 import type { CallOptions, MaybePromise } from './call-options.ts';
 
-/** A name that a call wants for itself. */
+/** A claim of a name by a call. */
 export interface ClaimInput {
-  /** A SHA-256 in hex, of the key's id, the route and the header's value. */
+  /** SHA-256 in hex of the key's id, the route and the header's value. */
   readonly name: string;
-  /** A SHA-256 in hex, of the request's body. */
+  /** SHA-256 in hex of the request's body. */
   readonly fingerprint: string;
-  /** The id of the key whose call it is; never a secret. */
+  /** The id of the key that sent the call; never a secret. */
   readonly keyId: string;
-  /** An image that may have been made is not forgotten as soon as a text: it was expensive. */
+  /**
+   * Records of images are forgotten later than records of chats, because an image that may have
+   * been made was expensive.
+   */
   readonly operation: 'chat' | 'images';
-  /** Unique for ever, made by the gateway: only who has it may finish or abandon the claim. */
+  /** Globally unique, made by the gateway. Only its holder may finish or abandon the claim. */
   readonly claimId: string;
-  /** The `x-request-id` of the claiming call, for whoever repeats it. */
+  /** The `x-request-id` of the claiming call, which callers that repeat it are shown. */
   readonly requestId: string;
   /**
-   * After so long on the store's clock a claim that still runs reads as `unknown`, for its gateway
-   * has crashed. There are no renewals.
+   * How long the claim may run, on the store's clock. After that a claim that was not ended reads
+   * as `unknown`, because its gateway has crashed. Leases are not renewed.
    */
   readonly leaseMs: number;
-  /** How long the record is kept behind its lease. */
+  /** How long the record is kept after its lease. */
   readonly keepMs: number;
-  /** `replace`: the claim takes the place of any other, whatever its state. */
+  /**
+   * `answer`: a name that is taken is answered with its record. `replace`: the claim replaces any
+   * other, whatever its state.
+   */
   readonly ifTaken: 'answer' | 'replace';
 }
 
-/** What is remembered of a call. */
+/** The record of a call. */
 export interface ClaimRecord {
   /**
-   * `running`: not ended, its lease stands. `done`: it has a reply. `unknown`: it may have run, and
-   * must not run again.
+   * `running`: the call has not ended and its lease is still valid. `done`: it has a reply.
+   * `unknown`: it may have run, and must not run again.
    */
   readonly state: 'running' | 'done' | 'unknown';
   readonly fingerprint: string;
   readonly claimId: string;
   readonly requestId: string;
-  /** What its caller was answered with; undefined while it runs, and where its gateway crashed. */
+  /** The HTTP status of the call's reply; undefined while it runs, or if its gateway crashed. */
   readonly status: number | undefined;
   /** Unix ms on the store's clock. */
   readonly claimedAtMs: number;
-  /** Unix ms on the store's clock; undefined where it did not come to an end of its own. */
+  /** Unix ms on the store's clock; undefined while the call runs, or if its gateway crashed. */
   readonly endedAtMs: number | undefined;
 }
 
-/** The name is the claimer's, or what stands under it. */
+/** The claim was granted, or the record under the name that is taken. */
 export type ClaimResult =
   | { readonly status: 'claimed' }
   | { readonly status: 'taken'; readonly record: ClaimRecord };
@@ -58,16 +64,16 @@ export interface FinishInput {
   readonly claimId: string;
   readonly state: 'done' | 'unknown';
   readonly httpStatus: number;
-  /** How long the record is kept from now on. */
+  /** How long the record is kept, counted from now. */
   readonly keepMs: number;
 }
 
-/** `gone`: this claim has ended before, lost its name, or never was; nothing has changed. */
+/** `gone`: this claim has ended before, lost its name, or never existed; nothing has changed. */
 export interface FinishResult {
   readonly status: 'finished' | 'gone';
 }
 
-/** A claim to give up: surely nothing ran. */
+/** A claim to give up because its call certainly did not run. */
 export interface AbandonInput {
   readonly name: string;
   readonly claimId: string;
@@ -78,15 +84,16 @@ export interface AbandonResult {
   readonly status: 'abandoned' | 'gone';
 }
 
-/** Where claims are kept. */
+/** Stores claims. */
 export interface IdempotencyStore {
   /**
-   * Takes the name if it is free. Of any number of claims at once exactly one is `claimed`. A store
-   * without room throws `StoreUnavailable`. To make room it may forget what is `done`, then `chat`
-   * that is `unknown`, then `images` that have been `unknown` for an hour; never what is `running`.
+   * Takes the name if it is free. Of any number of concurrent claims exactly one is `claimed`. A
+   * store that is full throws `StoreUnavailable`. To make space it may forget first what is `done`,
+   * then `chat` records that are `unknown`, then `images` records that have been `unknown` for an
+   * hour; never a claim that is `running`.
    */
   claim(input: ClaimInput, options?: CallOptions): MaybePromise<ClaimResult>;
-  /** Ends a running claim, also one whose lease has run out meanwhile. The first end stands. */
+  /** Ends a running claim, even one whose lease has run out. The first end counts. */
   finish(input: FinishInput, options?: CallOptions): MaybePromise<FinishResult>;
   /** Frees the name of a claim that has not ended. */
   abandon(input: AbandonInput, options?: CallOptions): MaybePromise<AbandonResult>;

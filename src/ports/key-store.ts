@@ -1,20 +1,20 @@
-/** The port that knows the keys: a secret goes in, the record of its key comes out. */
+/** The port that finds the record of an API key by its secret. */
 
 import type { Nanos } from '../money.ts';
 import type { CallOptions, MaybePromise } from './call-options.ts';
 
-/** What a key is charged to. Usually two: the key's own subject and its group's. */
+/** A budget that a key is charged to. A key usually has two: its own and its group's. */
 export interface QuotaSubject {
   /** `/^[A-Za-z0-9._-]{1,64}$/`; never a secret. */
   readonly id: string;
-  /** The span one limit is for, in UTC; `total` never turns. */
+  /** The period that the limit is for, in UTC; `total` never resets. */
   readonly period: 'total' | 'day' | 'month';
   /**
-   * What the subject may use in each period; a change counts with the next call. Left out where the
-   * limit lives in the quota store, set there by `adjust({ limit })`.
+   * What the subject may spend in each period; a change applies from the next call on. Leave it out
+   * where the limit is kept in the quota store and set by `adjust({ limit })`.
    */
   readonly limitNanos?: Nanos;
-  /** How many calls of this subject may run at once; unbounded where left out. */
+  /** How many calls of this subject may run at once. Default: unbounded. */
   readonly maxConcurrentCalls?: number;
 }
 
@@ -27,25 +27,26 @@ export interface ApiKey {
   readonly disabled: boolean;
   /** Unix milliseconds; the key is refused from then on. */
   readonly expiresAtMs?: number;
-  /** 1 to 8 subjects, each held and charged in full by every call; distinct ids. */
+  /** 1 to 8 subjects with distinct ids. Every call is held and charged in full on each of them. */
   readonly quota: readonly QuotaSubject[];
   /**
-   * The shard all of its subjects live in; one for all by default, never changed in a key's life.
+   * The shard that holds all subjects of the key. Default: one for all keys. It must never change
+   * during a key's life.
    */
   readonly quotaPartition?: string;
   /** How many calls of this key may run at once, checked in the same atomic step as the hold. */
   readonly maxConcurrentCalls?: number;
-  /** The host's own labels; they reach usage records and nothing else. */
+  /** The host's own labels; they appear in usage records and nowhere else. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Where keys are found. Made by the host over its own user database, or `memoryKeyStore()`. */
+/** Finds keys. Implemented by the host over its user database, or `memoryKeyStore()`. */
 export interface KeyStore {
   /**
-   * The key of this secret as the caller sent it, or undefined where there is none. How a secret is
-   * digested is the store's affair; a store never keeps the secret itself. May answer directly.
+   * The key that this secret belongs to, or undefined if there is none. The store decides how to
+   * digest secrets and must never keep one in plain text. May answer without a promise.
    *
-   * @throws StoreUnavailable when it can't tell; the caller then gets 503, never 401
+   * @throws StoreUnavailable if the store can't tell; the caller then gets 503, never 401
    */
   find(secret: string, options?: CallOptions): MaybePromise<ApiKey | undefined>;
 }

@@ -1,4 +1,4 @@
-/** What a model's record leaves out: the defaults that every reader of models shares. */
+/** Default values for what a model's record may leave out, shared by all code that reads models. */
 import type { Channel, DialectName, Model, ProtocolName } from './catalog.ts';
 
 const vendors: Readonly<Record<DialectName, string>> = {
@@ -10,22 +10,25 @@ const vendors: Readonly<Record<DialectName, string>> = {
 const textProtocols: readonly ProtocolName[] = ['chat', 'native'];
 const imageProtocols: readonly ProtocolName[] = ['images'];
 
-/** Lower is tried first. */
+/** The channel's priority; lower is tried first. */
 export function priorityOf({ priority = 0 }: Channel): number {
   return priority;
 }
 
-/** The channel's share of the calls among those of its priority; 0 takes none. */
+/** The channel's share of the calls among channels of the same priority; 0 takes none. */
 export function weightOf({ weight = 1 }: Channel): number {
   return weight;
 }
 
-/** A model with a price per image makes images; any other writes text. */
+/**
+ * The APIs that offer the model. By default a model with a price per image makes images, and any
+ * other writes text.
+ */
 export function protocolsOf({ protocols, price }: Model): readonly ProtocolName[] {
   return protocols ?? (price.per === 'image' ? imageProtocols : textProtocols);
 }
 
-/** Who makes the model: the provider of its first channel, where the record does not say. */
+/** The model's vendor. Default: the provider of its first channel. */
 export function vendorOf({ id, vendor, channels }: Model): string {
   const [first] = channels;
   return vendor ?? (first === undefined ? id : (vendors[first.dialect] ?? first.dialect));

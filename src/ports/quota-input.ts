@@ -1,7 +1,7 @@
 /**
- * What a quota store refuses before it changes or sends anything: one check for every store, so
- * that no two of them can differ on what is legal. An illegal input is a bug of the asker, a
- * `RangeError`.
+ * Checks every quota store's inputs before anything is changed or sent. All stores share the
+ * checks, so that no two of them accept different inputs. An illegal input is a bug of the calling
+ * code and throws a `RangeError`.
  */
 
 import type { Nanos } from '../money.ts';
@@ -15,13 +15,16 @@ import type {
   SettleInput,
 } from './quota-store.ts';
 
-/** The partition of every key that names none. */
+/** The partition of keys that name none. */
 export const defaultPartition = 'default';
 
-/** How many leases of a subject an operation on it expires first, at most. */
+/** The most due leases of a subject that one operation on it expires first. */
 export const maxLazyExpirations = 64;
 
-/** How many lines a hold may have: the subjects it is charged to, and one that counts calls. */
+/**
+ * The most lines of one hold: one for each subject that is charged, and one that only counts the
+ * key's calls.
+ */
 export const maxLines = 8;
 
 const nameSyntax = /^[A-Za-z0-9._-]{1,64}$/;
@@ -31,31 +34,30 @@ const minTtlMs = 1_000;
 const maxTtlMs = 900_000;
 
 /**
- * Whether a text may name a subject, a key or a partition: `/^[A-Za-z0-9._-]{1,64}$/`, so no
- * separator, no glob, no space.
+ * True if a text may name a subject, a key or a partition: `/^[A-Za-z0-9._-]{1,64}$/`. The names
+ * contain no separators, glob characters or spaces, so stores can build keys from them.
  */
 export function isName(text: string): boolean {
   return typeof text === 'string' && nameSyntax.test(text);
 }
 
-/** Whether a text may name a period: empty, `2026-11` or `2026-11-20`. */
+/** True if a text may name a period: `''`, `2026-11` or `2026-11-20`. */
 export function isPeriod(text: string): boolean {
   return text === '' || (typeof text === 'string' && periodSyntax.test(text));
 }
 
-/** Whether a text may name a hold: `/^[A-Za-z0-9_-]{16,64}$/`. */
 function isReservationId(text: string): boolean {
   return typeof text === 'string' && idSyntax.test(text);
 }
 
-/** Whether a value is an amount: a bigint from 0 to 2^53 − 1. */
+/** True if a value is an amount: a bigint from 0 to 2^53 − 1. */
 export function isNanos(value: unknown): value is Nanos {
   return typeof value === 'bigint' && value >= 0n && value <= maxNanos;
 }
 
-/** @throws RangeError where `QuotaStore.reserve` must not take the input */
+/** @throws RangeError if `QuotaStore.reserve` must not accept the input */
 export function checkReserve(input: ReserveInput): void {
-  checkHead(input);
+  checkIdAndPartition(input);
   checkLines(input.lines);
   checkTtl(input.ttlMs);
   if (input.onExpire !== 'release') checkExpiryCharge(input.onExpire.charge, input.lines);
@@ -63,10 +65,10 @@ export function checkReserve(input: ReserveInput): void {
     checkMaxInFlight(input.maxConcurrentCalls, input.lines);
 }
 
-/** @throws RangeError where `QuotaStore.extend` must not take one of the inputs */
+/** @throws RangeError if `QuotaStore.extend` must not accept one of the inputs */
 export function checkExtend(inputs: readonly ExtendInput[]): void {
   for (const input of inputs) {
-    checkHead(input);
+    checkIdAndPartition(input);
     checkTtl(input.ttlMs);
     for (const amount of input.add ?? []) checkAmount('an added amount', amount);
     if (input.idle !== undefined && typeof input.idle !== 'boolean') {
@@ -75,15 +77,15 @@ export function checkExtend(inputs: readonly ExtendInput[]): void {
   }
 }
 
-/** @throws RangeError where `QuotaStore.settle` or `QuotaStore.release` must not take the input */
+/** @throws RangeError if `QuotaStore.settle` or `QuotaStore.release` must not accept the input */
 export function checkEnding(input: SettleInput | ReleaseInput): void {
-  checkHead(input);
+  checkIdAndPartition(input);
   checkLines(input.lines);
 }
 
-/** @throws RangeError where `QuotaStore.adjust` must not take the input */
+/** @throws RangeError if `QuotaStore.adjust` must not accept the input */
 export function checkAdjust(input: AdjustInput): void {
-  checkHead(input);
+  checkIdAndPartition(input);
   checkRow(input.subject, input.period, input.partition);
   if (input.limit !== undefined) checkAmount('a limit', input.limit);
   const { addLimit } = input;
@@ -93,14 +95,14 @@ export function checkAdjust(input: AdjustInput): void {
   }
 }
 
-/** @throws RangeError where no such subject, period and partition can exist */
+/** @throws RangeError if one of the names is not legal */
 export function checkRow(subject: string, period: string, partition: string): void {
   if (!isName(subject)) refuse('a subject must match /^[A-Za-z0-9._-]{1,64}$/');
   if (!isPeriod(period)) refuse("a period must be '', 'YYYY-MM' or 'YYYY-MM-DD'");
   checkPartition(partition);
 }
 
-/** @throws RangeError where `QuotaStore.sweep` must not take the options */
+/** @throws RangeError if `QuotaStore.sweep` must not accept the options */
 export function checkSweep(options: { readonly max: number; readonly partition?: string }): void {
   if (!Number.isSafeInteger(options.max) || options.max < 1) {
     refuse('max must be a positive integer');
@@ -108,7 +110,7 @@ export function checkSweep(options: { readonly max: number; readonly partition?:
   if (options.partition !== undefined) checkPartition(options.partition);
 }
 
-function checkHead(input: { readonly id: string; readonly partition: string }): void {
+function checkIdAndPartition(input: { readonly id: string; readonly partition: string }): void {
   if (!isReservationId(input.id)) refuse('an id must match /^[A-Za-z0-9_-]{16,64}$/');
   checkPartition(input.partition);
 }
@@ -131,7 +133,7 @@ function checkLines(lines: readonly QuotaLine[]): void {
   }
 }
 
-/** One subject may stand in several lines, next to each other, under different periods. */
+/** A subject may have several lines, next to each other, with different periods. */
 function checkOrder(lines: readonly QuotaLine[]): void {
   const seen = new Set<string>();
   let subject = '';
@@ -176,26 +178,26 @@ function checkAmount(what: string, value: Nanos): void {
   if (!isNanos(value)) refuse(`${what} must be a bigint from 0 to 2^53 − 1`);
 }
 
-/** The limit that counts: within the bounds of an amount, whatever was added or taken off. */
+/** The effective limit: the sum, clamped to the range of an amount. */
 export function limitWithExtra(limit: Nanos, extra: bigint): Nanos {
   const sum = limit + extra;
   return sum < 0n ? 0n : sum > maxNanos ? maxNanos : sum;
 }
 
-/** @throws RangeError where `extra` would pass what a store can keep */
+/** @throws RangeError if `extra` is beyond what a store can keep */
 export function checkExtra(extra: bigint): void {
   if (extra > maxNanos || extra < -maxNanos) refuse(extraTooLarge);
 }
 
-/** Why an operator can't set a limit that the records of keys state. */
-export const limitIsRecords: string =
+/** Error text for `adjust({ limit })` on a subject whose limit is stated by key records. */
+export const limitStatedByRecords: string =
   'the limit of this subject is stated by the records of its keys and is changed there. ' +
   'Use addLimit to raise or lower it for one period';
 
-/** Why an operator can't add any more. */
+/** Error text for an `addLimit` that would exceed the range of `extra`. */
 export const extraTooLarge: string = 'what is added to a limit must stay within ±(2^53 − 1)';
 
-/** @throws RangeError that says why a quota store does not take an input */
+/** @throws RangeError with this reason */
 export function refuse(sentence: string): never {
   throw new RangeError(`Quota input refused: ${sentence}.`);
 }

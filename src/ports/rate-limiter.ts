@@ -1,13 +1,16 @@
-/** The optional port that limits how often; quota, which limits how much, is `QuotaStore`. */
+/**
+ * The optional port that limits how often a key calls. How much it may spend is limited by
+ * `QuotaStore`.
+ */
 import type { MaybePromise } from './call-options.ts';
 
-/** Granted, or how long to wait. */
+/** The call is granted, or how long to wait. */
 export type RateDecision =
   | { readonly granted: true }
   | { readonly granted: false; readonly retryAfterMs: number };
 
 /**
- * Counts calls by subject. `rate-limiter-flexible` fits by one line:
+ * Counts calls by subject. `rate-limiter-flexible` fits in one expression:
  *
  * ```ts
  * consume: (subject, points) =>
@@ -17,9 +20,9 @@ export type RateDecision =
  *   )
  * ```
  *
- * An error of its store should be thrown on, as `examples/custom-stores.ts` does.
+ * Rethrow errors of its store, as `examples/custom-stores.ts` does.
  */
 export interface RateLimiter {
-  /** Takes `points` from the subject's allowance, or takes nothing and says how long to wait. */
+  /** Takes `points` from the subject's allowance, or takes nothing and returns how long to wait. */
   consume(subject: string, points: number): MaybePromise<RateDecision>;
 }

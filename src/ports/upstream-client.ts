@@ -1,10 +1,10 @@
 /**
- * The port that speaks HTTP to upstreams. Only `undiciClient()` implements it here; tests may bring
- * their own.
+ * The port that sends HTTP requests to upstreams. The package has one implementation,
+ * `undiciClient()`; hosts may provide another.
  */
 import type { HeaderMap } from '../http.ts';
 
-/** One call, ready for the wire. */
+/** An HTTP request to an upstream. */
 export interface UpstreamRequest {
   readonly method: 'POST' | 'GET';
   /** `https://api.openai.com` */
@@ -12,53 +12,61 @@ export interface UpstreamRequest {
   /** Path and query, encoded. */
   readonly path: string;
   readonly headers: HeaderMap;
-  /** The pieces of the body, sent one after the other. */
+  /** The body in pieces, which are sent in this order. */
   readonly body: readonly Uint8Array[];
-  /** Every other wait is the gateway's, which ends it through `onAbort`. */
+  /**
+   * Time-out for the connection. All other time-outs are kept by the gateway, which ends the
+   * request through `onAbort`.
+   */
   readonly connectTimeoutMs: number;
-  /** A socket of its own: an image must never meet a keep-alive socket that just went stale. */
+  /**
+   * Use a new socket. An image request, which must not be sent twice, must never run into a
+   * keep-alive socket that the upstream is just closing.
+   */
   readonly freshConnection: boolean;
-  /** Called once, before the answer, with what ends the call early on our side. */
+  /** The client calls it once, before the response, with a function that aborts the request. */
   readonly onAbort: (abort: (reason: Error) => void) => void;
 }
 
-/** Takes a body's pieces as they arrive; `write` any number of times, then one of the other two. */
+/**
+ * Receives a body's chunks as they arrive: any number of `write` calls, then one `end` or `fail`.
+ */
 export interface ByteSink {
   write(chunk: Uint8Array): void;
   end(): void;
-  /** The body broke off; an `UpstreamError`. */
+  /** The body broke off. The error is an `UpstreamError`. */
   fail(error: Error): void;
 }
 
-/** A body that arrives by itself. Read it, or abort it. */
+/** A body that arrives without being asked for. It must be read or aborted. */
 export interface UpstreamBody {
-  /** The whole body where it has already arrived and is at most `limit` bytes, else undefined. */
+  /** The whole body if all of it has arrived and it has at most `limit` bytes, else undefined. */
   takeWhole(limit: number): Uint8Array | undefined;
-  /** Begins delivery, in order; what arrived before comes first, synchronously. */
+  /** Begins delivery, in order. Bytes that arrived before are delivered first, synchronously. */
   start(sink: ByteSink): void;
   pause(): void;
   resume(): void;
-  /** Ends the call; nothing more is delivered. */
+  /** Ends the request; nothing more is delivered. */
   abort(): void;
 }
 
-/** An upstream's answer: its head, and a body that is still arriving. */
+/** An upstream's response: its head, and a body that is still arriving. */
 export interface UpstreamResponse {
   readonly status: number;
   /**
-   * What the gateway reads: `content-type`, `content-encoding`, `retry-after`, `retry-after-ms` and
+   * The gateway reads `content-type`, `content-encoding`, `retry-after`, `retry-after-ms` and
    * `date`. Others may be left out.
    */
   readonly headers: HeaderMap;
   readonly body: UpstreamBody;
 }
 
-/** The waist between the gateway and the network. */
+/** Sends requests to upstreams. */
 export interface UpstreamClient {
   /**
-   * Resolves when the upstream's final status and headers are here.
+   * Resolves when the upstream's final status and headers have arrived.
    *
-   * @throws UpstreamError with the stage it failed at
+   * @throws UpstreamError with the stage at which it failed
    */
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
   /** Closes the sockets. */

@@ -99,7 +99,7 @@ export function priceToJson(price: Price): PriceJson {
 function checkForm(value: unknown, place: string): asserts value is PriceJson {
   checkSetUp(priceJsonSchema, value, {
     root: place,
-    cureOf: () => undefined,
+    remedyFor: () => undefined,
     names: 'docs/costs.md',
   });
 }

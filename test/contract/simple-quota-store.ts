@@ -11,7 +11,7 @@ import {
   checkReserve,
   checkRow,
   checkSweep,
-  limitIsRecords,
+  limitStatedByRecords,
   limitWithExtra,
   refuse,
 } from '../../src/ports/quota-input.ts';
@@ -264,7 +264,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
       touch(input.partition, [input]);
       const row = rowOf(input.partition, input);
       if (adjusted.has(key(input.partition, input.id))) return show(row);
-      if (input.limit !== undefined && row.isCarried) refuse(limitIsRecords);
+      if (input.limit !== undefined && row.isCarried) refuse(limitStatedByRecords);
       const extra = row.extra + (input.addLimit ?? 0n);
       checkExtra(extra);
       adjusted.add(key(input.partition, input.id));

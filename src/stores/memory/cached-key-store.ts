@@ -152,7 +152,7 @@ export function cachedKeyStore(
 function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<CachedKeyStoreOptions> {
   checkSetUp(methods('find'), store, {
     root: 'cachedKeyStore: store',
-    cureOf: () => 'Give it the store that knows the keys',
+    remedyFor: () => 'Give it the store that knows the keys',
     names: 'the port KeyStore',
   });
   checkMakerOptions('cachedKeyStore', optionsSchema, options);

@@ -40,7 +40,7 @@ function checkMembers(model: Model, index: number): void {
   const who = typeof model?.id === 'string' ? nameOf(model) : 'staticCatalog';
   checkSetUp(modelSchema, model, {
     root: `${who}: models[${index}]`,
-    cureOf,
+    remedyFor: cureOf,
     names: 'the types Model and Channel',
   });
 }

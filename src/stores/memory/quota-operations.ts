@@ -4,7 +4,12 @@
  */
 
 import type { Nanos } from '../../money.ts';
-import { checkExtra, limitIsRecords, maxLazyExpirations, refuse } from '../../ports/quota-input.ts';
+import {
+  checkExtra,
+  limitStatedByRecords,
+  maxLazyExpirations,
+  refuse,
+} from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -288,7 +293,7 @@ export function sweep(
 export function adjust(partition: Partition, input: AdjustInput): void {
   const { limit, addLimit = 0n } = input;
   const known = findRow(partition, input.subject, input.period);
-  if (limit !== undefined && known?.isCarried === true) refuse(limitIsRecords);
+  if (limit !== undefined && known?.isCarried === true) refuse(limitStatedByRecords);
   const extra = (known?.extra ?? 0n) + addLimit;
   checkExtra(extra);
   const row = rowOf(partition, input.subject, input.period);

@@ -1,5 +1,5 @@
 /** Migration 5: the operations of quota for the sweeper, for readers and for operators. */
-import { extraTooLarge, limitIsRecords } from '../../ports/quota-input.ts';
+import { extraTooLarge, limitStatedByRecords } from '../../ports/quota-input.ts';
 
 /** `quota_sweep`, `quota_read`, `quota_adjust`. */
 export const quotaCare: string = `
@@ -103,7 +103,7 @@ BEGIN
     SELECT * INTO standing FROM "tollgate".quota_rows
     WHERE subject = name AND period = span AND partition = place;
     IF given IS NOT NULL AND standing.limit_carried THEN
-      RAISE EXCEPTION 'Quota input refused: ${limitIsRecords}.' USING ERRCODE = 'TG001';
+      RAISE EXCEPTION 'Quota input refused: ${limitStatedByRecords}.' USING ERRCODE = 'TG001';
     END IF;
     new_extra := standing.extra_nanos + coalesce(added, 0);
     IF abs(new_extra) > 9007199254740991 THEN

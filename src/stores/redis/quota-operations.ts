@@ -12,7 +12,7 @@ import {
   checkSweep,
   defaultPartition,
   extraTooLarge,
-  limitIsRecords,
+  limitStatedByRecords,
   refuse,
 } from '../../ports/quota-input.ts';
 import type { AdjustInput, QuotaLine, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
@@ -114,7 +114,7 @@ export function quotaStoreOver(
         const reply = await ask(adjustScript, input.partition, adjustWords(input), signal);
         const [status] = textsOf(reply);
         if (status === 'refused') refuse(extraTooLarge);
-        if (status === 'carried') refuse(limitIsRecords);
+        if (status === 'carried') refuse(limitStatedByRecords);
         return readState(reply) ?? corrupt();
       });
     },

@@ -177,7 +177,7 @@ function modelToJson(model: PublishedModel, index: number): object {
 
 function priceJsonAt(price: Price, place: string): PriceJson {
   const names = 'the types Model and Channel';
-  checkSetUp(priceSchema, price, { root: place, cureOf: () => undefined, names });
+  checkSetUp(priceSchema, price, { root: place, remedyFor: () => undefined, names });
   return priceToJson(price);
 }
 

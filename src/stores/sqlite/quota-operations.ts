@@ -3,7 +3,7 @@
  * has been checked.
  */
 import type { Nanos } from '../../money.ts';
-import { checkExtra, limitIsRecords, refuse } from '../../ports/quota-input.ts';
+import { checkExtra, limitStatedByRecords, refuse } from '../../ports/quota-input.ts';
 import type {
   AdjustInput,
   ExtendInput,
@@ -214,7 +214,7 @@ export function adjust(books: Books, input: AdjustInput, isRepeated: boolean): Q
 }
 
 function changed(row: Row, { limit, addLimit, enabled }: AdjustInput): Row {
-  if (limit !== undefined && row.isCarried) refuse(limitIsRecords);
+  if (limit !== undefined && row.isCarried) refuse(limitStatedByRecords);
   const extra = row.extra + (addLimit ?? 0n);
   checkExtra(extra);
   // What is added to no limit is added to one of nothing.
