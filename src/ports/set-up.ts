@@ -89,16 +89,19 @@ export const wait: z.ZodType = z
 /** Exactly true or false. */
 export const flag: z.ZodType = z.boolean('must be true or false');
 
+/** A function. */
 export const aFunction: z.ZodType = z.custom(
   (value) => typeof value === 'function',
   'must be a function',
 );
 
+/** The name of a subject, a key or a partition. */
 export const aName: z.ZodType = z.custom(
   (value) => typeof value === 'string' && isName(value),
   'must match /^[A-Za-z0-9._-]{1,64}$/',
 );
 
+/** An amount of money, in nanos. */
 export const nanos: z.ZodType<Nanos> = z.custom<Nanos>(
   isNanos,
   'must be a bigint of nanos, 0n to 2^53 − 1',
@@ -115,6 +118,7 @@ export function methods(...names: readonly string[]): z.ZodType {
   );
 }
 
+/** A `Clock`. */
 export const aClock: z.ZodType = methods('now', 'monotonicMs', 'every');
 
 /** Text of at least one character, none of them a control character. */

@@ -1,4 +1,4 @@
-/** Finds the model a call names and checks that the key's group may use it. */
+/** Finds the model that a call names, and checks that the key's group may use it. */
 import type { Call } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Model } from '../ports/catalog.ts';
@@ -9,9 +9,10 @@ import { checkMembers } from './check-members.ts';
 import type { FoundRecords } from './found-records.ts';
 
 /**
- * The model, resolved from its id or an alias, byte for byte.
+ * Returns the model with this id or alias, compared byte for byte.
  *
- * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`
+ * @throws GatewayError `model_not_found`, `model_not_allowed`, `store_unavailable`, and
+ *   `invalid_request` for members that the model does not allow
  */
 export async function admit(
   { call, key, route: { protocol }, received: { settings, guard } }: Read,
@@ -48,7 +49,7 @@ function checkCandidates(
   );
 }
 
-/** The same words for a call and for a look-up. */
+/** The error for an unknown model, the same for a call and for `GET /v1/models/<id>`. */
 export function unknownModel(modelId: string, { models }: Caller): GatewayError {
   return new GatewayError(
     'model_not_found',
@@ -59,7 +60,8 @@ export function unknownModel(modelId: string, { models }: Caller): GatewayError 
 }
 
 /**
- * A model's name is the one piece of input that is echoed: bounded, and without control characters.
+ * Quotes a model's name, the only input that error messages echo: truncated, and without control
+ * characters.
  */
 function named(modelId: string): string {
   return JSON.stringify(modelId.slice(0, 128).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?'));

@@ -1,7 +1,4 @@
-/**
- * Finds the key of a request: which header counts, what a secret may look like, and one answer for
- * every no.
- */
+/** Finds the API key of a request by its secret. Every reason to refuse it gets the same answer. */
 
 import { GatewayError } from '../errors.ts';
 import type { Settings } from '../options.ts';
@@ -11,14 +8,14 @@ import { secretKind } from '../secret.ts';
 import type { Received } from './call-record.ts';
 import type { FoundRecords } from './found-records.ts';
 
-/** What a secret may hold at all: printable ASCII without what separates values in a header. */
+/** The legal secrets: printable ASCII without the characters that separate values in a header. */
 const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
 
 /**
- * The key that sent this request. Runs while the body is still unread.
+ * Returns the key of this request. The body has not been read yet.
  *
- * @throws GatewayError `invalid_key`, alike for a key that is missing, malformed, unknown, expired
- *   or disabled; `store_unavailable` when the key store can't tell
+ * @throws GatewayError `invalid_key`, with the same text for a key that is missing, malformed,
+ *   unknown, expired or disabled; `store_unavailable` if the key store can't tell
  */
 export async function authenticate(
   { request, settings, guard }: Received,

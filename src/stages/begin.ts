@@ -1,4 +1,6 @@
-/** What is known of a call before its body is read, by which the gateway decides to read it. */
+/**
+ * Describes a call before its body is read; by this the gateway decides whether to read the body.
+ */
 
 import { smallBodyBytes } from '../bytes/body/fair-shares.ts';
 import { contentLengthOf } from '../bytes/body/headers.ts';
@@ -8,9 +10,9 @@ import { mayBeRepeat } from './idempotency-key.ts';
 import type { BeginningCall } from './running.ts';
 
 /**
- * The key's own limit of calls at once is checked by the quota store, in one step with the hold;
- * here it is checked for this process alone, so that a key's calls beyond it take no memory. Not
- * for a call that may repeat another: it may be answered without running.
+ * The quota store checks the key's `maxConcurrentCalls` in one step with the hold. Here it is
+ * checked for this process alone, so that calls above it take no memory. A call that may repeat
+ * another is exempt, because it may be answered without running.
  */
 export function beginningCall(
   { key, received: { request, settings } }: Authenticated,

@@ -1,6 +1,6 @@
 /**
- * What the gateway knows of a call: one record, which grows from stage to stage and is handed on
- * whole. A stage that takes an earlier form of it can't use what is not known yet.
+ * The record of a call, which grows from stage to stage and is passed on whole. A stage that takes
+ * an earlier form of it can't use what is not known yet.
  */
 import type { Call } from '../call.ts';
 import type { GatewayRequest } from '../http.ts';
@@ -16,47 +16,50 @@ import type { AnswerContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Settlement } from './settlement.ts';
 
-/** A request that has come. */
+/** A request that was received. */
 export interface Received {
   readonly request: GatewayRequest;
   readonly answer: AnswerContext;
-  /** The options as they stood when it came. */
+  /** The gateway's options at the time of the request. */
   readonly settings: Settings;
-  /** Asks the host's ports on its behalf. */
+  /** Calls the host's ports on behalf of this request. */
   readonly guard: PortGuard;
 }
 
-/** One whose key may call. */
+/** A request whose key is valid. */
 export interface Authenticated {
   readonly received: Received;
   readonly key: ApiKey;
 }
 
-/** A call that has begun: it counts against the limits of calls at once. */
+/** A call that has begun, and counts against the limits of concurrent calls. */
 export interface Begun extends Authenticated {
   readonly route: CallRoute;
   readonly running: RunningCall;
 }
 
-/** One whose body was read. */
+/** A call whose body was read. */
 export interface Read extends Begun {
   readonly call: Call;
   readonly startedAtMs: number;
 }
 
-/** One whose model its key may use, and whose cost is bounded. */
+/** A call whose key may use the model, and whose cost is bounded. */
 export interface Admitted extends Read {
   readonly model: Model;
   readonly plan: ModelPlan;
   readonly hold: Hold;
 }
 
-/** One whose cost is held. The settlement ends the hold, on every path. */
+/** A call whose cost is held. The settlement ends the hold on every path. */
 export interface Held {
   readonly admitted: Admitted;
   readonly settlement: Settlement;
-  /** The call runs to its end, whether or not its caller is there. */
+  /** The call runs to its end even if its caller disconnects. */
   readonly continuesAfterDisconnect: boolean;
-  /** Takes a copy of the reply, for those who ask for it again. */
+  /**
+   * Records the reply for callers that repeat the call; undefined for a call that nobody can
+   * repeat.
+   */
   readonly copy: ReplyCopy | undefined;
 }

@@ -1,4 +1,4 @@
-/** What a call is charged, and what it cost the operator. */
+/** Computes what a call is charged, and what it cost the operator. */
 import type { Call } from '../call.ts';
 import type { ChargeRule } from '../charge-policy.ts';
 import { imageTokens } from '../dialects/content-count.ts';
@@ -12,35 +12,38 @@ import { type Hold, predictedTokens } from './hold.ts';
 import { memberBounds } from './member-costs.ts';
 import type { ReplyEnd } from './settlement.ts';
 
-/** A call as far as its charge depends on it. */
+/** The parts of a call that its charge depends on. */
 export interface ChargedCall {
   readonly admitted: { readonly call: Call; readonly model: Model; readonly hold: Hold };
-  /** The hold as it stands, with what it grew by. */
+  /** The current hold, including its growth. */
   readonly heldNanos: Nanos;
-  /** The last one that was tried. */
+  /** The channel that was tried last. */
   readonly channel: Channel | undefined;
 }
 
-/** What is charged, and what it rests on. */
+/** A charge and where it comes from. */
 export interface Charge {
   readonly nanos: Nanos;
   readonly basis: ChargeBasis;
   readonly anomaly: 'missing' | 'above_maximum' | undefined;
-  /** What the usage costs, where that is more than was held. */
+  /** The cost of the usage, if it is more than was held. */
   readonly aboveHold: Nanos | undefined;
-  /** What the charge was worked out from; undefined where it was not by usage. */
+  /** The usage that the charge was computed from; undefined if it was not computed from usage. */
   readonly usage: Usage | undefined;
 }
 
-/** No model's context is larger: more input than this is a mistake of the upstream. */
+/** No model has a larger context. More input than this is an error of the upstream. */
 const mostContextTokens = 2_000_000;
 
-/** What a usage costs the caller. */
+/** The price of this usage for the caller. */
 export function costFor(usage: Usage, { admitted: { model, hold } }: ChargedCall): Nanos {
   return costOf(usage, model.price, hold.request);
 }
 
-/** What counted output may cost at most, whatever kinds of tokens it turns out to be. */
+/**
+ * The most that counted output can cost, whatever kinds of tokens it consists of; never more than
+ * the hold.
+ */
 export function mostNanos({ admitted, heldNanos }: ChargedCall, outputTokens: number): Nanos {
   const { call, model, hold } = admitted;
   const textTokens = estimatedPrompt(call, model, hold);
@@ -49,7 +52,7 @@ export function mostNanos({ admitted, heldNanos }: ChargedCall, outputTokens: nu
   return nanos < heldNanos ? nanos : heldNanos;
 }
 
-/** What was forwarded, with the estimated prompt. */
+/** The usage of a reply without reported usage: the counted output and the estimated prompt. */
 function countedUsage({ admitted }: ChargedCall, outputTokens: number): Usage {
   const { call, model, hold } = admitted;
   return {
@@ -60,13 +63,13 @@ function countedUsage({ admitted }: ChargedCall, outputTokens: number): Usage {
   };
 }
 
-/** Never more than the hold, which covers the whole call. */
+/** The price of counted usage, capped at the hold, which covers the whole call. */
 function countedNanos(charged: ChargedCall, usage: Usage): Nanos {
   const nanos = costFor(usage, charged);
   return nanos < charged.heldNanos ? nanos : charged.heldNanos;
 }
 
-/** What a call is charged by the rule of its ending. */
+/** The charge of a call by the rule for its ending. */
 export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: ReplyEnd): Charge {
   const { call, model } = charged.admitted;
   const { usage, countedTokens } = replyEnd;
@@ -74,7 +77,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
     return { nanos: 0n, basis: 'policy', anomaly: undefined, aboveHold: undefined, usage };
   }
   if (rule === 'prompt') {
-    // An image has no prompt that would be priced.
+    // Models priced by the image charge nothing for a prompt.
     const isByToken = model.price.per === 'token';
     const prompt = { ...countedUsage(charged, 0), images: 0 };
     const nanos = isByToken ? countedNanos(charged, prompt) : 0n;
@@ -108,22 +111,22 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
 }
 
 /**
- * Usage with what its upstream left out of it, or stated as 0 beside an answer that has content:
- * the output is counted, the prompt estimated. The same object where nothing is missing.
+ * Fills in what the upstream's usage lacks, or states as 0 for a reply that has content: output is
+ * counted, and the prompt estimated. Returns the same object if nothing is missing.
  */
 export function withCounted(usage: Usage, counted: number, charged: ChargedCall): Usage {
   const { call, model, hold } = charged.admitted;
   if (model.price.per !== 'token') return usage;
   const contentTokens = call.operation.makesImages ? usage.images * imageTokens : counted;
   const outputTokens = usage.outputTokens === 0 ? contentTokens : usage.outputTokens;
-  // Without an answer nothing is missing: a blocked prompt costs nothing.
+  // Without output nothing is missing: a blocked prompt costs nothing.
   if (outputTokens === 0 || (usage.inputTokens > 0 && usage.outputTokens > 0)) return usage;
   const inputTokens = usage.inputTokens || estimatedPrompt(call, model, hold);
   const isWhole = inputTokens === usage.inputTokens && outputTokens === usage.outputTokens;
   return isWhole ? usage : { ...usage, inputTokens, outputTokens };
 }
 
-/** What is counted or estimated in place of missing usage is charged up to the hold at most. */
+/** Counts and estimates that replace missing usage never raise the charge above the hold. */
 function filledCharge(
   charged: ChargedCall,
   rule: ChargeRule,
@@ -145,7 +148,7 @@ function filledCharge(
 }
 
 /**
- * What the call cost the operator. Undefined where the channel states no cost or none for such an
+ * The operator's cost of the call. Undefined if the channel states no cost, or none for such an
  * image, and while nobody knows whether the call ran.
  */
 export function costNanosOf(
@@ -163,7 +166,7 @@ export function costNanosOf(
   return costOf(charge.usage, cost, { size, quality, members });
 }
 
-/** What the model can use at most, where an upstream reports more. */
+/** The reported usage, capped at the most that the model can use. */
 function possibleUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
   const context = model.contextTokens ?? mostContextTokens;
   const { passes, answers, outputTokens: beyond } = hold.members;
@@ -182,8 +185,9 @@ function possibleUsage(usage: Usage, { admitted: { call, model, hold } }: Charge
 }
 
 /**
- * A whole reply costs the images that came in it, none and more than were requested included. One
- * that ended before its first image counts those requested: they may have been made.
+ * A complete reply is charged for the images in it, even if there are none or more than requested.
+ * A reply that ended before its first image is charged for those requested, because they may have
+ * been made.
  */
 function withImagesMade(usage: Usage, { ending }: ReplyEnd, { demand }: Call): Usage {
   if (ending === 'complete' || usage.images > 0) return usage;

@@ -1,5 +1,6 @@
 /**
- * Refuses members that raise the cost of a call or reach beyond it, unless the model covers them.
+ * Refuses members that raise the cost of a call or reach beyond it, unless the model allows them or
+ * has a price for them.
  */
 import type { Call, GuardedUse } from '../call.ts';
 import { GatewayError } from '../errors.ts';
@@ -31,17 +32,17 @@ function isAllowed({ models }: GuardedUse, allowed: Permission): boolean {
   return models.length > 0 && models.every((model) => allowed.models.includes(model));
 }
 
-/** Whether what the member costs lies within the model's price without a row of its own. */
+/** True if the model's price covers the member without a row for it. */
 function isCovered({ row, amount, modalities }: GuardedUse, call: Call, model: Model): boolean {
   const { price } = model;
-  // Nothing of a count is charged, and its tools do not run.
+  // Token counts are free, and their tools do not run.
   if (price.per === 'free' || call.operation.isFree) return true;
   if (row === 'reasoning_budget') return amount !== undefined && amount <= outputBound(call, model);
   if (row !== 'output_modalities' || modalities === undefined) return false;
   return modalities.every((modality) => hasRate(modality, price));
 }
 
-/** Whether a price says what output of this kind costs. */
+/** True if a price has a rate for output of this kind. */
 function hasRate(modality: string, price: Exclude<Price, FreePrice>): boolean {
   if (price.per === 'image') return modality === 'image';
   if (modality === 'image') return price.rates.imageOutput !== undefined;

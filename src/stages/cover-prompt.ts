@@ -1,6 +1,6 @@
 /**
- * Adds to a hold what the body for one channel costs beyond the caller's, before it is sent: a
- * translation may be longer than what it translates.
+ * Grows a hold before the request is sent, if the body for this channel is larger than the
+ * caller's. A translation may be longer than its original.
  */
 import { GatewayError, isGatewayError } from '../errors.ts';
 import { boundOfCost } from '../prices/cost.ts';
@@ -11,7 +11,10 @@ import type { PreparedCall } from './prepared-call.ts';
 import { extendInput } from './renew-leases.ts';
 import { refusalOf } from './reserve.ts';
 
-/** Why the body can't be sent: the hold may not grow, or nothing bounds the cost. */
+/**
+ * Grows the hold if needed. Returns the reason if the body can't be sent: the store refuses to grow
+ * the hold, or nothing bounds the cost.
+ */
 export async function coverPrompt(
   { prompt }: PreparedCall,
   held: Held,
@@ -50,7 +53,7 @@ async function grow(
   return undefined;
 }
 
-/** A hold that the store has lost guards nothing, and nothing was sent yet. */
+/** A hold that the store has lost bounds nothing. Nothing was sent yet, so the call is refused. */
 function lapsed(): GatewayError {
   return new GatewayError(
     'store_unavailable',

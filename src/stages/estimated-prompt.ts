@@ -1,12 +1,15 @@
-/** What a prompt is charged where no upstream has counted it. */
+/** Estimates the tokens of a prompt that no upstream has counted. */
 import type { Call } from '../call.ts';
 import type { Model } from '../ports/catalog.ts';
 import { type Hold, promptTokens } from './hold.ts';
 
-/** English and code have about so many tokens a byte; the hold, which is a bound, counts more. */
+/**
+ * English and code have about this many tokens per byte. The hold, which is an upper bound, assumes
+ * more.
+ */
 const mostTokensPerByte = 0.25;
 
-/** The tokens of a prompt, as many as its hold covers at most. */
+/** The estimated tokens of a prompt, capped at what its hold covers. */
 export function estimatedPrompt({ demand }: Call, model: Model, hold: Hold): number {
   const tokensPerByte = Math.min(model.tokensPerByte ?? mostTokensPerByte, mostTokensPerByte);
   return Math.min(promptTokens(demand.prompt, { ...model, tokensPerByte }), hold.inputTokens);

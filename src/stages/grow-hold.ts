@@ -1,6 +1,6 @@
 /**
- * Lets the hold of a stream grow as fast as the stream, where nobody says how long the answer may
- * get. The upstream is paused while the hold is used up and the store has not answered.
+ * Grows the hold of a stream whose output nothing bounds, as the stream arrives. While the hold is
+ * used up and the store has not answered, the upstream is paused.
  */
 
 import type { StreamTap } from '../dialects/tap.ts';
@@ -11,32 +11,31 @@ import type { Settlement } from './settlement.ts';
 /** A stream whose hold grows. */
 export interface GrowingStream {
   readonly body: UpstreamBody;
-  /** Asks for more where the reply has nearly used up the hold; called after each piece of it. */
+  /** Requests more once the reply has used most of the hold. Called after each chunk. */
   check(): void;
 }
 
-/** What is asked for more, and by what. */
+/** What a growing hold works with. */
 export interface GrowthInput {
   readonly settlement: Settlement;
   readonly keeper: HoldKeeper;
   readonly tap: Pick<StreamTap, 'usage' | 'countedTokens'>;
 }
 
-/** A stream that has used this share of its hold asks for more. */
+/** A stream that has used this share of its hold requests more. */
 const growAtPercent = 60n;
 
-/** The same body, which also waits for the hold. */
+/** Wraps a body so that it also waits for the hold to grow. */
 export function growingStream(
   rest: UpstreamBody,
   { settlement, keeper, tap }: GrowthInput,
 ): GrowingStream {
-  /** The caller has not taken yet what was written. */
+  /** The caller has not read yet what was written. */
   let isFull = false;
-  /** The hold is used up. */
   let isStarved = false;
   let isAsking = false;
   /**
-   * The last answer was a refusal or none: only a hold that is used up is worth another question.
+   * The store refused the last request, or did not answer. Then only a used-up hold requests more.
    */
   let isDenied = false;
 
@@ -54,7 +53,8 @@ export function growingStream(
 
   const check = (): void => {
     if (!settlement.isOpen()) return;
-    // Figures of the upstream are looked at by the gateway's timer: reading them costs more.
+    // Usage that the upstream reports is checked by the gateway's timer instead, because reading it
+    // costs more.
     const used = settlement.observedNanos(undefined, tap.countedTokens());
     const held = settlement.heldNanos();
     const isUsedUp = used >= held;
@@ -69,7 +69,7 @@ export function growingStream(
     const answer = await keeper.grow();
     isAsking = false;
     isDenied = answer === 'denied';
-    // Without a hold there is nothing to wait for: the call goes on, and is charged at its end.
+    // A hold that the store has lost can't grow: the call continues, and is charged at its end.
     if (answer === 'lapsed') feed();
     else if (answer === 'granted') check();
   };

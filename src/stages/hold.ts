@@ -1,4 +1,7 @@
-/** How much a call holds: an upper bound on what it can cost with the bytes that will be sent. */
+/**
+ * Computes the hold of a call: an upper bound on what it can cost, from the bytes that will be
+ * sent.
+ */
 import type { Call, MediaUse, PromptSize } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { ImagePrice, Nanos } from '../money.ts';
@@ -8,48 +11,53 @@ import { imageNanos } from '../prices/images.ts';
 import { hasHourRate } from '../prices/tokens.ts';
 import { type MemberBounds, memberBounds, noMembers } from './member-costs.ts';
 
-/** Where neither the caller nor the model bounds the output. */
+/** Output tokens to hold if neither the caller nor the model bounds the output. */
 const unstatedOutputTokens = 16_384;
-/** Tokens of one byte, where the model does not say: English and code have about 0.25. */
+/** Tokens per byte, if the model does not state it. English and code have about 0.25. */
 const defaultTokensPerByte = 0.4;
-/** Of 24 recorded signatures none had more tokens than a fifth of its bytes. */
+/** None of 24 recorded signatures had more tokens than a fifth of its bytes. */
 const bytesPerSealedToken = 5;
-/** What one image, recording or video counts where the model does not say. */
+/** Tokens of one image, audio recording or video, if the model does not state them. */
 const defaultMediaTokens = 4_096;
-/** Recordings and videos are rarely this dense: 32 tokens a second at 640 bytes a second. */
+/** Audio and video are rarely denser: 32 tokens a second at 640 bytes a second. */
 const mediaTokensPerByte = 0.05;
-/** Room for what a relay or a translation writes around a request. */
+/** Bytes that a relay or a translation may add around a request. */
 export const framingBytes: number = 128;
-/** The same for each message of it. */
+/** Bytes that it may add around each message. */
 const framingBytesOfMessage = 32;
 
-/** What a prompt counts at most: text has other rates than what may be audio or images. */
+/**
+ * The most tokens that a prompt may count. Text has other rates than media, which may be audio or
+ * images.
+ */
 export interface PromptTokens {
   readonly text: number;
   readonly media: number;
 }
 
-/** What a call may cost at most, and what its cost depends on beside what it consumes. */
+/** The most that a call may cost, and what its cost depends on apart from its usage. */
 export interface Hold {
   readonly nanos: Nanos;
-  /** What the prompt is estimated at, where no upstream counts it. */
+  /** The estimated input tokens of the prompt, used if no upstream counts them. */
   readonly inputTokens: number;
-  /** What of the prompt the hold covers: the estimate and room for what we write around it. */
+  /**
+   * The prompt that the hold covers: the estimate and the bytes that the gateway may add around it.
+   */
   readonly prompt: PromptTokens;
   /** The usage that the hold covers. */
   readonly bound: UsageBound;
   readonly request: PricedRequest;
-  /** What members of the request that raise its cost add to the bound. */
+  /** What the members of the request that raise its cost add to the bound. */
   readonly members: MemberBounds;
-  /** False where nobody says how long the answer may get: its stream may outgrow the hold. */
+  /** False if nothing bounds the output: the stream may outgrow the hold. */
   readonly isBounded: boolean;
 }
 
 /**
- * The hold of a call.
+ * Computes the hold of a call.
  *
- * @throws GatewayError `invalid_request` for a size or quality that has no price, for none is ever
- *   guessed, and for media whose cost nothing bounds
+ * @throws GatewayError `invalid_request` for a size or quality without a price, because no price is
+ *   ever guessed, and for media whose cost nothing bounds
  */
 export function holdFor(call: Call, model: Model): Hold {
   const { price } = model;
@@ -71,7 +79,7 @@ export function holdFor(call: Call, model: Model): Hold {
   };
 }
 
-/** Free, whatever it uses. */
+/** The hold of a free call. */
 const nothing: Hold = {
   nanos: 0n,
   inputTokens: 0,
@@ -82,7 +90,7 @@ const nothing: Hold = {
   isBounded: true,
 };
 
-/** What a call consumes at most with a prompt of so many tokens. */
+/** The most that a call with a prompt of so many tokens can use. */
 export function usageBound(
   call: Call,
   model: Model,
@@ -101,8 +109,8 @@ export function usageBound(
 }
 
 /**
- * Whether a request may ask for a cache entry that lives for an hour: `"ttl": "1h"`, at any place
- * and in any spelling that JSON has for it.
+ * True if a request may ask for a cache entry that lives for an hour: `"ttl": "1h"`, anywhere in
+ * the body, with the `1` or the `h` possibly escaped.
  */
 function mayCacheForAnHour({ body }: Call, { price }: Model): boolean {
   if (price.per !== 'token' || !hasHourRate(price)) return false;
@@ -110,7 +118,7 @@ function mayCacheForAnHour({ body }: Call, { price }: Model): boolean {
 }
 
 /**
- * What a prompt counts at most, in tokens.
+ * The most input tokens that a prompt may count.
  *
  * @throws GatewayError `invalid_request` for media that nothing bounds, on a model priced by token
  */
@@ -119,7 +127,10 @@ export function promptTokens(size: PromptSize, model: Model): number {
   return text + media;
 }
 
-/** The same by kind. A prompt that is cut at the context keeps its media, which cost more. */
+/**
+ * The same, separately for text and media. A prompt larger than the context keeps its media tokens,
+ * which cost more, and loses text tokens.
+ */
 export function promptBound(size: PromptSize, model: Model): PromptTokens {
   const { contextTokens = Number.MAX_SAFE_INTEGER, tokensPerByte = defaultTokensPerByte } = model;
   const tokens = Math.ceil(size.textBytes * tokensPerByte + size.sealedBytes / bytesPerSealedToken);
@@ -129,12 +140,12 @@ export function promptBound(size: PromptSize, model: Model): PromptTokens {
   return { text: Math.min(tokens, contextTokens - media), media };
 }
 
-/** How long one answer may get, in tokens, as far as anybody says. */
+/** The most output tokens of one answer: the stated maximum, else a default. */
 export function outputBound(call: Call, model: Model): number {
   return statedMaximum(call, model) ?? unstatedOutputTokens;
 }
 
-/** Tokens of a prediction that the model rejects are billed as output. */
+/** Tokens of a predicted output; those that the model rejects are billed as output. */
 export function predictedTokens({ demand }: Call, { tokensPerByte }: Model): number {
   return Math.ceil(demand.predictedBytes * (tokensPerByte ?? defaultTokensPerByte));
 }
@@ -163,15 +174,16 @@ function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
 }
 
 function unbounded(at: string, kind: 'document' | 'reference'): GatewayError {
-  const what = kind === 'document' ? 'a document' : 'something that is only named';
+  const what =
+    kind === 'document' ? 'a document' : 'a reference to content outside the request';
   return new GatewayError(
     'invalid_request',
-    `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its text instead.`,
+    `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its content as text instead.`,
     { param: at, reason: 'cost_not_bounded' },
   );
 }
 
-/** A caller's limit above the model's is sent as it is, and held at the model's. */
+/** A caller's limit above the model's is sent unchanged, but the hold assumes the model's. */
 function statedMaximum({ demand }: Call, { maxOutputTokens }: Model): number | undefined {
   if (demand.maxOutputTokens === undefined) return maxOutputTokens;
   return Math.min(demand.maxOutputTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER);
@@ -179,7 +191,7 @@ function statedMaximum({ demand }: Call, { maxOutputTokens }: Model): number | u
 
 function checkImagePrice({ demand }: Call, price: ImagePrice): void {
   if (imageNanos(price, demand.size, demand.quality) !== undefined) return;
-  // Where the size alone has a price, the quality is what does not go with it.
+  // If the size alone has a price, the quality is the member that no price fits.
   const param = imageNanos(price, demand.size, undefined) === undefined ? 'size' : 'quality';
   throw new GatewayError(
     'invalid_request',

@@ -1,9 +1,9 @@
-/** Asks the rate limiter, where the host has one, whether this key may call just now. */
+/** Asks the host's rate limiter, if there is one, whether this key may call now. */
 import { GatewayError } from '../errors.ts';
 import type { Authenticated } from './call-record.ts';
 import { isRateDecision } from './port-answers.ts';
 
-/** @throws GatewayError `rate_limited` with the wait */
+/** @throws GatewayError `rate_limited`, with the time to wait */
 export async function limit({ key, received }: Authenticated): Promise<void> {
   const { settings, guard } = received;
   const { rateLimiter } = settings;

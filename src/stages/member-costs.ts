@@ -1,27 +1,27 @@
 /**
- * What the members of a request that raise its cost add to the bound of that cost, by what the
- * price of the model says of them.
+ * Computes what the members that raise a call's cost add to its bound, from the model's price for
+ * them.
  */
 import type { Call, GuardedUse } from '../call.ts';
 import { type CostMember, costMembers, type MemberPrice } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { defaultHoldCalls } from '../prices/cost.ts';
 
-/** What a call may consume beyond its prompt and its answers. */
+/** What a call may use in addition to its prompt and its answers. */
 export interface MemberBounds {
-  /** The members that have a price, each once; undefined where there is none. */
+  /** The members with a price, each once; undefined if there are none. */
   readonly members: readonly CostMember[] | undefined;
   /** Input tokens that tools add. */
   readonly inputTokens: number;
-  /** Output tokens of each answer above its stated bound. */
+  /** Output tokens per answer above its stated bound. */
   readonly outputTokens: number;
-  /** How many answers or images the provider makes for each that is returned. */
+  /** How many answers or images the provider makes for each one that it returns. */
   readonly answers: number;
-  /** How often the provider runs the model: once, and once more for each call of a tool. */
+  /** How often the provider runs the model: once, plus once for each tool call. */
   readonly passes: number;
 }
 
-/** Tools of the provider, which feed what they find back to the model. */
+/** Tools that run at the provider and feed their results back to the model. */
 const tools: ReadonlySet<CostMember> = new Set([
   'web_search',
   'web_fetch',
@@ -30,7 +30,7 @@ const tools: ReadonlySet<CostMember> = new Set([
   'image_generation',
 ]);
 
-/** A call that uses no such member. */
+/** The bounds of a call without such members. */
 export const noMembers: MemberBounds = {
   members: undefined,
   inputTokens: 0,
@@ -39,7 +39,7 @@ export const noMembers: MemberBounds = {
   passes: 1,
 };
 
-/** The bounds of a call whose members have been checked. */
+/** Computes the bounds of a call whose members have been checked. */
 export function memberBounds({ demand, operation }: Call, model: Model): MemberBounds {
   const { price } = model;
   if (demand.guarded.length === 0 || operation.isFree) return noMembers;
@@ -60,7 +60,7 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
   return { members, inputTokens, outputTokens, answers, passes };
 }
 
-/** Whether the price of a member says what it may cost at most. */
+/** True if the price of the member bounds its cost. */
 export function isBounded(row: CostMember, { amount }: GuardedUse, model: Model): boolean {
   const { price } = model;
   const priced = price.per === 'free' ? undefined : price.members?.[row];
@@ -71,7 +71,9 @@ export function isBounded(row: CostMember, { amount }: GuardedUse, model: Model)
   return addedInput(row, priced, model) !== undefined;
 }
 
-/** Undefined where nothing bounds what a tool adds on a model that is priced by the token. */
+/**
+ * The input tokens that a tool adds; undefined if nothing bounds them on a model priced by token.
+ */
 function addedInput(
   row: CostMember,
   { holdInputTokens, holdCalls = defaultHoldCalls }: MemberPrice,

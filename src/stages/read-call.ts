@@ -1,6 +1,6 @@
 /**
- * Reads a request's body into a call: size, type, one strict scan, then the fields that matter
- * here.
+ * Reads a request's body into a call: checks size and type, scans the JSON once, and reads the
+ * members that the gateway needs.
  */
 import type { Body } from '../bytes/body/body.ts';
 import { bodyBudget, type FairShares } from '../bytes/body/fair-shares.ts';
@@ -18,8 +18,8 @@ import type { CallRoute } from '../protocols/protocol.ts';
 import type { Begun } from './call-record.ts';
 
 /**
- * The body. Its bytes count against the key's share until the call is done: they stay in memory for
- * another channel, and in the upstream client.
+ * Receives the body. Its bytes count against the key's share until the call is done, because they
+ * stay in memory for another channel and in the upstream client.
  *
  * @throws GatewayError `body_too_large`, `unsupported_media_type`, `invalid_request`, `overloaded`
  */
@@ -34,12 +34,12 @@ export async function receiveBody(
   return body;
 }
 
-/** @throws GatewayError `invalid_request` that says what is wrong and where */
+/** @throws GatewayError `invalid_request`, with the fault and its position */
 export function readCall(body: Body, route: CallRoute): Call {
   return checkedCall(scanBody(body), route);
 }
 
-/** As {@link readCall}, but a large text is scanned in turns of the event loop. */
+/** Like {@link readCall}, but scans a large text in several turns of the event loop. */
 export function readCallInTurns(body: Body, route: CallRoute): Call | Promise<Call> {
   if (body.text.length <= largeTextBytes) return readCall(body, route);
   return scanBodyInTurns(body).then((scanned) => checkedCall(scanned, route));

@@ -1,4 +1,4 @@
-/** Holds the quota of a call on every subject its key is charged to, in one atomic step. */
+/** Holds the quota of a call on every subject that its key is charged to, in one atomic step. */
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
@@ -15,13 +15,13 @@ import { quotaLevels } from './quota-levels.ts';
 import { tooManyInFlight } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
 
-/** Holds quota for a key's calls. */
+/** Reserves the quota of a call. */
 export type Reserve = (admitted: Admitted) => Promise<Reservation>;
 
 /**
- * Makes the step that holds quota.
+ * Makes the function that reserves quota.
  *
- * The step throws a GatewayError `insufficient_quota`, `rate_limited` for too many at once, or
+ * It throws a GatewayError: `insufficient_quota`, `rate_limited` for too many concurrent calls, or
  * `store_unavailable`.
  */
 export function reserver(emit: EventListener): Reserve {
@@ -42,7 +42,7 @@ export function reserver(emit: EventListener): Reserve {
       if (result.status === 'held') return hold;
       throw refusalOf(result, { keyId: key.id, nanos });
     } catch (error) {
-      // The hold may stand although no answer came.
+      // The hold may exist although the store did not answer.
       if (mayHaveRun(error)) void releaseBlindly(hold, settings, guard);
       throw error;
     }
@@ -65,7 +65,7 @@ function isCapped({ maxConcurrentCalls }: HeldSubject): boolean {
 }
 
 /**
- * False where the store says that nothing was done: one that is gone need not be asked again for
+ * False if the store says that nothing was done. A store that is down need not get a release for
  * each refusal.
  */
 function mayHaveRun(error: unknown): boolean {
@@ -74,7 +74,10 @@ function mayHaveRun(error: unknown): boolean {
   return !(cause instanceof StoreUnavailable && cause.outcome === 'not_done');
 }
 
-/** A release that overtakes the reserve blocks it. */
+/**
+ * Releases a hold that may or may not exist. A release that arrives before its reserve blocks the
+ * reserve.
+ */
 async function releaseBlindly(
   { id, partition, lines }: Reservation,
   { quota }: Settings,
@@ -85,15 +88,16 @@ async function releaseBlindly(
       quota.release({ id, partition, lines }, options),
     );
   } catch {
-    // Reported by the guard; a hold that stands all the same ends with its lease.
+    // The guard has reported it; a hold that exists ends with its lease.
   }
 }
 
-/** A subject of a hold; one that only counts calls holds no money. */
+/** A subject of a hold. With `counts`, its line only counts calls and holds no money. */
 type HeldSubject = QuotaSubject & { readonly counts?: true };
 
 /**
- * Sorted, as stores lock them. A cap on the key's calls gets a line of its own where it has none.
+ * The subjects in the order in which stores lock them. A key with `maxConcurrentCalls` and no
+ * subject with its id gets an extra line that counts its calls.
  */
 function heldSubjects(key: ApiKey): readonly HeldSubject[] {
   const { id, quota, maxConcurrentCalls } = key;
@@ -145,7 +149,7 @@ function lineOf({ id, limitNanos, counts }: HeldSubject, period: string, nanos: 
 
 const dayMs = 86_400_000;
 
-/** {@link periodName}, worked out again when the day turns. */
+/** {@link periodName} with its results cached for the current UTC day. */
 function periodNames(): typeof periodName {
   let knownDay: number | undefined;
   let month = '';
@@ -162,7 +166,7 @@ function periodNames(): typeof periodName {
   };
 }
 
-/** The UTC name of the span that is running: `2026-11-20`, `2026-11`, or nothing for all time. */
+/** The name of the current period in UTC: `2026-11-20`, `2026-11`, or empty for `total`. */
 export function periodName(period: QuotaSubject['period'], nowMs: number): string {
   switch (period) {
     case 'total':
@@ -174,16 +178,16 @@ export function periodName(period: QuotaSubject['period'], nowMs: number): strin
   }
 }
 
-/** The call that a hold was for. */
+/** The call whose hold was refused. */
 export interface RefusedCall {
   readonly keyId: string;
-  /** What it may cost. */
+  /** The most that the call may cost. */
   readonly nanos: Nanos;
-  /** What of that is held already. */
+  /** The part of that which is held already. */
   readonly heldNanos?: Nanos;
 }
 
-/** The error of a hold that its store refused, or could not let grow. */
+/** The error for a hold that the store refused, or refused to grow. */
 export function refusalOf(
   result: Exclude<ReserveResult, { readonly status: 'held' }>,
   call: RefusedCall,
@@ -192,7 +196,10 @@ export function refusalOf(
   return result.status === 'insufficient' ? notEnough(result, call) : noQuota(result.status);
 }
 
-/** The key's owner may know its own balance; that of the group is the host's business. */
+/**
+ * The error may state the key's own balance, but not the balance of its group, which only the host
+ * may know.
+ */
 function notEnough(
   { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
   { keyId, nanos, heldNanos = 0n }: RefusedCall,

@@ -1,6 +1,6 @@
 /**
- * The stages of a request in their order, on one screen. Each takes the call's record as far as it
- * has grown, and throws a GatewayError for every refusal and failure.
+ * Runs the stages of a request in order. Each stage takes the call's record as far as it has grown,
+ * and throws a GatewayError for every refusal and failure.
  */
 import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
@@ -40,19 +40,19 @@ export interface Shared {
   readonly outbox: Outbox;
   readonly plans: ModelPlans;
   readonly records: FoundRecords;
-  /** The share that the bodies of each key may have of the memory. */
+  /** Limits the memory that the request bodies of one key may take. */
   readonly bodies: FairShares;
   readonly endOfRequests: LoopTurn;
   readonly emit: EventListener;
   isClosed(): boolean;
-  /** Nothing bounds the answers of this model. */
+  /** Warns the host that nothing bounds the output of this model. */
   reportUnbounded(modelId: string): void;
 }
 
-/** The answer to one request. */
+/** Handles one request. */
 export type Serve = (received: Received, route: Route) => Promise<GatewayResponse>;
 
-/** The stages over what the calls of one gateway share. */
+/** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
   return (received, route) => answer(received, route, shared);
 }
@@ -62,11 +62,11 @@ async function answer(received: Received, route: Route, shared: Shared): Promise
   ignoreErrors(received.request.body);
   if (route.kind === 'refused') throw route.error;
   if (route.kind === 'options') return allowed(received.answer, route.allow);
-  // A body that came with its head is whole then.
+  // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
   await endOfRequests();
   if (isClosed()) throw closing();
   const key = await authenticate(received, route.caller, records);
-  // It may have closed while the key was looked up; from here on it waits for the call.
+  // The gateway may have closed while the key was looked up. From here on it waits for this call.
   if (isClosed()) throw closing();
   const authenticated = { received, key };
   if (route.kind === 'call') return await begin(authenticated, route, shared);
@@ -91,7 +91,7 @@ async function begin(
   }
 }
 
-/** From the bytes of a call to its reply. */
+/** Takes a call from its bytes to its reply. */
 async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
   const { records, plans, repeats, reserve, outbox, emit } = shared;
@@ -119,7 +119,7 @@ async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayR
   );
 }
 
-/** The settlement owns the hold here, and ends it on every path. */
+/** From here the settlement owns the hold and ends it on every path. */
 async function answered(held: Held, upstreams: Upstreams): Promise<GatewayResponse> {
   const { settlement, admitted } = held;
   const { running } = admitted;
@@ -130,8 +130,8 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
       return relay(outcome, held, upstreams.departures);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
-    // The record is written before the answer goes out, for the answer may point to it.
-    // 499 is what logs have for a caller that went away.
+    // The usage record is written before the error is sent, because the error may point to it. Logs
+    // use the status 499 for a caller that disconnected.
     const status = reason === 'caller_left' ? 499 : statusOf[error.code];
     await settlement.close({ ending, status, reason, countedTokens, usage });
     throw error;

@@ -1,6 +1,6 @@
 /**
- * Ends a call exactly once, whichever way it went: works out the charge by the policy, settles or
- * releases the hold, and writes the one line of the usage log.
+ * Ends a call exactly once, on every path: computes the charge by the policy, settles or releases
+ * the hold, and writes one record to the usage log.
  */
 import type { CallEnding, ChargeRule } from '../charge-policy.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
@@ -12,7 +12,7 @@ import { type Charge, chargeFor, costFor, costNanosOf, mostNanos, withCounted } 
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
-/** Everything about a call that its end needs. */
+/** What ending a call needs. */
 export interface SettlementDeps {
   readonly admitted: Admitted;
   readonly reservation: Reservation;
@@ -20,10 +20,10 @@ export interface SettlementDeps {
   readonly emit: EventListener;
 }
 
-/** One long lease for the host to find out what became of an image. */
+/** The lease of a call in doubt, during which the host may find out what became of an image. */
 const pendMs = 900_000;
 
-/** What a call has come to so far. */
+/** The state of a call's settlement. */
 interface SettlementState extends SettlementDeps {
   readonly startedMs: number;
   attempts: readonly CallAttempt[];
@@ -34,7 +34,7 @@ interface SettlementState extends SettlementDeps {
   renewed: Promise<void> | undefined;
 }
 
-/** The settlement of a hold that stands. */
+/** Makes the settlement of a hold. */
 export function settlementOf(ground: SettlementDeps): Settlement {
   const { reservation, admitted, outbox, emit } = ground;
   const { settings, answer } = admitted.received;
@@ -78,7 +78,7 @@ export function settlementOf(ground: SettlementDeps): Settlement {
   };
 }
 
-/** A promise whatever happens: whoever ends a reply can't be thrown at. */
+/** Never rejects, because the code that ends a reply can't handle an error. */
 async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<void> {
   if (course.isClosed) return;
   course.isClosed = true;
@@ -96,23 +96,26 @@ async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<voi
   const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
   if (rule === 'pend') {
     const record = recordOnce(false);
-    // The record first: a process that dies between the two must not leave a long hold that no
-    // record names.
+    // The record is written first. If the process died between the two steps, a long hold would be
+    // left that no record names.
     await outbox.log(record, settings.usage, guard);
-    // A short lease that lands behind the long one would take its place.
+    // A renewal that arrives after the long lease would replace it with a short one.
     if (renewed !== undefined) await renewed;
     await outbox.deliver(delivery);
     return emit({ type: 'call_ended', record });
   }
-  // The store is asked at once; the record waits for it, for a host's sink and listener must not
-  // come before the end of a reply.
+  // The store is asked first, and the record waits for it: a host's sink and listener must not run
+  // before the end of a reply.
   const record = recordOnce(await outbox.deliver(delivery));
   if (!record.booked) delivery.landed = () => bookLate(course, record);
   await outbox.log(record, settings.usage, guard);
   emit({ type: 'call_ended', record });
 }
 
-/** The store has taken a charge that it could not take at first: the log says so, too. */
+/**
+ * The store has taken a charge that it could not take at first; a second revision of the record
+ * says so.
+ */
 async function bookLate(
   { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
@@ -140,7 +143,7 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
   const lines = reservation.lines.map(({ subject, period, amount }) => ({
     subject,
     period,
-    // A line that only counts calls holds no money and is charged none.
+    // A line that only counts calls holds no money and is charged nothing.
     amount: amount === reservation.nanos ? charge.nanos : 0n,
   }));
   return rule === 'release'
@@ -148,7 +151,7 @@ function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): Ho
     : { operation: 'settle', input: { id, partition, lines, basis: charge.basis } };
 }
 
-/** How a call has ended, in money. */
+/** How a call has ended, and what it is charged. */
 interface Outcome {
   readonly callEnd: CallEnd;
   readonly rule: ChargeRule;

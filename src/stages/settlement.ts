@@ -1,11 +1,11 @@
-/** The hold of a call, and whoever ends it: what the other stages know of both. */
+/** The hold of a call and its owner, as the other stages see them. */
 import type { CallEnding } from '../charge-policy.ts';
 import type { Nanos, Usage } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { QuotaLine, QuotaStore } from '../ports/quota-store.ts';
 import type { CallAttempt } from '../ports/usage-sink.ts';
 
-/** A hold that stands; whoever has it must end it exactly once. */
+/** A hold. Its owner must end it exactly once. */
 export interface Reservation {
   readonly id: string;
   readonly partition: string;
@@ -17,40 +17,40 @@ export interface Reservation {
 export interface ReplyEnd {
   readonly ending: CallEnding;
   readonly usage?: Usage | undefined;
-  /** What was forwarded, in tokens; left out where nothing was. */
+  /** Tokens counted from the forwarded content; undefined if nothing was forwarded. */
   readonly countedTokens?: number | undefined;
 }
 
-/** What is known when a call is over. */
+/** How a call ended. */
 export interface CallEnd extends ReplyEnd {
-  /** What the caller was answered with; 499 where it had gone. */
+  /** The HTTP status that the caller got; 499 if it had disconnected. */
   readonly status: number;
   readonly reason?: string | undefined;
 }
 
-/** The owner of a hold. */
+/** The owner of a hold, which ends it. */
 export interface Settlement {
   readonly requestId: string;
   readonly reservation: Reservation;
-  /** The store that has the hold. */
+  /** The store that keeps the hold. */
   readonly quota: QuotaStore;
-  /** Not closed yet: its lease is to be kept alive. */
+  /** False once `close` was called. Until then the lease must be renewed. */
   isOpen(): boolean;
-  /** Notes a try on a channel for the record. */
+  /** Adds an attempt on a channel to the record. */
   tried(channel: Channel, attempt: CallAttempt): void;
-  /** Notes the first byte for the caller. */
+  /** Records when the first byte was sent to the caller. */
   answered(): void;
-  /** The hold as it stands, with what it grew by. */
+  /** The current hold, including its growth. */
   heldNanos(): Nanos;
-  /** What the reply so far may cost: without figures, at the most expensive rates of its price. */
-  observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
-  /** A hold that grew while its stream ran. */
-  grown(nanos: Nanos): void;
-  /** A renewal of the lease is under way; it never rejects. */
-  renewing(renewal: Promise<void>): void;
   /**
-   * Ends the call; every later call of this does nothing. Resolves when the record is written.
-   * Never rejects.
+   * The most that the reply so far may cost. Without usage, the content is priced at the most
+   * expensive rates.
    */
+  observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
+  /** Adds to the hold of a stream that was allowed to grow. */
+  grown(nanos: Nanos): void;
+  /** Registers a renewal of the lease that has started; the promise must never reject. */
+  renewing(renewal: Promise<void>): void;
+  /** Ends the call; later calls do nothing. Resolves once the record is written. Never rejects. */
   close(end: CallEnd): Promise<void>;
 }
