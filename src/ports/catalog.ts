@@ -15,7 +15,7 @@ export const dialectNames = ['openai', 'gemini', 'anthropic'] as const;
 export type DialectName = (typeof dialectNames)[number];
 
 /**
- * What an upstream model accepts and returns. Each flag defaults to what the gateway's own table
+ * The features of an upstream model. Each flag defaults to what the gateway's own table
  * (`docs/translation.md`) has for the upstream model; a name that the table does not know is
  * treated as the newest model of its dialect. Except for the first three, the flags matter only
  * where a call is translated.
@@ -171,7 +171,7 @@ export type ReachMember =
   | 'billing_policy';
 
 /**
- * Which members of {@link ReachMember} callers may use: with any value (`true`), or with these
+ * The members of {@link ReachMember} that callers may use: with any value (`true`), or with these
  * models only.
  */
 export type AllowedMembers = {

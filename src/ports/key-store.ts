@@ -10,8 +10,8 @@ export interface QuotaSubject {
   /** The period that the limit is for, in UTC; `total` never resets. */
   readonly period: 'total' | 'day' | 'month';
   /**
-   * What the subject may spend in each period; a change applies from the next call on. Leave it out
-   * where the limit is kept in the quota store and set by `adjust({ limit })`.
+   * The most that the subject may spend in each period; a change applies from the next call on.
+   * Leave it out where the limit is kept in the quota store and set by `adjust({ limit })`.
    */
   readonly limitNanos?: Nanos;
   /** How many calls of this subject may run at once. Default: unbounded. */

@@ -38,7 +38,7 @@ export interface ReserveInput {
   readonly lines: readonly QuotaLine[];
   /** The lease, 1,000 to 900,000 ms on the store's clock. */
   readonly ttlMs: number;
-  /** What happens to each line when the lease runs out; a charge is at most the line's amount. */
+  /** The action for each line when the lease runs out; a charge is at most the line's amount. */
   readonly onExpire: 'release' | { readonly charge: readonly Nanos[] };
   /** For each line: how many reservations of its subject may run at once, including this one. */
   readonly maxConcurrentCalls?: readonly (number | undefined)[];
@@ -80,7 +80,7 @@ export interface ExtendInput {
   readonly idle?: boolean;
 }
 
-/** What became of one lease of a batch. */
+/** The result for one lease of a batch. */
 export type ExtendResult =
   | { readonly status: 'held'; readonly expiresAtMs: number }
   /** The lease is renewed, but the hold is unchanged. */
@@ -134,7 +134,7 @@ export type ReleaseResult =
 export interface QuotaState {
   /** The limit that the latest reserve carried, or that `adjust` set. */
   readonly limit: Nanos;
-  /** What `adjust({ addLimit })` has added to the limit of this period; may be negative. */
+  /** The sum that `adjust({ addLimit })` has added to the limit of this period; may be negative. */
   readonly extra: bigint;
   readonly used: Nanos;
   readonly held: Nanos;

@@ -1,5 +1,5 @@
 /**
- * Calls the channels of a model, one after the other, until one answers or no other may be tried.
+ * Calls the channels of a model, one after the other, until one replies or no other may be tried.
  */
 import type { Call } from '../call.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
@@ -17,17 +17,15 @@ import { type Preparation, type Prepared, preparation } from './prepare.ts';
 import { type Answer, tryChannel, type UpstreamOutcome, type Upstreams } from './try-channel.ts';
 
 const mostTries = 3;
-/**
- * Another channel is asked only if this share of the wait for a first byte is left (FAULTS §4.2).
- */
+/** Another channel is tried only if this share of the time for a first byte is left. */
 const leastShareLeft = 1 / 3;
 
-/** Never rejects for what an upstream does. */
+/** Sends the call upstream. Never rejects because of an upstream's failure. */
 export async function callUpstream(held: Held, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { running, model } = held.admitted;
   if (running.caller.hasLeft) return { failure: callerLeft('not_run') };
-  // An image is bought once it is sent, and a call with a key may be asked for again: from here on
-  // the caller may go, the call runs on.
+  // An image is bought as soon as it is sent, and a call with an Idempotency-Key may be repeated.
+  // From here on both continue even if the caller disconnects.
   if (held.continuesAfterDisconnect) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
   running.onDone(budget.end);
@@ -51,7 +49,8 @@ async function askInTurn(
     const choice = choose(admitted, { passed, hasTried: failures.length > 0 }, upstreams);
     if (choice.kind === 'none') {
       if (failures.length > 0) break;
-      // A channel that has the words may only be out just now.
+      // The refusal is final only if every channel refused the request (`protocol`). Otherwise a
+      // channel that supports it may just be unavailable at the moment.
       const onlyRefusal = choice.reason === 'protocol' ? refusal : undefined;
       if (onlyRefusal !== undefined) return { failure: refusedHere(onlyRefusal) };
       return { failure: noChannel(admitted, choice, upstreams.emit) };
@@ -69,7 +68,8 @@ async function askInTurn(
     const waitMs = firstByteMsOf(call, way);
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (failures.length > 0 && leftMs < waitMs * leastShareLeft) break;
-    // Only a second run adds load to what is left of the channels, so only that needs the budget.
+    // Only a retry of a call that may have run adds load upstream, so only such a retry needs the
+    // budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attempt = failures.length + 1;
     const lease = begin(admitted, way, upstreams);
@@ -80,7 +80,7 @@ async function askInTurn(
       continue;
     }
     const { trialMs = leftMs } = lease;
-    // With nobody else to ask it may as well wait.
+    // A trial is cut short only if another channel is left to try.
     const isTrial =
       trialMs < leftMs &&
       choose(admitted, { passed, hasTried: true }, upstreams).kind === 'channel';
@@ -99,8 +99,8 @@ async function askInTurn(
 const nothing: HealthSignal = { kind: 'neutral' };
 
 /**
- * Takes the channel, in the same turn of the event loop in which it was chosen: of two calls that
- * chose it at once both could be the one that tries it out.
+ * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls
+ * could both become the half-open trial of one channel.
  */
 function begin(
   { call, model: { id: modelId }, running }: Admitted,
@@ -110,7 +110,7 @@ function begin(
   const { operation, framing } = call;
   const reply = operation.waitsAs(framing);
   const lease = health.begin(channel, upstreamModel, { modelId, reply });
-  // Whatever becomes of the call, the channel is free when it is done.
+  // The channel is freed when the call is done, whatever its outcome.
   running.onDone(() => lease.end(nothing));
   return lease;
 }
@@ -120,8 +120,8 @@ function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
 }
 
 /**
- * A time-out is tried nowhere else, but for a call that was sent to find out whether a channel
- * answers again: its caller has waited for no fault of its own, and there is one such call a pause.
+ * A call that timed out is not retried, with one exception: a half-open trial of a channel. Its
+ * caller waited through no fault of its own, and there is one such call per cooldown.
  */
 function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome {
   if (!isTrial || !('failure' in outcome)) return outcome;
@@ -131,14 +131,14 @@ function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome
     : outcome;
 }
 
-/** A call that its last channel did not run may have run on one before. */
+/** A call that its last channel did not run may have run on an earlier one. */
 function withEarlierFailures(answer: Answer, failures: readonly CallFailure[]): Answer {
   const { reply } = answer;
   const isOpen = reply.kind === 'whole' && reply.ending === 'not_run' && mayHaveRun(failures) > 0;
   return isOpen ? { ...answer, reply: { ...reply, ending: 'failed' } } : answer;
 }
 
-/** Whether a channel may be tried, after those that failed (FAULTS §4.2). */
+/** True if another channel may be tried after these failures. */
 function mayTry(failures: readonly CallFailure[], held: Held): boolean {
   const last = failures.at(-1);
   if (last === undefined) return true;
@@ -150,7 +150,7 @@ function mayHaveRun(failures: readonly CallFailure[]): number {
   return failures.filter(({ ending }) => ending !== 'not_run').length;
 }
 
-/** The channel to try next, by what is known at this moment. */
+/** Chooses the channel to try next. */
 function choose(
   { call, key, plan, route, received: { settings } }: Admitted,
   { passed, hasTried }: { readonly passed: readonly string[]; readonly hasTried: boolean },
@@ -167,8 +167,8 @@ function choose(
 }
 
 /**
- * What the caller asked for may be beyond one upstream's words and not beyond the next one's.
- * Undefined where nobody here speaks the upstream's dialect.
+ * Prepares the call for a channel. Returns an error if the channel's upstream does not support the
+ * request, because the next channel's may; undefined if no dialect of that name exists.
  */
 function tryPrepare(
   prepare: Preparation,
@@ -185,7 +185,7 @@ function tryPrepare(
 
 const nothingToHide: ErrorRedaction = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
 
-/** An answer that no upstream was needed for. */
+/** The outcome of a call that was answered without an upstream. */
 function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {
   return {
     reply,
@@ -196,7 +196,7 @@ function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): Upst
   };
 }
 
-/** What all the failed tries come to. */
+/** The failure of a call, from the failures of all its attempts. */
 function failureOf(
   failures: readonly CallFailure[],
   passed: readonly string[],
@@ -205,14 +205,14 @@ function failureOf(
 ): CallFailure {
   const { admitted } = held;
   const reported = reportedFailure(failures);
-  // An earlier try may have run although the reported one surely did not.
+  // An earlier attempt may have run, although the reported one certainly did not.
   const isUnknown = reported.ending === 'not_run' && mayHaveRun(failures) > 0;
   const ending = isUnknown ? 'failed' : reported.ending;
   if (!hasNobodyToAnswer(held)) return finalFailure(reported, { admitted, ending, passed }, health);
   if (ending === 'not_run') return callerLeft(ending);
-  // It had failed by itself before anybody left it.
+  // The attempt had failed before the caller disconnected.
   if (reported.reason !== 'caller_left') return callerLeft('failed');
-  // An account that keeps its callers waiting is not paid for.
+  // A caller that disconnects pays nothing if the account kept it waiting.
   const { key, running, call } = admitted;
   if (departures.isFree(key.id, running)) return callerLeft('failed');
   const begun = reported.hasAnswered === true && call.framing !== 'json';
@@ -220,8 +220,8 @@ function failureOf(
 }
 
 /**
- * The last failure, unless another channel was only busy: then it is worth coming back, and the
- * caller should know when.
+ * The failure to report: the last one, unless another channel was only rate limited. Then a retry
+ * is worthwhile, and the caller should know when.
  */
 function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   const last = failures.at(-1) ?? callerLeft('not_run');
@@ -230,7 +230,7 @@ function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   return limited.sort((a, b) => waitOf(a) - waitOf(b))[0] ?? last;
 }
 
-/** Who runs on without a caller has the record to answer to. */
+/** A call that continues without its caller keeps its real failure, for the usage record. */
 function waitOf({ error }: CallFailure): number {
   return error.retryAfterMs ?? 0;
 }
@@ -239,7 +239,7 @@ function hasNobodyToAnswer({ admitted, continuesAfterDisconnect: runsOn }: Held)
   return admitted.running.caller.hasLeft && !runsOn;
 }
 
-/** Nobody reads this answer; it exists so that every path has one. */
+/** The failure of a call whose caller disconnected. Nobody reads its error text. */
 function callerLeft(ending: 'not_run' | 'failed' | 'left_early' | 'left'): CallFailure {
   const reason = 'caller_left';
   return {

@@ -1,10 +1,13 @@
-/** Puts the number of images that came into the usage of a reply that tells only of tokens. */
+/** Adds the number of images in a reply to its usage, for upstreams that report tokens only. */
 import type { ImageCounter } from '../dialects/dialect.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import { noUsage } from '../money.ts';
 import type { PreparedCall } from './prepared-call.ts';
 
-/** The same exchange, whose usage has the images of the reply as its caller gets it. */
+/**
+ * Wraps a prepared call so that its usage includes the images in the reply, counted as the caller
+ * gets it.
+ */
 export function withCountedImages(exchange: PreparedCall, begin: () => ImageCounter): PreparedCall {
   const { tap } = exchange;
   return {
@@ -32,7 +35,8 @@ function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
     usage: () => {
       const usage = tap.usage();
       const images = counter.images();
-      // That a whole reply has none is a figure too; of a part of one, nobody can say it yet.
+      // A complete reply without images is known to have none. Of an unfinished reply nobody knows
+      // yet.
       const isKnown = usage !== undefined || images > 0 || tap.complete();
       return isKnown ? { ...(usage ?? noUsage), images } : undefined;
     },

@@ -1,4 +1,4 @@
-/** Asks for the secret of an upstream account. */
+/** Gets the secret of an upstream account from the host's function. */
 import { isUpstreamError, UpstreamError } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
 import { within } from '../ports/within.ts';
@@ -6,9 +6,9 @@ import { transportError } from '../upstream/transport-error.ts';
 import type { Begun } from './call-record.ts';
 
 /**
- * The account's secret. A function of the host may fail or hang like any store.
+ * Returns the account's secret. The host's function may fail or hang like any store.
  *
- * @throws UpstreamError at the stage `connect`: nothing has been sent then
+ * @throws UpstreamError at the stage `connect`, because nothing has been sent yet
  */
 export async function askedCredential(
   credential: Exclude<Channel['credential'], string>,

@@ -1,27 +1,32 @@
 /**
- * Whoever waits for a call: a caller that may leave, and what then has to end. Ends what runs for a
- * call at the first reason there is, now and whatever begins later.
+ * The connection of a call's caller, and cancelling what runs upstream for it. An abort applies to
+ * the upstream request that is running and to every later one. The first reason counts.
  */
 import { UpstreamError } from '../errors.ts';
 import { swallowErrors } from '../events.ts';
 
-/** The caller of one call, and what runs upstream for it. */
+/** The caller of one call, and the upstream request that runs for it. */
 export interface Disconnect {
-  /** The caller has gone. */
+  /** The caller has disconnected. */
   readonly hasLeft: boolean;
-  /** Notes that the caller has gone, and aborts what runs for it unless that must run on. */
+  /** Marks the caller as disconnected, and aborts the call unless it was detached. */
   leave(): void;
-  /** From now on the caller's going no longer ends the upstream call. */
+  /** From now on the call continues if the caller disconnects. */
   detach(): void;
-  /** How to end what runs upstream just now; done at once where the call was aborted before. */
+  /**
+   * Registers how to end the upstream request that is running. Called back immediately if the call
+   * was aborted before.
+   */
   onAbort(abort: (reason: Error) => void): void;
-  /** Ends the call. The first reason counts. */
+  /** Aborts the call. The first reason counts. */
   abort(reason: UpstreamError): void;
-  /** Ends what runs upstream just now, and not the call: the next try is not aborted. */
+  /**
+   * Ends the upstream request that is running. The call continues: its next attempt is not aborted.
+   */
   endTry(reason: UpstreamError): void;
 }
 
-/** A caller who is there. */
+/** A caller that is connected. */
 export function disconnect(): Disconnect {
   let isDetached = false;
   let aborted: UpstreamError | undefined;

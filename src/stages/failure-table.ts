@@ -1,50 +1,56 @@
 /**
- * What a status of an upstream means, as one table: what the caller is told, whether another
- * channel may be asked, whether the call may have run, and what it says of the account (FAULTS
- * §3.2, §4).
+ * Maps each status of an upstream to its meaning: what the caller is told, whether another channel
+ * may be tried, whether the call may have run, and how it affects the channel's health.
  */
 import type { FailureReport } from '../dialects/tap.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { HealthScope } from '../upstream/channel-health.ts';
 
 /**
- * `elsewhere`: it surely did not run, so another channel may be asked. `once`: it may have run;
- * chat and native are asked once more elsewhere, an image never. `never`: no other channel would do
- * better, or the caller would pay twice.
+ * The rule for trying another channel. `elsewhere`: allowed, because the call certainly did not
+ * run. `once`: it may have run; calls for content are tried once more on another channel, images
+ * never. `never`: another channel would not help, or the caller might pay twice.
  */
 export type Retry = 'elsewhere' | 'once' | 'never';
 
-/** What a status means. */
+/** The meaning of a status. */
 export interface FailureRow {
   readonly code: ErrorCode;
   readonly reason: string;
   readonly retry: Retry;
   readonly ran: boolean;
   readonly health: HealthEffect;
-  /** The upstream's own words may help the caller mend the request (ARCHITECTURE T). */
+  /** The upstream's own message is forwarded, because it helps the caller fix the request. */
   readonly tells?: boolean;
-  /** In place of the sentence for the code, where the same call will fail until the host acts. */
+  /**
+   * Replaces the message for the code, if the same call will fail until the host changes something.
+   */
   readonly lasting?: string;
-  /** A channel may declare that it says this before it does any work. */
+  /**
+   * A channel may declare that it sends this status before it does any work (`rejectsBeforeWork`).
+   */
   readonly isBeforeWork?: boolean;
 }
 
-/** What a failure does to the channel it came from. */
+/** How a failure affects the health of its channel. */
 export type HealthEffect =
   | 'none'
-  /** Five in a row open the circuit of the model on the account. */
+  /** Five in a row open the circuit breaker of the model on the account. */
   | 'counts'
-  /** Two in a row do, and it is drawn last after the first. */
+  /** Two in a row open the circuit breaker; after the first the channel is chosen last. */
   | 'timed_out'
-  /** The credential is not accepted. */
+  /** The upstream rejected the credential. */
   | 'refused'
-  /** The model on this account, or the account itself once a second model was refused in a row. */
+  /**
+   * The upstream refused the model on this account; once it has refused a second model in a row, it
+   * has refused the account.
+   */
   | 'forbidden'
   | {
       readonly rests: HealthScope;
-      /** In place of what the upstream names. */
+      /** Replaces the wait that the upstream states. */
       readonly forMs?: number;
-      /** Takes calls all the same where no other channel is left. */
+      /** The channel still gets calls if no other is left. */
       readonly yields: boolean;
     };
 
@@ -57,7 +63,7 @@ const badRequest: FailureRow = {
   tells: true,
 };
 const tooLarge: FailureRow = { ...badRequest, code: 'body_too_large' };
-/** A 403 that does not say whom it blames: the account, its right to the model, or the request. */
+/** A 403 that does not say what it refuses: the account, its right to the model, or the request. */
 const forbidden: FailureRow = {
   code: 'upstream_failed',
   reason: 'upstream_forbidden',
@@ -69,7 +75,7 @@ const accountForbidden: FailureRow = {
   ...forbidden,
   health: { rests: 'account', forMs: 600_000, yields: false },
 };
-/** The channel's upstreamModel is wrong, or the account lacks it: the host's to fix. */
+/** The channel's `upstreamModel` is wrong, or the account lacks the model; the host must fix it. */
 const modelNotFound: FailureRow = {
   ...forbidden,
   reason: 'upstream_model_not_found',
@@ -79,7 +85,9 @@ const modelNotFound: FailureRow = {
     'Use another model, or ask whoever runs the gateway to check its configuration.',
 };
 const refused: FailureRow = { ...forbidden, reason: 'upstream_auth_error', health: 'refused' };
-/** No money, or no quota, on our own account there: an hour, whatever it says itself. */
+/**
+ * The operator's account has no money or quota left: an hour, whatever wait the upstream states.
+ */
 const exhausted = { rests: 'account', forMs: 3_600_000, yields: false } as const;
 const unpaid: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };
 const limited: FailureRow = {
@@ -118,9 +126,9 @@ const protocolError: FailureRow = {
   ran: true,
   health: 'counts',
 };
-/** A status that no dialect has a meaning for; five in a row open the circuit. */
+/** A status without a known meaning; five in a row open the circuit breaker. */
 const unexpected: FailureRow = { ...protocolError, retry: 'once' };
-/** Another address, another method, another call's state: this call was not run there. */
+/** The status says that the call was not run there: a redirect, a wrong method, a conflict. */
 const elsewhere: FailureRow = { ...protocolError, ran: false, retry: 'elsewhere' };
 const notRunStatuses: ReadonlySet<number> = new Set([405, 406, 407, 409, 410, 421, 425, 426, 451]);
 
@@ -140,7 +148,7 @@ const byStatus: Readonly<Record<number, FailureRow>> = {
   529: overloaded,
 };
 
-/** What a refusal means: by its status, or by the one that an in-band error names. */
+/** The meaning of a refusal, by its status or by the one that an error inside the reply names. */
 export function rowOf(report: FailureReport): FailureRow {
   const { status } = report;
   if (report.isBilled === true) return protocolError;
@@ -165,12 +173,12 @@ function rowOfStatus(status: number): FailureRow {
   return status >= 500 && status < 600 ? serverError : unexpected;
 }
 
-/** A 403 or 404 of a file or a prompt that the caller named is the caller's to fix. */
+/** A 403 or 404 about a file or a prompt that the caller named is the caller's to fix. */
 function isOfParam({ status, param }: FailureReport): boolean {
   return (status === 403 || status === 404) && param !== undefined && param !== 'model';
 }
 
-/** The upstream blames the account itself, with whatever status. */
+/** The upstream blames the account itself, with any status. */
 function accountRow(status: number): FailureRow {
   if (status === 429) return { ...limited, health: exhausted };
   return status === 402 ? unpaid : accountForbidden;

@@ -1,6 +1,6 @@
 /**
- * What becomes of an upstream's failure: what the caller is told, whether another channel may be
- * tried, how the call ends for money, and what the channel's health makes of it.
+ * Turns an upstream's failure into its consequences: what the caller is told, whether another
+ * channel may be tried, how the call ends for its charge, and how the channel's health is affected.
  */
 import type { Call } from '../call.ts';
 import type { CallEnding } from '../charge-policy.ts';
@@ -15,38 +15,41 @@ import type { HealthSignal } from '../upstream/channel-health.ts';
 import { type FailureRow, type Retry, rowOf } from './failure-table.ts';
 import type { BadReply } from './prepared-call.ts';
 
-/** A failed try. */
+/** A failed attempt. */
 export interface CallFailure {
   readonly error: GatewayError;
   readonly ending: CallEnding;
   readonly retry: Retry;
-  /** What it says of the channel. */
+  /** What the failure says about the channel. */
   readonly verdict: HealthSignal;
-  /** For events and records. */
+  /** The reason in events and usage records. */
   readonly reason: string;
   readonly status: number | undefined;
-  /** What had come of the reply, in tokens. */
+  /** Tokens counted in the part of the reply that arrived. */
   readonly countedTokens?: number | undefined;
-  /** What the upstream billed for it. */
+  /** The usage that the upstream reported. */
   readonly usage?: Usage | undefined;
-  /** The upstream's head had come. */
+  /** The upstream's status and headers had arrived. */
   readonly hasAnswered?: boolean;
 }
 
-/** What of an upstream's words about a bad request may reach the caller. */
+/** Which parts of an upstream's error text may reach the caller. */
 export interface ErrorRedaction {
   readonly hideErrors: boolean;
-  /** The account's secret and address, removed by exact match. */
+  /** The account's secret and base URL, removed by exact match. */
   readonly secrets: readonly string[];
-  /** The account says 503 and 529 only before it does any work. */
+  /** The account returns 503 and 529 only before it does any work. */
   readonly rejectsBeforeWork: boolean;
 }
 
-/** The bounds of what an upstream may ask for: those within which its channel cools down. */
+/** The bounds of an upstream's `Retry-After`, the same as those of a channel's cooldown. */
 const shortestWaitMs = 1_000;
 const longestWaitMs = 3_600_000;
 
-/** A refusal of the upstream: by its status, or by the one that an in-band error names. */
+/**
+ * The failure for an upstream's refusal, by its status or by the one that an error inside the reply
+ * names.
+ */
 export function refusedByUpstream(
   report: FailureReport,
   call: Call,
@@ -60,7 +63,8 @@ export function refusedByUpstream(
       ? redact(report.message, told.secrets)
       : undefined;
   const { isBoughtOnce } = call.operation;
-  // An image that may have run is no lack of accounts: the caller must look before it tries again.
+  // `no_channel` invites a retry. A caller whose image may have been made must check the usage log
+  // first.
   const code = isBoughtOnce && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
@@ -79,7 +83,7 @@ export function refusedByUpstream(
   };
 }
 
-/** What a channel declares of itself comes before what a status means in general. */
+/** A channel's own declaration overrides the general meaning of a status. */
 function promised(row: FailureRow, { rejectsBeforeWork }: ErrorRedaction): FailureRow {
   const isPromised = rejectsBeforeWork && row.isBeforeWork === true;
   return isPromised ? { ...row, ran: false, retry: 'elsewhere' } : row;
@@ -108,7 +112,10 @@ function verdictOf(
   }
 }
 
-/** The call is at fault, whatever became of it upstream: no words for it, or no JSON. */
+/**
+ * The failure of a call that the gateway refuses itself: the upstream does not support it, or its
+ * JSON is invalid.
+ */
 export function refusedHere(error: GatewayError, status?: number): CallFailure {
   return {
     error,
@@ -120,7 +127,10 @@ export function refusedHere(error: GatewayError, status?: number): CallFailure {
   };
 }
 
-/** The transport broke, or we cut it: nothing, or only half of an answer, came. */
+/**
+ * The failure of a call whose connection broke or was cut by the gateway, before or during the
+ * reply.
+ */
 export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
   const { stage, reason } = error;
   const ran = stage !== 'connect';
@@ -147,7 +157,7 @@ function transportCode({ stage, reason, timedOut }: UpstreamError): ErrorCode {
   return timedOut && stage !== 'connect' ? 'upstream_timeout' : 'upstream_failed';
 }
 
-/** Whether we ended the call ourselves, at a limit of ours: no other channel could help it. */
+/** True if the gateway itself ended the call, at one of its limits. No other channel would help. */
 export function isOurCut(reason: string): boolean {
   return reason === 'total_timeout' || reason === 'hold_used_up' || reason === 'draining';
 }
@@ -156,15 +166,15 @@ function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call)
   if (isOurCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
   if (timedOut || call.operation.isBoughtOnce) return 'never';
-  // Half of a document was made. A stream that can still go elsewhere has said nothing yet.
+  // Part of a document was made. A stream that may still be tried elsewhere has had no content yet.
   const isHalf = stage === 'body' && call.framing === 'json';
   return isHalf || tooLargeReasons.has(reason) ? 'never' : 'once';
 }
 
-/** Another channel would send as much. */
+/** Another channel's reply would be as large. */
 const tooLargeReasons: ReadonlySet<string> = new Set(['event_too_large', 'reply_too_large']);
 
-/** Ours: the upstream had no part in it. */
+/** Reasons in which the upstream had no part. */
 const localReasons: ReadonlySet<string> = new Set([
   'caller_left',
   'caller_stalled',
@@ -180,13 +190,13 @@ function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): HealthSigna
   return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model', timedOut };
 }
 
-/** A 2xx whose body is not what was asked for: what was billed for it is charged. */
+/** The failure for a 2xx response without a valid reply. What was billed for it is charged. */
 export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
   const { reason, countedTokens, usage, hasSaidNothing } = bad;
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, messageFor(code, true, call, model), { reason }),
-    // Half a document has its price, a page of another server has none.
+    // Part of a document has a price; a page of some other server has none.
     ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
     countedTokens,
     usage,
@@ -198,22 +208,22 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
 }
 
 /**
- * How a reply ends of which the caller got nothing. A document was being made, and may have been
- * billed; a stream that said nothing costs nothing: a gateway that charged the prompts of such
- * streams had to pay them back (QUOTA §2.2).
+ * How a reply ended that did not reach the caller. A document was being made, and may have been
+ * billed. A stream without content costs nothing: another gateway that charged the prompts of such
+ * streams had to pay the money back.
  */
 function lostReply({ framing }: Call): CallEnding {
   return framing === 'json' ? 'truncated' : 'failed';
 }
 
-/** An image that may have run is not to be bought again blindly (spec §7). */
+/** The error text. An image that may have been made must not be bought again blindly. */
 function messageFor(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
   return ran && call.operation.isBoughtOnce
     ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
     : sentence(code, model);
 }
 
-/** What a caller is told of each failure; nothing of it comes from the upstream. */
+/** The error text for each code; none of it comes from the upstream. */
 export function sentence(code: ErrorCode, model: Model): string {
   switch (code) {
     case 'no_channel':
@@ -248,8 +258,8 @@ function clamped(waitMs: number | undefined): { readonly retryAfterMs?: number }
 }
 
 /**
- * The code that the caller's client may act on. Those that we give by ourselves are no words of the
- * upstream's; any other is one of its words, and passes as they do.
+ * The error code that the caller's client may act on. Well-known codes are the gateway's own and
+ * always pass; any other is text of the upstream, and is hidden as such.
  */
 function clientCode(
   { clientCode: code = '' }: FailureReport,
@@ -260,7 +270,7 @@ function clientCode(
   return isPlain && !hideErrors ? { clientCode: code } : {};
 }
 
-/** A member's name as an upstream gave it, if it is one and holds nothing that is to be hidden. */
+/** The name of a member as the upstream stated it, if it is a plain name without hidden text. */
 function plainParam(
   { param = '' }: FailureReport,
   { secrets }: ErrorRedaction,

@@ -1,6 +1,6 @@
 /**
- * What the caller is told when all tries have failed: of which failure, when to come back, and
- * whether its SDK may by itself.
+ * Completes the error of a call whose attempts have all failed: when to retry, and whether the
+ * caller's SDK should.
  */
 import { type GatewayError, type GatewayErrorDetails, withDetails } from '../errors.ts';
 import type { Channel } from '../ports/catalog.ts';
@@ -8,18 +8,18 @@ import type { ChannelHealth } from '../upstream/channel-health.ts';
 import type { Admitted } from './call-record.ts';
 import type { CallFailure } from './failure.ts';
 
-/** SDKs take a shorter wait for none. */
+/** SDKs ignore a shorter wait. */
 const leastWaitMs = 1_000;
 
-/** A call that failed, with all its tries. */
+/** A call of which every attempt failed. */
 export interface FailedCall {
   readonly admitted: Admitted;
   readonly ending: CallFailure['ending'];
-  /** The ids of the channels that it was sent to, or could not be sent to. */
+  /** The ids of the channels that were tried, or could not serve the call. */
   readonly passed: readonly string[];
 }
 
-/** The failure as the caller is told of it. */
+/** Returns the failure as the caller gets it. */
 export function finalFailure(
   failure: CallFailure,
   failed: FailedCall,
@@ -33,8 +33,8 @@ export function finalFailure(
 }
 
 /**
- * The upstream's own wait says when it may be asked again, but other channels may be back before
- * it, and one that named no time cools down all the same.
+ * Other channels may be available before the wait that this upstream stated. An upstream that
+ * stated none cools down too.
  */
 function waitOf(
   { code }: GatewayError,
@@ -46,7 +46,7 @@ function waitOf(
   return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, leastWaitMs) };
 }
 
-/** What surely did not run costs nothing when it is sent again. */
+/** A call that certainly did not run can be sent again without cost. */
 function adviceOf(
   { shouldRetry }: GatewayError,
   ending: CallFailure['ending'],
@@ -54,7 +54,10 @@ function adviceOf(
   return shouldRetry === undefined && ending === 'not_run' ? { shouldRetry: true } : {};
 }
 
-/** Until the first channel that may serve such calls is back; undefined where no time is known. */
+/**
+ * The time until the first channel that may serve the call is available, in ms; undefined if
+ * unknown.
+ */
 function soonestReturnMs(
   { admitted, passed }: FailedCall,
   health: ChannelHealth,
@@ -67,7 +70,8 @@ function soonestReturnMs(
   const returnMs = (channel: Channel): number => {
     const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);
     const isUsable = standing.kind !== 'unavailable' || standing.reason === 'busy';
-    // One that was tried and is not cooling down has failed: nothing says when it will do better.
+    // A channel that was tried and is not cooling down has failed. Nothing says when it will
+    // recover.
     if (isUsable) return passed.includes(channel.id) ? Number.POSITIVE_INFINITY : 0;
     return (standing.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;
   };

@@ -1,24 +1,25 @@
 /**
- * Whether what a host's key store or catalog found can be served: a record with a member of another
- * type than the port says is no answer, and a call fails closed. A model is read through once: one
- * with a thousand channels costs its calls no more than one with a single channel.
+ * Checks the records that a host's key store or catalog returns. A record with a member of the
+ * wrong type counts as no answer, and the call fails closed. Each model object is checked only
+ * once, so that a model with a thousand channels costs its calls no more than one with a single
+ * channel.
  */
 import type { z } from 'zod';
 import { isNanos } from '../ports/quota-input.ts';
 import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isText } from './port-answers.ts';
 
-/** The checks of one gateway, which remember the models that were found good. */
+/** The checks of one gateway, with a cache of the models that have passed. */
 export interface FoundRecords {
-  /** A key's record, or nothing. */
+  /** True for a key's record, or nothing. */
   readonly isFoundKey: AnswerCheck;
-  /** A model that can be priced and served, or nothing. */
+  /** True for a model that can be priced and served, or nothing. */
   readonly isFoundModel: AnswerCheck;
-  /** A list of models. */
+  /** True for a list of models. */
   readonly isModelList: AnswerCheck;
 }
 
-/** Nothing has been found yet. */
+/** Makes the checks, with an empty cache. */
 export function foundRecords(): FoundRecords {
   const isKnownModel = once(isModel);
   return {
@@ -28,7 +29,7 @@ export function foundRecords(): FoundRecords {
   };
 }
 
-/** The same check, which takes an object that has passed it for good from then on. */
+/** Caches the objects that have passed a check. */
 function once(isGood: AnswerCheck): AnswerCheck {
   const good = new WeakSet<object>();
   return (answer) => {
@@ -40,7 +41,9 @@ function once(isGood: AnswerCheck): AnswerCheck {
   };
 }
 
-/** An expiry that is no number would never come: that is no answer. */
+/**
+ * A key with an `expiresAtMs` that is not a number would never expire, so its record is rejected.
+ */
 function isKey(value: unknown): boolean {
   return (
     isRecord(value) &&
@@ -65,15 +68,15 @@ function isSubject(value: unknown): boolean {
   );
 }
 
-/** By the schema of catalogs in code. */
+/** Checks a model by the same schema as a catalog in code. */
 function isModel(value: unknown): boolean {
   const { error } = modelSchema.safeParse(value);
   return error?.issues.every((issue) => isTolerable(issue, value)) ?? true;
 }
 
 /**
- * A host's records may have members of their own besides. A protocol or a dialect that the gateway
- * does not know is one that it does not serve: its tables decide, and not this check.
+ * Some issues are tolerated. A host's records may have extra members. A protocol or dialect that
+ * the gateway does not know is not served; the gateway's tables decide that, and not this check.
  */
 function isTolerable({ code, path }: z.core.$ZodIssue, model: unknown): boolean {
   if (code === 'unrecognized_keys') return true;
@@ -96,7 +99,9 @@ function isListOf(isOne: AnswerCheck, value: unknown): boolean {
   return Array.isArray(value) && value.every(isOne);
 }
 
-/** Anything with members; inherited ones count, for a host's records may be instances. */
+/**
+ * True for any object. Inherited members count, because a host's records may be class instances.
+ */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }

@@ -1,31 +1,31 @@
 /**
- * Decides which callers may leave without a charge before their reply has said anything: those whom
- * an account left waiting. Whoever could leave any call for nothing could use up the operator's
- * upstream money for nothing, so each key may do so only a few times an hour.
+ * Decides which callers may disconnect for free before their reply has any content: those whose
+ * account kept them waiting. If every early disconnect were free, callers could use up the
+ * operator's upstream money without paying, so each key gets only a few an hour.
  */
 import type { Clock } from '../clock.ts';
 import type { RunningCall } from './running.ts';
 import type { LastHeard } from './watch-attempt.ts';
 
-/** The departures of one gateway. */
+/** The free disconnects of one gateway. */
 export interface FreeDepartures {
-  /** The one record of this model on this account. */
+  /** The activity of this model on this account, shared by all calls. */
   lastHeard(channelId: string, upstreamModel: string): LastHeard;
-  /** Whether a caller that leaves now owes nothing; a yes is counted against its key. */
+  /** True if a caller that disconnects now pays nothing. Each use counts against its key. */
   isFree(keyId: string, call: Pick<RunningCall, 'attempt' | 'tries'>): boolean;
 }
 
-/** Nothing from an account for so long, and its callers may go. */
+/** A caller may disconnect for free if its account has sent nothing for this long. */
 const silentMs = 10_000;
 const mostFree = 3;
 const hourMs = 3_600_000;
-/** A catalog or a key store that makes up ids must not fill the memory. */
+/** A bound on memory, for a catalog or key store that makes up ids. */
 const mostEntries = 10_000;
 
-/** Nobody has left yet. */
+/** Makes the record of free disconnects. */
 export function freeDepartures(clock: Clock): FreeDepartures {
   const heard = new Map<string, LastHeard>();
-  /** The moments of each key's free departures within the last hour. */
+  /** The times of each key's free disconnects within the last hour. */
   const departures = new Map<string, readonly number[]>();
 
   const isSilent = ({ attempt }: Pick<RunningCall, 'attempt'>, nowMs: number): boolean => {

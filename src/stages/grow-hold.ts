@@ -15,7 +15,7 @@ export interface GrowingStream {
   check(): void;
 }
 
-/** What a growing hold works with. */
+/** Dependencies of a growing hold. */
 export interface GrowthInput {
   readonly settlement: Settlement;
   readonly keeper: HoldKeeper;

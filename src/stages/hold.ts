@@ -47,7 +47,7 @@ export interface Hold {
   /** The usage that the hold covers. */
   readonly bound: UsageBound;
   readonly request: PricedRequest;
-  /** What the members of the request that raise its cost add to the bound. */
+  /** The amounts that cost-raising members of the request add to the bound. */
   readonly members: MemberBounds;
   /** False if nothing bounds the output: the stream may outgrow the hold. */
   readonly isBounded: boolean;
@@ -174,8 +174,7 @@ function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
 }
 
 function unbounded(at: string, kind: 'document' | 'reference'): GatewayError {
-  const what =
-    kind === 'document' ? 'a document' : 'a reference to content outside the request';
+  const what = kind === 'document' ? 'a document' : 'a reference to content outside the request';
   return new GatewayError(
     'invalid_request',
     `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its content as text instead.`,

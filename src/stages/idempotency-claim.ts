@@ -1,6 +1,6 @@
 /**
- * The claim of a call that may be asked again: it ends as its settlement does, and those who wait
- * for the call hear of it.
+ * The idempotency claim of a repeatable call. It ends together with the call's settlement, and then
+ * resolves the calls of this process that wait for it.
  */
 import type { FinishInput } from '../ports/idempotency-store.ts';
 import type { StoredResult } from '../ports/result-store.ts';
@@ -12,38 +12,44 @@ import { isAbandonResult, isAnything, isFinishResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { CallEnd, Settlement } from './settlement.ts';
 
-/** What the stages of a call know of its claim. */
+/** The claim as the stages of a call see it. */
 export interface Claim {
   /**
-   * Where the relay leaves a copy, of a call that runs on if its caller goes; undefined where
-   * nobody will ask for it.
+   * Records the reply of a call that continues if its caller disconnects; undefined for a call that
+   * nobody can repeat.
    */
   readonly copy: ReplyCopy | undefined;
-  /** A step before anything can run: where it fails, the name is free before anybody knows. */
+  /**
+   * Runs a step that comes before anything can run upstream. If the step fails, the name is freed
+   * before the error is passed on.
+   */
   before<T>(step: () => Promise<T>): Promise<T>;
-  /** The settlement, which ends the claim too. */
+  /** Wraps the settlement so that closing it ends the claim too. */
   endingWith(settlement: Settlement): Settlement;
 }
 
-/** Most calls have none. */
+/** The claim of a call that is not repeatable, which does nothing. */
 export const noClaim: Claim = {
   copy: undefined,
   before: (step) => step(),
   endingWith: (settlement) => settlement,
 };
 
-/** What a claim that stands is made of. */
+/** Dependencies of a granted claim. */
 export interface ClaimDeps {
   readonly repeatable: Repeatable;
   readonly claimId: string;
   readonly received: Received;
-  /** Bodies may take their time to a host's object storage: nobody waits for them. */
+  /**
+   * A guard with a longer deadline, because storing a reply in a host's object storage may be slow.
+   * No caller waits for it.
+   */
   readonly resultGuard: PortGuard;
   readonly flight: Flight;
   readonly copy: CollectedReply;
 }
 
-/** A claim that stands. It ends once; what its stores then fail at is reported by their guard. */
+/** Makes a granted claim. It ends once. The guard reports the failures of its stores. */
 export function claimOf(ground: ClaimDeps): Claim {
   const { flight, copy } = ground;
   const { requestId } = ground.received.answer;
@@ -58,7 +64,8 @@ export function claimOf(ground: ClaimDeps): Claim {
   const complete = async (status: number): Promise<void> => {
     const result = copy.result();
     flight.land({ kind: 'done', requestId, result });
-    // The body first: elsewhere a call that is done without one has lost it for ever.
+    // The reply is stored first: other processes treat a call that is done without a reply as one
+    // whose reply was lost.
     if (result !== undefined) await keepResult(result, ground);
     await finish(ground, 'done', status);
     flight.leave();
@@ -98,7 +105,7 @@ export function claimOf(ground: ClaimDeps): Claim {
   };
 }
 
-/** Gives a name up that may or may not have been got. Never rejects. */
+/** Gives up a name that may or may not have been granted. Never rejects. */
 export async function abandonClaim({
   repeatable: { name },
   claimId,
@@ -109,7 +116,8 @@ export async function abandonClaim({
       settings.idempotency.abandon({ name, claimId }, options),
     );
   } catch {
-    // Reported by the guard. A claim that stands all the same becomes unknown with its lease.
+    // The guard has reported it. A claim that still exists becomes `unknown` when its lease runs
+    // out.
   }
 }
 
@@ -124,7 +132,8 @@ async function finish(
       settings.idempotency.finish({ name, claimId, state, httpStatus, keepMs }, options),
     );
   } catch {
-    // Reported by the guard. The claim runs on in the store, and becomes unknown with its lease.
+    // The guard has reported it. The claim stays `running` and becomes `unknown` when its lease
+    // runs out.
   }
 }
 
@@ -137,11 +146,15 @@ async function keepResult(
       settings.results.put(resultName(repeatable, claimId), result, options),
     );
   } catch {
-    // Reported by the guard. Those who ask later are told that the reply is not kept.
+    // The guard has reported it. Callers that repeat the call get the error that the reply is not
+    // kept.
   }
 }
 
-/** One for each run: the name may come back after its time, and must not find an old reply. */
+/**
+ * The name under which the reply of this run is kept. It contains the claim's id, because the same
+ * key may be used again later and must not find an old reply.
+ */
 export function resultName({ name }: Pick<Repeatable, 'name'>, claimId: string): string {
   return `${name}.${claimId}`;
 }

@@ -1,26 +1,29 @@
-/** Collects a copy of what a caller is sent, within a bound that all calls share. */
+/** Copies a reply while it is sent to its caller, within a memory bound that all calls share. */
 import type { ByteBudget } from '../bytes/body/budget.ts';
 import { chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { HeaderMap } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 
-/** What the relay fills. */
+/** Receives the reply from the relay. */
 export interface ReplyCopy {
-  /** The headers that belong to the reply. */
+  /** Sets the headers that belong to the reply. */
   begin(headers: HeaderMap): void;
-  /** The next piece, in the caller's words. */
+  /** Adds the next chunk, as it is sent to the caller. */
   add(bytes: Uint8Array): void;
 }
 
-/** The same for whoever began it. */
+/** The copy, as its creator sees it. */
 export interface CollectedReply extends ReplyCopy {
-  /** All of it; undefined where there was no room. */
+  /** The whole reply; undefined if it did not fit into the bound. */
   result(): StoredResult | undefined;
-  /** Gives its room back. What was handed out stays. */
+  /** Releases its memory. A result that was returned stays valid. */
   drop(): void;
 }
 
-/** Empty at first. A reply that finds no room is given up, and its call is not. */
+/**
+ * Makes an empty copy. If the reply does not fit into the budget, the copy is dropped; the call
+ * continues.
+ */
 export function replyCopy(budget: ByteBudget): CollectedReply {
   let collected = chunkBuffer();
   let headers: HeaderMap = {};

@@ -1,24 +1,29 @@
-/** The repeatable calls of one gateway that are under way, for others to wait for. */
+/**
+ * The repeatable calls of one gateway that are in flight, so that repeated calls can wait for them.
+ */
 import type { Outcome } from './idempotency-repeat.ts';
 
-/** One of them. */
+/** A repeatable call in flight. */
 export interface Flight {
-  /** What comes of it; never rejects. */
+  /** The outcome of the call; never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** Tells those who wait, the first time. */
+  /** Resolves `outcome`; only the first call counts. */
   land(outcome: Outcome): void;
-  /** From now on nobody finds it: whoever asks again asks the store. */
+  /** Removes the call from the list; later repetitions ask the store. */
   leave(): void;
 }
 
-/** All of them, by name and fingerprint; each is bounded by the calls that may run at once. */
+/**
+ * All repeatable calls in flight, by name and fingerprint. The limit of concurrent calls bounds
+ * their number.
+ */
 export interface Flights {
   find(id: string): Flight | undefined;
-  /** A new one, which takes the place of any other of this id. */
+  /** Adds a call, which replaces any other with this id. */
   open(id: string): Flight;
 }
 
-/** None at first. */
+/** Makes an empty list. */
 export function openFlights(): Flights {
   const byId = new Map<string, Flight>();
 

@@ -1,6 +1,6 @@
 /**
- * Reads whether a request may be asked again: by its `Idempotency-Key`, or, where the host opted
- * in, by the count of tries that OpenAI's SDKs send.
+ * Finds out whether a request may be repeated: by its `Idempotency-Key`, or, if the host opted in,
+ * by the retry count that OpenAI's SDKs send.
  */
 import { createHash, hash } from 'node:crypto';
 import type { Body } from '../bytes/body/body.ts';
@@ -13,7 +13,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Read } from './call-record.ts';
 
-/** A call that runs once under its name, whoever asks again. */
+/** A call that runs only once under its name, however often it is sent. */
 export type Repeatable = Pick<
   ClaimInput,
   'name' | 'fingerprint' | 'keyId' | 'operation' | 'ifTaken' | 'keepMs'
@@ -22,11 +22,12 @@ export type Repeatable = Pick<
 const keyHeader = 'idempotency-key';
 const countHeader = 'x-stainless-retry-count';
 const keptByKeyMs = 24 * 60 * 60 * 1000;
-/** A try of an SDK follows within seconds; what comes later is a call of its own. */
+/** An SDK retries within seconds; the same body after this time is a new call. */
 const keptForRetryMs = 5 * 60 * 1000;
 
 /**
- * Undefined for most calls: streams and some protocols ignore the header.
+ * How the call may be repeated. Undefined for most calls: streams and some protocols ignore the
+ * header.
  *
  * @throws GatewayError `invalid_request` for a key that is malformed or sent twice
  */
@@ -51,15 +52,13 @@ export function repeatableOf({
     ...owner,
     name: nameOf('retry', key, call, fingerprint),
     fingerprint,
-    // Two calls alike are two calls; only one that says so is another try of the one before.
+    // Two equal calls are two calls, unless the second says that it is a retry.
     ifTaken: isRetry(request) ? 'answer' : 'replace',
     keepMs: keptForRetryMs,
   };
 }
 
-/**
- * Whether the call may be answered without running, as far as can be told before its body is read.
- */
+/** True if the call may be answered without running, as far as its headers tell. */
 export function mayBeRepeat(
   request: GatewayRequest,
   { repeatableAs }: Protocol,
@@ -69,7 +68,10 @@ export function mayBeRepeat(
   return request.headers[keyHeader] !== undefined || (dedupeSdkRetries && isRetry(request));
 }
 
-/** As received: Node joins two lines of one name, so that only the raw list tells. */
+/**
+ * The values of a header. Only the raw list shows that a header was sent twice, because Node joins
+ * them.
+ */
 function valuesOf({ headers, rawHeaders }: GatewayRequest, name: string): readonly string[] {
   if (headers[name] === undefined) return [];
   return rawHeaders.filter(
@@ -78,10 +80,13 @@ function valuesOf({ headers, rawHeaders }: GatewayRequest, name: string): readon
 }
 
 const bareKey = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
-/** RFC 8941 §3.3.3, without its spaces. */
+/** The strings of RFC 8941 §3.3.3, without spaces. */
 const quotedKey = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
 
-/** The draft's quoted string and the bare text that most clients send are one key. */
+/**
+ * Reads the key. The quoted string of the IETF draft and the bare text that most clients send name
+ * the same key.
+ */
 function readKey(values: readonly string[]): string {
   const [value = '', second] = values;
   const quoted = quotedKey.exec(value)?.[1];
@@ -100,12 +105,12 @@ function isRetry(request: GatewayRequest): boolean {
   return second === undefined && /^[1-9]\d{0,3}$/.test(count);
 }
 
-/** JSON keeps the parts apart, whatever stands in them. */
+/** JSON keeps the parts apart, whatever characters they contain. */
 function nameOf(kind: 'key' | 'retry', { id }: ApiKey, { protocol }: Call, value: string): string {
   return digest(JSON.stringify([kind, id, protocol, value]));
 }
 
-/** All of its bytes, elided ones included. */
+/** Hashes all bytes, including those that the scanned text leaves out. */
 function fingerprintOf({ chunks }: Body): string {
   const sum = createHash('sha256');
   for (const piece of chunks) sum.update(piece);

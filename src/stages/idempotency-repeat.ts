@@ -1,25 +1,27 @@
-/** Answers a call that ran before: with its reply, or with why there is none to give. */
+/**
+ * Answers a repeated call: with the reply of the first call, or with the reason why there is none.
+ */
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 import { type AnswerContext, replyHeaders } from './respond.ts';
 
-/** What came of a call, for whoever asks again. */
+/** The outcome of a call, for callers that repeat it. */
 export type Outcome =
-  /** Nothing ran: whoever asks may run it. */
+  /** Nothing ran; a repetition may run. */
   | { readonly kind: 'free' }
-  /** Nobody could tell. */
+  /** The outcome could not be found out. */
   | { readonly kind: 'refused'; readonly error: unknown }
-  /** It ran; its reply is undefined where it was not kept. */
+  /** It ran. `result` is undefined if its reply was not kept. */
   | { readonly kind: 'done'; readonly requestId: string; readonly result: StoredResult | undefined }
   /** It may have run. */
   | { readonly kind: 'unknown'; readonly requestId: string; readonly status: number | undefined };
 
-/** An outcome that answers whoever asks again. */
+/** An outcome that answers a repetition. */
 export type FinalOutcome = Exclude<Outcome, { readonly kind: 'free' }>;
 
 /**
- * The answer to a repeated call, under its own id.
+ * The response to a repeated call, with the request id of the repetition.
  *
  * @throws GatewayError the first call's 5xx again, or `result_expired`
  */
@@ -53,7 +55,10 @@ function replayed(
   };
 }
 
-/** What a status of ours is called. A crash left none, and a broken stream had sent its 200. */
+/**
+ * The error code for the first call's status. A call whose gateway crashed has none, and one whose
+ * stream broke off had sent 200.
+ */
 const codeOfStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [500, 'internal_error'],
   [503, 'no_channel'],
@@ -66,7 +71,7 @@ function mayHaveRun({
 }: Extract<Outcome, { readonly kind: 'unknown' }>): GatewayError {
   return new GatewayError(
     codeOfStatus.get(status) ?? 'upstream_failed',
-    'This call failed before, and may have run all the same. Look for the request named in ' +
+    'This call failed before, but may have run. Look for the request named in ' +
       'Original-Request in the usage log. To buy it again, choose a new Idempotency-Key.',
     { reason: 'repeated_unknown', originalRequestId: requestId },
   );
@@ -75,7 +80,7 @@ function mayHaveRun({
 function notKept({ requestId }: Extract<Outcome, { readonly kind: 'done' }>): GatewayError {
   return new GatewayError(
     'result_expired',
-    'This call has run and was charged, but its reply is not kept any more. ' +
+    'This call has run and was charged, but its reply is no longer kept. ' +
       'To buy it again, choose a new Idempotency-Key.',
     { originalRequestId: requestId },
   );

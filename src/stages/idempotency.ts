@@ -1,6 +1,6 @@
 /**
- * Lets a repeatable call run once: the first claims its name, the others wait for it or get what
- * came of it. Nothing here holds quota.
+ * Lets a repeatable call run only once: the first one claims its name, and the others wait for it
+ * or get its outcome. Nothing here holds quota.
  */
 import { byteBudget } from '../bytes/body/budget.ts';
 import type { Clock } from '../clock.ts';
@@ -21,10 +21,13 @@ import { type PortGuard, portGuard } from './port-guard.ts';
 import { closing } from './refuse.ts';
 import type { RunningCall } from './running.ts';
 
-/** The call runs, under a claim where it is repeatable; or it has run, and this is its answer. */
+/**
+ * Either the call may run, under a claim if it is repeatable; or it has run before, and this is the
+ * response.
+ */
 export type Turn = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
 
-/** The repeatable calls of one gateway. */
+/** Gives the repeatable calls of one gateway permission to run, or their replies. */
 export interface Idempotency {
   /**
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
@@ -33,31 +36,34 @@ export interface Idempotency {
   turn(admitted: Admitted): Promise<Turn>;
 }
 
-/** A repeatable call that asks for its turn. */
+/** A repeatable call that wants to run. */
 interface Asking {
   readonly admitted: Admitted;
   readonly repeatable: Repeatable;
-  /** Bodies may take their time to a host's object storage. */
+  /** A guard with a longer deadline, because a host's object storage may be slow. */
   readonly resultGuard: PortGuard;
 }
 
-/** Copies of replies that are being made, all together; what finds no room is not kept. */
+/** The memory for copies of replies, shared by all calls; a reply that does not fit is not kept. */
 const copiedBytes = 64 * 1024 * 1024;
-/** What a call may take from its claim to the last word on it, beyond its total limit. */
+/** How long a claim may last beyond the call's total time. */
 const marginMs = 60_000;
-/** The waits between two looks at a call that runs elsewhere: growing, up to the longest. */
+/**
+ * The pauses between two polls of a call that runs in another process: they double up to the
+ * longest.
+ */
 const firstLookMs = 250;
 const longestLookMs = 5_000;
 /** Object storage is slower than a store of small records. */
 const resultTimeoutMs = 10_000;
 const runs: Turn = { claim: noClaim };
 
-/** Nothing is under way yet. */
+/** Makes the idempotency of a gateway. */
 export function idempotency(emit: EventListener): Idempotency {
   const flights = openFlights();
   const budget = byteBudget(copiedBytes);
 
-  /** Runs for itself and for all who wait for it. */
+  /** Runs the call, also on behalf of the calls that wait for it. */
   const lead = async (asking: Asking, flight: Flight): Promise<Turn> => {
     const { answer, settings } = asking.admitted.received;
     try {
@@ -74,7 +80,8 @@ export function idempotency(emit: EventListener): Idempotency {
       return { repeat: repeated(outcome, answer) };
     } catch (error) {
       flight.leave();
-      // One that only left has not found out for the others.
+      // If only the caller disconnected, nothing is known about the call itself, so one of the
+      // waiting calls runs next.
       flight.land(hasLeft(error) ? { kind: 'free' } : { kind: 'refused', error });
       throw error;
     }
@@ -104,7 +111,9 @@ export function idempotency(emit: EventListener): Idempotency {
   };
 }
 
-/** Undefined where the name is ours now; else what came of the call that has it. */
+/**
+ * Claims the name. Returns undefined if it was granted, else the outcome of the call that has it.
+ */
 async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | undefined> {
   const { admitted, repeatable } = asking;
   const { model, running, received } = admitted;
@@ -122,7 +131,10 @@ async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | 
   }
 }
 
-/** The record of whoever has the name, or undefined where it is ours now. */
+/**
+ * Tries to claim the name. Returns the record of the call that has it, or undefined if it was
+ * granted.
+ */
 async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | undefined> {
   const { repeatable, admitted } = asking;
   const { received, model } = admitted;
@@ -135,13 +147,13 @@ async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | u
     );
     return result.status === 'taken' ? result.record : undefined;
   } catch (error) {
-    // It may stand although no answer came.
+    // The claim may exist although the store did not answer.
     void abandonClaim({ repeatable, claimId, received });
     throw error;
   }
 }
 
-/** No channel may take longer. */
+/** How long a claim lasts: longer than any channel of the model may take. */
 function leaseMs(model: Model, { timeouts }: Settings): number {
   const waits = model.channels.map(
     (channel) => ({ ...timeouts, ...model.timeouts, ...channel.timeouts }).totalMs,
@@ -160,7 +172,7 @@ async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutc
   return { kind: 'done', requestId, result: result ?? undefined };
 }
 
-/** Waits as long as there is somebody to wait for it. */
+/** Waits for a promise, but rejects when the call is aborted. */
 function unlessAborted<T>(promise: Promise<T>, { caller }: RunningCall): Promise<T> {
   return new Promise((resolve, reject) => {
     caller.onAbort((reason) => reject(abortedBy(reason)));

@@ -1,6 +1,6 @@
 /**
- * Keeps the holds of running calls: renews their leases in one batch, lets a hold grow that a long
- * stream outgrows, and ends calls whose time or hold is used up.
+ * Keeps the holds of running calls: renews their leases in batches, grows the holds of long
+ * streams, and ends calls whose time or hold is used up.
  */
 import { UpstreamError } from '../errors.ts';
 import { type EventListener, swallowErrors } from '../events.ts';
@@ -11,41 +11,44 @@ import type { PortGuard } from './port-guard.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settlement.ts';
 
-/** What the store said to a hold that wants to grow; `denied` where it gave no answer, too. */
+/** The result of a request to grow a hold; `denied` also if the store did not answer. */
 export type Growth = 'granted' | 'denied' | 'lapsed';
 
-/** How a reply uses up its hold. */
+/** How much of its hold a reply has used. */
 export interface HoldUse {
-  /** How much it has used up so far. */
+  /** How much it has used so far. */
   readonly nanos: () => Nanos;
-  /** The reply is held back until its hold has grown, and nobody is asking for it. */
+  /** The reply is paused until its hold grows, and no request for that is running. */
   readonly isWaiting: () => boolean;
-  /** Asks again. */
+  /** Requests growth again. */
   readonly retry: () => void;
 }
 
-/** Whoever keeps the hold of one call. */
+/** Keeps the hold of one call. */
 export interface HoldKeeper {
-  /** Keeps the hold of this settlement alive until it closes; the call may take `totalMs`. */
+  /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
   keep(settlement: Settlement, totalMs: number): void;
-  /** A channel allows the call another time in all, counted from when its hold was kept. */
+  /** Replaces the total time of the call, as the channel allows it. It counts from `keepAlive`. */
   allow(totalMs: number): void;
-  /** From now on the reply uses up its hold, which may have to grow. */
+  /** Registers how the reply uses its hold, which may have to grow. */
   observe(use: HoldUse): void;
-  /** Asks the store for more hold, at once; cuts the call where it is used up and there is none. */
+  /**
+   * Requests growth from the store immediately. Cuts the call if the hold is used up and can't
+   * grow.
+   */
   grow(): Promise<Growth>;
 }
 
-/** A call whose hold is to be kept. */
+/** A call whose hold is kept alive. */
 export interface KeptCall {
   readonly caller: Pick<Disconnect, 'abort'>;
-  /** Not done yet. */
+  /** False once the call is done. */
   isRunning(): boolean;
-  /** What to do about a wait of its try that is over, undefined while none is. */
+  /** The action for a time-out of its attempt that is over; undefined if none is. */
   overdue(nowMs: number): (() => void) | undefined;
 }
 
-/** One hold, as the timer sees it. */
+/** A hold in the timer's list. */
 export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   readonly call: KeptCall;
   settlement: Settlement | undefined;
@@ -54,21 +57,21 @@ export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   renewedMs: number;
   observed: () => Nanos;
   use: HoldUse | undefined;
-  /** A wait was found to be over, and is about to be looked at again. */
+  /** A time-out was found to be over, and is about to be checked again. */
   isDoubted: boolean;
 }
 
-/** An entry whose hold stands. */
+/** An entry whose hold has not ended. */
 type HoldingEntry = KeptEntry & KeptHold;
 
-/** All of them. */
+/** Keeps the holds of all calls. */
 export interface HoldKeepers {
   begin(call: KeptCall): KeptEntry;
-  /** What the timer does, every second. Never rejects. */
+  /** Runs the timer's work, every second. Never rejects. */
   tick(entries: readonly KeptEntry[]): Promise<void>;
 }
 
-/** `guard` asks the quota store on behalf of all calls. */
+/** Makes the keepers. `guard` asks the quota store on behalf of all calls. */
 export function holdKeepers(
   settings: () => Settings,
   guard: PortGuard,
@@ -90,8 +93,8 @@ export function holdKeepers(
   };
 
   /**
-   * A host that blocked the event loop makes every wait look over: the turn that ends here has
-   * delivered what could be read all the while.
+   * Checks a time-out again after this turn of the event loop. If the host blocked the loop, every
+   * time-out seems to be over until the turn has delivered what arrived meanwhile.
    */
   const doubt = (entry: KeptEntry): void => {
     if (entry.isDoubted) return;
@@ -109,7 +112,7 @@ export function holdKeepers(
     const due: HoldingEntry[] = [];
     for (const entry of entries.filter(isHolding)) {
       if (overdue(entry, nowMs) !== undefined) doubt(entry);
-      // A reply that waits for its hold asks every second.
+      // A reply that is paused for its hold requests growth every second.
       if (entry.use?.isWaiting()) entry.use.retry();
       else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
         entry.renewedMs = nowMs;
@@ -170,8 +173,8 @@ function nothingYet(): Nanos {
 type Batch = readonly [HoldingEntry, ...HoldingEntry[]];
 
 /**
- * One for each store and partition, so that one that is down takes no other's answer along. Two
- * stores there are while calls still run that began before the host swapped it.
+ * Groups the holds by store and partition, so that a failing one does not affect the others. There
+ * are two stores while calls still run that began before the host replaced its store.
  */
 function batchesOf(due: readonly HoldingEntry[]): readonly Batch[] {
   const batches: [HoldingEntry, ...HoldingEntry[]][] = [];
@@ -187,12 +190,15 @@ function isTogether({ settlement: a }: HoldingEntry, { settlement: b }: HoldingE
   return a.quota === b.quota && a.reservation.partition === b.reservation.partition;
 }
 
-/** A hold that is being ended has no lease to renew: an image may have got a longer one. */
+/**
+ * A settlement that is closed has no lease to renew: the hold of an image in doubt has a longer
+ * lease, which a renewal would shorten.
+ */
 function isHolding(entry: KeptEntry): entry is HoldingEntry {
   return entry.settlement?.isOpen() === true;
 }
 
-/** What to do about a call whose time is up, or undefined. */
+/** The action for a call whose time or hold is used up; undefined if neither is. */
 function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
   const { caller } = entry.call;
   if (nowMs >= entry.deadlineMs) {

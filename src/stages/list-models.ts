@@ -1,4 +1,7 @@
-/** Answers the model lists and single-model reads, filtered by the key's group and by protocol. */
+/**
+ * Answers requests for the list of models or for one model, restricted to what the key's group and
+ * the protocol allow.
+ */
 import type { JsonObject } from '../json.ts';
 import type { Model } from '../ports/catalog.ts';
 import { protocolsOf, weightOf } from '../ports/model-defaults.ts';
@@ -10,7 +13,8 @@ import type { FoundRecords } from './found-records.ts';
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
 /**
- * @throws GatewayError `model_not_found` for a model this group can't see, as for one there is not
+ * @throws GatewayError `model_not_found`, the same for an unknown model and for one that this group
+ *   must not see
  */
 export async function listModels(
   route: ModelsRoute,
@@ -35,7 +39,7 @@ export async function listModels(
   return lists.list(models, request.search);
 }
 
-/** Where all channels have weight 0 an operator has taken the model out of service. */
+/** A model whose channels all have weight 0 was taken out of service by an operator. */
 function takesCalls({ channels }: Model): boolean {
   return channels.some((channel) => weightOf(channel) > 0);
 }

@@ -1,16 +1,16 @@
 /**
- * Lets all calls that came in one turn of the event loop take a stretch of the way together, one
- * right after the other. Called each from its own socket's event, they would find our code thrown
- * out of the processor's caches every time by that of parsers and sockets, which costs a call more
- * than its own work does (docs/performance.md).
+ * Lets all calls that arrived in one turn of the event loop run the next stages together, one right
+ * after the other. If each ran from its own socket's event, parsers and sockets would evict the
+ * gateway's code from the processor's caches in between, which costs a call more than its own work
+ * does (docs/performance.md).
  */
-// Imported: a host's tests may put clocks of their own in place of the global one.
+// Imported, because a host's tests may replace the global timers with fakes.
 import { setImmediate } from 'node:timers';
 
-/** Resolves when the sockets that are ready now have been read: at the end of the loop's turn. */
+/** Resolves at the end of the loop's turn, when the sockets that are ready now have been read. */
 export type LoopTurn = () => Promise<void>;
 
-/** One promise serves all who ask within a turn. */
+/** Makes the function; all its callers within one turn share a promise. */
 export function loopTurn(): LoopTurn {
   let end: Promise<void> | undefined;
   return () => {

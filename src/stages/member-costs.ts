@@ -7,7 +7,7 @@ import { type CostMember, costMembers, type MemberPrice } from '../money.ts';
 import type { Model } from '../ports/catalog.ts';
 import { defaultHoldCalls } from '../prices/cost.ts';
 
-/** What a call may use in addition to its prompt and its answers. */
+/** The usage that a call may have in addition to its prompt and its answers. */
 export interface MemberBounds {
   /** The members with a price, each once; undefined if there are none. */
   readonly members: readonly CostMember[] | undefined;

@@ -1,6 +1,6 @@
 /**
- * What the configuration says of a model and of the ways to its upstreams, worked out once and not
- * with every call: merged waits, addresses, headers, and the channels that may serve a group.
+ * Computes once what the configuration determines for a model and its channels, so that no call has
+ * to: merged time-outs, addresses, headers, and the channels that may serve a group.
  */
 import type { Framing } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -13,50 +13,54 @@ import { isServed, type Protocol } from '../protocols/protocol.ts';
 import { type Pool, poolOf } from '../upstream/choose.ts';
 import type { ErrorRedaction } from './failure.ts';
 
-/** The way to one channel of a model. */
+/** One channel of a model, with everything that calls need to know of it. */
 export interface ChannelPlan {
   readonly channel: Channel;
-  /** Undefined where a host's catalog names one that is not there. */
+  /** Undefined if a host's catalog names an unknown dialect. */
   readonly dialect: Dialect | undefined;
-  /** How the channel names the model to its upstream. */
+  /** The account's name for the model. */
   readonly upstreamModel: string;
-  /** The channel's own waits, then the model's, then the gateway's. */
+  /** The channel's time-outs, then the model's, then the gateway's. */
   readonly timeouts: Timeouts;
   /** `https://host:port` */
   readonly origin: string;
-  /** What of the base URL comes before every path: `/v1`. */
+  /** The path of the base URL, which comes before every path: `/v1`. */
   readonly basePath: string;
-  /** What goes with a secret; the same object for the same secret. */
+  /** Returns what depends on the secret; cached for the latest secret. */
   access(secret: string): Access;
 }
 
-/** An account's secret as it is sent, and what of it no caller may read. */
+/** An account's secret, the headers that carry it, and the texts that callers must not see. */
 export interface Access {
   readonly secret: string;
-  /** All headers of a request, from an allow-list, by how its reply is to be framed. */
+  /**
+   * All headers of a request, by the framing of the requested reply. The caller's own headers are
+   * not forwarded.
+   */
   headers(framing: Framing): HeaderMap;
   readonly disclosure: ErrorRedaction;
 }
 
-/** A model of the catalog as calls go by it. */
+/** A model, with everything that calls need to know of it. */
 export interface ModelPlan {
-  /** How long a call may take over all its tries, in ms. */
+  /** How long a call may take over all its attempts, in ms. */
   readonly totalMs: number;
   channel(channel: Channel): ChannelPlan;
-  /** The channels that may serve a group by a protocol, or why none may. */
+  /** The channels that may serve a group through a protocol, or the reason why there are none. */
   pool(protocol: Protocol, group: string): Pool | NoChannelReason;
 }
 
-/** The plans of one gateway. */
+/** The cached plans of one gateway. */
 export interface ModelPlans {
-  /** Made once for each model that the catalog answers, and again when the settings change. */
+  /** The plan of a model, made once for each model object and again when the settings change. */
   of(model: Model, settings: Settings): ModelPlan;
 }
 
-/** No model is known yet. */
+/** Makes an empty cache of plans. */
 export function modelPlans(dialects: DialectTable): ModelPlans {
   const plans = new WeakMap<Model, { readonly settings: Settings; readonly plan: ModelPlan }>();
-  // Anew with each update: its catalog may have channels that were changed in place.
+  // New for each version of the settings, whose catalog may have channels that were changed in
+  // place.
   const accountsOf = new WeakMap<Settings, (channel: Channel) => Account>();
   return {
     of: (model, settings) => {
@@ -72,10 +76,10 @@ export function modelPlans(dialects: DialectTable): ModelPlans {
   };
 }
 
-/** The channel's own part of its plan, which is the same under every model. */
+/** The part of a channel's plan that is the same under every model. */
 type Account = Pick<ChannelPlan, 'dialect' | 'origin' | 'basePath' | 'access'>;
 
-/** Thousands of models share few accounts: what calls need of those is not made, or kept, twice. */
+/** Caches the account of each channel: thousands of models may share few channels. */
 function accounts(dialects: DialectTable): (channel: Channel) => Account {
   const known = new WeakMap<Channel, Account>();
   return (channel) => {
@@ -149,7 +153,7 @@ function accountOf(channel: Channel, dialects: DialectTable): Account {
     origin,
     basePath,
     access: (secret) => {
-      // Secrets rotate one by one: the one before is not asked for again.
+      // Only the latest secret is cached, because a rotated secret is not used again.
       if (last?.secret !== secret) last = { secret, access: accessOf(channel, dialect, secret) };
       return last.access;
     },
@@ -181,24 +185,24 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
 const leastSecretChars = 6;
 
 /**
- * What an upstream may echo and no caller may read. A header's value may be a tenant's token; one
- * that is shorter than any secret would only tear holes into words.
+ * The texts that an upstream may echo and no caller may see. A header's value may be a token of the
+ * operator. A value shorter than any secret is not removed, since it would only damage error texts.
  */
 function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): readonly string[] {
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
   const told = values.filter(({ length }) => length >= leastSecretChars);
-  // The longest first: one may be part of another.
+  // The longest first, because one may be part of another.
   return [secret, baseUrl, ...told].sort((a, b) => b.length - a.length);
 }
 
-/** A host may write `X-Goog-Api-Key`: two spellings of one name would go out as two headers. */
+/** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */
 function lowerCased(headers: Channel['headers'] = {}): HeaderMap {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
 }
 
-/** `https://host:port` and `/v1`, from a base URL that was checked when the catalog was made. */
+/** Splits a base URL, which was checked with the catalog, into `https://host:port` and `/v1`. */
 function splitBaseUrl(baseUrl: string): Pick<ChannelPlan, 'origin' | 'basePath'> {
   const slash = baseUrl.indexOf('/', baseUrl.indexOf('://') + 3);
   if (slash === -1) return { origin: baseUrl, basePath: '' };

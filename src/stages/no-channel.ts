@@ -1,7 +1,7 @@
 /**
- * The 503 of a call that no channel can serve, or the 429 where the last one said so. The caller
- * reads the documented text and when to come back; why it is so stands in the event and in the
- * usage record.
+ * The failure of a call that no channel can serve: 503, or 429 if the only channel left is rate
+ * limited and another call is trying it. The caller gets the documented text and a time to wait;
+ * the reason is in the event and in the usage record.
  */
 import { GatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -9,12 +9,15 @@ import type { Choice } from '../upstream/choose.ts';
 import type { Admitted } from './call-record.ts';
 import { type CallFailure, sentence } from './failure.ts';
 
-/** Nothing says when a channel will be there: long enough not to be hammered. */
+/**
+ * Used if nothing says when a channel will be available: long enough to spare the gateway a flood
+ * of retries.
+ */
 const unknownWaitMs = 10_000;
-/** A call may end at any moment. */
+/** Used if all channels are busy: a call may end at any moment. */
 const busyWaitMs = 1_000;
 
-/** Tells the host, and gives the failure. */
+/** Emits the event and returns the failure. */
 export function noChannel(
   { model, received }: Admitted,
   { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,

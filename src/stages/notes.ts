@@ -1,17 +1,18 @@
-/** What a caller is told by header about a translated call. */
+/** Headers with notes for the caller about a translated call. */
 import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 
-/** Node takes 16 KB of headers in all; a list of names has to leave room for the others. */
+/** Node accepts 16 KB of headers in all, and other headers need their share. */
 const mostBytes = 4_096;
-/** For the last entry, which says how many more there are. */
+/** Reserved for the last entry, which says how many names follow. */
 const bytesForRest = 24;
 const longestName = 128;
 
 /**
- * `x-tollgate-dropped`: the members that were left out, cut or replaced, in the caller's words.
+ * `x-tollgate-dropped`: the members that were left out, truncated or replaced, by the caller's
+ * names.
  *
- * @throws GatewayError `not_portable` for the first of them where the model is strict
+ * @throws GatewayError `not_portable` for the first of them if the model is strict
  */
 export function droppedNote(dropped: readonly string[], strict: boolean): HeaderMap {
   const [first] = dropped;
@@ -28,7 +29,7 @@ export function droppedNote(dropped: readonly string[], strict: boolean): Header
   return { 'x-tollgate-dropped': listOf(names) };
 }
 
-/** All names, or as many as there is room for and `+12 more` behind them. */
+/** All names, or as many as fit, followed by `+12 more`. */
 function listOf(names: readonly string[]): string {
   const whole = names.join(',');
   if (whole.length <= mostBytes) return whole;
@@ -41,12 +42,12 @@ function listOf(names: readonly string[]): string {
   return list;
 }
 
-/** `x-tollgate-estimated`: these members of the reply are an estimate of ours. */
+/** `x-tollgate-estimated`: the members of the reply that the gateway estimated. */
 export function estimatedNote(names: string): HeaderMap {
   return { 'x-tollgate-estimated': names };
 }
 
-/** A member's name as it may stand in a header. */
+/** Removes from a member's name what a header must not contain. */
 function plainName(name: string): string {
   return name.replace(/[^\w.[\]-]/g, '').slice(0, longestName);
 }

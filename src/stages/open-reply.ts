@@ -1,6 +1,7 @@
 /**
- * Opens an upstream's answer: waits for the whole of a small reply or for the first event of a
- * stream, so that an early failure still gets its real status and another channel its chance.
+ * Opens an upstream's 2xx response. Waits for the whole of a small reply, or for the first event of
+ * a stream that has content, so that an early failure still gets its real status and another
+ * channel can be tried.
  */
 
 import { type BodyHead, type DetachableBody, peekHead, readHead } from '../bytes/body/head.ts';
@@ -21,10 +22,10 @@ import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
 import { onQuiet, streams } from './watch-attempt.ts';
 
-/** What came of a 2xx answer. */
+/** The result of opening a 2xx response. */
 export type Opening = Judgement | StreamedReply;
 
-/** A reply that streams past; `begun` has gone through the tap already. */
+/** A streamed reply; `firstOutput` is what its tap has already put out. */
 export interface StreamedReply {
   readonly kind: 'streamed';
   readonly begun: Uint8Array;
@@ -33,10 +34,10 @@ export interface StreamedReply {
 }
 
 /**
- * Judges the beginning of an answer, or all of it; at once where all of it is here. An answer that
- * can't be judged is given up.
+ * Judges the beginning of a response, or all of it; synchronously if all of it has arrived. Aborts
+ * a response that can't be judged.
  *
- * @throws UpstreamError when the body breaks off before it could be judged
+ * @throws UpstreamError if the body breaks off before it could be judged
  */
 export async function openReply(
   response: OpenedResponse,
@@ -65,7 +66,9 @@ async function judged(
   return openMislabelled(response.body, exchange, running);
 }
 
-/** Servers, and proxies before them, label streams as text or not at all: the bytes tell. */
+/**
+ * Some servers and proxies label streams as text or not at all, so the body's first bytes decide.
+ */
 async function openMislabelled(
   body: DetachableBody,
   exchange: PreparedCall,
@@ -76,7 +79,7 @@ async function openMislabelled(
   const isDocument = beginsDocument(first.bytes);
   const isStream = framing === 'sse' ? !isDocument : exchange.takesDocumentAsStream;
   if (isStream && tap !== undefined) return openStream(body, tap(), { running, first });
-  // Of what is no reply the beginning is enough to say so.
+  // The beginning suffices to recognise a body that is no reply.
   const limit = isDocument ? heldBytes : Math.min(heldBytes, heldRelayBytes);
   return openArriving(body, { ...exchange, heldBytes: limit }, { running, first });
 }
@@ -87,7 +90,7 @@ function isBlank(bytes: Uint8Array): boolean {
 
 const nothingRead: BodyHead = { bytes: emptyBytes, ended: false };
 
-/** Opens it where the reply says something, or where it has been quiet for too long. */
+/** Opens a stream once it has content, or has been quiet for too long. */
 async function openStream(
   body: DetachableBody,
   tap: StreamTap,
@@ -99,7 +102,7 @@ async function openStream(
   const hasSaid = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
     if (bytes.length > 0) begun.add(bytes);
-    // Pieces of a call may be held back until it is whole.
+    // The tap may hold back pieces of a tool call until it is whole.
     const goesOut = tap.hasBegun() && begun.byteLength() > 0;
     return goesOut || tap.failure() !== undefined || tap.finished();
   };
@@ -114,7 +117,7 @@ async function openStream(
 
 interface StreamStart {
   readonly running: Pick<RunningCall, 'attempt'>;
-  /** What was read of it before. */
+  /** The part of the body that was read before. */
   readonly first?: BodyHead;
 }
 
@@ -124,11 +127,13 @@ function judgeBeginning(
   { begun, isOver }: { readonly begun: ChunkBuffer; readonly isOver: boolean },
 ): Opening {
   if (isOver && (!tap.hasBegun() || begun.byteLength() === 0)) {
-    // Perhaps an error that was never framed, or a finish that only the end tells.
+    // The end may bring an error that was not framed as an event, or a finish that only the end
+    // reveals.
     const last = tap.end();
     if (last.length > 0) begun.add(last);
   }
-  // What fails behind the first word is told in the stream, however the bytes came together.
+  // A failure after the first content is reported inside the stream, even if both arrived in one
+  // chunk.
   const goesOut = tap.hasBegun() && begun.byteLength() > 0;
   const failed = goesOut ? undefined : failureOf(tap);
   if (failed !== undefined) {
@@ -198,16 +203,19 @@ function isFilled({ length }: Uint8Array): boolean {
   return length > 0;
 }
 
-/** No line of a JSON document begins so. */
+/** No line of a JSON document begins like this. */
 const eventLine = /[\r\n](?:data|event):/;
 const eventLineLength = '\nevent:'.length;
 
-/** Looks through the chunks of a body for an event behind what looks like a document. */
+/**
+ * Makes a function that searches the chunks of a body for an event after what looks like a JSON
+ * document.
+ */
 function eventSearch(): (chunk: Uint8Array) => boolean {
   let last = '';
   return (chunk) => {
     const text = last + asBuffer(chunk).toString('latin1');
-    // As much as may be the beginning of a line whose rest is in the next chunk.
+    // Kept because a line may be split between two chunks.
     last = text.slice(-eventLineLength);
     return eventLine.test(text);
   };

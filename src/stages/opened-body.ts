@@ -1,6 +1,6 @@
 /**
- * The one layer between the body that a client pushes and its readers: what ends a call ends its
- * body, what comes while nobody reads is kept, and the watch hears of every piece.
+ * Wraps the body that an upstream client delivers: aborting the call breaks it off, chunks that
+ * arrive while it has no reader are buffered, and the attempt's watch is notified of each chunk.
  */
 
 import type { DetachableBody } from '../bytes/body/head.ts';
@@ -9,16 +9,19 @@ import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
 import { type AttemptWatch, over, paused, pieceCame, resumed } from './watch-attempt.ts';
 
-/** A body that can be held, and cut. */
+/** A body that can be held and broken off. */
 export interface OpenedBody extends DetachableBody {
-  /** Breaks the body off, unless it has come to its end or has been given up. */
+  /** Breaks the body off, unless it has ended or was aborted. */
   cut(reason: Error): void;
 }
 
-/** What may come unread before the client is asked to pause: most replies go on within a tick. */
+/**
+ * How much is buffered without a reader before the client is asked to pause. Most replies get their
+ * next reader within one turn of the event loop.
+ */
 const unreadBytes = 64 * 1024;
 
-/** The body as it came from a client: of a host's own, too, which may not listen. */
+/** Wraps a body of any client, including a host's own, which may ignore pause and abort. */
 export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined): OpenedBody {
   let state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
   let sink: ByteSink | undefined;
@@ -61,7 +64,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
     fail,
   };
 
-  /** Goes on behind the reader before. */
+  /** Continues with the next reader, where the previous one stopped. */
   const goOn = (target: ByteSink): void => {
     sink = target;
     const bytes = unread?.drain();
@@ -88,7 +91,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
     },
     detach: () => {
       sink = undefined;
-      // Its silence is no fault of the upstream until somebody reads again.
+      // Until somebody reads again, silence does not count against the upstream.
       if (attempt !== undefined) paused(attempt);
     },
     pause: () => {

@@ -1,7 +1,6 @@
 /**
- * Delivers the ends of calls to the stores. What a store can't take now is kept, in a bounded list,
- * and tried again with the same id until it lands: a caller never waits for it, and nothing is
- * charged twice.
+ * Delivers the ends of calls to the stores. What a store can't take now is kept in a bounded list
+ * and retried with the same id, so that a caller never waits for it and nothing is charged twice.
  */
 import type { Clock } from '../clock.ts';
 import type { EventListener, HoldEnd } from '../events.ts';
@@ -17,33 +16,36 @@ import {
 } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
-/** The end of one call's hold, and how to reach the store that has it. */
+/** The end of a call's hold, and the store that has the hold. */
 export interface Delivery {
   readonly requestId: string;
   readonly end: HoldEnd;
   readonly quota: QuotaStore;
   readonly guard: PortGuard;
-  /** Called once where the store takes it later than at first; never rejects. */
+  /** Called once if the store takes it in a later attempt; never rejects. */
   landed?: () => MaybePromise<void>;
 }
 
-/** What still has to reach the stores. */
+/** The deliveries that have not reached their stores yet. */
 export interface Outbox {
   /**
-   * Delivers now, or as soon as the store can take it; says whether the store has taken it now.
-   * Never rejects.
+   * Delivers now, or as soon as the store can take it. Resolves with true if the store has taken it
+   * now. Never rejects.
    */
   deliver(delivery: Delivery): Promise<boolean>;
   /**
-   * Hands a record to the sink. A sink that fails is reported, and asked no second time: it may
-   * have written.
+   * Passes a record to the sink. A failure is reported and not retried, because the sink may have
+   * written the record.
    */
   log(record: UsageRecord, sink: UsageSink | undefined, guard: PortGuard): Promise<void>;
-  /** Tries again what is due. Called by the gateway's one timer; never rejects. */
+  /** Retries what is due. Called by the gateway's timer; never rejects. */
   retry(): Promise<void>;
-  /** Tries everything once more, at shutdown. Never rejects. */
+  /** Retries everything once, at shutdown. Never rejects. */
   flush(): Promise<void>;
-  /** Hands what still waits to the host as events, and forgets it; what fails later, at once. */
+  /**
+   * Reports what is still waiting to the host as events and drops it; later failures are reported
+   * immediately.
+   */
   abandon(): void;
 }
 
@@ -54,15 +56,15 @@ interface Waiting {
   readonly waitMs: number;
 }
 
-/** Shorter than any store keeps its tombstones: a later settle could charge twice. */
+/** Shorter than any store remembers ended holds: a later settle could charge twice. */
 const oldestMs = 15 * 60_000;
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
 const mostWaiting = 100_000;
-/** How many deliveries are tried at once, so that a store that comes back is not run over. */
+/** How many deliveries are tried at once, so that a store that has recovered is not overloaded. */
 const batchSize = 64;
 
-/** An empty outbox; one a gateway. */
+/** Makes the outbox of a gateway. */
 export function outbox(clock: Clock, emit: EventListener): Outbox {
   const waiting = new Set<Waiting>();
   let pass: Promise<void> | undefined;
@@ -91,7 +93,7 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
     }
     const isTaken = await delivered(delivery);
     if (isTaken) await delivery.landed?.();
-    // An entry that was abandoned meanwhile has been told of already.
+    // An entry that was abandoned meanwhile has been reported already.
     if (!waiting.delete(entry) || isTaken) return;
     const waitMs = Math.min(entry.waitMs * 2, longestWaitMs);
     keep({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
@@ -110,7 +112,7 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
       try {
         await guard.ask('usage', 'record', isAnything, () => sink.record(record));
       } catch {
-        // Reported by the guard, which is all that is owed.
+        // The guard has reported it.
       }
     },
     retry: async () => {
@@ -132,7 +134,7 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
   };
 }
 
-/** Whether the store has taken it; what it throws has been reported by the guard. */
+/** True if the store has taken it. The guard reports what the store throws. */
 async function delivered({ end, quota, guard }: Delivery): Promise<boolean> {
   try {
     await guard.ask('quota', end.operation, answerCheck(end), (options) =>

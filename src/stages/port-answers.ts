@@ -1,22 +1,22 @@
 /**
- * What a port may answer. Every answer is checked: a store that answers otherwise is treated as one
- * that is down, and a call fails closed (QUOTA §2.4).
+ * Checks the answers of ports. A store that answers anything else than its contract allows is
+ * treated as one that is down, so that calls fail closed.
  */
 
 import { maxLines } from '../ports/quota-input.ts';
 
-/** Says whether an answer is one that its port's contract allows. */
+/** True if an answer is one that the port's contract allows. */
 export type AnswerCheck = (answer: unknown) => boolean;
 
-/** What needs no answer. */
+/** For operations whose answer is ignored. */
 export const isAnything: AnswerCheck = () => true;
 
-/** A rate limiter's yes, or its no with a wait. */
+/** A rate limiter's grant, or its refusal with a time to wait. */
 export const isRateDecision: AnswerCheck = (answer) =>
   field(answer, 'granted') === true ||
   (field(answer, 'granted') === false && isTime(field(answer, 'retryAfterMs')));
 
-/** The answer to a reserve of so many lines. */
+/** The answer to a reserve of this many lines. */
 export function isReserveResult(lineCount: number): AnswerCheck {
   return reserveChecks[lineCount] ?? isHeldOrRefused(lineCount);
 }
@@ -35,29 +35,33 @@ function isHeldOrRefused(lineCount: number): AnswerCheck {
       case 'disabled_subject':
         return true;
       default:
-        // A fresh id that has ended already or stands for another hold, or no word of the contract.
+        // A new id can't have ended already or name another hold, and other statuses are not in the
+        // contract.
         return false;
     }
   };
 }
 
-/** By the number of lines: every call asks for one. */
+/** The checks by number of lines, made once because every call needs one. */
 const reserveChecks: readonly AnswerCheck[] = Array.from({ length: maxLines + 1 }, (_, count) =>
   isHeldOrRefused(count),
 );
 
 const isExtendResult: AnswerCheck = hasStatus('held', 'insufficient', 'gone');
 
-/** The answers to an extend of so many reservations. */
+/** The answers to an extend of this many reservations. */
 export function isExtendResults(inputCount: number): AnswerCheck {
   return (answer) =>
     Array.isArray(answer) && answer.length === inputCount && answer.every(isExtendResult);
 }
 
-/** The answer to a settle. `conflict` is none: the gateway never settles what it released. */
+/**
+ * The answer to a settle. `conflict` is not legal, because the gateway never settles what it
+ * released.
+ */
 export const isSettleResult: AnswerCheck = hasStatus('settled', 'settled_late', 'already');
 
-/** The same, where a host ends a hold that somebody may have ended before. */
+/** The answer to the end of a hold by the host, which may have been ended before. */
 export const isResolveResult: AnswerCheck = hasStatus(
   'settled',
   'settled_late',
@@ -72,17 +76,17 @@ export const isReleaseResult: AnswerCheck = hasStatus('released', 'already');
 const isClaimed: AnswerCheck = hasStatus('claimed');
 const isTaken: AnswerCheck = hasStatus('taken');
 
-/** A name that is the claimer's, or the record of whoever has it. */
+/** The answer to a claim: granted, or the record of the call that has the name. */
 export const isClaimResult: AnswerCheck = (answer) =>
   isClaimed(answer) || (isTaken(answer) && isClaimRecord(field(answer, 'record')));
 
-/** How a claim ended. */
+/** The answer to a finish. */
 export const isFinishResult: AnswerCheck = hasStatus('finished', 'gone');
 
-/** What became of a claim that was given up. */
+/** The answer to an abandon. */
 export const isAbandonResult: AnswerCheck = hasStatus('abandoned', 'gone');
 
-/** A reply that was kept, with headers that may be sent, or nothing. */
+/** A kept reply with legal headers, or nothing. */
 export const isFoundResult: AnswerCheck = (answer) => {
   if (isMissing(answer)) return true;
   const headers = field(answer, 'headers');
@@ -94,10 +98,10 @@ export const isFoundResult: AnswerCheck = (answer) => {
   );
 };
 
-/** How many leases a sweep expired. */
+/** The answer to a sweep: how many leases it expired. */
 export const isSweepResult: AnswerCheck = (answer) => isTime(field(answer, 'expired'));
 
-/** The store's own word on whether it is set up rightly. */
+/** The result of a store's self-test. */
 export const isCheckResult: AnswerCheck = (answer) =>
   field(answer, 'ok') === true ||
   (field(answer, 'ok') === false && Array.isArray(field(answer, 'problems')));
@@ -111,7 +115,7 @@ function isClaimRecord(record: unknown): boolean {
   );
 }
 
-/** What may stand in a header of ours. */
+/** True for text that may be sent in a header. */
 function isHeaderText(value: unknown): boolean {
   return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 }
@@ -129,12 +133,12 @@ function isBigint(value: unknown): boolean {
   return typeof value === 'bigint';
 }
 
-/** No answer at all: a database's `null` is nothing found, too. */
+/** True for undefined, and for `null`, which is a database's answer for not found. */
 export function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Text of one character at least. */
+/** True for text with at least one character. */
 export function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
@@ -143,7 +147,9 @@ function isTime(value: unknown): boolean {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value);
 }
 
-/** A member of anything; inherited ones count, for a host's records may be instances. */
+/**
+ * A member of any value. Inherited members count, because a host's records may be class instances.
+ */
 function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Asks a port of the host: with a deadline, with a check of the answer, and with every failure
- * turned into one that fails closed. A host's store may throw, hang, or not be there; none of it
- * may look like a caller's mistake.
+ * Calls the host's ports with a deadline, checks their answers, and turns every failure into an
+ * error that fails closed. A host's store may throw, hang or be down; none of that may look like a
+ * mistake of the caller.
  */
 import type { Clock } from '../clock.ts';
 import { errorName, GatewayError } from '../errors.ts';
@@ -17,13 +17,13 @@ import { within } from '../ports/within.ts';
 import type { AnswerCheck } from './port-answers.ts';
 import type { StoreBreakers } from './store-breaker.ts';
 
-/** Asks ports on behalf of one request, whose id its events carry. */
+/** Calls ports on behalf of one request, whose id is in the events. */
 export interface PortGuard {
   /**
-   * The port's answer. The port is asked at once, in this turn of the event loop.
+   * Returns the port's answer. The port is called synchronously, in this turn of the event loop.
    *
-   * @throws GatewayError `store_unavailable` when the port throws, takes too long, answers what
-   *   `isAnswer` does not allow, or is not asked because its circuit is open
+   * @throws GatewayError `store_unavailable` if the port throws, takes too long, gives an answer
+   *   that `isAnswer` rejects, or is not called because its circuit is open
    */
   ask<T>(
     port: PortName,
@@ -33,7 +33,7 @@ export interface PortGuard {
   ): Promise<T>;
 }
 
-/** One guard a request; none is named for what the gateway does by itself. */
+/** Makes the guard of a request. `requestId` is undefined for background work. */
 export function portGuard(
   requestId: string | undefined,
   settings: { readonly clock: Clock; readonly storeTimeoutMs: number },
@@ -46,7 +46,7 @@ export function portGuard(
   };
   const notAsked = (port: PortName, operation: string): GatewayError => {
     emit({ type: 'port_failed', requestId, port, operation, reason: 'circuit_open' });
-    const why = 'not asked: the store has not answered for some time';
+    const why = 'not asked, because the store has not answered for some time';
     return unavailable(port, new StoreUnavailable(why, { outcome: 'not_done' }));
   };
   return {
@@ -61,7 +61,7 @@ export function portGuard(
       };
       try {
         const asked = question({ timeoutMs });
-        // A memory store answers at once, and needs no timer.
+        // A direct answer, as of a memory store, needs no timer.
         const answer = isPromiseLike(asked)
           ? await within(Promise.resolve(asked), timeoutMs, clock)
           : asked;

@@ -1,6 +1,6 @@
 /**
- * Makes a call ready for a channel: relayed where the upstream takes the caller's own dialect,
- * translated where it does not.
+ * Prepares a call for a channel: relays it if the upstream speaks the caller's dialect, else
+ * translates it.
  */
 import { parseBodyExactly } from '../bytes/json/scan/body.ts';
 import type { Call, OperationName } from '../call.ts';
@@ -22,19 +22,19 @@ import { countedUpstream, estimatedCount } from './token-count.ts';
 import { type Translation, translated } from './translated.ts';
 import { translatedImage } from './translated-image.ts';
 
-/** Either what to send, or a reply that needs no upstream. */
+/** Either a prepared call to send, or a reply that needs no upstream. */
 export type Prepared = PreparedCall | WholeReply;
 
 /**
- * Makes the call ready for a channel; its body is parsed and read once, and only if a channel needs
- * it translated.
+ * Prepares the call for a channel. The body is parsed at most once, and only if a channel needs it
+ * translated.
  *
- * @throws GatewayError `not_portable`, `too_complex`, `invalid_request` for what this channel can't
- *   be told
+ * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that this
+ *   channel can't serve
  */
 export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: string) => Prepared;
 
-/** One call on its way to a channel of another dialect. */
+/** A call that is to be translated for a channel of another dialect. */
 interface Crossing {
   readonly call: Call;
   readonly protocol: Protocol;
@@ -42,7 +42,7 @@ interface Crossing {
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
   readonly strict: boolean;
-  /** The request in the common form, read at the first demand. */
+  /** The request in the common form, read at the first use. */
   readonly content: () => ContentRequest;
   readonly images: () => ImageRequest;
 }
@@ -89,7 +89,7 @@ export function preparation({ call, model, route, received }: Admitted): Prepara
   };
 }
 
-/** How each operation is translated. */
+/** The translator of each operation. */
 const translators: Readonly<Record<OperationName, (crossing: Crossing) => Prepared>> = {
   content: (crossing) => translated(translationOf(crossing)),
   images: ({ images, dialect, target, head, strict }) =>
@@ -126,13 +126,16 @@ function translationOf(crossing: Crossing): Translation {
   };
 }
 
-/** A channel that can't serve a protocol is in none of its pools. */
+/** Returns the codec, which exists for every channel in a pool of the protocol. */
 function codecOf<T>(codec: T | undefined): T {
   if (codec !== undefined) return codec;
   throw new GatewayError('not_implemented', 'This call can not be translated for this provider.');
 }
 
-/** What `make` gives or throws, made at the first call: a refused body is not parsed again. */
+/**
+ * Caches what `make` returns or throws at its first call, so that a refused body is not parsed
+ * again.
+ */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | { readonly error: unknown } | undefined;
   return () => {
@@ -150,7 +153,10 @@ function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: 
   }
 }
 
-/** @throws GatewayError `too_complex`; `invalid_request`, for what the scan leaves to the parser */
+/**
+ * @throws GatewayError `too_complex`, or `invalid_request` for faults that the scan leaves to the
+ *   parser
+ */
 function bodyOf({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parseBodyExactly(body);

@@ -1,6 +1,6 @@
 /**
- * How a call goes through one channel, whether it is relayed or translated: what goes up, and how
- * what comes down becomes the caller's.
+ * A call prepared for one channel, whether relayed or translated: what is sent upstream, and how
+ * the upstream's reply is turned into the caller's.
  */
 import { asBuffer } from '../bytes/decode.ts';
 import type { Framing, PromptSize } from '../call.ts';
@@ -11,79 +11,82 @@ import type { HeaderMap } from '../http.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import type { Usage } from '../money.ts';
 
-/** One call, made ready for one channel. */
+/** A call prepared for one channel. */
 export interface PreparedCall {
-  /** Whose refusals may come back. */
+  /** The dialect that reads the upstream's error responses. */
   readonly upstream: Pick<Dialect, 'readFailure'>;
-  /** How the content type of a streamed reply begins. */
+  /** The prefix of a streamed reply's content type. */
   readonly streamType: string;
   /** Path and query below the channel's base URL. */
   readonly path: string;
-  /** How the upstream was asked to lay out its reply. */
+  /** The framing that was requested from the upstream. */
   readonly framing: Framing;
-  /** The pieces of the body. */
+  /** The body, in pieces. */
   readonly body: readonly Uint8Array[];
-  /** The size of the body, where it may be larger than what the caller sent. */
+  /** The size of the body; undefined if it can't be larger than what the caller's hold covers. */
   readonly prompt: PromptSize | undefined;
-  /** What the caller is told by header, beside the reply. */
+  /** Headers with notes for the caller. */
   readonly notes: HeaderMap;
-  /** A document of up to so many bytes is held and judged whole. */
+  /** A document of at most this many bytes is buffered and judged whole. */
   readonly heldBytes: number;
-  /** Whether the tap makes sense of a document where a stream was asked for. */
+  /** True if the tap can read a document where a stream was requested. */
   readonly takesDocumentAsStream: boolean;
   /**
-   * A fresh tap for a reply that streams past, or a document too large to hold; where there is
-   * none, such a reply is refused.
+   * Makes a tap for a streamed reply, or for a document too large to buffer. If undefined, such
+   * replies are refused.
    */
   readonly tap: (() => StreamTap) | undefined;
-  /** What a document is, all of it. */
+  /** Judges a whole document. */
   judge(bytes: Uint8Array): Judgement;
   /**
-   * A refusal that is a definite answer in the caller's dialect: Google's callers expect a blocked
-   * prompt as a reply.
+   * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
+   * callers expect a blocked prompt as one.
    */
   answerTo(refusal: FailureReport): WholeReply | undefined;
 }
 
-/** What came of a reply that was held. */
+/** The judgement of a buffered reply. */
 export type Judgement = WholeReply | FailedReply | BadReply;
 
-/** A reply that is whole and checked, as the caller gets it. */
+/** A whole, checked reply as the caller gets it. */
 export interface WholeReply {
   readonly kind: 'whole';
   readonly bytes: Uint8Array;
   readonly usage: Usage | undefined;
-  /** The content that came, where `bytes` do not tell it. */
+  /** Tokens counted in the content, if they can't be counted in `bytes`. */
   readonly countedTokens?: number;
-  /** Where no model was asked: a refusal that is an answer all the same. */
+  /**
+   * For a refusal that the caller gets as a reply: `not_run`, or `failed` if an earlier attempt may
+   * have run.
+   */
   readonly ending?: 'not_run' | 'failed';
-  /** In place of the exchange's, where the reply has more to tell. */
+  /** Replaces the notes of the prepared call, if the reply adds more. */
   readonly notes?: HeaderMap;
 }
 
-/** An error in the clothes of a 200. */
+/** An error response, or an error in the body of a 200 response. */
 export interface FailedReply {
   readonly kind: 'failure';
   readonly report: FailureReport;
 }
 
-/** Not what was asked for, though it may have cost something: what had come of it. */
+/** A 2xx response that is no valid reply. It may have cost something, so the usage is kept. */
 export interface BadReply {
   readonly kind: 'bad';
   readonly reason: string;
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
-  /** A stream that ended before its reply began. */
+  /** The stream ended before it had any content. */
   readonly hasSaidNothing?: true;
 }
 
-/** A reply that fits is held and answered in one write (ARCHITECTURE E). */
+/** A relayed reply of at most this size is buffered and sent in one write. */
 export const heldRelayBytes: number = 64 * 1024;
 
-/** A document that must be read whole to be translated may be this large. */
+/** A document that must be whole to be translated may have at most this size. */
 export const heldTranslationBytes: number = 32 * 1024 * 1024;
 
-/** Whether bytes begin as a JSON object or array does. */
+/** True if the bytes begin like a JSON object or array. */
 export function beginsDocument(bytes: Uint8Array): boolean {
   const first = bytes.find(
     (byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09,
@@ -92,9 +95,9 @@ export function beginsDocument(bytes: Uint8Array): boolean {
 }
 
 /**
- * The document that a held reply is, or what is wrong with it.
+ * Parses a buffered reply, or says what is wrong with it.
  *
- * @param parse `parseExactly` where numbers of the document go on to the caller
+ * @param parse `parseExactly` if numbers of the document are passed on to the caller
  */
 export function documentIn(
   bytes: Uint8Array,
@@ -107,7 +110,7 @@ export function documentIn(
   return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };
 }
 
-/** What no JSON parser reads: half a document, or none. */
+/** The judgement of bytes that are not valid JSON: a truncated document, or no document. */
 export function unreadable(bytes: Uint8Array): BadReply {
   if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
   const reason = beginsDocument(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
@@ -115,9 +118,9 @@ export function unreadable(bytes: Uint8Array): BadReply {
 }
 
 /**
- * The failure of a reply that has not begun. What was made and billed is charged as the tap saw it;
- * another failure costs nothing, whatever usage came before it: Anthropic states some with the
- * beginning of every message.
+ * The failure of a reply without content so far. Output that was billed is charged by the tap's
+ * usage. Any other failure costs nothing, even if usage came before it: Anthropic states some at
+ * the start of every message.
  */
 export function failureOf(tap: StreamTap): FailedReply | BadReply | undefined {
   const report = tap.failure();

@@ -1,18 +1,18 @@
-/** Reports once when little is left of a subject's quota in its period: at 80 and at 95 %. */
+/** Reports once when a subject has used 80 % of its quota in a period, and once at 95 %. */
 import type { EventListener } from '../events.ts';
 import type { QuotaLine, ReserveResult } from '../ports/quota-store.ts';
 
-/** Looks at what a reserve says is left. */
+/** Looks at how much a reserve's result says is left. */
 export type QuotaLevels = (lines: readonly QuotaLine[], result: ReserveResult) => void;
 
-/** Which levels were reported is kept for so many subjects and periods; the oldest goes first. */
+/** The reported levels are kept for this many subjects and periods; the oldest are dropped. */
 const maxReported = 10_000;
 
 /**
- * Nothing has been reported yet.
+ * Makes the reporter.
  *
- * Only lines that carry their limit can be judged, since stores answer what is left and not of how
- * much. The call's own hold does not count as used: its charge is mostly far below it.
+ * Only lines that carry their limit can be judged, because stores return what is left and not the
+ * limit. The call's own hold does not count as used, because its charge is mostly far lower.
  */
 export function quotaLevels(emit: EventListener): QuotaLevels {
   const reported = new Map<string, 80 | 95>();

@@ -1,8 +1,8 @@
-/** Turns whatever was thrown into an answer that a caller may read. */
+/** Turns anything that was thrown into an error that a caller may read. */
 import { errorName, GatewayError, isGatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 
-/** The error to answer with; what no caller may know goes into an event. */
+/** Returns the error for the caller. What callers must not see goes into an event. */
 export function readableError(
   error: unknown,
   requestId: string,
@@ -17,7 +17,9 @@ export function readableError(
   return new GatewayError('internal_error', 'The gateway failed to answer this request.');
 }
 
-/** Tells the host where something broke; no request's id for what the gateway does by itself. */
+/**
+ * Emits an event that says where the gateway failed. `requestId` is undefined for background work.
+ */
 export function reportBug(
   error: unknown,
   requestId: string | undefined,
@@ -26,7 +28,7 @@ export function reportBug(
   emit({ type: 'internal_error', requestId, at: placeOf(error) });
 }
 
-/** The gateway takes no calls any more. */
+/** The error for requests to a gateway that is shutting down. */
 export function closing(): GatewayError {
   return new GatewayError('draining', 'The gateway is shutting down. Try again shortly.', {
     retryAfterMs: 1_000,
@@ -34,7 +36,10 @@ export function closing(): GatewayError {
   });
 }
 
-/** The gateway runs as many calls as it may, or as many of this key as leave room for others. */
+/**
+ * The error for a gateway at its limit of concurrent calls, or a key at its fair share of that
+ * limit.
+ */
 export function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
@@ -43,7 +48,7 @@ export function overloaded(): GatewayError {
   );
 }
 
-/** As many calls of the key run as its `maxConcurrentCalls` allows. */
+/** The error for a key that is at its `maxConcurrentCalls`. */
 export function tooManyInFlight(): GatewayError {
   return new GatewayError(
     'rate_limited',
@@ -56,7 +61,10 @@ const bodyCure =
   'A parser read the request body before the gateway and left nothing. ' +
   'Mount the gateway before body parsers, or keep the bytes in req.rawBody.';
 
-/** The first frame of a stack without the message, which could hold anything, even a frame. */
+/**
+ * The first frame of the stack. The message is removed first, because it may contain anything, even
+ * text that looks like a frame.
+ */
 function placeOf(error: unknown): string {
   try {
     return error instanceof Error ? frameOf(error) : 'unknown';
@@ -66,10 +74,10 @@ function placeOf(error: unknown): string {
 }
 
 function frameOf(error: Error): string {
-  // A host's `prepareStackTrace` may make anything of it.
+  // A host's `prepareStackTrace` may return any value.
   const stack = String(error.stack);
   const messageAt = stack.indexOf(error.message);
-  // A message that was changed since can't be told from the frames.
+  // A message that was changed after the stack was made can't be told from the frames.
   const frames = messageAt === -1 ? '' : stack.slice(messageAt + error.message.length);
   const frame = /\n\s+at ([^\n]+)/.exec(frames)?.[1] ?? 'unknown';
   return `${error.name} at ${frame.replace(/^.*[\\/(]/, '').slice(0, 120)}`;

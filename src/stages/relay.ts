@@ -1,7 +1,4 @@
-/**
- * Hands an opened reply to the caller, byte for byte but for what ARCHITECTURE B names, and settles
- * at its end.
- */
+/** Passes an opened reply on to the caller through its tap, and settles the call at its end. */
 import { type Closing, pushedReply, type ReplyPipe } from '../bytes/body/reply.ts';
 import type { CallEnding } from '../charge-policy.ts';
 import { documentTokens } from '../dialects/content-count.ts';
@@ -25,7 +22,10 @@ import type { CallEnd } from './settlement.ts';
 import type { Answer, Upstreams } from './try-channel.ts';
 import { onQuiet, onStall } from './watch-attempt.ts';
 
-/** The answer. The settlement closes when the reply does, and the call is done. */
+/**
+ * Returns the response to the caller. When its body ends, the settlement is closed and the call is
+ * done.
+ */
 export function relay(
   outcome: Answer,
   held: Held,
@@ -42,7 +42,7 @@ export function relay(
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
-      // Searched only where the upstream does not say how long the answer is.
+      // The content is counted only if the upstream does not report output tokens.
       countedTokens: reply.usage?.outputTokens
         ? undefined
         : (reply.countedTokens ?? documentTokens(reply.bytes)),
@@ -51,7 +51,8 @@ export function relay(
   }
   const { begun, rest, tap } = reply;
   copy?.add(begun);
-  // A bounded call can't outgrow its hold, and a document has been made when it begins to arrive.
+  // A bounded call can't outgrow its hold, and a document is complete upstream before it begins to
+  // arrive.
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
@@ -67,7 +68,7 @@ export function relay(
   };
 }
 
-/** Each piece that has passed may have used up the hold. */
+/** Checks the hold after each chunk. */
 function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
   return {
     ...pipe,
@@ -80,8 +81,7 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
 }
 
 /**
- * Settles in the background: the caller has its answer, and the outbox sees to a store that is
- * down.
+ * Settles in the background: the caller has its reply, and the outbox handles a store that is down.
  */
 function finish(
   { settlement, admitted: { running } }: Held,
@@ -94,7 +94,10 @@ function finish(
   settlement.close(end).then(running.done, running.done);
 }
 
-/** A reply that had begun had a channel: what is overloaded is that one, not all of them. */
+/**
+ * Rewrites `no_channel` for the middle of a stream: the reply had a channel, so only that one is
+ * overloaded.
+ */
 function asMidStreamError(error: GatewayError, model: Model): GatewayError {
   if (error.code !== 'no_channel') return error;
   const { reason = 'upstream_overloaded', retryAfterMs } = error;
@@ -108,8 +111,9 @@ const served: HealthSignal = { kind: 'served' };
 const nothing: HealthSignal = { kind: 'neutral' };
 
 /**
- * Who broke a reply off. A caller may have left before anybody was there to be told so. A reply
- * that had said nothing costs nothing, whatever usage came, unless it was made and is of no use.
+ * How a reply that broke off ended for its charge. The reason is `caller_left` if the caller
+ * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
+ * usage it reported, unless its failure says that it was billed.
  */
 function brokenBy(reason: string, tap: StreamTap): CallEnding {
   if (reason === 'caller_left') return 'left';
@@ -125,7 +129,7 @@ function relayPipe(
 ): ReplyPipe {
   const { copy, admitted } = held;
   const { call, model, key, running, route } = admitted;
-  /** The caller has gone, and the stream is read for its usage. */
+  /** Set once the caller has disconnected; the stream may then be read on for its usage. */
   let leftFor: string | undefined;
 
   const settled = (verdict: HealthSignal, ending: CallEnding, reason?: string): void =>
@@ -137,7 +141,7 @@ function relayPipe(
       countedTokens: tap.countedTokens(),
     });
 
-  /** What the reply has come to for a caller that is not there any more. */
+  /** Settles a reply whose caller has disconnected. */
   const settledLeft = (verdict: HealthSignal): void => {
     const isFree = !tap.hasBegun() && departures.isFree(key.id, running);
     settled(verdict, isFree ? 'failed' : 'left', leftFor);
@@ -156,7 +160,9 @@ function relayPipe(
     return { writes: last.length === 0 ? [] : [last], cut: false };
   };
 
-  /** Says the error where the framing has words for it; cuts the connection where it has none. */
+  /**
+   * Sends the error as an event if the framing has one for errors; otherwise cuts the connection.
+   */
   const failed = ({ error, reason, verdict }: CallFailure, last?: Uint8Array): Closing => {
     if (leftFor === undefined) settled(verdict, brokenBy(reason, tap), reason);
     else settledLeft(nothing);
@@ -170,7 +176,7 @@ function relayPipe(
     return report === undefined ? undefined : refusedByUpstream(report, call, model, disclosure);
   };
 
-  /** The reply is over, by its own word or by the connection's. */
+  /** The reply is over, by its own final event or because the connection ended. */
   const ended = (): Closing => {
     const last = tap.end();
     const failure = inBandFailure();
@@ -191,7 +197,7 @@ function relayPipe(
     },
     end: ended,
     fail: (error) => {
-      // All of it is here but for the connection's own end.
+      // The reply is complete; only the connection broke before its regular end.
       if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return ended();
       const cause = isUpstreamError(error)
         ? error
@@ -211,8 +217,8 @@ function relayPipe(
       if (attempt !== undefined) onStall(attempt, giveUp);
     },
     disconnected: (reason) => {
-      // An image that was bought is finished and charged, and a reply that may be asked for again
-      // is kept; nothing else is worth reading for nobody.
+      // An image that was bought is finished and charged, and a reply that may be repeated is kept.
+      // Other replies are not worth reading to their end without a caller.
       if (held.continuesAfterDisconnect) return 'drain';
       leftFor = reason;
       if (call.framing !== 'json') return 'read_on';

@@ -1,6 +1,7 @@
 /**
- * A call to an upstream of the caller's own dialect: the caller's bytes with a few members edited,
- * and the reply byte for byte but for what ARCHITECTURE B names.
+ * Prepares a call for an upstream that speaks the caller's dialect. The caller's bytes are sent
+ * with a few members edited. The reply is passed on byte for byte, except for what the tap must
+ * change: usage that the caller did not request, errors inside a stream, and framing.
  */
 import { spliceMembers } from '../bytes/body/splice.ts';
 import type { Call, PromptSize } from '../call.ts';
@@ -11,7 +12,7 @@ import type { RelayRules } from '../protocols/protocol.ts';
 import { framingBytes } from './hold.ts';
 import { documentIn, heldRelayBytes, type Judgement, type PreparedCall } from './prepared-call.ts';
 
-/** The exchange of a call that is relayed. */
+/** Prepares a call to be relayed. */
 export function relayed(
   call: Call,
   rules: RelayRules,
@@ -36,7 +37,7 @@ export function relayed(
   };
 }
 
-/** The size of a body that the edits have made larger than its hold has room for. */
+/** The size of the edited body, if the edits added more than the hold allows for. */
 function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSize | undefined {
   let growth = -body.byteLength;
   for (const { length } of pieces) growth += length;
@@ -44,19 +45,20 @@ function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSiz
   return growth <= framingBytes ? undefined : { ...prompt, textBytes: prompt.textBytes + growth };
 }
 
-/** Whose reply is judged, and for whom. */
+/** Parameters for judging a relayed reply. */
 interface RelayEnds {
   readonly rules: RelayRules;
   readonly dialect: Dialect;
   readonly channel: Channel;
 }
 
-/** A held reply: is it whole, is it an error, is it empty? */
+/** Judges whether a buffered reply is whole, an error, or empty. */
 function judge(bytes: Uint8Array, call: Call, { rules, dialect, channel }: RelayEnds): Judgement {
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };
-  // What is no reply of its kind is no answer, whatever it says: it could say anything.
+  // A document that is not the expected kind of reply is refused, because it could contain
+  // anything.
   const reason = rules.faultIn(found.reply, call);
   if (reason !== undefined) return { kind: 'bad', reason };
   const counted = (): number => documentTokens(bytes) + rules.partTokens(found.reply);

@@ -1,6 +1,6 @@
 /**
- * Renews the leases of running calls, all of one store in one batch, and lets a hold grow that its
- * stream has nearly used up.
+ * Renews the leases of running calls, in one batch for each store, and grows the holds that their
+ * streams have nearly used up.
  */
 import type { EventListener } from '../events.ts';
 import type { Nanos } from '../money.ts';
@@ -9,21 +9,24 @@ import { isExtendResults } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import type { Settlement } from './settlement.ts';
 
-/** A hold that a running call keeps alive. */
+/** A hold whose lease is renewed while its call runs. */
 export interface KeptHold {
   readonly settlement: Settlement;
-  /** How much of it the reply has used up so far. */
+  /** How much of the hold the reply has used so far. */
   readonly observed: () => Nanos;
-  /** The store grants no more. */
+  /** The store refused to grow the hold. */
   refused: boolean;
-  /** The store has no such hold any more: there is nothing to renew. */
+  /** The store no longer has the hold, so there is nothing to renew. */
   lapsed: boolean;
 }
 
-/** A stream that has used this share of its hold asks for as much again. */
+/** A hold of which this share is used grows by its initial amount. */
 const growAtPercent = 60n;
 
-/** Notes in each hold what the store says. Never rejects: a store that is down is asked again. */
+/**
+ * Renews the leases and records the store's answers in the holds. Never rejects: a store that is
+ * down is asked again.
+ */
 export async function renewLeases(
   holds: readonly KeptHold[],
   quota: QuotaStore,
@@ -41,18 +44,18 @@ export async function renewLeases(
       noteAnswer(hold, add, results[index], emit);
     }
   } catch {
-    // Reported by the guard; the lease outlives two more tries.
+    // The guard has reported it; the lease is long enough for two more attempts.
   }
 }
 
-/** What to add to a hold, or undefined where it is still ample. */
+/** The amount to add to a hold; undefined if it is still sufficient. */
 function growthOf({ settlement, observed }: KeptHold): Nanos | undefined {
   const held = settlement.heldNanos();
   const isAmple = observed() * 100n < held * growAtPercent;
   return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
 }
 
-/** Renews a lease, and adds to every line that holds money. */
+/** The input that renews a lease and adds to every line that holds money. */
 export function extendInput(
   { settlement }: Pick<KeptHold, 'settlement'>,
   add: Nanos | undefined,
@@ -73,7 +76,7 @@ function noteAnswer(
   const { settlement } = hold;
   if (result?.status === 'held' && add !== undefined) settlement.grown(add);
   hold.refused = result?.status === 'insufficient';
-  // A hold that its own call has ended meanwhile is gone too, as it should be.
+  // A hold that its own call has ended meanwhile is `gone` too; that is expected.
   if (result?.status !== 'gone' || !settlement.isOpen()) return;
   hold.lapsed = true;
   emit({ type: 'hold_lapsed', requestId: settlement.requestId, reason: result.as });

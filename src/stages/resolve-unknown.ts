@@ -1,6 +1,6 @@
 /**
- * Ends the hold of a call whose outcome was unknown, once the host has found out what became of it
- * (QUOTA §2.6): the one thing about money that the gateway can't know by itself.
+ * Ends the hold of a call whose outcome was unknown, once the host has found out whether it ran.
+ * This is the one fact about money that the gateway can't find out itself.
  */
 import { ConfigurationError } from '../errors.ts';
 import { maxNanos, type Nanos } from '../money.ts';
@@ -11,18 +11,18 @@ import { priceSchema } from '../prices/schema.ts';
 import { isAnything, isResolveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
-/** What a host found out. Where it ran and no charge is named, it costs what was held. */
+/** The host's finding. A call that ran without a stated charge is charged what was held. */
 export type UnknownResolution =
   | { readonly ran: false }
   | { readonly ran: true; readonly chargeNanos?: Nanos };
 
-/** How the store took it; `already` and `conflict` change nothing. */
+/** The store's answer; `already` and `conflict` change nothing. */
 export type ResolveResult = SettleResult | ReleaseResult;
 
 /**
- * Settles or releases the hold, and writes what came of it to the usage log.
+ * Settles or releases the hold, and writes the result to the usage log.
  *
- * @throws ConfigurationError where the record or the charge is not one
+ * @throws ConfigurationError if the record or the charge is not valid
  * @throws GatewayError `store_unavailable`; nothing may have changed, and it can be tried again
  */
 export async function resolveUnknown(
@@ -34,7 +34,7 @@ export async function resolveUnknown(
   if (!isOpen(record)) {
     throw new ConfigurationError(
       'resolveUnknown: record must be a usage record with the outcome "unknown", its amounts ' +
-        'bigint. Nothing is open about any other.',
+        'bigint. Other records need no resolution.',
     );
   }
   const chargeNanos = chargeOf(record, resolution);
@@ -67,15 +67,15 @@ export async function resolveUnknown(
   try {
     await guard.ask('usage', 'record', isAnything, () => usage?.record(resolved));
   } catch {
-    // Reported by the guard; the hold has ended all the same.
+    // The guard has reported it; the hold has ended.
   }
   return result;
 }
 
 /**
- * Whether the log is to say so. A hold whose lease ran out goes back by itself; that it was right
- * is news all the same. So is what was done before and may not have been heard of: the same charge,
- * or the same release.
+ * True if a record is to be written. A hold whose lease ran out was released by itself; the record
+ * then confirms that. A repetition of the same charge or release is recorded too, because the first
+ * record may have been lost.
  */
 function isNews(result: ResolveResult, lines: readonly Pick<QuotaLine, 'amount'>[]): boolean {
   if (result.status !== 'already') return result.status !== 'conflict';
@@ -83,7 +83,9 @@ function isNews(result: ResolveResult, lines: readonly Pick<QuotaLine, 'amount'>
   return result.charged.every((amount, index) => amount === lines[index]?.amount);
 }
 
-/** A host may have read it back from a log, where amounts are text. */
+/**
+ * Checks the types, because a host may have read the record from a log in which amounts are text.
+ */
 function isOpen(record: UsageRecord | undefined): boolean {
   return (
     record?.outcome === 'unknown' &&

@@ -1,4 +1,4 @@
-/** Writes answers: the headers every one of them carries, and refusals in the caller's dialect. */
+/** Builds responses: the headers that each of them has, and errors in the caller's dialect. */
 import { randomUUID } from 'node:crypto';
 import type { Framing } from '../call.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../errors.ts';
@@ -7,16 +7,22 @@ import type { JsonObject } from '../json.ts';
 import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
 
-/** What every answer of one gateway to one request says. */
+/** The parts that every response to one request contains. */
 export interface AnswerContext {
   readonly requestId: string;
-  /** The headers that carry keys: no shared cache may hand one key's answer to another. */
+  /**
+   * The value of `Vary`: the headers that may carry a key, so that no shared cache gives one key's
+   * response to another.
+   */
   readonly vary: string;
 }
 
 const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
 
-/** A caller's own id is taken if it is one; it ends up in headers and records. */
+/**
+ * Makes the context. A caller's own request id is used if it is legal, since it appears in headers
+ * and records.
+ */
 export function answerContext(
   { headers }: Pick<GatewayRequest, 'headers'>,
   { ids }: Pick<Settings, 'ids'>,
@@ -27,7 +33,7 @@ export function answerContext(
   return { requestId, vary };
 }
 
-/** A host's function may throw, and even that is answered with an id. */
+/** The host's function may throw; the response needs an id even then. */
 function freshId(ids: () => string): string {
   try {
     return ids();
@@ -43,7 +49,8 @@ const contentTypes: Readonly<Record<Framing, string>> = {
 };
 
 /**
- * The headers of a reply in this framing. A stream asks proxies and compressors to let it through.
+ * The headers of a reply in this framing. Those of a stream tell proxies and compressors to pass it
+ * on unbuffered.
  */
 export function replyHeaders(
   { requestId, vary }: AnswerContext,
@@ -68,7 +75,7 @@ export function replyHeaders(
   };
 }
 
-/** A whole reply in one piece; a stream too, where all that it says is known at once. */
+/** A reply in one piece; also a stream that is known as a whole from the start. */
 export function wholeReply(
   context: AnswerContext,
   body: Uint8Array,
@@ -80,12 +87,12 @@ export function wholeReply(
   return { status: 200, headers, body };
 }
 
-/** A document of ours. */
+/** A JSON document that the gateway made. */
 export function jsonReply(context: AnswerContext, document: JsonObject): GatewayResponse {
   return wholeReply(context, Buffer.from(JSON.stringify(document)), 'json', {});
 }
 
-/** The answer to OPTIONS where no host is there to give its own. */
+/** The response to OPTIONS, for hosts that do not handle it themselves. */
 export function allowed(context: AnswerContext, allow: string): GatewayResponse {
   const { requestId, vary } = context;
   return {
@@ -96,8 +103,8 @@ export function allowed(context: AnswerContext, allow: string): GatewayResponse 
 }
 
 /**
- * A refusal or failure as this caller's clients read it. `isBoughtOnce`: a call that is sent again
- * is bought again.
+ * An error response as this caller's clients expect it. `isBoughtOnce`: sending the call again
+ * would buy it again.
  */
 export function refusal(
   context: AnswerContext,
@@ -122,16 +129,19 @@ export function refusal(
   };
 }
 
-/** Refusals in the midst of a body: its rest lies before the next request, and nobody reads it. */
+/**
+ * Reasons to refuse a request in the middle of its body. The connection is closed, because the rest
+ * of the body would have to be read before the next request.
+ */
 const midBodyReasons: ReadonlySet<string | undefined> = new Set(['byte_budget', 'body_timeout']);
 
 function endsConnection({ code, reason }: GatewayError): boolean {
   return code === 'body_too_large' || code === 'draining' || midBodyReasons.has(reason);
 }
 
-/** SDKs obey a wait up to this long, and come back after a second or two from a longer one. */
+/** SDKs obey a wait up to this long. Instead of a longer one they wait only a second or two. */
 const longestObeyedMs = 60_000;
-/** These come before an upstream is asked. */
+/** Errors that occur before an upstream is called. */
 const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
   'no_channel',
   'overloaded',
@@ -139,8 +149,8 @@ const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * What gives no other answer a moment later, and what costs again: an SDK that sends an image once
- * more by itself buys it once more, unless it surely was not made.
+ * True for errors that a retry would only repeat, and for calls that a retry would buy again: an
+ * SDK that retries an image by itself buys a second one, unless the first certainly was not made.
  */
 function mustNotRetry(error: GatewayError, status: number, isBoughtOnce: boolean): boolean {
   const { code, retryAfterMs = 0, shouldRetry } = error;

@@ -1,4 +1,7 @@
-/** The calls that are running: how many there are, for each key and in all, and what each holds. */
+/**
+ * Keeps track of the running calls: how many there are, in total and for each key, and what each
+ * holds.
+ */
 import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -15,59 +18,61 @@ import {
   watchAttempt,
 } from './watch-attempt.ts';
 
-/** One call, from the moment it was admitted to the end of its reply. */
+/** A call, from its start until its reply has ended. */
 export interface RunningCall {
-  /** Whoever waits for it. */
+  /** The caller's connection. */
   readonly caller: Disconnect;
-  /** Whoever keeps its hold. */
+  /** Keeps the hold alive. */
   readonly hold: HoldKeeper;
-  /** Notes that it goes out now, to a channel that allows it these waits. */
+  /** Starts watching an attempt that is sent now, with the channel's time-outs. */
   send(waits: Waits, lastHeard: LastHeard): void;
-  /** How many channels it has gone out to. */
+  /** How many attempts were sent. */
   readonly tries: number;
-  /** The watch of the try that went out last, undefined while nothing has. */
+  /** The watch of the latest attempt; undefined before the first. */
   readonly attempt: AttemptWatch | undefined;
   /**
-   * From now on the call no longer counts against its key's limit: the end of its hold is on its
-   * way to the store, and a caller that has its reply may send the next call.
+   * Stops counting the call against its key's limit. The end of its hold is on the way to the
+   * store, and a caller that has its reply may send the next call.
    */
   uncount(): void;
-  /** What else to give back once the call is done; at once where it is done already. */
+  /**
+   * Registers what to give back when the call is done; called immediately if it is done already.
+   */
   onDone(giveBack: () => void): void;
   done(): void;
 }
 
-/** A call that wants to begin, before its body is read. */
+/** A call that is about to begin, before its body is read. */
 export interface BeginningCall {
   readonly keyId: string;
   /**
-   * How many such calls of the key may run at once in this process; undefined: not limited here.
+   * How many such calls of the key may run at once in this process; undefined for no limit here.
    */
   readonly maxConcurrentCalls: number | undefined;
-  /** It has not announced a body above 64 KiB. */
+  /** Its `Content-Length` is absent or at most 64 KiB. */
   readonly isSmall: boolean;
 }
 
-/** All of them. */
+/** All running calls. */
 export interface RunningCalls {
   /**
-   * A new call.
+   * Begins a call.
    *
-   * @throws GatewayError `overloaded` where the gateway is full, or the key has its share of it;
-   *   `rate_limited` where as many calls of the key run as may
+   * @throws GatewayError `overloaded` if the gateway is full or the key has its fair share of it;
+   *   `rate_limited` if the key is at its limit
    */
   begin(call: BeginningCall): RunningCall;
-  /** Resolves once nothing runs. */
+  /** Resolves once no call is running. */
   idle(): Promise<void>;
   abortAll(reason: UpstreamError): void;
-  /** What the timer does, every second. Never rejects. */
+  /** Runs the timer's work, every second. Never rejects. */
   tick(): Promise<void>;
 }
 
-/** A call among the others. */
+/** A call in the list of all calls. */
 interface Entry extends RunningCall {
   readonly hold: KeptEntry;
-  /** Where it stands; undefined once it is done. */
+  /** Its index in the list; undefined once it is done. */
   place: number | undefined;
   tries: number;
   attempt: AttemptWatch | undefined;
@@ -75,14 +80,14 @@ interface Entry extends RunningCall {
   readonly giveBacks: (() => void)[];
 }
 
-/** No calls yet. `guard` asks the quota store on behalf of all of them. */
+/** Makes the list, without calls. `guard` asks the quota store on behalf of all calls. */
 export function runningCalls(
   settings: () => Settings,
   guard: PortGuard,
   emit: EventListener,
 ): RunningCalls {
-  // No Set: V8 makes it a new table every few dozen calls, and the old ones, once they are in the
-  // old generation, keep every call that stood in them from the young collector.
+  // An array and not a Set: V8 reallocates a Set's table every few dozen calls. Once an old table
+  // is in the old generation, it keeps the calls in it from the young collector.
   const entries: Entry[] = [];
   const slots = fairShares(() => settings().maxConcurrentCalls);
   const keys = countsByKey();
@@ -133,7 +138,7 @@ export function runningCalls(
         entry.tries += 1;
         entry.hold.allow(waits.totalMs);
         const { clock, callerStallMs } = settings();
-        // Only the try ends: the next one must not find the call aborted.
+        // Only the attempt ends: the next one must not find the call aborted.
         const end = caller.endTry;
         entry.attempt = watchAttempt({ waits, callerStallMs, clock, end }, lastHeard);
       },
@@ -167,9 +172,9 @@ export function runningCalls(
   };
 }
 
-/** How many calls of each key run. */
+/** Counts the running calls of each key. */
 interface CountsByKey {
-  /** Counts one more, if that makes no more than `most`. */
+  /** Counts one more call, if the key then has no more than `limit`. */
   take(keyId: string, most: number): boolean;
   give(keyId: string): void;
 }

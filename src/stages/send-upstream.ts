@@ -1,6 +1,6 @@
 /**
- * Sends a request so that the call ends when we end it: a host's own client may not listen, and
- * must not keep a call, its hold and its caller waiting for ever.
+ * Sends a request so that the call ends when the gateway ends it. A host's own client may ignore an
+ * abort, and must not keep a call, its hold and its caller waiting forever.
  */
 import type { DetachableBody } from '../bytes/body/head.ts';
 import type {
@@ -13,15 +13,16 @@ import { type OpenedBody, openedBody } from './opened-body.ts';
 import type { RunningCall } from './running.ts';
 import { headCame, over } from './watch-attempt.ts';
 
-/** An upstream's answer, whose body ends with the call. */
+/** An upstream's response, whose body ends with the call. */
 export interface OpenedResponse extends UpstreamResponse {
   readonly body: DetachableBody;
 }
 
 /**
- * The answer's head, and a body that breaks off when the call is aborted.
+ * Sends the request. Returns the response's head, and a body that breaks off when the call is
+ * aborted.
  *
- * @throws UpstreamError with the stage the client tells, or the one we know of
+ * @throws UpstreamError with the stage that the client reports, or that the gateway knows of
  */
 export function sendUpstream(
   client: UpstreamClient,
@@ -41,7 +42,7 @@ export function sendUpstream(
 
     running.caller.onAbort((reason) => {
       aborted = reason;
-      // The client's own word comes first: it knows whether anything had gone out.
+      // The client may reject first, with the better error: it knows whether anything was sent.
       setImmediate(() => {
         fail(transportError(reason, 'sent'));
         opened?.cut(reason);
@@ -61,7 +62,7 @@ export function sendUpstream(
     };
     const request = requestFor((abort) => {
       abortClient = abort;
-      // A client that asks late, and has nothing to send any more.
+      // The client may register late, after the call was aborted.
       if (aborted !== undefined) abort(aborted);
     });
     Promise.resolve(client.send(request)).then(open).catch(fail);

@@ -31,7 +31,7 @@ import type { RunningCalls } from './running.ts';
 import { settlementOf } from './settle.ts';
 import type { Upstreams } from './try-channel.ts';
 
-/** What all calls of a gateway share. */
+/** The objects that all calls of a gateway share. */
 export interface Shared {
   readonly upstreams: Upstreams;
   readonly calls: RunningCalls;

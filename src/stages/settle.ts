@@ -12,7 +12,7 @@ import { type Charge, chargeFor, costFor, costNanosOf, mostNanos, withCounted } 
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
-/** What ending a call needs. */
+/** Dependencies of a settlement. */
 export interface SettlementDeps {
   readonly admitted: Admitted;
   readonly reservation: Reservation;

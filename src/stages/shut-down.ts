@@ -1,4 +1,7 @@
-/** Ends a gateway in order: calls first, then what they still owe the stores, then the sockets. */
+/**
+ * Shuts a gateway down in order: first the calls, then what is still to be delivered to the stores,
+ * then the sockets.
+ */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
@@ -9,7 +12,7 @@ import { isAnything } from './port-answers.ts';
 import { portGuard } from './port-guard.ts';
 import type { RunningCalls } from './running.ts';
 
-/** What there is to end. */
+/** The parts of a gateway that are shut down. */
 export interface ShutDownDeps {
   readonly calls: RunningCalls;
   readonly outbox: Outbox;
@@ -20,18 +23,18 @@ export interface ShutDownDeps {
   readonly stopTimer: () => void;
 }
 
-/** How long calls may run on where the host says nothing. */
+/** How long calls may continue, if the host does not say. */
 const defaultDrainMs = 10_000;
-/** What a timer can wait at most, 24 days: `Infinity` would make it fire at once. */
+/** The longest delay of a timer, 24 days: `Infinity` would make it fire immediately. */
 const longestDrainMs = 2 ** 31 - 1;
-/** How long calls that were cut, and stores that are down, may take to come to an end. */
+/** How long calls that were cut, and stores that are down, may take to finish. */
 const graceMs = 2_000;
 /** How long a usage sink may take to write what it has buffered. */
 const flushMs = 10_000;
 
 /**
- * Lets running calls end for `drainMs`, cuts those that are left with an error of their dialect,
- * and closes what is ours. Never rejects: a sink that can't be flushed is reported.
+ * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
+ * the gateway's resources. Never rejects: a sink that can't be flushed is reported.
  */
 export async function shutDown(drainMs: number | undefined, ground: ShutDownDeps): Promise<void> {
   const { calls, outbox, usage, upstream, emit, clock, stopTimer } = ground;
@@ -45,7 +48,7 @@ export async function shutDown(drainMs: number | undefined, ground: ShutDownDeps
   try {
     await guard.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
-    // Reported by the guard.
+    // The guard has reported it.
   }
   await atMost(graceMs, closed(upstream), clock);
 }
@@ -59,11 +62,11 @@ async function closed(upstream: UpstreamClient): Promise<void> {
   try {
     await upstream.close();
   } catch {
-    // The client is a host's own and failed to close: nothing here could close it better.
+    // A host's own client failed to close; the gateway can't do more.
   }
 }
 
-/** Waits until it is done, or for so long. */
+/** Waits until `done` resolves, for at most `waitMs`. */
 function atMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(waitMs, () => {

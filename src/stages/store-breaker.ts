@@ -1,37 +1,43 @@
 /**
- * A circuit breaker before the stores that a call must ask before anything goes upstream: while one
- * is known to hang, calls are refused at once instead of each after the whole of `storeTimeoutMs`.
+ * A circuit breaker for the stores that a call must ask before it is sent upstream. While a store
+ * is known to hang, calls are refused immediately and not after the whole of `storeTimeoutMs`.
  *
- * Only waiting opens it. A store that fails fast, or refuses one call for what is in it, costs
- * nobody any time and is asked each time.
+ * Only waiting opens the circuit. A store that fails fast, or refuses one call for its content,
+ * costs nobody time and is asked each time.
  */
 import type { Clock } from '../clock.ts';
 import type { PortName } from '../events.ts';
 
-/** The breaker of one port. */
+/** The circuit breaker of one store operation. */
 export interface StoreBreaker {
-  /** Whether the store may be asked now. While it is open one call at a time may: the probe. */
+  /**
+   * True if the store may be asked now. While the circuit is open, one call at a time may ask it:
+   * the half-open trial.
+   */
   admits(): boolean;
-  /** The store has answered, whatever it said: closes the circuit. */
+  /** Closes the circuit: the store has answered, whatever its answer. */
   answered(): void;
-  /** It failed after this wait. */
+  /** The store failed after this wait. */
   failed(waitedMs: number, timeoutMs: number): void;
 }
 
-/** The breakers of a gateway. */
+/** The circuit breakers of a gateway. */
 export interface StoreBreakers {
-  /** None for what may not be refused, such as the ends of holds. */
+  /**
+   * The breaker of an operation; undefined for operations that must not be refused, such as the
+   * ends of holds.
+   */
   of(port: PortName, operation: string): StoreBreaker | undefined;
-  /** Closes them all: the host may have swapped its stores. */
+  /** Closes all circuits: the host may have replaced its stores. */
   reset(): void;
 }
 
-/** So many failures in a row, each after half of the timeout or more, open the circuit. */
+/** This many failures in a row, each after at least half of the time-out, open the circuit. */
 const failuresToOpen = 3;
-/** How long after a failed probe the next one may go: a file that is locked blocks the process. */
+/** The pause between trials: each trial of a locked SQLite file blocks the process. */
 const betweenProbesMs = 250;
 
-/** Closed breakers, for the three questions that stand before a call. */
+/** Makes closed breakers for the three operations that a call must ask for before it is sent. */
 export function storeBreakers(clock: Clock): StoreBreakers {
   let [quota, rateLimiter, idempotency] = closedBreakers(clock);
   return {
@@ -57,7 +63,7 @@ function closedBreakers(clock: Clock): readonly [StoreBreaker, StoreBreaker, Sto
   return [storeBreaker(clock), storeBreaker(clock), storeBreaker(clock)];
 }
 
-/** One breaker, closed. */
+/** Makes one closed breaker. */
 export function storeBreaker(clock: Clock): StoreBreaker {
   let failures = 0;
   let isProbing = false;

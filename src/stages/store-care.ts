@@ -1,24 +1,27 @@
 /**
- * What the gateway does for the quota store beside calls: asks it once whether it is fit to serve,
- * and expires leases that no call touches any more (QUOTA §2.3).
+ * The background work for the quota store: asks it once whether it is set up correctly, and expires
+ * leases that no call touches any more.
  */
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
 import { isCheckResult, isSweepResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
-/** The care of one gateway for its store. */
+/** The background work of one gateway for its quota store. */
 export interface StoreCare {
-  /** At start-up. What the store finds wrong with itself becomes an event. Never rejects. */
+  /** Runs the store's self-test at start-up. Problems become an event. Never rejects. */
   check(): Promise<void>;
-  /** Called by the gateway's one timer; sweeps when it is time. Never rejects. */
+  /** Called by the gateway's timer; expires due leases when it is time. Never rejects. */
   tick(): Promise<void>;
 }
 
 const sweepEveryMs = 30_000;
 const mostLeases = 1_000;
 
-/** Asks with the settings of the moment: a host may swap its store. */
+/**
+ * Makes the background work. It reads the current settings each time, because a host may replace
+ * its store.
+ */
 export function storeCare(
   settings: () => Settings,
   guard: PortGuard,
@@ -43,21 +46,21 @@ export function storeCare(
           reason,
         });
       } catch {
-        // Reported by the guard.
+        // The guard has reported it.
       }
     },
     tick: async () => {
       const { clock, quota, random } = settings();
       const nowMs = clock.monotonicMs();
       if (nowMs < dueMs) return;
-      // Many processes share a store: half of the wait is drawn, so that they spread.
+      // Half of the wait is random, so that the processes that share a store spread out.
       dueMs = nowMs + sweepEveryMs * (0.5 + random());
       try {
         await guard.ask('quota', 'sweep', isSweepResult, (options) =>
           quota.sweep({ ...options, max: mostLeases }),
         );
       } catch {
-        // Reported by the guard; calls expire what they touch.
+        // The guard has reported it; calls expire the due leases of their own subjects.
       }
     },
   };

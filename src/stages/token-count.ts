@@ -1,6 +1,6 @@
 /**
- * Counts the tokens of a native request whose upstream is no Gemini: asked of the upstream where it
- * has such a call, estimated here and said to be so where it has none.
+ * Counts the tokens of a native (Gemini) request for an upstream of another dialect: by the
+ * upstream's own endpoint if it has one, else by an estimate that a header marks as such.
  */
 import { estimateTokens } from '../canonical/estimate-tokens.ts';
 import type { TokenCounter } from '../dialects/codec.ts';
@@ -19,9 +19,9 @@ import type { Translation } from './translated.ts';
 type WriteCount = (count: number) => string;
 
 /**
- * The exchange of a count that an upstream makes.
+ * Prepares a count that the upstream makes.
  *
- * @throws GatewayError `not_portable` as a translated call does
+ * @throws GatewayError `not_portable` that names what this upstream does not support
  */
 export function countedUpstream(
   translation: Translation,
@@ -59,7 +59,7 @@ function judge(
   return { kind: 'whole', bytes: Buffer.from(write(count)), usage: undefined };
 }
 
-/** The estimate, which no upstream is asked for. */
+/** The gateway's own estimate. */
 export function estimatedCount({ request }: Translation, write: WriteCount): WholeReply {
   return {
     kind: 'whole',

@@ -1,6 +1,6 @@
 /**
- * An image call to an upstream of another dialect: the Base64 is lifted from one document into the
- * other while it streams, and never held whole.
+ * Translates an image call for an upstream of another dialect. The Base64 data is copied from one
+ * document to the other as it streams, and never buffered whole.
  */
 import { concatBytes } from '../bytes/sse.ts';
 import { operations } from '../call.ts';
@@ -16,7 +16,7 @@ import {
   unreadable,
 } from './prepared-call.ts';
 
-/** An image call between two dialects. */
+/** An image call to be translated between two dialects. */
 export interface ImageTranslation {
   readonly request: ImageRequest;
   readonly dialect: Dialect;
@@ -27,9 +27,9 @@ export interface ImageTranslation {
 }
 
 /**
- * The exchange of an image call that is translated.
+ * Prepares an image call to be translated.
  *
- * @throws GatewayError `not_portable` that names what this upstream has no words for
+ * @throws GatewayError `not_portable` that names what this upstream does not support
  */
 export function translatedImage(translation: ImageTranslation): PreparedCall {
   const { request, dialect, codec, target, head, strict } = translation;
@@ -55,7 +55,7 @@ export function translatedImage(translation: ImageTranslation): PreparedCall {
   };
 }
 
-/** A small reply goes through the same tap, at once. */
+/** A small reply goes through the same tap, in one piece. */
 function judge(bytes: Uint8Array, exchange: ImageExchange, head: ReplyHead): Judgement {
   const tap = exchange.tap(head);
   const pieces = [tap.write(bytes), tap.end()];

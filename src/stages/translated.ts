@@ -1,6 +1,6 @@
 /**
- * A call to an upstream of another dialect: read into the common form once, written for the
- * channel, and the reply written back as the caller's own dialect has it.
+ * Translates a call for an upstream of another dialect. The request is read into the common form
+ * once and written for the channel; the reply is written back in the caller's dialect.
  */
 import { wholeBody } from '../bytes/body/body.ts';
 import { membersOf } from '../bytes/json/read/members.ts';
@@ -28,7 +28,7 @@ import {
   type WholeReply,
 } from './prepared-call.ts';
 
-/** A call between two dialects. */
+/** A call to be translated between two dialects. */
 export interface Translation {
   readonly call: Call;
   readonly request: ContentRequest;
@@ -37,20 +37,20 @@ export interface Translation {
   readonly dialect: Dialect;
   readonly target: UpstreamTarget;
   readonly head: ReplyHead;
-  /** The model's word on members that would be left out: refuse in place of a note. */
+  /** The model's `strict`: refuse members that would otherwise be dropped and noted. */
   readonly strict: boolean;
 }
 
 /**
- * The exchange of a call that is translated.
+ * Prepares a call to be translated.
  *
- * @throws GatewayError `not_portable` that names what this upstream has no words for
+ * @throws GatewayError `not_portable` that names what this upstream does not support
  */
 export function translated(translation: Translation): PreparedCall {
   const { call, request, writer, dialect, target, head, strict } = translation;
   const exchange = dialect.content.begin(request, target);
   const notes = droppedNote(exchange.dropped, strict);
-  // A piecemeal array is Google's own; every upstream streams events.
+  // Only Gemini's callers know a streamed JSON array. Every upstream streams events.
   const framing = call.framing === 'json' ? 'json' : 'sse';
   const body = Buffer.from(exchange.body);
   return {
@@ -69,10 +69,10 @@ export function translated(translation: Translation): PreparedCall {
   };
 }
 
-/** What was written is measured again: names, escapes and schemas may have become longer. */
+/** Measures the translated body, whose names, escapes and schemas may be longer. */
 function sizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
   const { media, sealedBytes, messages } = call.demand.prompt;
-  // Where nothing is exempt there is nothing to find.
+  // Without media and sealed parts every byte counts as text.
   if (media.length === 0 && sealedBytes === 0) {
     return { textBytes: body.length, sealedBytes: 0, messages, media };
   }
@@ -100,7 +100,7 @@ function judge(
   const unusable = events.find((event) => event.type === 'unusable');
   if (unusable !== undefined) return { kind: 'bad', reason: unusable.reason, usage };
   const { text, dropped } = writer.writeReply(events, head);
-  // What a reply has too much of can't be refused any more: it was made and billed.
+  // A strict model can't refuse what is dropped from a reply: it was made and billed.
   const notes = droppedNote(
     [...exchange.dropped, ...dropped, ...exchange.unread(found.reply)],
     false,
@@ -117,11 +117,11 @@ function judge(
 function usageIn(events: readonly ContentEvent[]): Usage | undefined {
   const last = events.findLast((event) => event.type === 'usage');
   if (last !== undefined) return usageOfWholeReply(last.usage, () => countTokensIn(events));
-  // Figures that nobody gave for a blocked prompt are zeros (TRANSLATION §6.14).
+  // A blocked prompt without reported usage has used nothing.
   return events.some(({ type }) => type === 'blocked') ? noUsage : undefined;
 }
 
-/** A prompt that the provider's filter refused is an answer, not a fault (TRANSLATION §6.14). */
+/** A prompt that the provider's content filter blocked is a reply to callers, not an error. */
 function blocked(codec: ContentServerCodec, head: ReplyHead): WholeReply {
   const message = 'The prompt was blocked by the content filter of the model’s provider.';
   const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];

@@ -1,4 +1,4 @@
-/** Tries one channel: sends the call, opens the answer, and notes what came of it. */
+/** Tries one channel: sends the call, opens the response, and records the result. */
 import { readHead } from '../bytes/body/head.ts';
 import { findElidedFault } from '../bytes/json/scan/body.ts';
 import type { Call } from '../call.ts';
@@ -31,22 +31,22 @@ import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 /** A reply that may go to the caller. */
 export type OpenedReply = WholeReply | StreamedReply;
 
-/** A reply, and what handing it on needs to know of where it comes from. */
+/** A reply of an upstream, and what passing it on needs to know about its origin. */
 export interface Answer {
   readonly reply: OpenedReply;
   readonly disclosure: ErrorRedaction;
-  /** Headers that tell the caller about a translated call. */
+  /** Headers with notes for the caller about a translated call. */
   readonly notes: HeaderMap;
-  /** The channel is in use until the reply is over; none where nobody was asked. */
+  /** The channel, in use until the reply is over; undefined if no upstream was called. */
   readonly lease: ChannelLease | undefined;
-  /** What the upstream answered with; none where nobody was asked. */
+  /** The HTTP status of the upstream; undefined if no upstream was called. */
   readonly status: number | undefined;
 }
 
-/** Either a reply, or why there is none. */
+/** A reply, or the reason why there is none. */
 export type UpstreamOutcome = Answer | { readonly failure: CallFailure };
 
-/** The upstream side of a gateway: what all its calls share. */
+/** The objects that all calls of a gateway share on the upstream side. */
 export interface Upstreams {
   readonly client: UpstreamClient;
   readonly health: ChannelHealth;
@@ -56,22 +56,22 @@ export interface Upstreams {
   readonly emit: EventListener;
 }
 
-/** A call on its way to one channel. */
+/** One attempt of a call on one channel. */
 export interface Try {
   readonly held: Held;
   readonly way: ChannelPlan;
   readonly exchange: PreparedCall;
-  /** What is left of the wait for a first byte. */
+  /** The time left until the first byte must arrive, in ms. */
   readonly firstByteMs: number;
-  /** The channel, in use by this try from the moment it was chosen. */
+  /** The channel, in use by this attempt from the moment it was chosen. */
   readonly lease: ChannelLease;
-  /** Counted from 1: with the request's id, the name of this try in events and records. */
+  /** Counted from 1. Together with the request's id it names this attempt in events and records. */
   readonly attempt: number;
 }
 
 const errorBodyBytes = 64 * 1024;
 
-/** Never rejects for what an upstream does. */
+/** Tries the channel. Never rejects because of an upstream's failure. */
 export async function tryChannel(asked: Try, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { admitted } = asked.held;
   const { call, model, received } = admitted;
@@ -99,12 +99,16 @@ export async function tryChannel(asked: Try, upstreams: Upstreams): Promise<Upst
   }
 }
 
-/** A wait for a first byte that counts against the channel though something else ended it. */
+/**
+ * A call that waited this long for a first byte counts against the channel, even if something else
+ * ended it.
+ */
 const longSilenceMs = 20_000;
 
 /**
- * Nothing has come for long, and then the caller left or the call's own time was up: not the
- * upstream's doing, but it may be why.
+ * Adapts the health signal of a call that got nothing for a long time before its caller
+ * disconnected or its total time was up. The upstream did not cause the end, but may be the reason
+ * for it.
  */
 function ofSilence(
   failure: CallFailure,
@@ -133,7 +137,7 @@ function send(
   const { origin, basePath, dialect } = way;
   const path = basePath + exchange.path;
   const { body } = exchange;
-  // A copy, for a host's client may write into them.
+  // A copy, because a host's client may modify the headers.
   const headers = { ...access.headers(exchange.framing) };
   if (dialect?.sign !== undefined) {
     const { secret } = access;
@@ -181,7 +185,7 @@ function outcomeOf(
   }
 }
 
-/** A reply that breaks off later is a failed try too. */
+/** Wraps the lease so that a reply that breaks off later is reported as a failed attempt too. */
 function leaseReportingFailures(asked: Try, upstreams: Upstreams): ChannelLease {
   const { lease } = asked;
   return {
@@ -197,7 +201,7 @@ function leaseReportingFailures(asked: Try, upstreams: Upstreams): ChannelLease 
   };
 }
 
-/** What came of it, written down for the record and the channel's health. */
+/** Records the outcome for the usage record and the channel's health. */
 function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): UpstreamOutcome {
   const { lease, held } = asked;
   const { call, received } = held.admitted;
@@ -220,7 +224,10 @@ function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams):
   return outcome;
 }
 
-/** A body that is no JSON is its caller's fault: some upstreams answer 500 to it, or break off. */
+/**
+ * Blames the caller if its body turns out to be invalid JSON: some upstreams answer that with 500,
+ * or break off. (The scan of a large body skips control characters inside long strings.)
+ */
 function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
   if (!('failure' in outcome)) return outcome;
   const { verdict, ending, reason, status } = outcome.failure;
@@ -244,14 +251,14 @@ function opened(
   return openRefusal(response, exchange, settings);
 }
 
-/** Error documents are small; of a larger one the beginning is enough. */
+/** Error documents are small. Of a larger one the beginning suffices. */
 async function openRefusal(
   { status, headers, body }: OpenedResponse,
   { upstream }: PreparedCall,
   { clock }: Settings,
 ): Promise<FailedReply> {
   const said = upstream.readFailure(status, await readSome(body));
-  // Google says one wait by header and another in the body: both have to be over.
+  // Google may state one wait in a header and another in the body. Both have to be over.
   const waits = [said.retryAfterMs, retryAfterMs(headers, clock.now())];
   const named = waits.filter((waitMs) => waitMs !== undefined);
   const waitMs = named.length === 0 ? undefined : Math.max(...named);
@@ -268,7 +275,7 @@ async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
     if (!head.ended) body.abort();
     return head.bytes;
   } catch {
-    // The status is known; what the body would have said is lost.
+    // The status is known; only the text of the error is lost.
     return new Uint8Array(0);
   }
 }

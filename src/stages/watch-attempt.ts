@@ -1,11 +1,13 @@
 /**
- * Watches one try on a channel: how long its upstream has been silent, and how long its caller has
- * taken nothing. It has no timer of its own; the gateway's asks it every second.
+ * Watches one attempt on a channel: how long its upstream has been silent, and how long its caller
+ * has not read. It has no timer; the gateway's timer checks it every second.
  */
 import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 
-/** How long one try may wait, in ms. `totalMs` counts from the call's start, over all tries. */
+/**
+ * The time-outs of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
+ */
 export interface Waits {
   readonly firstByteMs: number;
   readonly idleMs: number;
@@ -14,21 +16,24 @@ export interface Waits {
   readonly totalMs: number;
 }
 
-/** When a model on an account was last heard of, by whichever call. */
+/** When a model on an account last sent anything, for any call. */
 export interface LastHeard {
   heardMs: number;
 }
 
-/** What a watch goes by. */
+/** Dependencies of a watch. */
 export interface WatchDeps {
   readonly waits: Waits;
   readonly callerStallMs: number;
   readonly clock: Clock;
-  /** Ends the try, and nothing but it. */
+  /** Ends the attempt, but not the call. */
   readonly end: (reason: UpstreamError) => void;
 }
 
-/** One try, from its request to the last byte of its answer; the functions here keep it. */
+/**
+ * The state of one attempt, from its request to the last byte of its reply. The functions below
+ * change it.
+ */
 export interface AttemptWatch {
   readonly ground: WatchDeps;
   awaits: 'head' | 'body' | 'nothing';
@@ -45,7 +50,7 @@ export interface AttemptWatch {
   endQuiet: (() => void) | undefined;
 }
 
-/** The watch of a try that begins now. */
+/** Starts watching an attempt. */
 export function watchAttempt(ground: WatchDeps, lastHeard?: LastHeard): AttemptWatch {
   const nowMs = ground.clock.monotonicMs();
   return {
@@ -64,7 +69,7 @@ export function watchAttempt(ground: WatchDeps, lastHeard?: LastHeard): AttemptW
   };
 }
 
-/** The head of the answer is here. */
+/** The response's status and headers have arrived. */
 export function headCame(watch: AttemptWatch): void {
   watch.awaits = 'body';
   pieceCame(watch);
@@ -72,50 +77,55 @@ export function headCame(watch: AttemptWatch): void {
   watch.quietSinceMs = watch.heardMs;
 }
 
-/** A piece of the body is here. */
+/** A chunk of the body has arrived. */
 export function pieceCame(watch: AttemptWatch): void {
   watch.heardMs = watch.ground.clock.monotonicMs();
   if (watch.lastHeard !== undefined) watch.lastHeard.heardMs = watch.heardMs;
 }
 
-/** The body is held back by us: from now on its silence is no fault of the upstream. */
+/** The gateway has paused the body. From now on silence does not count against the upstream. */
 export function paused(watch: AttemptWatch): void {
   watch.pausedMs ??= watch.ground.clock.monotonicMs();
 }
 
-/** The body may flow again. */
+/** The gateway has resumed the body. */
 export function resumed(watch: AttemptWatch): void {
   const { pausedMs } = watch;
   if (pausedMs === undefined) return;
   watch.pausedMs = undefined;
-  // Only the pause is forgiven: neither a caller that is always slow nor a change of readers may
-  // excuse an upstream that says nothing.
+  // Only the pause itself is excluded. Neither a caller that is always slow nor a change of readers
+  // may excuse an upstream that sends nothing.
   const forMs = watch.ground.clock.monotonicMs() - pausedMs;
   watch.heardMs += forMs;
   watch.spokeMs += forMs;
 }
 
-/** The answer is a stream; `progress` tells one that speaks from one that only pings. */
+/**
+ * The reply is a stream. `progress` changes with each event that has content, and not with pings.
+ */
 export function streams(watch: AttemptWatch, progress: () => number): void {
   watch.progress = progress;
 }
 
-/** How to end the reply of a caller that takes nothing any more. */
+/** Registers how to end the reply of a caller that has stopped reading. */
 export function onStall(watch: AttemptWatch, giveUp: () => void): void {
   watch.giveUpCaller = giveUp;
 }
 
-/** What to do each time the reply has been quiet for as long as it may, until there is another. */
+/**
+ * Registers what to do each time the reply has been quiet for `quietMs`; replaced by the next
+ * registration.
+ */
 export function onQuiet(watch: AttemptWatch, endQuiet: () => void): void {
   watch.endQuiet = endQuiet;
 }
 
-/** Nothing is waited for any more. */
+/** Stops watching. */
 export function over(watch: AttemptWatch): void {
   watch.awaits = 'nothing';
 }
 
-/** What to do about a wait that is over, undefined while none is. */
+/** The action for a time-out that is over; undefined if none is. */
 export function overdue(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
   const { awaits, pausedMs, ground } = watch;
   if (awaits === 'nothing') return undefined;
