@@ -10,13 +10,13 @@ import { openaiCaller } from './protocols/callers/openai.ts';
 import type { Caller } from './protocols/protocol.ts';
 import { routesOf } from './protocols/routes.ts';
 import { type ProtocolTable, protocols } from './protocols/table.ts';
-import { foundRecords } from './stages/found-records.ts';
-import { freeDepartures } from './stages/free-departures.ts';
+import { freeDisconnects } from './stages/free-disconnects.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { loopTurn } from './stages/loop-turn.ts';
 import { modelPlans } from './stages/model-plan.ts';
 import { outbox } from './stages/outbox.ts';
 import { portGuard } from './stages/port-guard.ts';
+import { recordChecks } from './stages/record-checks.ts';
 import { readableError, reportBug } from './stages/refuse.ts';
 import { reserver } from './stages/reserve.ts';
 import {
@@ -24,12 +24,12 @@ import {
   resolveUnknown,
   type UnknownResolution,
 } from './stages/resolve-unknown.ts';
-import { answerContext, refusal } from './stages/respond.ts';
+import { errorResponse, responseContextFor } from './stages/respond.ts';
 import { runningCalls } from './stages/running.ts';
 import { serving } from './stages/serve.ts';
 import { shutDown } from './stages/shut-down.ts';
 import { storeBreakers } from './stages/store-breaker.ts';
-import { storeCare } from './stages/store-care.ts';
+import { storeMaintenance } from './stages/store-maintenance.ts';
 import { channelHealth } from './upstream/channel-health.ts';
 import type { ChannelStatus } from './upstream/channel-status.ts';
 import { retryBudget } from './upstream/retry-budget.ts';
@@ -107,25 +107,25 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   const calls = runningCalls(() => settings, ownGuard, emit);
   const unsettled = outbox(clock, emit);
   const breakers = storeBreakers(clock);
-  const care = storeCare(() => settings, ownGuard, emit);
+  const care = storeMaintenance(() => settings, ownGuard, emit);
   const serve = serving({
     upstreams: {
       client,
       health,
       retries: retryBudget(),
-      departures: freeDepartures(clock),
-      endOfReplies: loopTurn(),
+      freeDisconnects: freeDisconnects(clock),
+      endOfReplyTurn: loopTurn(),
       emit,
     },
     calls,
-    repeats: idempotency(emit),
+    idempotency: idempotency(emit),
     reserve: reserver(emit),
     outbox: unsettled,
     plans: modelPlans(tables.dialects),
-    records: foundRecords(),
+    records: recordChecks(),
     bodies: fairShares(() => maxBufferedBytes),
     // Apart from that of replies, which go through different code.
-    endOfRequests: loopTurn(),
+    endOfRequestTurn: loopTurn(),
     emit,
     isClosed: () => closed !== undefined,
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
@@ -150,7 +150,7 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
   return {
     owns: routes.owns,
     handle: async (request) => {
-      const context = answerContext(request, settings, vary);
+      const context = responseContextFor(request, settings, vary);
       let caller: Caller = openaiCaller;
       let isBoughtOnce = false;
       try {
@@ -158,9 +158,9 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
         caller = route.caller;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
         const guard = portGuard(context.requestId, settings, emit, breakers);
-        return await serve({ request, answer: context, settings, guard }, route);
+        return await serve({ request, responseContext: context, settings, guard }, route);
       } catch (error) {
-        return refusal(
+        return errorResponse(
           context,
           readableError(error, context.requestId, emit),
           caller,
@@ -170,8 +170,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
     },
     refuse: (request, code, message) => {
       const route = routes.find({ ...request, search: '' }, settings);
-      const context = answerContext(request, settings, vary);
-      return refusal(context, new GatewayError(code, message), route.caller, false);
+      const context = responseContextFor(request, settings, vary);
+      return errorResponse(context, new GatewayError(code, message), route.caller, false);
     },
     update: (change) => {
       const changed = { ...current, ...change };

@@ -6,7 +6,7 @@ import { protocolsOf } from '../ports/model-defaults.ts';
 import type { Caller, Protocol } from '../protocols/protocol.ts';
 import type { Read } from './call-record.ts';
 import { checkMembers } from './check-members.ts';
-import type { FoundRecords } from './found-records.ts';
+import type { RecordChecks } from './record-checks.ts';
 
 /**
  * Returns the model with this id or alias, compared byte for byte.
@@ -16,9 +16,9 @@ import type { FoundRecords } from './found-records.ts';
  */
 export async function admit(
   { call, key, route: { protocol }, received: { settings, guard } }: Read,
-  records: FoundRecords,
+  records: RecordChecks,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>
+  const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
   if (model === undefined || !protocolsOf(model).includes(call.protocol)) {

@@ -6,7 +6,7 @@ import type { ApiKey } from '../ports/key-store.ts';
 import type { Caller } from '../protocols/protocol.ts';
 import { secretKind } from '../secret.ts';
 import type { Received } from './call-record.ts';
-import type { FoundRecords } from './found-records.ts';
+import type { RecordChecks } from './record-checks.ts';
 
 /** The legal secrets: printable ASCII without the characters that separate values in a header. */
 const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
@@ -20,11 +20,11 @@ const secretSyntax = /^[\x21\x23-\x26\x28-\x2b\x2d-\x7e]{1,512}$/;
 export async function authenticate(
   { request, settings, guard }: Received,
   caller: Caller,
-  records: FoundRecords,
+  records: RecordChecks,
 ): Promise<ApiKey> {
   const secret = caller.secretOf(request, settings);
   if (secret === undefined || !maySendToStore(secret)) throw invalidKey(caller, settings);
-  const key = await guard.ask('keys', 'find', records.isFoundKey, (options) =>
+  const key = await guard.ask('keys', 'find', records.isKeyOrMissing, (options) =>
     settings.keys.find(secret, options),
   );
   if (!key || key.disabled || hasExpired(key, settings)) throw invalidKey(caller, settings);

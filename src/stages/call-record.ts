@@ -12,14 +12,14 @@ import type { Hold } from './hold.ts';
 import type { ReplyCopy } from './idempotency-copy.ts';
 import type { ModelPlan } from './model-plan.ts';
 import type { PortGuard } from './port-guard.ts';
-import type { AnswerContext } from './respond.ts';
+import type { ResponseContext } from './respond.ts';
 import type { RunningCall } from './running.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A request that was received. */
 export interface Received {
   readonly request: GatewayRequest;
-  readonly answer: AnswerContext;
+  readonly responseContext: ResponseContext;
   /** The gateway's options at the time of the request. */
   readonly settings: Settings;
   /** Calls the host's ports on behalf of this request. */

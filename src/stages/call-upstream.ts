@@ -9,30 +9,35 @@ import { type Availability, type Choice, chooseChannel } from '../upstream/choos
 import type { BudgetedCall } from '../upstream/retry-budget.ts';
 import type { Admitted, Held } from './call-record.ts';
 import { coverPrompt } from './cover-prompt.ts';
-import { type CallFailure, type ErrorRedaction, refusedHere } from './failure.ts';
+import { type CallFailure, type ErrorRedaction, refusedByGateway } from './failure.ts';
 import { finalFailure } from './final-failure.ts';
 import type { ChannelPlan } from './model-plan.ts';
 import { noChannel } from './no-channel.ts';
-import { type Preparation, type Prepared, preparation } from './prepare.ts';
-import { type Answer, tryChannel, type UpstreamOutcome, type Upstreams } from './try-channel.ts';
+import { type Prepared, type PrepareForChannel, preparer } from './prepare.ts';
+import {
+  tryChannel,
+  type UpstreamOutcome,
+  type UpstreamReply,
+  type Upstreams,
+} from './try-channel.ts';
 
-const mostTries = 3;
+const maxAttempts = 3;
 /** Another channel is tried only if this share of the time for a first byte is left. */
-const leastShareLeft = 1 / 3;
+const minShareLeft = 1 / 3;
 
 /** Sends the call upstream. Never rejects because of an upstream's failure. */
 export async function callUpstream(held: Held, upstreams: Upstreams): Promise<UpstreamOutcome> {
   const { running, model } = held.admitted;
-  if (running.caller.hasLeft) return { failure: callerLeft('not_run') };
+  if (running.caller.isDisconnected) return { failure: callerDisconnected('not_run') };
   // An image is bought as soon as it is sent, and a call with an Idempotency-Key may be repeated.
   // From here on both continue even if the caller disconnects.
   if (held.continuesAfterDisconnect) running.caller.detach();
   const budget = upstreams.retries.begin(model.id);
   running.onDone(budget.end);
-  return askInTurn(held, budget, upstreams);
+  return tryChannels(held, budget, upstreams);
 }
 
-async function askInTurn(
+async function tryChannels(
   held: Held,
   budget: BudgetedCall,
   upstreams: Upstreams,
@@ -40,7 +45,7 @@ async function askInTurn(
   const { admitted } = held;
   const { call, plan, received } = admitted;
   const { clock } = received.settings;
-  const prepare = preparation(admitted);
+  const prepare = preparer(admitted);
   const startedMs = clock.monotonicMs();
   const passed: string[] = [];
   const failures: CallFailure[] = [];
@@ -51,32 +56,32 @@ async function askInTurn(
       if (failures.length > 0) break;
       // The refusal is final only if every channel refused the request (`protocol`). Otherwise a
       // channel that supports it may just be unavailable at the moment.
-      const onlyRefusal = choice.reason === 'protocol' ? refusal : undefined;
-      if (onlyRefusal !== undefined) return { failure: refusedHere(onlyRefusal) };
+      const finalRefusal = choice.reason === 'protocol' ? refusal : undefined;
+      if (finalRefusal !== undefined) return { failure: refusedByGateway(finalRefusal) };
       return { failure: noChannel(admitted, choice, upstreams.emit) };
     }
     const { channel } = choice;
     passed.push(channel.id);
-    const way = plan.channel(channel);
-    const exchange = tryPrepare(prepare, way);
-    if (exchange === undefined) continue;
-    if (isGatewayError(exchange)) {
-      refusal ??= exchange;
+    const channelPlan = plan.channel(channel);
+    const prepared = tryPrepare(prepare, channelPlan);
+    if (prepared === undefined) continue;
+    if (isGatewayError(prepared)) {
+      refusal ??= prepared;
       continue;
     }
-    if ('kind' in exchange) return answeredHere(exchange);
-    const waitMs = firstByteMsOf(call, way);
+    if ('kind' in prepared) return answeredLocally(prepared);
+    const waitMs = firstByteMsOf(call, channelPlan);
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
-    if (failures.length > 0 && leftMs < waitMs * leastShareLeft) break;
+    if (failures.length > 0 && leftMs < waitMs * minShareLeft) break;
     // Only a retry of a call that may have run adds load upstream, so only such a retry needs the
     // budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
-    const attempt = failures.length + 1;
-    const lease = begin(admitted, way, upstreams);
-    const uncovered = await coverPrompt(exchange, held);
-    if (uncovered !== undefined) {
-      lease.end(nothing);
-      refusal ??= uncovered;
+    const attemptNumber = failures.length + 1;
+    const lease = begin(admitted, channelPlan, upstreams);
+    const coverError = await coverPrompt(prepared, held);
+    if (coverError !== undefined) {
+      lease.end(noSignal);
+      refusal ??= coverError;
       continue;
     }
     const { trialMs = leftMs } = lease;
@@ -85,18 +90,18 @@ async function askInTurn(
       trialMs < leftMs &&
       choose(admitted, { passed, hasTried: true }, upstreams).kind === 'channel';
     const firstByteMs = isTrial ? trialMs : leftMs;
-    const asked = { held, way, exchange, firstByteMs, lease, attempt };
-    const outcome = afterTrial(await tryChannel(asked, upstreams), isTrial);
+    const attempt = { held, channelPlan, prepared, firstByteMs, lease, attemptNumber };
+    const outcome = allowRetryAfterTrial(await tryChannel(attempt, upstreams), isTrial);
     if (!('failure' in outcome)) {
       budget.answered();
       return failures.length === 0 ? outcome : withEarlierFailures(outcome, failures);
     }
     failures.push(outcome.failure);
   }
-  return { failure: failureOf(failures, passed, held, upstreams) };
+  return { failure: overallFailure(failures, passed, held, upstreams) };
 }
 
-const nothing: HealthSignal = { kind: 'neutral' };
+const noSignal: HealthSignal = { kind: 'neutral' };
 
 /**
  * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls
@@ -111,7 +116,7 @@ function begin(
   const reply = operation.waitsAs(framing);
   const lease = health.begin(channel, upstreamModel, { modelId, reply });
   // The channel is freed when the call is done, whatever its outcome.
-  running.onDone(() => lease.end(nothing));
+  running.onDone(() => lease.end(noSignal));
   return lease;
 }
 
@@ -123,7 +128,7 @@ function firstByteMsOf({ framing }: Call, { timeouts }: ChannelPlan): number {
  * A call that timed out is not retried, with one exception: a half-open trial of a channel. Its
  * caller waited through no fault of its own, and there is one such call per cooldown.
  */
-function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome {
+function allowRetryAfterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome {
   if (!isTrial || !('failure' in outcome)) return outcome;
   const { failure } = outcome;
   return failure.reason === 'headers_timeout'
@@ -132,7 +137,10 @@ function afterTrial(outcome: UpstreamOutcome, isTrial: boolean): UpstreamOutcome
 }
 
 /** A call that its last channel did not run may have run on an earlier one. */
-function withEarlierFailures(answer: Answer, failures: readonly CallFailure[]): Answer {
+function withEarlierFailures(
+  answer: UpstreamReply,
+  failures: readonly CallFailure[],
+): UpstreamReply {
   const { reply } = answer;
   const isOpen = reply.kind === 'whole' && reply.ending === 'not_run' && mayHaveRun(failures) > 0;
   return isOpen ? { ...answer, reply: { ...reply, ending: 'failed' } } : answer;
@@ -142,7 +150,7 @@ function withEarlierFailures(answer: Answer, failures: readonly CallFailure[]): 
 function mayTry(failures: readonly CallFailure[], held: Held): boolean {
   const last = failures.at(-1);
   if (last === undefined) return true;
-  if (failures.length >= mostTries || hasNobodyToAnswer(held)) return false;
+  if (failures.length >= maxAttempts || isAbandoned(held)) return false;
   return last.retry === 'elsewhere' || (last.retry === 'once' && mayHaveRun(failures) === 1);
 }
 
@@ -162,8 +170,8 @@ function choose(
   const availability = (channel: Channel): Availability =>
     health.availability(channel, plan.channel(channel).upstreamModel, kind);
   const { promptCacheKey } = call;
-  const asked = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };
-  return chooseChannel(pool, asked, { availability, inFlight: health.inFlight }, settings.random);
+  const attempt = { keyId: key.id, promptCacheKey, excluded: passed, hasTried };
+  return chooseChannel(pool, attempt, { availability, inFlight: health.inFlight }, settings.random);
 }
 
 /**
@@ -171,7 +179,7 @@ function choose(
  * request, because the next channel's may; undefined if no dialect of that name exists.
  */
 function tryPrepare(
-  prepare: Preparation,
+  prepare: PrepareForChannel,
   { channel, dialect, upstreamModel }: ChannelPlan,
 ): Prepared | GatewayError | undefined {
   if (dialect === undefined) return undefined;
@@ -183,13 +191,13 @@ function tryPrepare(
   }
 }
 
-const nothingToHide: ErrorRedaction = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
+const noRedaction: ErrorRedaction = { hideErrors: false, secrets: [], rejectsBeforeWork: false };
 
 /** The outcome of a call that was answered without an upstream. */
-function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {
+function answeredLocally(reply: Extract<Prepared, { readonly kind: string }>): UpstreamOutcome {
   return {
     reply,
-    disclosure: nothingToHide,
+    redaction: noRedaction,
     notes: reply.notes ?? {},
     lease: undefined,
     status: undefined,
@@ -197,26 +205,26 @@ function answeredHere(reply: Extract<Prepared, { readonly kind: string }>): Upst
 }
 
 /** The failure of a call, from the failures of all its attempts. */
-function failureOf(
+function overallFailure(
   failures: readonly CallFailure[],
   passed: readonly string[],
   held: Held,
-  { health, departures }: Upstreams,
+  { health, freeDisconnects }: Upstreams,
 ): CallFailure {
   const { admitted } = held;
   const reported = reportedFailure(failures);
   // An earlier attempt may have run, although the reported one certainly did not.
   const isUnknown = reported.ending === 'not_run' && mayHaveRun(failures) > 0;
   const ending = isUnknown ? 'failed' : reported.ending;
-  if (!hasNobodyToAnswer(held)) return finalFailure(reported, { admitted, ending, passed }, health);
-  if (ending === 'not_run') return callerLeft(ending);
+  if (!isAbandoned(held)) return finalFailure(reported, { admitted, ending, passed }, health);
+  if (ending === 'not_run') return callerDisconnected(ending);
   // The attempt had failed before the caller disconnected.
-  if (reported.reason !== 'caller_left') return callerLeft('failed');
+  if (reported.reason !== 'caller_left') return callerDisconnected('failed');
   // A caller that disconnects pays nothing if the account kept it waiting.
   const { key, running, call } = admitted;
-  if (departures.isFree(key.id, running)) return callerLeft('failed');
-  const begun = reported.hasAnswered === true && call.framing !== 'json';
-  return callerLeft(begun ? 'left' : 'left_early');
+  if (freeDisconnects.isFree(key.id, running)) return callerDisconnected('failed');
+  const hasReplyStarted = reported.hasResponse === true && call.framing !== 'json';
+  return callerDisconnected(hasReplyStarted ? 'left' : 'left_early');
 }
 
 /**
@@ -224,29 +232,29 @@ function failureOf(
  * is worthwhile, and the caller should know when.
  */
 function reportedFailure(failures: readonly CallFailure[]): CallFailure {
-  const last = failures.at(-1) ?? callerLeft('not_run');
+  const last = failures.at(-1) ?? callerDisconnected('not_run');
   if (last.retry === 'never') return last;
   const limited = failures.filter(({ error }) => error.code === 'upstream_rate_limited');
-  return limited.sort((a, b) => waitOf(a) - waitOf(b))[0] ?? last;
+  return limited.sort((a, b) => retryAfterMsOf(a) - retryAfterMsOf(b))[0] ?? last;
 }
 
 /** A call that continues without its caller keeps its real failure, for the usage record. */
-function waitOf({ error }: CallFailure): number {
+function retryAfterMsOf({ error }: CallFailure): number {
   return error.retryAfterMs ?? 0;
 }
 
-function hasNobodyToAnswer({ admitted, continuesAfterDisconnect: runsOn }: Held): boolean {
-  return admitted.running.caller.hasLeft && !runsOn;
+function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
+  return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
 }
 
 /** The failure of a call whose caller disconnected. Nobody reads its error text. */
-function callerLeft(ending: 'not_run' | 'failed' | 'left_early' | 'left'): CallFailure {
+function callerDisconnected(ending: 'not_run' | 'failed' | 'left_early' | 'left'): CallFailure {
   const reason = 'caller_left';
   return {
     error: new GatewayError('internal_error', 'The caller went away.', { reason }),
     ending,
     retry: 'never',
-    verdict: { kind: 'neutral' },
+    healthSignal: { kind: 'neutral' },
     reason,
     status: undefined,
   };

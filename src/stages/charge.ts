@@ -33,7 +33,7 @@ export interface Charge {
 }
 
 /** No model has a larger context. More input than this is an error of the upstream. */
-const mostContextTokens = 2_000_000;
+const maxContextTokens = 2_000_000;
 
 /** The price of this usage for the caller. */
 export function costFor(usage: Usage, { admitted: { model, hold } }: ChargedCall): Nanos {
@@ -44,7 +44,7 @@ export function costFor(usage: Usage, { admitted: { model, hold } }: ChargedCall
  * The most that counted output can cost, whatever kinds of tokens it consists of; never more than
  * the hold.
  */
-export function mostNanos({ admitted, heldNanos }: ChargedCall, outputTokens: number): Nanos {
+export function maxCountedNanos({ admitted, heldNanos }: ChargedCall, outputTokens: number): Nanos {
   const { call, model, hold } = admitted;
   const textTokens = estimatedPrompt(call, model, hold);
   const bound = { ...hold.bound, textTokens, mediaTokens: 0, outputTokens };
@@ -78,9 +78,9 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
   }
   if (rule === 'prompt') {
     // Models priced by the image charge nothing for a prompt.
-    const isByToken = model.price.per === 'token';
+    const isPricedByToken = model.price.per === 'token';
     const prompt = { ...countedUsage(charged, 0), images: 0 };
-    const nanos = isByToken ? countedNanos(charged, prompt) : 0n;
+    const nanos = isPricedByToken ? countedNanos(charged, prompt) : 0n;
     return { nanos, basis: 'estimate', anomaly: undefined, aboveHold: undefined, usage: prompt };
   }
   if (usage === undefined) {
@@ -93,7 +93,7 @@ export function chargeFor(charged: ChargedCall, rule: ChargeRule, replyEnd: Repl
       aboveHold: undefined,
     };
   }
-  const possible = possibleUsage(usage, charged);
+  const possible = cappedUsage(usage, charged);
   const filled = withCounted(possible, countedTokens ?? 0, charged);
   if (filled !== possible) return filledCharge(charged, rule, possible, filled);
   const anomaly = possible === usage ? undefined : 'above_maximum';
@@ -136,10 +136,10 @@ function filledCharge(
   const { heldNanos, channel } = charged;
   const statedNanos = costFor(stated, charged);
   const isAbove = statedNanos > heldNanos;
-  const most = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
+  const max = isAbove && channel?.usageTrust !== 'held' ? statedNanos : heldNanos;
   const nanos = costFor(filled, charged);
   return {
-    nanos: nanos < most ? nanos : most,
+    nanos: nanos < max ? nanos : max,
     basis: filled.outputTokens === stated.outputTokens ? 'estimate' : 'counted',
     anomaly: rule === 'usage' ? 'missing' : undefined,
     aboveHold: isAbove ? statedNanos : undefined,
@@ -167,20 +167,22 @@ export function costNanosOf(
 }
 
 /** The reported usage, capped at the most that the model can use. */
-function possibleUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
-  const context = model.contextTokens ?? mostContextTokens;
-  const { passes, answers, outputTokens: beyond } = hold.members;
-  const mostInput = context * passes;
-  const mostOutput =
-    call.demand.candidates * answers * ((model.maxOutputTokens ?? context) + beyond) +
+function cappedUsage(usage: Usage, { admitted: { call, model, hold } }: ChargedCall): Usage {
+  const context = model.contextTokens ?? maxContextTokens;
+  const { passes, generationsPerAnswer, outputTokens: extraPerAnswer } = hold.members;
+  const maxInput = context * passes;
+  const maxOutput =
+    call.demand.candidates *
+      generationsPerAnswer *
+      ((model.maxOutputTokens ?? context) + extraPerAnswer) +
     predictedTokens(call, model);
-  if (usage.inputTokens <= mostInput && usage.outputTokens <= mostOutput) return usage;
-  const inputTokens = Math.min(usage.inputTokens, mostInput);
+  if (usage.inputTokens <= maxInput && usage.outputTokens <= maxOutput) return usage;
+  const inputTokens = Math.min(usage.inputTokens, maxInput);
   return {
     ...usage,
     inputTokens,
     cachedInputTokens: Math.min(usage.cachedInputTokens, inputTokens),
-    outputTokens: Math.min(usage.outputTokens, mostOutput),
+    outputTokens: Math.min(usage.outputTokens, maxOutput),
   };
 }
 

@@ -58,10 +58,10 @@ function refused(row: GuardedRow, { at, models }: GuardedUse, model: Model): Gat
         ? 'not all of which may be called through this model'
         : 'which is not allowed on this model';
   const neutral = row.neutral?.find((value) => value !== false);
-  const else_ = neutral === undefined ? '' : `, or send ${JSON.stringify(neutral)}`;
+  const alternative = neutral === undefined ? '' : `, or send ${JSON.stringify(neutral)}`;
   return new GatewayError(
     'invalid_request',
-    `\`${at}\` ${row.raises}, ${why}. Leave it out${else_}.`,
+    `\`${at}\` ${row.raises}, ${why}. Leave it out${alternative}.`,
     {
       param: at,
       reason: 'member_not_allowed',

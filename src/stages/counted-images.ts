@@ -8,30 +8,33 @@ import type { PreparedCall } from './prepared-call.ts';
  * Wraps a prepared call so that its usage includes the images in the reply, counted as the caller
  * gets it.
  */
-export function withCountedImages(exchange: PreparedCall, begin: () => ImageCounter): PreparedCall {
-  const { tap } = exchange;
+export function withCountedImages(
+  prepared: PreparedCall,
+  makeCounter: () => ImageCounter,
+): PreparedCall {
+  const { tap } = prepared;
   return {
-    ...exchange,
-    tap: tap === undefined ? undefined : () => countingTap(tap(), begin()),
+    ...prepared,
+    tap: tap === undefined ? undefined : () => countingTap(tap(), makeCounter()),
     judge: (bytes) => {
-      const judged = exchange.judge(bytes);
-      if (judged.kind !== 'whole') return judged;
-      const counter = begin();
-      counter.write(judged.bytes);
-      return { ...judged, usage: { ...(judged.usage ?? noUsage), images: counter.images() } };
+      const judgement = prepared.judge(bytes);
+      if (judgement.kind !== 'whole') return judgement;
+      const counter = makeCounter();
+      counter.write(judgement.bytes);
+      return { ...judgement, usage: { ...(judgement.usage ?? noUsage), images: counter.images() } };
     },
   };
 }
 
 function countingTap(tap: StreamTap, counter: ImageCounter): StreamTap {
-  const counted = (bytes: Uint8Array): Uint8Array => {
+  const counting = (bytes: Uint8Array): Uint8Array => {
     counter.write(bytes);
     return bytes;
   };
   return {
     ...tap,
-    write: (chunk) => counted(tap.write(chunk)),
-    end: () => counted(tap.end()),
+    write: (chunk) => counting(tap.write(chunk)),
+    end: () => counting(tap.end()),
     usage: () => {
       const usage = tap.usage();
       const images = counter.images();

@@ -9,7 +9,7 @@ import { promptBound, usageBound } from './hold.ts';
 import { isExtendResults } from './port-answers.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { extendInput } from './renew-leases.ts';
-import { refusalOf } from './reserve.ts';
+import { reserveError } from './reserve.ts';
 
 /**
  * Grows the hold if needed. Returns the reason if the body can't be sent: the store refuses to grow
@@ -45,16 +45,16 @@ async function grow(
     settlement.quota.extend([input], options),
   );
   if (result?.status !== 'held') {
-    if (result?.status !== 'insufficient') return lapsed();
+    if (result?.status !== 'insufficient') return holdLapsed();
     const heldNanos = settlement.heldNanos();
-    return refusalOf(result, { keyId: key.id, nanos: heldNanos + add, heldNanos });
+    return reserveError(result, { keyId: key.id, nanos: heldNanos + add, heldNanos });
   }
-  settlement.grown(add);
+  settlement.addHeld(add);
   return undefined;
 }
 
 /** A hold that the store has lost bounds nothing. Nothing was sent yet, so the call is refused. */
-function lapsed(): GatewayError {
+function holdLapsed(): GatewayError {
   return new GatewayError(
     'store_unavailable',
     'The gateway could not check this call just now. Try again shortly.',

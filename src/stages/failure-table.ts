@@ -18,14 +18,14 @@ export interface FailureRow {
   readonly code: ErrorCode;
   readonly reason: string;
   readonly retry: Retry;
-  readonly ran: boolean;
+  readonly mayHaveRun: boolean;
   readonly health: HealthEffect;
   /** The upstream's own message is forwarded, because it helps the caller fix the request. */
-  readonly tells?: boolean;
+  readonly forwardsMessage?: boolean;
   /**
    * Replaces the message for the code, if the same call will fail until the host changes something.
    */
-  readonly lasting?: string;
+  readonly persistentMessage?: string;
   /**
    * A channel may declare that it sends this status before it does any work (`rejectsBeforeWork`).
    */
@@ -47,20 +47,20 @@ export type HealthEffect =
    */
   | 'forbidden'
   | {
-      readonly rests: HealthScope;
+      readonly cooldownScope: HealthScope;
       /** Replaces the wait that the upstream states. */
       readonly forMs?: number;
       /** The channel still gets calls if no other is left. */
-      readonly yields: boolean;
+      readonly isLastResort: boolean;
     };
 
 const badRequest: FailureRow = {
   code: 'invalid_request',
   reason: 'upstream_refused',
   retry: 'never',
-  ran: false,
+  mayHaveRun: false,
   health: 'none',
-  tells: true,
+  forwardsMessage: true,
 };
 const tooLarge: FailureRow = { ...badRequest, code: 'body_too_large' };
 /** A 403 that does not say what it refuses: the account, its right to the model, or the request. */
@@ -68,74 +68,78 @@ const forbidden: FailureRow = {
   code: 'upstream_failed',
   reason: 'upstream_forbidden',
   retry: 'elsewhere',
-  ran: false,
+  mayHaveRun: false,
   health: 'forbidden',
 };
 const accountForbidden: FailureRow = {
   ...forbidden,
-  health: { rests: 'account', forMs: 600_000, yields: false },
+  health: { cooldownScope: 'account', forMs: 600_000, isLastResort: false },
 };
 /** The channel's `upstreamModel` is wrong, or the account lacks the model; the host must fix it. */
 const modelNotFound: FailureRow = {
   ...forbidden,
   reason: 'upstream_model_not_found',
-  health: { rests: 'model', forMs: 60_000, yields: true },
-  lasting:
+  health: { cooldownScope: 'model', forMs: 60_000, isLastResort: true },
+  persistentMessage:
     'The upstream does not serve this model to this gateway. ' +
     'Use another model, or ask whoever runs the gateway to check its configuration.',
 };
-const refused: FailureRow = { ...forbidden, reason: 'upstream_auth_error', health: 'refused' };
+const credentialRefused: FailureRow = {
+  ...forbidden,
+  reason: 'upstream_auth_error',
+  health: 'refused',
+};
 /**
  * The operator's account has no money or quota left: an hour, whatever wait the upstream states.
  */
-const exhausted = { rests: 'account', forMs: 3_600_000, yields: false } as const;
-const unpaid: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };
+const exhausted = { cooldownScope: 'account', forMs: 3_600_000, isLastResort: false } as const;
+const paymentRequired: FailureRow = { ...forbidden, reason: 'upstream_unpaid', health: exhausted };
 const limited: FailureRow = {
   code: 'upstream_rate_limited',
   reason: 'upstream_rate_limited',
   retry: 'elsewhere',
-  ran: false,
-  health: { rests: 'model', yields: true },
+  mayHaveRun: false,
+  health: { cooldownScope: 'model', isLastResort: true },
 };
 const timeout: FailureRow = {
   code: 'upstream_timeout',
   reason: 'upstream_timeout',
   retry: 'never',
-  ran: true,
+  mayHaveRun: true,
   health: 'timed_out',
 };
 const overloaded: FailureRow = {
   code: 'no_channel',
   reason: 'upstream_overloaded',
   retry: 'once',
-  ran: true,
-  health: { rests: 'model', yields: true },
+  mayHaveRun: true,
+  health: { cooldownScope: 'model', isLastResort: true },
   isBeforeWork: true,
 };
 const serverError: FailureRow = {
   code: 'upstream_failed',
   reason: 'upstream_error',
   retry: 'once',
-  ran: true,
+  mayHaveRun: true,
   health: 'counts',
 };
 const protocolError: FailureRow = {
   code: 'upstream_failed',
   reason: 'upstream_protocol_error',
   retry: 'never',
-  ran: true,
+  mayHaveRun: true,
   health: 'counts',
 };
 /** A status without a known meaning; five in a row open the circuit breaker. */
 const unexpected: FailureRow = { ...protocolError, retry: 'once' };
 /** The status says that the call was not run there: a redirect, a wrong method, a conflict. */
-const elsewhere: FailureRow = { ...protocolError, ran: false, retry: 'elsewhere' };
+const notRunThere: FailureRow = { ...protocolError, mayHaveRun: false, retry: 'elsewhere' };
 const notRunStatuses: ReadonlySet<number> = new Set([405, 406, 407, 409, 410, 421, 425, 426, 451]);
 
 const byStatus: Readonly<Record<number, FailureRow>> = {
   400: badRequest,
-  401: refused,
-  402: unpaid,
+  401: credentialRefused,
+  402: paymentRequired,
   403: forbidden,
   404: modelNotFound,
   408: timeout,
@@ -154,7 +158,7 @@ export function rowOf(report: FailureReport): FailureRow {
   if (report.isBilled === true) return protocolError;
   switch (report.fault) {
     case 'credential':
-      return refused;
+      return credentialRefused;
     case 'account':
       return accountRow(status);
     case 'request':
@@ -169,7 +173,7 @@ export function rowOf(report: FailureReport): FailureRow {
 function rowOfStatus(status: number): FailureRow {
   const row = byStatus[status];
   if (row !== undefined) return row;
-  if ((status >= 300 && status < 400) || notRunStatuses.has(status)) return elsewhere;
+  if ((status >= 300 && status < 400) || notRunStatuses.has(status)) return notRunThere;
   return status >= 500 && status < 600 ? serverError : unexpected;
 }
 
@@ -181,5 +185,5 @@ function isOfParam({ status, param }: FailureReport): boolean {
 /** The upstream blames the account itself, with any status. */
 function accountRow(status: number): FailureRow {
   if (status === 429) return { ...limited, health: exhausted };
-  return status === 402 ? unpaid : accountForbidden;
+  return status === 402 ? paymentRequired : accountForbidden;
 }

@@ -21,7 +21,7 @@ export interface CallFailure {
   readonly ending: CallEnding;
   readonly retry: Retry;
   /** What the failure says about the channel. */
-  readonly verdict: HealthSignal;
+  readonly healthSignal: HealthSignal;
   /** The reason in events and usage records. */
   readonly reason: string;
   readonly status: number | undefined;
@@ -30,7 +30,7 @@ export interface CallFailure {
   /** The usage that the upstream reported. */
   readonly usage?: Usage | undefined;
   /** The upstream's status and headers had arrived. */
-  readonly hasAnswered?: boolean;
+  readonly hasResponse?: boolean;
 }
 
 /** Which parts of an upstream's error text may reach the caller. */
@@ -43,8 +43,8 @@ export interface ErrorRedaction {
 }
 
 /** The bounds of an upstream's `Retry-After`, the same as those of a channel's cooldown. */
-const shortestWaitMs = 1_000;
-const longestWaitMs = 3_600_000;
+const minWaitMs = 1_000;
+const maxWaitMs = 3_600_000;
 
 /**
  * The failure for an upstream's refusal, by its status or by the one that an error inside the reply
@@ -54,42 +54,47 @@ export function refusedByUpstream(
   report: FailureReport,
   call: Call,
   model: Model,
-  told: ErrorRedaction,
+  redaction: ErrorRedaction,
 ): CallFailure {
-  const row = promised(rowOf(report), told);
+  const row = withDeclaredBehavior(rowOf(report), redaction);
   const reason = report.reason ?? row.reason;
-  const words =
-    row.tells === true && !told.hideErrors && report.message !== undefined
-      ? redact(report.message, told.secrets)
+  const message =
+    row.forwardsMessage === true && !redaction.hideErrors && report.message !== undefined
+      ? redact(report.message, redaction.secrets)
       : undefined;
   const { isBoughtOnce } = call.operation;
   // `no_channel` invites a retry. A caller whose image may have been made must check the usage log
   // first.
-  const code = isBoughtOnce && row.ran && row.code === 'no_channel' ? 'upstream_failed' : row.code;
+  const code =
+    isBoughtOnce && row.mayHaveRun && row.code === 'no_channel' ? 'upstream_failed' : row.code;
   const waits = code === 'upstream_rate_limited' || code === 'no_channel';
   return {
-    error: new GatewayError(code, words ?? row.lasting ?? messageFor(code, row.ran, call, model), {
-      reason,
-      ...(row.tells === true ? clientCode(report, told) : {}),
-      ...(words === undefined ? {} : plainParam(report, told)),
-      ...(waits ? clamped(report.retryAfterMs) : {}),
-      ...(row.lasting === undefined ? {} : { shouldRetry: false }),
-    }),
-    ending: row.ran ? 'failed' : 'not_run',
+    error: new GatewayError(
+      code,
+      message ?? row.persistentMessage ?? messageFor(code, row.mayHaveRun, call, model),
+      {
+        reason,
+        ...(row.forwardsMessage === true ? clientCode(report, redaction) : {}),
+        ...(message === undefined ? {} : plainParam(report, redaction)),
+        ...(waits ? clampedWait(report.retryAfterMs) : {}),
+        ...(row.persistentMessage === undefined ? {} : { shouldRetry: false }),
+      },
+    ),
+    ending: row.mayHaveRun ? 'failed' : 'not_run',
     retry: isBoughtOnce && row.retry === 'once' ? 'never' : row.retry,
-    verdict: verdictOf(row, report, reason),
+    healthSignal: healthSignalFor(row, report, reason),
     reason,
     status: report.status,
   };
 }
 
 /** A channel's own declaration overrides the general meaning of a status. */
-function promised(row: FailureRow, { rejectsBeforeWork }: ErrorRedaction): FailureRow {
+function withDeclaredBehavior(row: FailureRow, { rejectsBeforeWork }: ErrorRedaction): FailureRow {
   const isPromised = rejectsBeforeWork && row.isBeforeWork === true;
-  return isPromised ? { ...row, ran: false, retry: 'elsewhere' } : row;
+  return isPromised ? { ...row, mayHaveRun: false, retry: 'elsewhere' } : row;
 }
 
-function verdictOf(
+function healthSignalFor(
   { health, code }: FailureRow,
   report: FailureReport,
   reason: string,
@@ -105,9 +110,16 @@ function verdictOf(
     case 'forbidden':
       return { kind: health, reason };
     default: {
-      const { rests, forMs = report.retryAfterMs, yields } = health;
+      const { cooldownScope, forMs = report.retryAfterMs, isLastResort } = health;
       const isRateLimit = code === 'upstream_rate_limited';
-      return { kind: 'cooldown', reason, where: rests, forMs, lastResort: yields, isRateLimit };
+      return {
+        kind: 'cooldown',
+        reason,
+        where: cooldownScope,
+        forMs,
+        lastResort: isLastResort,
+        isRateLimit,
+      };
     }
   }
 }
@@ -116,12 +128,12 @@ function verdictOf(
  * The failure of a call that the gateway refuses itself: the upstream does not support it, or its
  * JSON is invalid.
  */
-export function refusedHere(error: GatewayError, status?: number): CallFailure {
+export function refusedByGateway(error: GatewayError, status?: number): CallFailure {
   return {
     error,
     ending: 'not_run',
     retry: 'never',
-    verdict: { kind: 'neutral' },
+    healthSignal: { kind: 'neutral' },
     reason: error.reason ?? error.code,
     status,
   };
@@ -133,20 +145,20 @@ export function refusedHere(error: GatewayError, status?: number): CallFailure {
  */
 export function failedTransport(error: UpstreamError, call: Call, model: Model): CallFailure {
   const { stage, reason } = error;
-  const ran = stage !== 'connect';
+  const mayHaveRun = stage !== 'connect';
   const code = transportCode(error);
   return {
-    error: new GatewayError(code, messageFor(code, ran, call, model), {
+    error: new GatewayError(code, messageFor(code, mayHaveRun, call, model), {
       reason,
       cause: error,
-      ...(code === 'draining' || code === 'overloaded' ? { retryAfterMs: shortestWaitMs } : {}),
+      ...(code === 'draining' || code === 'overloaded' ? { retryAfterMs: minWaitMs } : {}),
     }),
-    ending: stage === 'body' ? lostReply(call) : ran ? 'failed' : 'not_run',
+    ending: stage === 'body' ? endingOfLostReply(call) : mayHaveRun ? 'failed' : 'not_run',
     retry: retryAfterBreak(error, call),
-    verdict: verdictOfBreak(error),
+    healthSignal: healthSignalOfBreak(error),
     reason,
     status: undefined,
-    hasAnswered: stage === 'body',
+    hasResponse: stage === 'body',
   };
 }
 
@@ -158,24 +170,24 @@ function transportCode({ stage, reason, timedOut }: UpstreamError): ErrorCode {
 }
 
 /** True if the gateway itself ended the call, at one of its limits. No other channel would help. */
-export function isOurCut(reason: string): boolean {
+export function isGatewayCut(reason: string): boolean {
   return reason === 'total_timeout' || reason === 'hold_used_up' || reason === 'draining';
 }
 
 function retryAfterBreak({ stage, reason, timedOut }: UpstreamError, call: Call): Retry {
-  if (isOurCut(reason)) return 'never';
+  if (isGatewayCut(reason)) return 'never';
   if (stage === 'connect') return 'elsewhere';
   if (timedOut || call.operation.isBoughtOnce) return 'never';
   // Part of a document was made. A stream that may still be tried elsewhere has had no content yet.
   const isHalf = stage === 'body' && call.framing === 'json';
-  return isHalf || tooLargeReasons.has(reason) ? 'never' : 'once';
+  return isHalf || replySizeReasons.has(reason) ? 'never' : 'once';
 }
 
 /** Another channel's reply would be as large. */
-const tooLargeReasons: ReadonlySet<string> = new Set(['event_too_large', 'reply_too_large']);
+const replySizeReasons: ReadonlySet<string> = new Set(['event_too_large', 'reply_too_large']);
 
 /** Reasons in which the upstream had no part. */
-const localReasons: ReadonlySet<string> = new Set([
+const gatewayReasons: ReadonlySet<string> = new Set([
   'caller_left',
   'caller_stalled',
   'closed',
@@ -185,23 +197,24 @@ const localReasons: ReadonlySet<string> = new Set([
   'too_many_files',
 ]);
 
-function verdictOfBreak({ stage, reason, timedOut }: UpstreamError): HealthSignal {
-  if (isOurCut(reason) || localReasons.has(reason)) return { kind: 'neutral' };
+function healthSignalOfBreak({ stage, reason, timedOut }: UpstreamError): HealthSignal {
+  if (isGatewayCut(reason) || gatewayReasons.has(reason)) return { kind: 'neutral' };
   return { kind: 'failed', reason, where: stage === 'connect' ? 'account' : 'model', timedOut };
 }
 
 /** The failure for a 2xx response without a valid reply. What was billed for it is charged. */
 export function badReply(bad: BadReply, call: Call, model: Model, status: number): CallFailure {
-  const { reason, countedTokens, usage, hasSaidNothing } = bad;
+  const { reason, countedTokens, usage, endedBeforeContent } = bad;
   const code = 'upstream_failed';
   return {
     error: new GatewayError(code, messageFor(code, true, call, model), { reason }),
     // Part of a document has a price; a page of some other server has none.
-    ending: usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : lostReply(call),
+    ending:
+      usage !== undefined ? 'truncated' : countedTokens === 0 ? 'failed' : endingOfLostReply(call),
     countedTokens,
     usage,
-    retry: hasSaidNothing && !call.operation.isBoughtOnce ? 'once' : 'never',
-    verdict: { kind: 'failed', reason, where: 'model' },
+    retry: endedBeforeContent && !call.operation.isBoughtOnce ? 'once' : 'never',
+    healthSignal: { kind: 'failed', reason, where: 'model' },
     reason,
     status,
   };
@@ -212,19 +225,19 @@ export function badReply(bad: BadReply, call: Call, model: Model, status: number
  * billed. A stream without content costs nothing: another gateway that charged the prompts of such
  * streams had to pay the money back.
  */
-function lostReply({ framing }: Call): CallEnding {
+function endingOfLostReply({ framing }: Call): CallEnding {
   return framing === 'json' ? 'truncated' : 'failed';
 }
 
 /** The error text. An image that may have been made must not be bought again blindly. */
-function messageFor(code: ErrorCode, ran: boolean, call: Call, model: Model): string {
-  return ran && call.operation.isBoughtOnce
+function messageFor(code: ErrorCode, mayHaveRun: boolean, call: Call, model: Model): string {
+  return mayHaveRun && call.operation.isBoughtOnce
     ? 'The upstream failed, but the image may have been made. Check the usage log before retrying.'
-    : sentence(code, model);
+    : errorText(code, model);
 }
 
 /** The error text for each code; none of it comes from the upstream. */
-export function sentence(code: ErrorCode, model: Model): string {
+export function errorText(code: ErrorCode, model: Model): string {
   switch (code) {
     case 'no_channel':
       return `No available ${vendorOf(model)} accounts`;
@@ -252,9 +265,9 @@ export function sentence(code: ErrorCode, model: Model): string {
   }
 }
 
-function clamped(waitMs: number | undefined): { readonly retryAfterMs?: number } {
+function clampedWait(waitMs: number | undefined): { readonly retryAfterMs?: number } {
   if (waitMs === undefined) return {};
-  return { retryAfterMs: Math.min(Math.max(waitMs, shortestWaitMs), longestWaitMs) };
+  return { retryAfterMs: Math.min(Math.max(waitMs, minWaitMs), maxWaitMs) };
 }
 
 /**

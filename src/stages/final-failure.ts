@@ -9,7 +9,7 @@ import type { Admitted } from './call-record.ts';
 import type { CallFailure } from './failure.ts';
 
 /** SDKs ignore a shorter wait. */
-const leastWaitMs = 1_000;
+const minWaitMs = 1_000;
 
 /** A call of which every attempt failed. */
 export interface FailedCall {
@@ -26,7 +26,10 @@ export function finalFailure(
   health: ChannelHealth,
 ): CallFailure {
   const { ending } = failed;
-  const details = { ...waitOf(failure.error, failed, health), ...adviceOf(failure.error, ending) };
+  const details = {
+    ...retryWait(failure.error, failed, health),
+    ...retryAdvice(failure.error, ending),
+  };
   const error =
     Object.keys(details).length === 0 ? failure.error : withDetails(failure.error, details);
   return { ...failure, ending, error };
@@ -36,18 +39,18 @@ export function finalFailure(
  * Other channels may be available before the wait that this upstream stated. An upstream that
  * stated none cools down too.
  */
-function waitOf(
+function retryWait(
   { code }: GatewayError,
   failed: FailedCall,
   health: ChannelHealth,
 ): GatewayErrorDetails {
   if (code !== 'upstream_rate_limited' && code !== 'no_channel') return {};
-  const waitMs = soonestReturnMs(failed, health);
-  return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, leastWaitMs) };
+  const waitMs = soonestAvailableMs(failed, health);
+  return waitMs === undefined ? {} : { retryAfterMs: Math.max(waitMs, minWaitMs) };
 }
 
 /** A call that certainly did not run can be sent again without cost. */
-function adviceOf(
+function retryAdvice(
   { shouldRetry }: GatewayError,
   ending: CallFailure['ending'],
 ): GatewayErrorDetails {
@@ -58,7 +61,7 @@ function adviceOf(
  * The time until the first channel that may serve the call is available, in ms; undefined if
  * unknown.
  */
-function soonestReturnMs(
+function soonestAvailableMs(
   { admitted, passed }: FailedCall,
   health: ChannelHealth,
 ): number | undefined {
@@ -67,14 +70,14 @@ function soonestReturnMs(
   if (typeof pool === 'string') return undefined;
   const nowMs = received.settings.clock.monotonicMs();
   const kind = { isBoughtOnce: call.operation.isBoughtOnce };
-  const returnMs = (channel: Channel): number => {
-    const standing = health.availability(channel, plan.channel(channel).upstreamModel, kind);
-    const isUsable = standing.kind !== 'unavailable' || standing.reason === 'busy';
+  const availableInMs = (channel: Channel): number => {
+    const availability = health.availability(channel, plan.channel(channel).upstreamModel, kind);
+    const isUsable = availability.kind !== 'unavailable' || availability.reason === 'busy';
     // A channel that was tried and is not cooling down has failed. Nothing says when it will
     // recover.
     if (isUsable) return passed.includes(channel.id) ? Number.POSITIVE_INFINITY : 0;
-    return (standing.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;
+    return (availability.untilMs ?? Number.POSITIVE_INFINITY) - nowMs;
   };
-  const soonest = Math.min(...pool.channels.map(returnMs));
+  const soonest = Math.min(...pool.channels.map(availableInMs));
   return Number.isFinite(soonest) ? soonest : undefined;
 }

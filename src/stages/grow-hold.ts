@@ -27,28 +27,28 @@ const growAtPercent = 60n;
 
 /** Wraps a body so that it also waits for the hold to grow. */
 export function growingStream(
-  rest: UpstreamBody,
+  body: UpstreamBody,
   { settlement, keeper, tap }: GrowthInput,
 ): GrowingStream {
   /** The caller has not read yet what was written. */
-  let isFull = false;
-  let isStarved = false;
-  let isAsking = false;
+  let isCallerFull = false;
+  let isHoldUsedUp = false;
+  let isRequesting = false;
   /**
    * The store refused the last request, or did not answer. Then only a used-up hold requests more.
    */
-  let isDenied = false;
+  let wasDenied = false;
 
-  const feed = (): void => {
-    if (!isStarved) return;
-    isStarved = false;
-    if (!isFull) rest.resume();
+  const resumeAfterGrowth = (): void => {
+    if (!isHoldUsedUp) return;
+    isHoldUsedUp = false;
+    if (!isCallerFull) body.resume();
   };
 
-  const starve = (): void => {
-    if (isStarved) return;
-    isStarved = true;
-    rest.pause();
+  const pauseForGrowth = (): void => {
+    if (isHoldUsedUp) return;
+    isHoldUsedUp = true;
+    body.pause();
   };
 
   const check = (): void => {
@@ -58,41 +58,41 @@ export function growingStream(
     const used = settlement.observedNanos(undefined, tap.countedTokens());
     const held = settlement.heldNanos();
     const isUsedUp = used >= held;
-    if (!isUsedUp) feed();
-    if (used * 100n < held * (isDenied ? 100n : growAtPercent)) return;
-    if (isUsedUp) starve();
-    if (!isAsking) void ask();
+    if (!isUsedUp) resumeAfterGrowth();
+    if (used * 100n < held * (wasDenied ? 100n : growAtPercent)) return;
+    if (isUsedUp) pauseForGrowth();
+    if (!isRequesting) void requestGrowth();
   };
 
-  const ask = async (): Promise<void> => {
-    isAsking = true;
+  const requestGrowth = async (): Promise<void> => {
+    isRequesting = true;
     const answer = await keeper.grow();
-    isAsking = false;
-    isDenied = answer === 'denied';
+    isRequesting = false;
+    wasDenied = answer === 'denied';
     // A hold that the store has lost can't grow: the call continues, and is charged at its end.
-    if (answer === 'lapsed') feed();
+    if (answer === 'lapsed') resumeAfterGrowth();
     else if (answer === 'granted') check();
   };
 
   keeper.observe({
     nanos: () => settlement.observedNanos(tap.usage(), tap.countedTokens()),
-    isWaiting: () => isStarved && !isAsking,
+    isWaiting: () => isHoldUsedUp && !isRequesting,
     retry: check,
   });
 
   return {
     body: {
-      takeWhole: (limit) => rest.takeWhole(limit),
-      start: (sink) => rest.start(sink),
+      takeWhole: (limit) => body.takeWhole(limit),
+      start: (sink) => body.start(sink),
       pause: () => {
-        isFull = true;
-        rest.pause();
+        isCallerFull = true;
+        body.pause();
       },
       resume: () => {
-        isFull = false;
-        if (!isStarved) rest.resume();
+        isCallerFull = false;
+        if (!isHoldUsedUp) body.resume();
       },
-      abort: () => rest.abort(),
+      abort: () => body.abort(),
     },
     check,
   };

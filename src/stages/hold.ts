@@ -12,7 +12,7 @@ import { hasHourRate } from '../prices/tokens.ts';
 import { type MemberBounds, memberBounds, noMembers } from './member-costs.ts';
 
 /** Output tokens to hold if neither the caller nor the model bounds the output. */
-const unstatedOutputTokens = 16_384;
+const defaultOutputTokens = 16_384;
 /** Tokens per byte, if the model does not state it. English and code have about 0.25. */
 const defaultTokensPerByte = 0.4;
 /** None of 24 recorded signatures had more tokens than a fifth of its bytes. */
@@ -24,7 +24,7 @@ const mediaTokensPerByte = 0.05;
 /** Bytes that a relay or a translation may add around a request. */
 export const framingBytes: number = 128;
 /** Bytes that it may add around each message. */
-const framingBytesOfMessage = 32;
+const framingBytesPerMessage = 32;
 
 /**
  * The most tokens that a prompt may count. Text has other rates than media, which may be audio or
@@ -95,10 +95,10 @@ export function usageBound(
   call: Call,
   model: Model,
   { text, media }: PromptTokens,
-  { inputTokens, outputTokens, answers }: MemberBounds,
+  { inputTokens, outputTokens, generationsPerAnswer }: MemberBounds,
 ): UsageBound {
   const { candidates } = call.demand;
-  const made = candidates * answers;
+  const made = candidates * generationsPerAnswer;
   return {
     textTokens: text + inputTokens,
     mediaTokens: media,
@@ -142,7 +142,7 @@ export function promptBound(size: PromptSize, model: Model): PromptTokens {
 
 /** The most output tokens of one answer: the stated maximum, else a default. */
 export function outputBound(call: Call, model: Model): number {
-  return statedMaximum(call, model) ?? unstatedOutputTokens;
+  return statedMaximum(call, model) ?? defaultOutputTokens;
 }
 
 /** Tokens of a predicted output; those that the model rejects are billed as output. */
@@ -151,7 +151,7 @@ export function predictedTokens({ demand }: Call, { tokensPerByte }: Model): num
 }
 
 function withFraming(size: PromptSize): PromptSize {
-  const framing = framingBytes + size.messages * framingBytesOfMessage;
+  const framing = framingBytes + size.messages * framingBytesPerMessage;
   return { ...size, textBytes: size.textBytes + framing };
 }
 
@@ -168,12 +168,12 @@ function mediaTokens({ kind, bytes, at }: MediaUse, model: Model): number {
       const tokens = stated[kind] ?? model.contextTokens;
       if (tokens !== undefined) return tokens;
       if (model.price.per !== 'token') return 0;
-      throw unbounded(at, kind);
+      throw unboundedMedia(at, kind);
     }
   }
 }
 
-function unbounded(at: string, kind: 'document' | 'reference'): GatewayError {
+function unboundedMedia(at: string, kind: 'document' | 'reference'): GatewayError {
   const what = kind === 'document' ? 'a document' : 'a reference to content outside the request';
   return new GatewayError(
     'invalid_request',

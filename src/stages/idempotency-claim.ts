@@ -6,7 +6,7 @@ import type { FinishInput } from '../ports/idempotency-store.ts';
 import type { StoredResult } from '../ports/result-store.ts';
 import type { Received } from './call-record.ts';
 import type { CollectedReply, ReplyCopy } from './idempotency-copy.ts';
-import type { Flight } from './idempotency-flights.ts';
+import type { CallInFlight } from './idempotency-in-flight.ts';
 import type { Repeatable } from './idempotency-key.ts';
 import { isAbandonResult, isAnything, isFinishResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
@@ -23,16 +23,16 @@ export interface Claim {
    * Runs a step that comes before anything can run upstream. If the step fails, the name is freed
    * before the error is passed on.
    */
-  before<T>(step: () => Promise<T>): Promise<T>;
+  abandonOnFailure<T>(step: () => Promise<T>): Promise<T>;
   /** Wraps the settlement so that closing it ends the claim too. */
-  endingWith(settlement: Settlement): Settlement;
+  endTogetherWith(settlement: Settlement): Settlement;
 }
 
 /** The claim of a call that is not repeatable, which does nothing. */
 export const noClaim: Claim = {
   copy: undefined,
-  before: (step) => step(),
-  endingWith: (settlement) => settlement,
+  abandonOnFailure: (step) => step(),
+  endTogetherWith: (settlement) => settlement,
 };
 
 /** Dependencies of a granted claim. */
@@ -45,36 +45,36 @@ export interface ClaimDeps {
    * No caller waits for it.
    */
   readonly resultGuard: PortGuard;
-  readonly flight: Flight;
+  readonly callInFlight: CallInFlight;
   readonly copy: CollectedReply;
 }
 
 /** Makes a granted claim. It ends once. The guard reports the failures of its stores. */
-export function claimOf(ground: ClaimDeps): Claim {
-  const { flight, copy } = ground;
-  const { requestId } = ground.received.answer;
+export function claimOf(deps: ClaimDeps): Claim {
+  const { callInFlight, copy } = deps;
+  const { requestId } = deps.received.responseContext;
   let hasEnded = false;
 
   const abandon = async (): Promise<void> => {
-    await abandonClaim(ground);
-    flight.leave();
-    flight.land({ kind: 'free' });
+    await abandonClaim(deps);
+    callInFlight.remove();
+    callInFlight.resolve({ kind: 'free' });
   };
 
   const complete = async (status: number): Promise<void> => {
     const result = copy.result();
-    flight.land({ kind: 'done', requestId, result });
+    callInFlight.resolve({ kind: 'done', requestId, result });
     // The reply is stored first: other processes treat a call that is done without a reply as one
     // whose reply was lost.
-    if (result !== undefined) await keepResult(result, ground);
-    await finish(ground, 'done', status);
-    flight.leave();
+    if (result !== undefined) await keepResult(result, deps);
+    await finish(deps, 'done', status);
+    callInFlight.remove();
   };
 
-  const doubt = async (status: number): Promise<void> => {
-    await finish(ground, 'unknown', status);
-    flight.leave();
-    flight.land({ kind: 'unknown', requestId, status });
+  const endAsUnknown = async (status: number): Promise<void> => {
+    await finish(deps, 'unknown', status);
+    callInFlight.remove();
+    callInFlight.resolve({ kind: 'unknown', requestId, status });
   };
 
   const end = async ({ ending, status }: Pick<CallEnd, 'ending' | 'status'>): Promise<void> => {
@@ -82,13 +82,13 @@ export function claimOf(ground: ClaimDeps): Claim {
     hasEnded = true;
     if (ending === 'not_run') await abandon();
     else if (ending === 'complete') await complete(status);
-    else await doubt(status);
+    else await endAsUnknown(status);
     copy.drop();
   };
 
   return {
     copy,
-    before: async (step) => {
+    abandonOnFailure: async (step) => {
       try {
         return await step();
       } catch (error) {
@@ -96,7 +96,7 @@ export function claimOf(ground: ClaimDeps): Claim {
         throw error;
       }
     },
-    endingWith: (settlement) => ({
+    endTogetherWith: (settlement) => ({
       ...settlement,
       close: async (callEnd) => {
         await Promise.all([settlement.close(callEnd), end(callEnd)]);

@@ -36,8 +36,8 @@ export function replyCopy(budget: ByteBudget): CollectedReply {
   };
 
   return {
-    begin: (own) => {
-      headers = own;
+    begin: (replyHeaders) => {
+      headers = replyHeaders;
     },
     add: (bytes) => {
       if (!isWhole) return;

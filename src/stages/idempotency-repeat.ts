@@ -4,7 +4,7 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { StoredResult } from '../ports/result-store.ts';
-import { type AnswerContext, replyHeaders } from './respond.ts';
+import { type ResponseContext, replyHeaders } from './respond.ts';
 
 /** The outcome of a call, for callers that repeat it. */
 export type Outcome =
@@ -25,7 +25,7 @@ export type FinalOutcome = Exclude<Outcome, { readonly kind: 'free' }>;
  *
  * @throws GatewayError the first call's 5xx again, or `result_expired`
  */
-export function repeated(outcome: FinalOutcome, answer: AnswerContext): GatewayResponse {
+export function repeated(outcome: FinalOutcome, answer: ResponseContext): GatewayResponse {
   switch (outcome.kind) {
     case 'refused':
       throw outcome.error;
@@ -40,7 +40,7 @@ export function repeated(outcome: FinalOutcome, answer: AnswerContext): GatewayR
 function replayed(
   { headers, body }: StoredResult,
   requestId: string,
-  answer: AnswerContext,
+  answer: ResponseContext,
 ): GatewayResponse {
   return {
     status: 200,

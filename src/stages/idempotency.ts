@@ -13,19 +13,19 @@ import type { ClaimRecord } from '../ports/idempotency-store.ts';
 import type { Admitted } from './call-record.ts';
 import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempotency-claim.ts';
 import { replyCopy } from './idempotency-copy.ts';
-import { type Flight, openFlights } from './idempotency-flights.ts';
+import { type CallInFlight, callsInFlight } from './idempotency-in-flight.ts';
 import { type Repeatable, repeatableOf } from './idempotency-key.ts';
 import { type FinalOutcome, repeated } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
 import { type PortGuard, portGuard } from './port-guard.ts';
-import { closing } from './refuse.ts';
+import { shuttingDown } from './refuse.ts';
 import type { RunningCall } from './running.ts';
 
 /**
  * Either the call may run, under a claim if it is repeatable; or it has run before, and this is the
  * response.
  */
-export type Turn = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
+export type ClaimOrRepeat = { readonly claim: Claim } | { readonly repeat: GatewayResponse };
 
 /** Gives the repeatable calls of one gateway permission to run, or their replies. */
 export interface Idempotency {
@@ -33,11 +33,11 @@ export interface Idempotency {
    * @throws GatewayError `idempotency_mismatch`, `idempotency_in_progress`, `result_expired`,
    *   `store_unavailable`, `invalid_request` for a malformed key, or the first call's 5xx again
    */
-  turn(admitted: Admitted): Promise<Turn>;
+  claimOrRepeat(admitted: Admitted): Promise<ClaimOrRepeat>;
 }
 
 /** A repeatable call that wants to run. */
-interface Asking {
+interface ClaimRequest {
   readonly admitted: Admitted;
   readonly repeatable: Repeatable;
   /** A guard with a longer deadline, because a host's object storage may be slow. */
@@ -45,68 +45,85 @@ interface Asking {
 }
 
 /** The memory for copies of replies, shared by all calls; a reply that does not fit is not kept. */
-const copiedBytes = 64 * 1024 * 1024;
+const maxCopiedBytes = 64 * 1024 * 1024;
 /** How long a claim may last beyond the call's total time. */
-const marginMs = 60_000;
+const leaseMarginMs = 60_000;
 /**
  * The pauses between two polls of a call that runs in another process: they double up to the
  * longest.
  */
-const firstLookMs = 250;
-const longestLookMs = 5_000;
+const firstPollMs = 250;
+const maxPollMs = 5_000;
 /** Object storage is slower than a store of small records. */
 const resultTimeoutMs = 10_000;
-const runs: Turn = { claim: noClaim };
+const unclaimed: ClaimOrRepeat = { claim: noClaim };
 
 /** Makes the idempotency of a gateway. */
 export function idempotency(emit: EventListener): Idempotency {
-  const flights = openFlights();
-  const budget = byteBudget(copiedBytes);
+  const inFlight = callsInFlight();
+  const budget = byteBudget(maxCopiedBytes);
 
   /** Runs the call, also on behalf of the calls that wait for it. */
-  const lead = async (asking: Asking, flight: Flight): Promise<Turn> => {
-    const { answer, settings } = asking.admitted.received;
+  const runAsLeader = async (
+    request: ClaimRequest,
+    callInFlight: CallInFlight,
+  ): Promise<ClaimOrRepeat> => {
+    const { responseContext, settings } = request.admitted.received;
     try {
       const claimId = settings.ids();
-      const outcome = await claimed(asking, claimId);
+      const outcome = await claimName(request, claimId);
       if (outcome === undefined) {
         const copy = replyCopy(budget);
-        const { repeatable, resultGuard } = asking;
-        const { received } = asking.admitted;
-        return { claim: claimOf({ received, repeatable, resultGuard, claimId, flight, copy }) };
+        const { repeatable, resultGuard } = request;
+        const { received } = request.admitted;
+        return {
+          claim: claimOf({
+            received,
+            repeatable,
+            resultGuard,
+            claimId,
+            callInFlight,
+            copy,
+          }),
+        };
       }
-      flight.leave();
-      flight.land(outcome);
-      return { repeat: repeated(outcome, answer) };
+      callInFlight.remove();
+      callInFlight.resolve(outcome);
+      return { repeat: repeated(outcome, responseContext) };
     } catch (error) {
-      flight.leave();
+      callInFlight.remove();
       // If only the caller disconnected, nothing is known about the call itself, so one of the
       // waiting calls runs next.
-      flight.land(hasLeft(error) ? { kind: 'free' } : { kind: 'refused', error });
+      callInFlight.resolve(
+        isCallerDisconnected(error) ? { kind: 'free' } : { kind: 'refused', error },
+      );
       throw error;
     }
   };
 
-  const inTurn = async (admitted: Admitted, repeatable: Repeatable): Promise<Turn> => {
+  const claimOrWait = async (
+    admitted: Admitted,
+    repeatable: Repeatable,
+  ): Promise<ClaimOrRepeat> => {
     const { received, running } = admitted;
-    const { settings, answer } = received;
-    const patience = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
-    const resultGuard = portGuard(answer.requestId, patience, emit);
+    const { settings, responseContext } = received;
+    const resultSettings = { clock: settings.clock, storeTimeoutMs: resultTimeoutMs };
+    const resultGuard = portGuard(responseContext.requestId, resultSettings, emit);
     const id = `${repeatable.name}.${repeatable.fingerprint}`;
     for (;;) {
-      const flight = repeatable.ifTaken === 'answer' ? flights.find(id) : undefined;
-      if (flight === undefined) {
-        return lead({ admitted, repeatable, resultGuard }, flights.open(id));
+      const callInFlight = repeatable.ifTaken === 'answer' ? inFlight.find(id) : undefined;
+      if (callInFlight === undefined) {
+        return runAsLeader({ admitted, repeatable, resultGuard }, inFlight.add(id));
       }
-      const outcome = await unlessAborted(flight.outcome, running);
-      if (outcome.kind !== 'free') return { repeat: repeated(outcome, answer) };
+      const outcome = await untilAborted(callInFlight.outcome, running);
+      if (outcome.kind !== 'free') return { repeat: repeated(outcome, responseContext) };
     }
   };
 
   return {
-    turn: async (admitted) => {
+    claimOrRepeat: async (admitted) => {
       const repeatable = repeatableOf(admitted);
-      return repeatable === undefined ? runs : inTurn(admitted, repeatable);
+      return repeatable === undefined ? unclaimed : claimOrWait(admitted, repeatable);
     },
   };
 }
@@ -114,20 +131,23 @@ export function idempotency(emit: EventListener): Idempotency {
 /**
  * Claims the name. Returns undefined if it was granted, else the outcome of the call that has it.
  */
-async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | undefined> {
-  const { admitted, repeatable } = asking;
+async function claimName(
+  request: ClaimRequest,
+  claimId: string,
+): Promise<FinalOutcome | undefined> {
+  const { admitted, repeatable } = request;
   const { model, running, received } = admitted;
   const { settings } = received;
   const { clock } = settings;
   const untilMs = clock.monotonicMs() + { ...settings.timeouts, ...model.timeouts }.firstByteMs;
-  for (let waitMs = firstLookMs; ; waitMs = Math.min(2 * waitMs, longestLookMs)) {
-    const record = await takenBy(asking, claimId);
+  for (let waitMs = firstPollMs; ; waitMs = Math.min(2 * waitMs, maxPollMs)) {
+    const record = await tryClaim(request, claimId);
     if (record === undefined) return undefined;
     if (record.fingerprint !== repeatable.fingerprint) throw mismatch();
-    if (record.state !== 'running') return outcomeOf(record, asking);
+    if (record.state !== 'running') return outcomeOf(record, request);
     const leftMs = untilMs - clock.monotonicMs();
     if (leftMs <= 0) throw inProgress();
-    await unlessAborted(pause(Math.min(waitMs, leftMs), clock), running);
+    await untilAborted(pause(Math.min(waitMs, leftMs), clock), running);
   }
 }
 
@@ -135,11 +155,11 @@ async function claimed(asking: Asking, claimId: string): Promise<FinalOutcome | 
  * Tries to claim the name. Returns the record of the call that has it, or undefined if it was
  * granted.
  */
-async function takenBy(asking: Asking, claimId: string): Promise<ClaimRecord | undefined> {
-  const { repeatable, admitted } = asking;
+async function tryClaim(request: ClaimRequest, claimId: string): Promise<ClaimRecord | undefined> {
+  const { repeatable, admitted } = request;
   const { received, model } = admitted;
-  const { answer, settings, guard } = received;
-  const { requestId } = answer;
+  const { responseContext, settings, guard } = received;
+  const { requestId } = responseContext;
   const input = { ...repeatable, claimId, requestId, leaseMs: leaseMs(model, settings) };
   try {
     const result = await guard.ask('idempotency', 'claim', isClaimResult, (options) =>
@@ -158,13 +178,13 @@ function leaseMs(model: Model, { timeouts }: Settings): number {
   const waits = model.channels.map(
     (channel) => ({ ...timeouts, ...model.timeouts, ...channel.timeouts }).totalMs,
   );
-  return Math.max({ ...timeouts, ...model.timeouts }.totalMs, ...waits) + marginMs;
+  return Math.max({ ...timeouts, ...model.timeouts }.totalMs, ...waits) + leaseMarginMs;
 }
 
-async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutcome> {
+async function outcomeOf(record: ClaimRecord, request: ClaimRequest): Promise<FinalOutcome> {
   const { requestId, status, claimId } = record;
   if (record.state !== 'done') return { kind: 'unknown', requestId, status };
-  const { repeatable, resultGuard, admitted } = asking;
+  const { repeatable, resultGuard, admitted } = request;
   const { settings } = admitted.received;
   const result = await resultGuard.ask('results', 'get', isFoundResult, (options) =>
     settings.results.get(resultName(repeatable, claimId), options),
@@ -173,19 +193,19 @@ async function outcomeOf(record: ClaimRecord, asking: Asking): Promise<FinalOutc
 }
 
 /** Waits for a promise, but rejects when the call is aborted. */
-function unlessAborted<T>(promise: Promise<T>, { caller }: RunningCall): Promise<T> {
+function untilAborted<T>(promise: Promise<T>, { caller }: RunningCall): Promise<T> {
   return new Promise((resolve, reject) => {
-    caller.onAbort((reason) => reject(abortedBy(reason)));
+    caller.onAbort((reason) => reject(abortError(reason)));
     promise.then(resolve, reject);
   });
 }
 
-function abortedBy(reason: Error): GatewayError {
-  if (isUpstreamError(reason) && reason.reason === 'draining') return closing();
+function abortError(reason: Error): GatewayError {
+  if (isUpstreamError(reason) && reason.reason === 'draining') return shuttingDown();
   return new GatewayError('internal_error', 'The caller went away.', { reason: 'caller_left' });
 }
 
-function hasLeft(error: unknown): boolean {
+function isCallerDisconnected(error: unknown): boolean {
   return isGatewayError(error) && error.reason === 'caller_left';
 }
 
@@ -209,6 +229,6 @@ function inProgress(): GatewayError {
   return new GatewayError(
     'idempotency_in_progress',
     'A call with this Idempotency-Key is still running. Send it again shortly, with the same key.',
-    { retryAfterMs: longestLookMs },
+    { retryAfterMs: maxPollMs },
   );
 }

@@ -6,7 +6,7 @@ import { UpstreamError } from '../errors.ts';
 import { type EventListener, swallowErrors } from '../events.ts';
 import type { Nanos } from '../money.ts';
 import type { Settings } from '../options.ts';
-import type { Disconnect } from './disconnect.ts';
+import type { CallerConnection } from './caller-connection.ts';
 import type { PortGuard } from './port-guard.ts';
 import { type KeptHold, renewLeases } from './renew-leases.ts';
 import type { Settlement } from './settlement.ts';
@@ -27,9 +27,9 @@ export interface HoldUse {
 /** Keeps the hold of one call. */
 export interface HoldKeeper {
   /** Renews the lease of this settlement's hold until it closes; the call may take `totalMs`. */
-  keep(settlement: Settlement, totalMs: number): void;
+  keepAlive(settlement: Settlement, totalMs: number): void;
   /** Replaces the total time of the call, as the channel allows it. It counts from `keepAlive`. */
-  allow(totalMs: number): void;
+  setTotalTimeout(totalMs: number): void;
   /** Registers how the reply uses its hold, which may have to grow. */
   observe(use: HoldUse): void;
   /**
@@ -41,11 +41,11 @@ export interface HoldKeeper {
 
 /** A call whose hold is kept alive. */
 export interface KeptCall {
-  readonly caller: Pick<Disconnect, 'abort'>;
+  readonly caller: Pick<CallerConnection, 'abort'>;
   /** False once the call is done. */
   isRunning(): boolean;
   /** The action for a time-out of its attempt that is over; undefined if none is. */
-  overdue(nowMs: number): (() => void) | undefined;
+  overdueAction(nowMs: number): (() => void) | undefined;
 }
 
 /** A hold in the timer's list. */
@@ -58,7 +58,7 @@ export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   observed: () => Nanos;
   use: HoldUse | undefined;
   /** A time-out was found to be over, and is about to be checked again. */
-  isDoubted: boolean;
+  isRecheckPending: boolean;
 }
 
 /** An entry whose hold has not ended. */
@@ -84,7 +84,7 @@ export function holdKeepers(
     const { leaseMs, clock } = settings();
     entry.renewedMs = clock.monotonicMs();
     const renewal = renewLeases([entry], settlement.quota, leaseMs, guard, emit);
-    settlement.renewing(renewal);
+    settlement.trackRenewal(renewal);
     await renewal;
     if (entry.lapsed) return 'lapsed';
     if (settlement.heldNanos() > before) return 'granted';
@@ -96,22 +96,22 @@ export function holdKeepers(
    * Checks a time-out again after this turn of the event loop. If the host blocked the loop, every
    * time-out seems to be over until the turn has delivered what arrived meanwhile.
    */
-  const doubt = (entry: KeptEntry): void => {
-    if (entry.isDoubted) return;
-    entry.isDoubted = true;
+  const recheckLater = (entry: KeptEntry): void => {
+    if (entry.isRecheckPending) return;
+    entry.isRecheckPending = true;
     setImmediate(() => {
-      entry.isDoubted = false;
+      entry.isRecheckPending = false;
       if (!entry.call.isRunning() || !isHolding(entry)) return;
       swallowErrors(() => overdue(entry, settings().clock.monotonicMs())?.());
     });
   };
 
-  const dueOf = (entries: readonly KeptEntry[]): readonly HoldingEntry[] => {
+  const dueForRenewal = (entries: readonly KeptEntry[]): readonly HoldingEntry[] => {
     const { clock, leaseMs } = settings();
     const nowMs = clock.monotonicMs();
     const due: HoldingEntry[] = [];
     for (const entry of entries.filter(isHolding)) {
-      if (overdue(entry, nowMs) !== undefined) doubt(entry);
+      if (overdue(entry, nowMs) !== undefined) recheckLater(entry);
       // A reply that is paused for its hold requests growth every second.
       if (entry.use?.isWaiting()) entry.use.retry();
       else if (!entry.lapsed && nowMs - entry.renewedMs >= leaseMs / 3) {
@@ -130,19 +130,19 @@ export function holdKeepers(
         keptMs: 0,
         deadlineMs: Number.POSITIVE_INFINITY,
         renewedMs: 0,
-        observed: nothingYet,
+        observed: nothingUsed,
         use: undefined,
         refused: false,
         lapsed: false,
-        isDoubted: false,
-        keep: (settlement, totalMs) => {
+        isRecheckPending: false,
+        keepAlive: (settlement, totalMs) => {
           const nowMs = settings().clock.monotonicMs();
           entry.settlement = settlement;
           entry.keptMs = nowMs;
           entry.deadlineMs = nowMs + totalMs;
           entry.renewedMs = nowMs;
         },
-        allow: (totalMs) => {
+        setTotalTimeout: (totalMs) => {
           entry.deadlineMs = entry.keptMs + totalMs;
         },
         observe: (use) => {
@@ -155,10 +155,10 @@ export function holdKeepers(
     },
     tick: async (entries) => {
       await Promise.all(
-        batchesOf(dueOf(entries)).map((held) => {
+        batchesOf(dueForRenewal(entries)).map((held) => {
           const [{ settlement }] = held;
           const renewal = renewLeases(held, settlement.quota, settings().leaseMs, guard, emit);
-          for (const hold of held) hold.settlement.renewing(renewal);
+          for (const hold of held) hold.settlement.trackRenewal(renewal);
           return renewal;
         }),
       );
@@ -166,7 +166,7 @@ export function holdKeepers(
   };
 }
 
-function nothingYet(): Nanos {
+function nothingUsed(): Nanos {
   return 0n;
 }
 
@@ -179,14 +179,14 @@ type Batch = readonly [HoldingEntry, ...HoldingEntry[]];
 function batchesOf(due: readonly HoldingEntry[]): readonly Batch[] {
   const batches: [HoldingEntry, ...HoldingEntry[]][] = [];
   for (const entry of due) {
-    const batch = batches.find(([first]) => isTogether(first, entry));
+    const batch = batches.find(([first]) => isSameStore(first, entry));
     if (batch === undefined) batches.push([entry]);
     else batch.push(entry);
   }
   return batches;
 }
 
-function isTogether({ settlement: a }: HoldingEntry, { settlement: b }: HoldingEntry): boolean {
+function isSameStore({ settlement: a }: HoldingEntry, { settlement: b }: HoldingEntry): boolean {
   return a.quota === b.quota && a.reservation.partition === b.reservation.partition;
 }
 
@@ -207,5 +207,5 @@ function overdue(entry: HoldingEntry, nowMs: number): (() => void) | undefined {
   if (entry.refused && entry.observed() >= entry.settlement.heldNanos()) {
     return () => caller.abort(new UpstreamError('body', 'hold_used_up'));
   }
-  return entry.call.overdue(nowMs);
+  return entry.call.overdueAction(nowMs);
 }

@@ -8,7 +8,7 @@ import { protocolsOf, weightOf } from '../ports/model-defaults.ts';
 import type { Route } from '../protocols/protocol.ts';
 import { unknownModel } from './admit.ts';
 import type { Authenticated } from './call-record.ts';
-import type { FoundRecords } from './found-records.ts';
+import type { RecordChecks } from './record-checks.ts';
 
 type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 
@@ -19,7 +19,7 @@ type ModelsRoute = Extract<Route, { readonly kind: 'models' }>;
 export async function listModels(
   route: ModelsRoute,
   caller: Authenticated,
-  records: FoundRecords,
+  records: RecordChecks,
 ): Promise<JsonObject> {
   const { received, key } = caller;
   const { settings, guard, request } = received;
@@ -48,9 +48,9 @@ async function visibleModel(
   modelId: string,
   { protocols, caller }: ModelsRoute,
   { key, received: { settings, guard } }: Authenticated,
-  records: FoundRecords,
+  records: RecordChecks,
 ): Promise<Model> {
-  const model = await guard.ask('catalog', 'find', records.isFoundModel, () =>
+  const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(modelId),
   );
   if (

@@ -16,13 +16,13 @@ export interface MemberBounds {
   /** Output tokens per answer above its stated bound. */
   readonly outputTokens: number;
   /** How many answers or images the provider makes for each one that it returns. */
-  readonly answers: number;
+  readonly generationsPerAnswer: number;
   /** How often the provider runs the model: once, plus once for each tool call. */
   readonly passes: number;
 }
 
 /** Tools that run at the provider and feed their results back to the model. */
-const tools: ReadonlySet<CostMember> = new Set([
+const providerTools: ReadonlySet<CostMember> = new Set([
   'web_search',
   'web_fetch',
   'maps',
@@ -35,7 +35,7 @@ export const noMembers: MemberBounds = {
   members: undefined,
   inputTokens: 0,
   outputTokens: 0,
-  answers: 1,
+  generationsPerAnswer: 1,
   passes: 1,
 };
 
@@ -45,7 +45,7 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
   if (demand.guarded.length === 0 || operation.isFree) return noMembers;
   if (price.per === 'free' || price.members === undefined) return noMembers;
   const members: CostMember[] = [];
-  let { inputTokens, outputTokens, answers, passes } = noMembers;
+  let { inputTokens, outputTokens, generationsPerAnswer, passes } = noMembers;
   for (const row of costMembers) {
     const priced = price.members[row];
     const uses = demand.guarded.filter((use) => use.row === row);
@@ -54,10 +54,10 @@ export function memberBounds({ demand, operation }: Call, model: Model): MemberB
     const amount = Math.max(1, ...uses.map((use) => use.amount ?? 1));
     inputTokens += addedInput(row, priced, model) ?? 0;
     if (row === 'reasoning_budget') outputTokens = amount;
-    if (row === 'best_of' || row === 'num_images') answers *= amount;
-    if (tools.has(row)) passes += priced.holdCalls ?? defaultHoldCalls;
+    if (row === 'best_of' || row === 'num_images') generationsPerAnswer *= amount;
+    if (providerTools.has(row)) passes += priced.holdCalls ?? defaultHoldCalls;
   }
-  return { members, inputTokens, outputTokens, answers, passes };
+  return { members, inputTokens, outputTokens, generationsPerAnswer, passes };
 }
 
 /** True if the price of the member bounds its cost. */
@@ -80,6 +80,6 @@ function addedInput(
   { price, contextTokens }: Model,
 ): number | undefined {
   if (holdInputTokens !== undefined) return holdInputTokens;
-  if (!tools.has(row) || price.per !== 'token') return 0;
+  if (!providerTools.has(row) || price.per !== 'token') return 0;
   return contextTokens === undefined ? undefined : contextTokens * holdCalls;
 }

@@ -38,7 +38,7 @@ export interface Access {
    * not forwarded.
    */
   headers(framing: Framing): HeaderMap;
-  readonly disclosure: ErrorRedaction;
+  readonly redaction: ErrorRedaction;
 }
 
 /** A model, with everything that calls need to know of it. */
@@ -140,8 +140,8 @@ function channelPlanOf(
   };
 }
 
-function merged(timeouts: Timeouts, own: Partial<Timeouts> | undefined): Timeouts {
-  return own === undefined ? timeouts : { ...timeouts, ...own };
+function merged(timeouts: Timeouts, overrides: Partial<Timeouts> | undefined): Timeouts {
+  return overrides === undefined ? timeouts : { ...timeouts, ...overrides };
 }
 
 function accountOf(channel: Channel, dialects: DialectTable): Account {
@@ -169,12 +169,12 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
     ...lowerCased(channel.headers),
     ...dialect?.credential(secret),
   });
-  const ofDocuments = withAccept('application/json');
-  const ofEvents = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
+  const documentHeaders = withAccept('application/json');
+  const eventHeaders = withAccept(dialect?.streams.contentType ?? 'text/event-stream');
   return {
     secret,
-    headers: (framing) => (framing === 'sse' ? ofEvents : ofDocuments),
-    disclosure: {
+    headers: (framing) => (framing === 'sse' ? eventHeaders : documentHeaders),
+    redaction: {
       hideErrors: channel.hideErrors === true,
       secrets: secretsOf(channel, secret),
       rejectsBeforeWork: channel.rejectsBeforeWork === true,
@@ -182,7 +182,7 @@ function accessOf(channel: Channel, dialect: Dialect | undefined, secret: string
   };
 }
 
-const leastSecretChars = 6;
+const minSecretChars = 6;
 
 /**
  * The texts that an upstream may echo and no caller may see. A header's value may be a token of the
@@ -190,9 +190,9 @@ const leastSecretChars = 6;
  */
 function secretsOf({ baseUrl, headers = {} }: Channel, secret: string): readonly string[] {
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
-  const told = values.filter(({ length }) => length >= leastSecretChars);
+  const secretValues = values.filter(({ length }) => length >= minSecretChars);
   // The longest first, because one may be part of another.
-  return [secret, baseUrl, ...told].sort((a, b) => b.length - a.length);
+  return [secret, baseUrl, ...secretValues].sort((a, b) => b.length - a.length);
 }
 
 /** A host may write `X-Goog-Api-Key`; two spellings of one name would be sent as two headers. */

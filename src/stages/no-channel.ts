@@ -7,13 +7,13 @@ import { GatewayError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Choice } from '../upstream/choose.ts';
 import type { Admitted } from './call-record.ts';
-import { type CallFailure, sentence } from './failure.ts';
+import { type CallFailure, errorText } from './failure.ts';
 
 /**
  * Used if nothing says when a channel will be available: long enough to spare the gateway a flood
  * of retries.
  */
-const unknownWaitMs = 10_000;
+const defaultWaitMs = 10_000;
 /** Used if all channels are busy: a call may end at any moment. */
 const busyWaitMs = 1_000;
 
@@ -23,17 +23,17 @@ export function noChannel(
   { reason, untilMs, isRateLimit }: Extract<Choice, { readonly kind: 'none' }>,
   emit: EventListener,
 ): CallFailure {
-  const { settings, answer } = received;
-  const { requestId } = answer;
-  const waitMs = untilMs === undefined ? unknownWaitMs : untilMs - settings.clock.monotonicMs();
+  const { settings, responseContext } = received;
+  const { requestId } = responseContext;
+  const waitMs = untilMs === undefined ? defaultWaitMs : untilMs - settings.clock.monotonicMs();
   const retryAfterMs = reason === 'busy' ? busyWaitMs : Math.max(busyWaitMs, waitMs);
   emit({ type: 'no_channel', requestId, modelId: model.id, reason, retryAfterMs });
   const code = isRateLimit === true ? 'upstream_rate_limited' : 'no_channel';
   return {
-    error: new GatewayError(code, sentence(code, model), { reason, retryAfterMs }),
+    error: new GatewayError(code, errorText(code, model), { reason, retryAfterMs }),
     ending: 'not_run',
     retry: 'never',
-    verdict: { kind: 'neutral' },
+    healthSignal: { kind: 'neutral' },
     reason,
     status: undefined,
   };

@@ -3,10 +3,10 @@ import { GatewayError } from '../errors.ts';
 import type { HeaderMap } from '../http.ts';
 
 /** Node accepts 16 KB of headers in all, and other headers need their share. */
-const mostBytes = 4_096;
+const maxListBytes = 4_096;
 /** Reserved for the last entry, which says how many names follow. */
-const bytesForRest = 24;
-const longestName = 128;
+const lastEntryBytes = 24;
+const maxNameLength = 128;
 
 /**
  * `x-tollgate-dropped`: the members that were left out, truncated or replaced, by the caller's
@@ -26,17 +26,18 @@ export function droppedNote(dropped: readonly string[], strict: boolean): Header
     );
   }
   const names = [...new Set(dropped.map(plainName))].filter((name) => name !== '');
-  return { 'x-tollgate-dropped': listOf(names) };
+  return { 'x-tollgate-dropped': joinedNames(names) };
 }
 
 /** All names, or as many as fit, followed by `+12 more`. */
-function listOf(names: readonly string[]): string {
+function joinedNames(names: readonly string[]): string {
   const whole = names.join(',');
-  if (whole.length <= mostBytes) return whole;
+  if (whole.length <= maxListBytes) return whole;
   let list = '';
   for (const [index, name] of names.entries()) {
     const longer = index === 0 ? name : `${list},${name}`;
-    if (longer.length > mostBytes - bytesForRest) return `${list},+${names.length - index} more`;
+    if (longer.length > maxListBytes - lastEntryBytes)
+      return `${list},+${names.length - index} more`;
     list = longer;
   }
   return list;
@@ -49,5 +50,5 @@ export function estimatedNote(names: string): HeaderMap {
 
 /** Removes from a member's name what a header must not contain. */
 function plainName(name: string): string {
-  return name.replace(/[^\w.[\]-]/g, '').slice(0, longestName);
+  return name.replace(/[^\w.[\]-]/g, '').slice(0, maxNameLength);
 }

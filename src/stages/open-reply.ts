@@ -11,16 +11,16 @@ import { concatBytes, emptyBytes } from '../bytes/sse.ts';
 import type { StreamTap } from '../dialects/tap.ts';
 import type { UpstreamBody } from '../ports/upstream-client.ts';
 import {
-  beginsDocument,
-  failureOf,
-  heldRelayBytes,
   type Judgement,
+  maxBufferedRelayBytes,
   type PreparedCall,
-  unreadable,
+  startsLikeJson,
+  tapFailure,
+  unreadableReply,
 } from './prepared-call.ts';
 import type { RunningCall } from './running.ts';
 import type { OpenedResponse } from './send-upstream.ts';
-import { onQuiet, streams } from './watch-attempt.ts';
+import { onQuiet, watchProgress } from './watch-attempt.ts';
 
 /** The result of opening a 2xx response. */
 export type Opening = Judgement | StreamedReply;
@@ -28,7 +28,7 @@ export type Opening = Judgement | StreamedReply;
 /** A streamed reply; `firstOutput` is what its tap has already put out. */
 export interface StreamedReply {
   readonly kind: 'streamed';
-  readonly begun: Uint8Array;
+  readonly firstOutput: Uint8Array;
   readonly rest: UpstreamBody;
   readonly tap: StreamTap;
 }
@@ -41,150 +41,150 @@ export interface StreamedReply {
  */
 export async function openReply(
   response: OpenedResponse,
-  exchange: PreparedCall,
-  running: Pick<RunningCall, 'attempt'>,
+  prepared: PreparedCall,
+  running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
   try {
-    return await judged(response, exchange, running);
+    return await openByContentType(response, prepared, running);
   } catch (error) {
     response.body.abort();
     throw error;
   }
 }
 
-async function judged(
+async function openByContentType(
   response: OpenedResponse,
-  exchange: PreparedCall,
-  running: Pick<RunningCall, 'attempt'>,
+  prepared: PreparedCall,
+  running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
-  const { framing, takesDocumentAsStream, tap, streamType } = exchange;
+  const { framing, canTapDocument, tap, streamContentType } = prepared;
   const type = (response.headers['content-type'] ?? '').toLowerCase();
-  const isEvents = type.startsWith(streamType);
-  if (isEvents ? framing === 'sse' : takesDocumentAsStream) {
+  const isEvents = type.startsWith(streamContentType);
+  if (isEvents ? framing === 'sse' : canTapDocument) {
     if (tap !== undefined) return openStream(response.body, tap(), { running });
-  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, exchange, running);
-  return openMislabelled(response.body, exchange, running);
+  } else if (!isEvents && framing !== 'sse') return openDocument(response.body, prepared, running);
+  return openByContent(response.body, prepared, running);
 }
 
 /**
  * Some servers and proxies label streams as text or not at all, so the body's first bytes decide.
  */
-async function openMislabelled(
+async function openByContent(
   body: DetachableBody,
-  exchange: PreparedCall,
-  running: Pick<RunningCall, 'attempt'>,
+  prepared: PreparedCall,
+  running: Pick<RunningCall, 'watch'>,
 ): Promise<Opening> {
   const first = await readHead(body, (chunk) => !isBlank(chunk));
-  const { framing, tap, heldBytes } = exchange;
-  const isDocument = beginsDocument(first.bytes);
-  const isStream = framing === 'sse' ? !isDocument : exchange.takesDocumentAsStream;
+  const { framing, tap, maxBufferedBytes } = prepared;
+  const isDocument = startsLikeJson(first.bytes);
+  const isStream = framing === 'sse' ? !isDocument : prepared.canTapDocument;
   if (isStream && tap !== undefined) return openStream(body, tap(), { running, first });
   // The beginning suffices to recognise a body that is no reply.
-  const limit = isDocument ? heldBytes : Math.min(heldBytes, heldRelayBytes);
-  return openArriving(body, { ...exchange, heldBytes: limit }, { running, first });
+  const limit = isDocument ? maxBufferedBytes : Math.min(maxBufferedBytes, maxBufferedRelayBytes);
+  return openUnfinished(body, { ...prepared, maxBufferedBytes: limit }, { running, first });
 }
 
 function isBlank(bytes: Uint8Array): boolean {
   return /^[\s\uFEFF]*$/.test(asBuffer(bytes).toString('utf8'));
 }
 
-const nothingRead: BodyHead = { bytes: emptyBytes, ended: false };
+const noHead: BodyHead = { bytes: emptyBytes, ended: false };
 
 /** Opens a stream once it has content, or has been quiet for too long. */
 async function openStream(
   body: DetachableBody,
   tap: StreamTap,
-  { running, first = nothingRead }: StreamStart,
+  { running, first = noHead }: StreamStart,
 ): Promise<Opening> {
-  const { attempt } = running;
-  if (attempt !== undefined) streams(attempt, tap.progress);
-  const begun = chunkBuffer();
-  const hasSaid = (chunk: Uint8Array): boolean => {
+  const { watch } = running;
+  if (watch !== undefined) watchProgress(watch, tap.progress);
+  const output = chunkBuffer();
+  const hasContent = (chunk: Uint8Array): boolean => {
     const bytes = tap.write(chunk);
-    if (bytes.length > 0) begun.add(bytes);
+    if (bytes.length > 0) output.add(bytes);
     // The tap may hold back pieces of a tool call until it is whole.
-    const goesOut = tap.hasBegun() && begun.byteLength() > 0;
-    return goesOut || tap.failure() !== undefined || tap.finished();
+    const hasOutput = tap.hasBegun() && output.byteLength() > 0;
+    return hasOutput || tap.failure() !== undefined || tap.finished();
   };
-  const isOpen = hasSaid(first.bytes) || first.ended;
+  const isOpen = hasContent(first.bytes) || first.ended;
   const head = isOpen
     ? first
-    : await peekHead(body, hasSaid, (interrupt) => {
-        if (attempt !== undefined) onQuiet(attempt, interrupt);
+    : await peekHead(body, hasContent, (interrupt) => {
+        if (watch !== undefined) onQuiet(watch, interrupt);
       });
-  return judgeBeginning(body, tap, { begun, isOver: head.ended || tap.finished() });
+  return judgeStreamStart(body, tap, { output, isOver: head.ended || tap.finished() });
 }
 
 interface StreamStart {
-  readonly running: Pick<RunningCall, 'attempt'>;
+  readonly running: Pick<RunningCall, 'watch'>;
   /** The part of the body that was read before. */
   readonly first?: BodyHead;
 }
 
-function judgeBeginning(
+function judgeStreamStart(
   body: DetachableBody,
   tap: StreamTap,
-  { begun, isOver }: { readonly begun: ChunkBuffer; readonly isOver: boolean },
+  { output, isOver }: { readonly output: ChunkBuffer; readonly isOver: boolean },
 ): Opening {
-  if (isOver && (!tap.hasBegun() || begun.byteLength() === 0)) {
+  if (isOver && (!tap.hasBegun() || output.byteLength() === 0)) {
     // The end may bring an error that was not framed as an event, or a finish that only the end
     // reveals.
     const last = tap.end();
-    if (last.length > 0) begun.add(last);
+    if (last.length > 0) output.add(last);
   }
   // A failure after the first content is reported inside the stream, even if both arrived in one
   // chunk.
-  const goesOut = tap.hasBegun() && begun.byteLength() > 0;
-  const failed = goesOut ? undefined : failureOf(tap);
+  const hasOutput = tap.hasBegun() && output.byteLength() > 0;
+  const failed = hasOutput ? undefined : tapFailure(tap);
   if (failed !== undefined) {
     body.abort();
     return failed;
   }
-  const isEmpty = begun.byteLength() === 0;
+  const isEmpty = output.byteLength() === 0;
   if (isOver && (isEmpty || !(tap.hasBegun() || tap.complete()))) {
     body.abort();
     const reason = isEmpty ? 'upstream_empty' : 'upstream_stream_truncated';
-    return { kind: 'bad', reason, hasSaidNothing: true };
+    return { kind: 'bad', reason, endedBeforeContent: true };
   }
-  return { kind: 'streamed', begun: begun.drain(), rest: body, tap };
+  return { kind: 'streamed', firstOutput: output.drain(), rest: body, tap };
 }
 
 async function openDocument(
   body: DetachableBody,
-  exchange: PreparedCall,
+  prepared: PreparedCall,
   running: StreamStart['running'],
 ): Promise<Opening> {
-  const whole = body.takeWhole(exchange.heldBytes);
-  return whole === undefined ? openArriving(body, exchange, { running }) : exchange.judge(whole);
+  const whole = body.takeWhole(prepared.maxBufferedBytes);
+  return whole === undefined ? openUnfinished(body, prepared, { running }) : prepared.judge(whole);
 }
 
-async function openArriving(
+async function openUnfinished(
   body: DetachableBody,
-  exchange: PreparedCall,
-  { running, first = nothingRead }: StreamStart,
+  prepared: PreparedCall,
+  { running, first = noHead }: StreamStart,
 ): Promise<Opening> {
-  const { heldBytes, framing, tap: makeTap } = exchange;
-  const holdsEvent = framing === 'sse' ? eventSearch() : () => false;
+  const { maxBufferedBytes, framing, tap: makeTap } = prepared;
+  const containsEvent = framing === 'sse' ? eventDetector() : () => false;
   let length = first.bytes.length;
-  let isStream = holdsEvent(first.bytes);
+  let isStream = containsEvent(first.bytes);
   const head =
-    first.ended || length > heldBytes || isStream
+    first.ended || length > maxBufferedBytes || isStream
       ? first
       : await readHead(body, (chunk) => {
           length += chunk.length;
-          isStream = holdsEvent(chunk);
-          return length > heldBytes || isStream;
+          isStream = containsEvent(chunk);
+          return length > maxBufferedBytes || isStream;
         });
   const bytes =
     head === first ? first.bytes : concatBytes([first.bytes, head.bytes].filter(isFilled));
   if (isStream && makeTap !== undefined) {
     return openStream(body, makeTap(), { running, first: { bytes, ended: head.ended } });
   }
-  if (head.ended && bytes.length <= heldBytes) return exchange.judge(bytes);
-  const isDocument = beginsDocument(bytes);
+  if (head.ended && bytes.length <= maxBufferedBytes) return prepared.judge(bytes);
+  const isDocument = startsLikeJson(bytes);
   if (!isDocument || framing === 'sse' || makeTap === undefined) {
     body.abort();
-    if (!isDocument) return unreadable(bytes);
+    if (!isDocument) return unreadableReply(bytes);
     const isTooLarge = makeTap === undefined;
     return {
       kind: 'bad',
@@ -192,9 +192,9 @@ async function openArriving(
     };
   }
   const tap = makeTap();
-  const begun = tap.write(bytes);
-  const failed = failureOf(tap);
-  if (failed === undefined) return { kind: 'streamed', begun, rest: body, tap };
+  const output = tap.write(bytes);
+  const failed = tapFailure(tap);
+  if (failed === undefined) return { kind: 'streamed', firstOutput: output, rest: body, tap };
   body.abort();
   return failed;
 }
@@ -211,7 +211,7 @@ const eventLineLength = '\nevent:'.length;
  * Makes a function that searches the chunks of a body for an event after what looks like a JSON
  * document.
  */
-function eventSearch(): (chunk: Uint8Array) => boolean {
+function eventDetector(): (chunk: Uint8Array) => boolean {
   let last = '';
   return (chunk) => {
     const text = last + asBuffer(chunk).toString('latin1');

@@ -7,7 +7,13 @@ import type { DetachableBody } from '../bytes/body/head.ts';
 import { type ChunkBuffer, chunkBuffer } from '../bytes/chunk-buffer.ts';
 import type { ByteSink, UpstreamBody } from '../ports/upstream-client.ts';
 import { transportError } from '../upstream/transport-error.ts';
-import { type AttemptWatch, over, paused, pieceCame, resumed } from './watch-attempt.ts';
+import {
+  type AttemptWatch,
+  bodyPaused,
+  bodyResumed,
+  chunkReceived,
+  stopWatching,
+} from './watch-attempt.ts';
 
 /** A body that can be held and broken off. */
 export interface OpenedBody extends DetachableBody {
@@ -19,10 +25,10 @@ export interface OpenedBody extends DetachableBody {
  * How much is buffered without a reader before the client is asked to pause. Most replies get their
  * next reader within one turn of the event loop.
  */
-const unreadBytes = 64 * 1024;
+const maxUnreadBytes = 64 * 1024;
 
 /** Wraps a body of any client, including a host's own, which may ignore pause and abort. */
-export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined): OpenedBody {
+export function openedBody(body: UpstreamBody, watch: AttemptWatch | undefined): OpenedBody {
   let state: 'fresh' | 'open' | 'ended' | 'given up' | Error = 'fresh';
   let sink: ByteSink | undefined;
   let unread: ChunkBuffer | undefined;
@@ -30,42 +36,42 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
 
   const isOver = (): boolean => state !== 'open' && state !== 'fresh';
 
-  const settle = (ending: typeof state): void => {
+  const finish = (ending: typeof state): void => {
     state = ending;
-    if (attempt !== undefined) over(attempt);
+    if (watch !== undefined) stopWatching(watch);
   };
 
-  const keep = (chunk: Uint8Array): void => {
+  const bufferUnread = (chunk: Uint8Array): void => {
     unread ??= chunkBuffer();
     unread.add(chunk);
-    if (isPaused || unread.byteLength() <= unreadBytes) return;
+    if (isPaused || unread.byteLength() <= maxUnreadBytes) return;
     isPaused = true;
     body.pause();
   };
 
   const fail = (error: Error): void => {
     if (isOver()) return;
-    settle(error);
+    finish(error);
     sink?.fail(error);
   };
 
-  const fromClient: ByteSink = {
+  const clientSink: ByteSink = {
     write: (chunk) => {
       if (state !== 'open') return;
-      if (sink === undefined) return keep(chunk);
-      if (attempt !== undefined) pieceCame(attempt);
+      if (sink === undefined) return bufferUnread(chunk);
+      if (watch !== undefined) chunkReceived(watch);
       sink.write(chunk);
     },
     end: () => {
       if (isOver()) return;
-      settle('ended');
+      finish('ended');
       sink?.end();
     },
     fail,
   };
 
   /** Continues with the next reader, where the previous one stopped. */
-  const goOn = (target: ByteSink): void => {
+  const continueWith = (target: ByteSink): void => {
     sink = target;
     const bytes = unread?.drain();
     if (bytes !== undefined && bytes.length > 0) target.write(bytes);
@@ -75,7 +81,7 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   };
 
   const resume = (): void => {
-    if (attempt !== undefined) resumed(attempt);
+    if (watch !== undefined) bodyResumed(watch);
     if (!isPaused) return;
     isPaused = false;
     body.resume();
@@ -84,30 +90,30 @@ export function openedBody(body: UpstreamBody, attempt: AttemptWatch | undefined
   return {
     takeWhole: (limit) => body.takeWhole(limit),
     start: (target) => {
-      if (state !== 'fresh') return goOn(target);
+      if (state !== 'fresh') return continueWith(target);
       sink = target;
       state = 'open';
-      body.start(fromClient);
+      body.start(clientSink);
     },
     detach: () => {
       sink = undefined;
       // Until somebody reads again, silence does not count against the upstream.
-      if (attempt !== undefined) paused(attempt);
+      if (watch !== undefined) bodyPaused(watch);
     },
     pause: () => {
-      if (attempt !== undefined) paused(attempt);
+      if (watch !== undefined) bodyPaused(watch);
       isPaused = true;
       body.pause();
     },
     resume,
     abort: () => {
-      settle('given up');
+      finish('given up');
       body.abort();
     },
     cut: (reason) => {
       if (isOver()) return;
       const failure = transportError(reason, 'body');
-      settle(failure);
+      finish(failure);
       body.abort();
       sink?.fail(failure);
     },

@@ -23,7 +23,7 @@ export interface Delivery {
   readonly quota: QuotaStore;
   readonly guard: PortGuard;
   /** Called once if the store takes it in a later attempt; never rejects. */
-  landed?: () => MaybePromise<void>;
+  onLateDelivery?: () => MaybePromise<void>;
 }
 
 /** The deliveries that have not reached their stores yet. */
@@ -49,7 +49,7 @@ export interface Outbox {
   abandon(): void;
 }
 
-interface Waiting {
+interface QueuedDelivery {
   readonly delivery: Delivery;
   readonly sinceMs: number;
   readonly dueMs: number;
@@ -57,56 +57,56 @@ interface Waiting {
 }
 
 /** Shorter than any store remembers ended holds: a later settle could charge twice. */
-const oldestMs = 15 * 60_000;
-const firstWaitMs = 100;
-const longestWaitMs = 10_000;
-const mostWaiting = 100_000;
+const maxAgeMs = 15 * 60_000;
+const minWaitMs = 100;
+const maxWaitMs = 10_000;
+const maxWaiting = 100_000;
 /** How many deliveries are tried at once, so that a store that has recovered is not overloaded. */
 const batchSize = 64;
 
 /** Makes the outbox of a gateway. */
 export function outbox(clock: Clock, emit: EventListener): Outbox {
-  const waiting = new Set<Waiting>();
-  let pass: Promise<void> | undefined;
+  const queue = new Set<QueuedDelivery>();
+  let currentPass: Promise<void> | undefined;
   let isAbandoned = false;
 
-  const lose = ({ requestId, end }: Delivery): void =>
+  const reportLost = ({ requestId, end }: Delivery): void =>
     emit({ type: 'settlement_lost', requestId, end });
 
-  const keep = (entry: Waiting): void => {
-    if (!isAbandoned && waiting.size < mostWaiting) waiting.add(entry);
-    else lose(entry.delivery);
+  const enqueue = (entry: QueuedDelivery): void => {
+    if (!isAbandoned && queue.size < maxWaiting) queue.add(entry);
+    else reportLost(entry.delivery);
   };
 
-  const keepFirst = (delivery: Delivery): false => {
+  const enqueueNew = (delivery: Delivery): false => {
     const nowMs = clock.monotonicMs();
-    keep({ delivery, sinceMs: nowMs, dueMs: nowMs + firstWaitMs, waitMs: firstWaitMs });
+    enqueue({ delivery, sinceMs: nowMs, dueMs: nowMs + minWaitMs, waitMs: minWaitMs });
     return false;
   };
 
-  const tryAgain = async (entry: Waiting): Promise<void> => {
+  const retryOne = async (entry: QueuedDelivery): Promise<void> => {
     const { delivery, sinceMs } = entry;
     const nowMs = clock.monotonicMs();
-    if (nowMs - sinceMs > oldestMs) {
-      waiting.delete(entry);
-      return lose(delivery);
+    if (nowMs - sinceMs > maxAgeMs) {
+      queue.delete(entry);
+      return reportLost(delivery);
     }
-    const isTaken = await delivered(delivery);
-    if (isTaken) await delivery.landed?.();
+    const isTaken = await tryDelivery(delivery);
+    if (isTaken) await delivery.onLateDelivery?.();
     // An entry that was abandoned meanwhile has been reported already.
-    if (!waiting.delete(entry) || isTaken) return;
-    const waitMs = Math.min(entry.waitMs * 2, longestWaitMs);
-    keep({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
+    if (!queue.delete(entry) || isTaken) return;
+    const waitMs = Math.min(entry.waitMs * 2, maxWaitMs);
+    enqueue({ delivery, sinceMs, waitMs, dueMs: nowMs + waitMs });
   };
 
-  const passOver = async (due: readonly Waiting[]): Promise<void> => {
+  const retryAll = async (due: readonly QueuedDelivery[]): Promise<void> => {
     for (let start = 0; start < due.length; start += batchSize) {
-      await Promise.all(due.slice(start, start + batchSize).map(tryAgain));
+      await Promise.all(due.slice(start, start + batchSize).map(retryOne));
     }
   };
 
   return {
-    deliver: async (delivery) => (await delivered(delivery)) || keepFirst(delivery),
+    deliver: async (delivery) => (await tryDelivery(delivery)) || enqueueNew(delivery),
     log: async (record, sink, guard) => {
       if (sink === undefined) return;
       try {
@@ -116,26 +116,26 @@ export function outbox(clock: Clock, emit: EventListener): Outbox {
       }
     },
     retry: async () => {
-      if (pass !== undefined) return;
+      if (currentPass !== undefined) return;
       const nowMs = clock.monotonicMs();
-      pass = passOver([...waiting].filter(({ dueMs }) => dueMs <= nowMs));
-      await pass;
-      pass = undefined;
+      currentPass = retryAll([...queue].filter(({ dueMs }) => dueMs <= nowMs));
+      await currentPass;
+      currentPass = undefined;
     },
     flush: async () => {
-      await pass;
-      await passOver([...waiting]);
+      await currentPass;
+      await retryAll([...queue]);
     },
     abandon: () => {
       isAbandoned = true;
-      for (const { delivery } of waiting) lose(delivery);
-      waiting.clear();
+      for (const { delivery } of queue) reportLost(delivery);
+      queue.clear();
     },
   };
 }
 
 /** True if the store has taken it. The guard reports what the store throws. */
-async function delivered({ end, quota, guard }: Delivery): Promise<boolean> {
+async function tryDelivery({ end, quota, guard }: Delivery): Promise<boolean> {
   try {
     await guard.ask('quota', end.operation, answerCheck(end), (options) =>
       send(quota, end, options),

@@ -29,7 +29,7 @@ export interface PortGuard {
     port: PortName,
     operation: string,
     isAnswer: AnswerCheck,
-    question: (options: CallOptions) => MaybePromise<T>,
+    request: (options: CallOptions) => MaybePromise<T>,
   ): Promise<T>;
 }
 
@@ -44,23 +44,23 @@ export function portGuard(
     emit({ type: 'port_failed', requestId, port, operation, reason: errorName(error) });
     return unavailable(port, error);
   };
-  const notAsked = (port: PortName, operation: string): GatewayError => {
+  const circuitOpen = (port: PortName, operation: string): GatewayError => {
     emit({ type: 'port_failed', requestId, port, operation, reason: 'circuit_open' });
     const why = 'not asked, because the store has not answered for some time';
     return unavailable(port, new StoreUnavailable(why, { outcome: 'not_done' }));
   };
   return {
-    ask: async (port, operation, isAnswer, question) => {
+    ask: async (port, operation, isAnswer, request) => {
       const { clock, storeTimeoutMs: timeoutMs } = settings;
       const breaker = breakers?.of(port, operation);
-      if (breaker?.admits() === false) throw notAsked(port, operation);
+      if (breaker?.admits() === false) throw circuitOpen(port, operation);
       const startedMs = breaker === undefined ? 0 : clock.monotonicMs();
       const fail = (error: unknown): GatewayError => {
         breaker?.failed(clock.monotonicMs() - startedMs, timeoutMs);
         return failure(port, operation, error);
       };
       try {
-        const asked = question({ timeoutMs });
+        const asked = request({ timeoutMs });
         // A direct answer, as of a memory store, needs no timer.
         const answer = isPromiseLike(asked)
           ? await within(Promise.resolve(asked), timeoutMs, clock)

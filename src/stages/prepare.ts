@@ -17,10 +17,10 @@ import { isRelayed, type Protocol } from '../protocols/protocol.ts';
 import type { Admitted } from './call-record.ts';
 import { withCountedImages } from './counted-images.ts';
 import type { PreparedCall, WholeReply } from './prepared-call.ts';
-import { relayed } from './relayed.ts';
-import { countedUpstream, estimatedCount } from './token-count.ts';
-import { type Translation, translated } from './translated.ts';
-import { translatedImage } from './translated-image.ts';
+import { prepareRelayed } from './relayed.ts';
+import { estimatedCount, prepareUpstreamCount } from './token-count.ts';
+import { prepareTranslated, type Translation } from './translated.ts';
+import { prepareTranslatedImage } from './translated-image.ts';
 
 /** Either a prepared call to send, or a reply that needs no upstream. */
 export type Prepared = PreparedCall | WholeReply;
@@ -32,10 +32,14 @@ export type Prepared = PreparedCall | WholeReply;
  * @throws GatewayError `not_portable`, `too_complex`, or `invalid_request` for a request that this
  *   channel can't serve
  */
-export type Preparation = (channel: Channel, dialect: Dialect, upstreamModel: string) => Prepared;
+export type PrepareForChannel = (
+  channel: Channel,
+  dialect: Dialect,
+  upstreamModel: string,
+) => Prepared;
 
 /** A call that is to be translated for a channel of another dialect. */
-interface Crossing {
+interface TranslationInput {
   readonly call: Call;
   readonly protocol: Protocol;
   readonly dialect: Dialect;
@@ -48,17 +52,17 @@ interface Crossing {
 }
 
 /** Prepares one call for any number of channels. */
-export function preparation({ call, model, route, received }: Admitted): Preparation {
+export function preparer({ call, model, route, received }: Admitted): PrepareForChannel {
   const { protocol } = route;
-  const { settings, answer } = received;
-  const content = once(() =>
-    codecOf(protocol.codecs.content).readRequest(bodyOf(call), {
+  const { settings, responseContext } = received;
+  const content = memoized(() =>
+    codecOf(protocol.codecs.content).readRequest(parsedBody(call), {
       streamed: call.framing !== 'json',
     }),
   );
-  const images = once(() => codecOf(protocol.codecs.images)(bodyOf(call)));
+  const images = memoized(() => codecOf(protocol.codecs.images)(parsedBody(call)));
   const { imageCounter } = protocol;
-  const counted = (prepared: Prepared): Prepared =>
+  const withImageCount = (prepared: Prepared): Prepared =>
     'kind' in prepared ||
     imageCounter === undefined ||
     call.operation.isFree ||
@@ -68,7 +72,7 @@ export function preparation({ call, model, route, received }: Admitted): Prepara
 
   return (channel, dialect, upstreamModel) => {
     if (isRelayed(protocol, dialect)) {
-      return counted(relayed(call, protocol.relay, dialect, channel, upstreamModel));
+      return withImageCount(prepareRelayed(call, protocol.relay, dialect, channel, upstreamModel));
     }
     const target: UpstreamTarget = {
       upstreamModel,
@@ -77,23 +81,23 @@ export function preparation({ call, model, route, received }: Admitted): Prepara
       ids: settings.ids,
     };
     const head: ReplyHead = {
-      fallbackId: answer.requestId,
+      fallbackId: responseContext.requestId,
       createdSeconds: Math.floor(settings.clock.now() / 1_000),
       modelId: call.modelId,
       wantsUsage: call.wantsUsage,
       framing: call.framing,
     };
     const strict = model.strict === true;
-    const crossing = { call, protocol, dialect, target, head, strict, content, images };
-    return counted(translators[call.operation.name](crossing));
+    const input = { call, protocol, dialect, target, head, strict, content, images };
+    return withImageCount(translators[call.operation.name](input));
   };
 }
 
 /** The translator of each operation. */
-const translators: Readonly<Record<OperationName, (crossing: Crossing) => Prepared>> = {
-  content: (crossing) => translated(translationOf(crossing)),
+const translators: Readonly<Record<OperationName, (input: TranslationInput) => Prepared>> = {
+  content: (input) => prepareTranslated(translationOf(input)),
   images: ({ images, dialect, target, head, strict }) =>
-    translatedImage({
+    prepareTranslatedImage({
       request: images(),
       dialect,
       codec: codecOf(dialect.images),
@@ -101,19 +105,19 @@ const translators: Readonly<Record<OperationName, (crossing: Crossing) => Prepar
       head,
       strict,
     }),
-  count_tokens: (crossing) => {
-    const { tokenCounter } = crossing.dialect;
-    const translation = translationOf(crossing);
-    const write = codecOf(crossing.protocol.codecs.countTokens);
+  count_tokens: (input) => {
+    const { tokenCounter } = input.dialect;
+    const translation = translationOf(input);
+    const write = codecOf(input.protocol.codecs.countTokens);
     return tokenCounter === undefined
       ? estimatedCount(translation, write)
-      : countedUpstream(translation, tokenCounter, write);
+      : prepareUpstreamCount(translation, tokenCounter, write);
   },
 };
 
-function translationOf(crossing: Crossing): Translation {
-  const { call, protocol, dialect, target, head, strict } = crossing;
-  const request = crossing.content();
+function translationOf(input: TranslationInput): Translation {
+  const { call, protocol, dialect, target, head, strict } = input;
+  const request = input.content();
   const hidesReasoning = request.reasoning?.includeThoughts !== true;
   return {
     call,
@@ -136,16 +140,16 @@ function codecOf<T>(codec: T | undefined): T {
  * Caches what `make` returns or throws at its first call, so that a refused body is not parsed
  * again.
  */
-function once<T>(make: () => T): () => T {
+function memoized<T>(make: () => T): () => T {
   let made: { readonly value: T } | { readonly error: unknown } | undefined;
   return () => {
-    made ??= outcomeOf(make);
+    made ??= resultOf(make);
     if ('error' in made) throw made.error;
     return made.value;
   };
 }
 
-function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: unknown } {
+function resultOf<T>(make: () => T): { readonly value: T } | { readonly error: unknown } {
   try {
     return { value: make() };
   } catch (error) {
@@ -157,7 +161,7 @@ function outcomeOf<T>(make: () => T): { readonly value: T } | { readonly error: 
  * @throws GatewayError `too_complex`, or `invalid_request` for faults that the scan leaves to the
  *   parser
  */
-function bodyOf({ body, isTooComplex }: Call): JsonObject {
+function parsedBody({ body, isTooComplex }: Call): JsonObject {
   if (isTooComplex === true) throw tooComplex(`${maxTranslatedValues} values`);
   const parsed = parseBodyExactly(body);
   return isJsonObject(parsed) ? parsed : {};

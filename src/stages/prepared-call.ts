@@ -14,9 +14,9 @@ import type { Usage } from '../money.ts';
 /** A call prepared for one channel. */
 export interface PreparedCall {
   /** The dialect that reads the upstream's error responses. */
-  readonly upstream: Pick<Dialect, 'readFailure'>;
+  readonly dialect: Pick<Dialect, 'readFailure'>;
   /** The prefix of a streamed reply's content type. */
-  readonly streamType: string;
+  readonly streamContentType: string;
   /** Path and query below the channel's base URL. */
   readonly path: string;
   /** The framing that was requested from the upstream. */
@@ -28,9 +28,9 @@ export interface PreparedCall {
   /** Headers with notes for the caller. */
   readonly notes: HeaderMap;
   /** A document of at most this many bytes is buffered and judged whole. */
-  readonly heldBytes: number;
+  readonly maxBufferedBytes: number;
   /** True if the tap can read a document where a stream was requested. */
-  readonly takesDocumentAsStream: boolean;
+  readonly canTapDocument: boolean;
   /**
    * Makes a tap for a streamed reply, or for a document too large to buffer. If undefined, such
    * replies are refused.
@@ -42,7 +42,7 @@ export interface PreparedCall {
    * The reply to an upstream's refusal that callers of this dialect expect as a reply: Google's
    * callers expect a blocked prompt as one.
    */
-  answerTo(refusal: FailureReport): WholeReply | undefined;
+  replyToRefusal(refusal: FailureReport): WholeReply | undefined;
 }
 
 /** The judgement of a buffered reply. */
@@ -77,17 +77,17 @@ export interface BadReply {
   readonly countedTokens?: number | undefined;
   readonly usage?: Usage | undefined;
   /** The stream ended before it had any content. */
-  readonly hasSaidNothing?: true;
+  readonly endedBeforeContent?: true;
 }
 
 /** A relayed reply of at most this size is buffered and sent in one write. */
-export const heldRelayBytes: number = 64 * 1024;
+export const maxBufferedRelayBytes: number = 64 * 1024;
 
 /** A document that must be whole to be translated may have at most this size. */
-export const heldTranslationBytes: number = 32 * 1024 * 1024;
+export const maxBufferedTranslationBytes: number = 32 * 1024 * 1024;
 
 /** True if the bytes begin like a JSON object or array. */
-export function beginsDocument(bytes: Uint8Array): boolean {
+export function startsLikeJson(bytes: Uint8Array): boolean {
   const first = bytes.find(
     (byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09,
   );
@@ -105,15 +105,15 @@ export function documentIn(
   parse: (text: string) => JsonValue | undefined = parseJson,
 ): { readonly kind: 'document'; readonly reply: JsonValue } | FailedReply | BadReply {
   const reply = parse(asBuffer(bytes).toString('utf8'));
-  if (reply === undefined) return unreadable(bytes);
+  if (reply === undefined) return unreadableReply(bytes);
   const report = inBandFailure(reply);
   return report === undefined ? { kind: 'document', reply } : { kind: 'failure', report };
 }
 
 /** The judgement of bytes that are not valid JSON: a truncated document, or no document. */
-export function unreadable(bytes: Uint8Array): BadReply {
+export function unreadableReply(bytes: Uint8Array): BadReply {
   if (bytes.length === 0) return { kind: 'bad', reason: 'upstream_empty', countedTokens: 0 };
-  const reason = beginsDocument(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
+  const reason = startsLikeJson(bytes) ? 'upstream_truncated' : 'upstream_protocol_error';
   return { kind: 'bad', reason, countedTokens: documentTokens(bytes) };
 }
 
@@ -122,7 +122,7 @@ export function unreadable(bytes: Uint8Array): BadReply {
  * usage. Any other failure costs nothing, even if usage came before it: Anthropic states some at
  * the start of every message.
  */
-export function failureOf(tap: StreamTap): FailedReply | BadReply | undefined {
+export function tapFailure(tap: StreamTap): FailedReply | BadReply | undefined {
   const report = tap.failure();
   if (report === undefined) return undefined;
   if (report.isBilled !== true) return { kind: 'failure', report };

@@ -17,14 +17,15 @@ const maxReported = 10_000;
 export function quotaLevels(emit: EventListener): QuotaLevels {
   const reported = new Map<string, 80 | 95>();
 
-  const report = (
+  const reportOnce = (
     { subject, period, limit }: QuotaLine,
     leftNanos: bigint,
     percent: 80 | 95,
   ): void => {
     const name = `${subject} ${period}`;
-    const before = reported.get(name);
-    if (limit === undefined || (before !== undefined && before >= percent)) return;
+    const reportedPercent = reported.get(name);
+    if (limit === undefined || (reportedPercent !== undefined && reportedPercent >= percent))
+      return;
     reported.delete(name);
     reported.set(name, percent);
     const [oldest] = reported.size > maxReported ? reported.keys() : [];
@@ -35,7 +36,7 @@ export function quotaLevels(emit: EventListener): QuotaLevels {
   const judge = (line: QuotaLine, left: bigint): void => {
     const { limit } = line;
     if (limit === undefined || limit === 0n || left * 5n > limit) return;
-    report(line, left, left * 20n > limit ? 80 : 95);
+    reportOnce(line, left, left * 20n > limit ? 80 : 95);
   };
 
   return (lines, result) => {

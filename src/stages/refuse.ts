@@ -10,7 +10,7 @@ export function readableError(
 ): GatewayError {
   if (isGatewayError(error)) {
     if (error.reason === 'body_consumed')
-      emit({ type: 'body_consumed', requestId, remedy: bodyCure });
+      emit({ type: 'body_consumed', requestId, remedy: bodyRemedy });
     return error;
   }
   reportBug(error, requestId, emit);
@@ -25,11 +25,11 @@ export function reportBug(
   requestId: string | undefined,
   emit: EventListener,
 ): void {
-  emit({ type: 'internal_error', requestId, at: placeOf(error) });
+  emit({ type: 'internal_error', requestId, at: locationOf(error) });
 }
 
 /** The error for requests to a gateway that is shutting down. */
-export function closing(): GatewayError {
+export function shuttingDown(): GatewayError {
   return new GatewayError('draining', 'The gateway is shutting down. Try again shortly.', {
     retryAfterMs: 1_000,
     shouldRetry: true,
@@ -49,7 +49,7 @@ export function overloaded(): GatewayError {
 }
 
 /** The error for a key that is at its `maxConcurrentCalls`. */
-export function tooManyInFlight(): GatewayError {
+export function tooManyConcurrentCalls(): GatewayError {
   return new GatewayError(
     'rate_limited',
     'Too many requests of this key are running at once. Wait for one to end.',
@@ -57,7 +57,7 @@ export function tooManyInFlight(): GatewayError {
   );
 }
 
-const bodyCure =
+const bodyRemedy =
   'A parser read the request body before the gateway and left nothing. ' +
   'Mount the gateway before body parsers, or keep the bytes in req.rawBody.';
 
@@ -65,15 +65,15 @@ const bodyCure =
  * The first frame of the stack. The message is removed first, because it may contain anything, even
  * text that looks like a frame.
  */
-function placeOf(error: unknown): string {
+function locationOf(error: unknown): string {
   try {
-    return error instanceof Error ? frameOf(error) : 'unknown';
+    return error instanceof Error ? firstFrameOf(error) : 'unknown';
   } catch {
     return errorName(error);
   }
 }
 
-function frameOf(error: Error): string {
+function firstFrameOf(error: Error): string {
   // A host's `prepareStackTrace` may return any value.
   const stack = String(error.stack);
   const messageAt = stack.indexOf(error.message);

@@ -10,16 +10,16 @@ import type { ChannelLease, HealthSignal } from '../upstream/channel-health.ts';
 import type { Held } from './call-record.ts';
 import {
   type CallFailure,
+  errorText,
   failedTransport,
-  isOurCut,
+  isGatewayCut,
   refusedByUpstream,
-  sentence,
 } from './failure.ts';
 import { type GrowingStream, growingStream } from './grow-hold.ts';
 import type { StreamedReply } from './open-reply.ts';
 import { replyHeaders, wholeReply } from './respond.ts';
 import type { CallEnd } from './settlement.ts';
-import type { Answer, Upstreams } from './try-channel.ts';
+import type { UpstreamReply, Upstreams } from './try-channel.ts';
 import { onQuiet, onStall } from './watch-attempt.ts';
 
 /**
@@ -27,18 +27,18 @@ import { onQuiet, onStall } from './watch-attempt.ts';
  * done.
  */
 export function relay(
-  outcome: Answer,
+  outcome: UpstreamReply,
   held: Held,
-  departures: Upstreams['departures'],
+  freeDisconnects: Upstreams['freeDisconnects'],
 ): GatewayResponse {
   const { reply, notes } = outcome;
   const { settlement, copy, admitted } = held;
   const { call, hold, running, received } = admitted;
-  settlement.answered();
+  settlement.recordFirstByte();
   copy?.begin({ 'content-type': 'application/json', ...notes });
   if (reply.kind === 'whole') {
     copy?.add(reply.bytes);
-    finish(held, outcome.lease, served, {
+    settleInBackground(held, outcome.lease, served, {
       ending: reply.ending ?? 'complete',
       status: 200,
       usage: reply.usage,
@@ -47,24 +47,24 @@ export function relay(
         ? undefined
         : (reply.countedTokens ?? documentTokens(reply.bytes)),
     });
-    return wholeReply(received.answer, reply.bytes, call.framing, notes);
+    return wholeReply(received.responseContext, reply.bytes, call.framing, notes);
   }
-  const { begun, rest, tap } = reply;
-  copy?.add(begun);
+  const { firstOutput, rest, tap } = reply;
+  copy?.add(firstOutput);
   // A bounded call can't outgrow its hold, and a document is complete upstream before it begins to
   // arrive.
   const growing =
     hold.isBounded || call.framing === 'json'
       ? undefined
       : growingStream(rest, { settlement, keeper: running.hold, tap });
-  const pipe = relayPipe(reply, outcome, held, departures);
+  const pipe = relayPipe(reply, outcome, held, freeDisconnects);
   return {
     status: 200,
-    headers: { ...replyHeaders(received.answer, call.framing), ...notes },
+    headers: { ...replyHeaders(received.responseContext, call.framing), ...notes },
     body:
       growing === undefined
-        ? pushedReply(rest, pipe, begun)
-        : pushedReply(growing.body, checkedPipe(pipe, growing), begun),
+        ? pushedReply(rest, pipe, firstOutput)
+        : pushedReply(growing.body, checkedPipe(pipe, growing), firstOutput),
   };
 }
 
@@ -83,14 +83,14 @@ function checkedPipe(pipe: ReplyPipe, { check }: GrowingStream): ReplyPipe {
 /**
  * Settles in the background: the caller has its reply, and the outbox handles a store that is down.
  */
-function finish(
+function settleInBackground(
   { settlement, admitted: { running } }: Held,
   lease: ChannelLease | undefined,
-  verdict: HealthSignal,
+  healthSignal: HealthSignal,
   end: CallEnd,
 ): void {
-  lease?.end(verdict);
-  running.uncount();
+  lease?.end(healthSignal);
+  running.stopCounting();
   settlement.close(end).then(running.done, running.done);
 }
 
@@ -103,48 +103,48 @@ function asMidStreamError(error: GatewayError, model: Model): GatewayError {
   const { reason = 'upstream_overloaded', retryAfterMs } = error;
   const code = 'upstream_overloaded';
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new GatewayError(code, sentence(code, model), { reason, ...wait });
+  return new GatewayError(code, errorText(code, model), { reason, ...wait });
 }
 
 const served: HealthSignal = { kind: 'served' };
 
-const nothing: HealthSignal = { kind: 'neutral' };
+const noSignal: HealthSignal = { kind: 'neutral' };
 
 /**
  * How a reply that broke off ended for its charge. The reason is `caller_left` if the caller
  * disconnected before the pipe could notice it. A reply without content costs nothing, whatever
  * usage it reported, unless its failure says that it was billed.
  */
-function brokenBy(reason: string, tap: StreamTap): CallEnding {
+function endingOfBreak(reason: string, tap: StreamTap): CallEnding {
   if (reason === 'caller_left') return 'left';
   if (!tap.hasBegun() && tap.failure()?.isBilled !== true) return 'failed';
-  return isOurCut(reason) ? 'cut' : 'broken';
+  return isGatewayCut(reason) ? 'cut' : 'broken';
 }
 
 function relayPipe(
   { tap }: StreamedReply,
-  { lease, disclosure }: Answer,
+  { lease, redaction }: UpstreamReply,
   held: Held,
-  departures: Upstreams['departures'],
+  freeDisconnects: Upstreams['freeDisconnects'],
 ): ReplyPipe {
   const { copy, admitted } = held;
   const { call, model, key, running, route } = admitted;
   /** Set once the caller has disconnected; the stream may then be read on for its usage. */
-  let leftFor: string | undefined;
+  let disconnectReason: string | undefined;
 
-  const settled = (verdict: HealthSignal, ending: CallEnding, reason?: string): void =>
-    finish(held, lease, verdict, {
+  const settle = (healthSignal: HealthSignal, ending: CallEnding, reason?: string): void =>
+    settleInBackground(held, lease, healthSignal, {
       ending,
-      status: reason !== undefined && reason === leftFor ? 499 : 200,
+      status: reason !== undefined && reason === disconnectReason ? 499 : 200,
       reason,
       usage: tap.usage(),
       countedTokens: tap.countedTokens(),
     });
 
   /** Settles a reply whose caller has disconnected. */
-  const settledLeft = (verdict: HealthSignal): void => {
-    const isFree = !tap.hasBegun() && departures.isFree(key.id, running);
-    settled(verdict, isFree ? 'failed' : 'left', leftFor);
+  const settleDisconnected = (healthSignal: HealthSignal): void => {
+    const isFree = !tap.hasBegun() && freeDisconnects.isFree(key.id, running);
+    settle(healthSignal, isFree ? 'failed' : 'left', disconnectReason);
   };
 
   const writeCopied = (chunk: Uint8Array): Uint8Array => {
@@ -153,36 +153,36 @@ function relayPipe(
     return bytes;
   };
 
-  const complete = (last: Uint8Array): Closing => {
+  const completeReply = (last: Uint8Array): Closing => {
     copy?.add(last);
-    if (leftFor === undefined) settled(served, 'complete');
-    else settledLeft(served);
+    if (disconnectReason === undefined) settle(served, 'complete');
+    else settleDisconnected(served);
     return { writes: last.length === 0 ? [] : [last], cut: false };
   };
 
   /**
    * Sends the error as an event if the framing has one for errors; otherwise cuts the connection.
    */
-  const failed = ({ error, reason, verdict }: CallFailure, last?: Uint8Array): Closing => {
-    if (leftFor === undefined) settled(verdict, brokenBy(reason, tap), reason);
-    else settledLeft(nothing);
-    const before = last === undefined || last.length === 0 ? [] : [last];
-    const said = tap.breakOff(asMidStreamError(error, model));
-    return { writes: [...before, ...(said ?? [])], cut: said === undefined };
+  const failReply = ({ error, reason, healthSignal }: CallFailure, last?: Uint8Array): Closing => {
+    if (disconnectReason === undefined) settle(healthSignal, endingOfBreak(reason, tap), reason);
+    else settleDisconnected(noSignal);
+    const leading = last === undefined || last.length === 0 ? [] : [last];
+    const errorEvent = tap.breakOff(asMidStreamError(error, model));
+    return { writes: [...leading, ...(errorEvent ?? [])], cut: errorEvent === undefined };
   };
 
   const inBandFailure = (): CallFailure | undefined => {
     const report = tap.failure();
-    return report === undefined ? undefined : refusedByUpstream(report, call, model, disclosure);
+    return report === undefined ? undefined : refusedByUpstream(report, call, model, redaction);
   };
 
   /** The reply is over, by its own final event or because the connection ended. */
-  const ended = (): Closing => {
+  const endReply = (): Closing => {
     const last = tap.end();
     const failure = inBandFailure();
-    if (failure !== undefined) return failed(failure, last);
-    if (tap.complete()) return complete(last);
-    return failed(
+    if (failure !== undefined) return failReply(failure, last);
+    if (tap.complete()) return completeReply(last);
+    return failReply(
       failedTransport(new UpstreamError('body', 'upstream_stream_truncated'), call, model),
       last,
     );
@@ -192,39 +192,39 @@ function relayPipe(
     write: copy === undefined ? tap.write : writeCopied,
     closingIfOver: () => {
       const failure = inBandFailure();
-      if (failure !== undefined) return failed(failure);
-      return tap.finished() ? ended() : undefined;
+      if (failure !== undefined) return failReply(failure);
+      return tap.finished() ? endReply() : undefined;
     },
-    end: ended,
+    end: endReply,
     fail: (error) => {
       // The reply is complete; only the connection broke before its regular end.
-      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return ended();
+      if (tap.hasBegun() && tap.complete() && tap.usage() !== undefined) return endReply();
       const cause = isUpstreamError(error)
         ? error
         : new UpstreamError('body', 'failed', { cause: error });
-      return failed(failedTransport(cause, call, model));
+      return failReply(failedTransport(cause, call, model));
     },
     onQuiet: (endQuiet) => {
-      const { attempt } = running;
-      if (attempt !== undefined) onQuiet(attempt, endQuiet);
+      const { watch } = running;
+      if (watch !== undefined) onQuiet(watch, endQuiet);
     },
     keepAlive: (isFirst) => {
       const text = route.protocol.keepAlive(call.framing, isFirst);
       return text === undefined ? undefined : Buffer.from(text);
     },
     onStall: (giveUp) => {
-      const { attempt } = running;
-      if (attempt !== undefined) onStall(attempt, giveUp);
+      const { watch } = running;
+      if (watch !== undefined) onStall(watch, giveUp);
     },
     disconnected: (reason) => {
       // An image that was bought is finished and charged, and a reply that may be repeated is kept.
       // Other replies are not worth reading to their end without a caller.
       if (held.continuesAfterDisconnect) return 'drain';
-      leftFor = reason;
+      disconnectReason = reason;
       if (call.framing !== 'json') return 'read_on';
-      settledLeft(nothing);
+      settleDisconnected(noSignal);
       return 'abort';
     },
-    abandoned: () => settledLeft(nothing),
+    abandoned: () => settleDisconnected(noSignal),
   };
 }

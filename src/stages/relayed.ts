@@ -10,10 +10,15 @@ import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { RelayRules } from '../protocols/protocol.ts';
 import { framingBytes } from './hold.ts';
-import { documentIn, heldRelayBytes, type Judgement, type PreparedCall } from './prepared-call.ts';
+import {
+  documentIn,
+  type Judgement,
+  maxBufferedRelayBytes,
+  type PreparedCall,
+} from './prepared-call.ts';
 
 /** Prepares a call to be relayed. */
-export function relayed(
+export function prepareRelayed(
   call: Call,
   rules: RelayRules,
   dialect: Dialect,
@@ -22,23 +27,26 @@ export function relayed(
 ): PreparedCall {
   const body = spliceMembers(call.body, call.members, rules.edits(call, upstreamModel, channel));
   return {
-    upstream: dialect,
-    streamType: dialect.streams.contentType,
+    dialect,
+    streamContentType: dialect.streams.contentType,
     path: upstreamPath(dialect, call, upstreamModel),
     framing: call.framing,
     body,
-    prompt: grown(call, body),
+    prompt: grownPromptSize(call, body),
     notes: {},
-    heldBytes: heldRelayBytes,
-    takesDocumentAsStream: call.framing === 'json_array',
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: call.framing === 'json_array',
     tap: () => rules.tap(call, channel),
     judge: (bytes) => judge(bytes, call, { rules, dialect, channel }),
-    answerTo: () => undefined,
+    replyToRefusal: () => undefined,
   };
 }
 
 /** The size of the edited body, if the edits added more than the hold allows for. */
-function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSize | undefined {
+function grownPromptSize(
+  { body, demand }: Call,
+  pieces: readonly Uint8Array[],
+): PromptSize | undefined {
   let growth = -body.byteLength;
   for (const { length } of pieces) growth += length;
   const { prompt } = demand;
@@ -46,14 +54,18 @@ function grown({ body, demand }: Call, pieces: readonly Uint8Array[]): PromptSiz
 }
 
 /** Parameters for judging a relayed reply. */
-interface RelayEnds {
+interface RelayContext {
   readonly rules: RelayRules;
   readonly dialect: Dialect;
   readonly channel: Channel;
 }
 
 /** Judges whether a buffered reply is whole, an error, or empty. */
-function judge(bytes: Uint8Array, call: Call, { rules, dialect, channel }: RelayEnds): Judgement {
+function judge(
+  bytes: Uint8Array,
+  call: Call,
+  { rules, dialect, channel }: RelayContext,
+): Judgement {
   const found = documentIn(bytes, dialect);
   if (found.kind !== 'document') return found;
   if (call.framing === 'sse') return { kind: 'bad', reason: 'upstream_protocol_error' };

@@ -41,7 +41,7 @@ export async function renewLeases(
       quota.extend(inputs, options),
     );
     for (const [index, { hold, add }] of asked.entries()) {
-      noteAnswer(hold, add, results[index], emit);
+      applyAnswer(hold, add, results[index], emit);
     }
   } catch {
     // The guard has reported it; the lease is long enough for two more attempts.
@@ -51,8 +51,8 @@ export async function renewLeases(
 /** The amount to add to a hold; undefined if it is still sufficient. */
 function growthOf({ settlement, observed }: KeptHold): Nanos | undefined {
   const held = settlement.heldNanos();
-  const isAmple = observed() * 100n < held * growAtPercent;
-  return held === 0n || isAmple ? undefined : settlement.reservation.nanos;
+  const isSufficient = observed() * 100n < held * growAtPercent;
+  return held === 0n || isSufficient ? undefined : settlement.reservation.nanos;
 }
 
 /** The input that renews a lease and adds to every line that holds money. */
@@ -67,14 +67,14 @@ export function extendInput(
   return { id, partition, ttlMs, ...grow };
 }
 
-function noteAnswer(
+function applyAnswer(
   hold: KeptHold,
   add: Nanos | undefined,
   result: ExtendResult | undefined,
   emit: EventListener,
 ): void {
   const { settlement } = hold;
-  if (result?.status === 'held' && add !== undefined) settlement.grown(add);
+  if (result?.status === 'held' && add !== undefined) settlement.addHeld(add);
   hold.refused = result?.status === 'insufficient';
   // A hold that its own call has ended meanwhile is `gone` too; that is expected.
   if (result?.status !== 'gone' || !settlement.isOpen()) return;

@@ -12,7 +12,7 @@ import type { Admitted } from './call-record.ts';
 import { isReleaseResult, isReserveResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 import { quotaLevels } from './quota-levels.ts';
-import { tooManyInFlight } from './refuse.ts';
+import { tooManyConcurrentCalls } from './refuse.ts';
 import type { Reservation } from './settlement.ts';
 
 /** Reserves the quota of a call. */
@@ -25,42 +25,44 @@ export type Reserve = (admitted: Admitted) => Promise<Reservation>;
  * `store_unavailable`.
  */
 export function reserver(emit: EventListener): Reserve {
-  const nameOf = periodNames();
-  const noteLevels = quotaLevels(emit);
+  const periodFor = periodNames();
+  const reportLevels = quotaLevels(emit);
   return async ({ key, hold: { nanos }, received: { settings, guard } }) => {
     if (key.quota.length === 0) throw noQuota('unknown_subject');
     const subjects = heldSubjects(key);
     const nowMs = settings.clock.now();
-    const lines = subjects.map((subject) => lineOf(subject, nameOf(subject.period, nowMs), nanos));
+    const lines = subjects.map((subject) =>
+      quotaLine(subject, periodFor(subject.period, nowMs), nanos),
+    );
     const partition = key.quotaPartition ?? defaultPartition;
     const hold = { id: settings.ids(), partition, lines, nanos };
     try {
       const result = await guard.ask('quota', 'reserve', isReserveResult(lines.length), (options) =>
-        settings.quota.reserve(inputOf(hold, subjects, settings), options),
+        settings.quota.reserve(reserveInput(hold, subjects, settings), options),
       );
-      noteLevels(lines, result);
+      reportLevels(lines, result);
       if (result.status === 'held') return hold;
-      throw refusalOf(result, { keyId: key.id, nanos });
+      throw reserveError(result, { keyId: key.id, nanos });
     } catch (error) {
       // The hold may exist although the store did not answer.
-      if (mayHaveRun(error)) void releaseBlindly(hold, settings, guard);
+      if (mayBeHeld(error)) void releaseIfHeld(hold, settings, guard);
       throw error;
     }
   };
 }
 
-function inputOf(
+function reserveInput(
   { id, partition, lines }: Reservation,
   subjects: readonly HeldSubject[],
   { leaseMs: ttlMs }: Settings,
 ): ReserveInput {
   const onExpire = 'release';
-  if (!subjects.some(isCapped)) return { id, partition, lines, ttlMs, onExpire };
+  if (!subjects.some(isLimited)) return { id, partition, lines, ttlMs, onExpire };
   const maxConcurrentCalls = subjects.map((subject) => subject.maxConcurrentCalls);
   return { id, partition, lines, ttlMs, onExpire, maxConcurrentCalls };
 }
 
-function isCapped({ maxConcurrentCalls }: HeldSubject): boolean {
+function isLimited({ maxConcurrentCalls }: HeldSubject): boolean {
   return maxConcurrentCalls !== undefined;
 }
 
@@ -68,7 +70,7 @@ function isCapped({ maxConcurrentCalls }: HeldSubject): boolean {
  * False if the store says that nothing was done. A store that is down need not get a release for
  * each refusal.
  */
-function mayHaveRun(error: unknown): boolean {
+function mayBeHeld(error: unknown): boolean {
   if (!isGatewayError(error) || error.code !== 'store_unavailable') return false;
   const { cause } = error;
   return !(cause instanceof StoreUnavailable && cause.outcome === 'not_done');
@@ -78,7 +80,7 @@ function mayHaveRun(error: unknown): boolean {
  * Releases a hold that may or may not exist. A release that arrives before its reserve blocks the
  * reserve.
  */
-async function releaseBlindly(
+async function releaseIfHeld(
   { id, partition, lines }: Reservation,
   { quota }: Settings,
   guard: PortGuard,
@@ -93,7 +95,7 @@ async function releaseBlindly(
 }
 
 /** A subject of a hold. With `counts`, its line only counts calls and holds no money. */
-type HeldSubject = QuotaSubject & { readonly counts?: true };
+type HeldSubject = QuotaSubject & { readonly onlyCountsCalls?: true };
 
 /**
  * The subjects in the order in which stores lock them. A key with `maxConcurrentCalls` and no
@@ -119,7 +121,7 @@ function heldSubjects(key: ApiKey): readonly HeldSubject[] {
   }
   return sorted([
     ...quota,
-    { id, period: 'total', limitNanos: 0n, maxConcurrentCalls, counts: true },
+    { id, period: 'total', limitNanos: 0n, maxConcurrentCalls, onlyCountsCalls: true },
   ]);
 }
 
@@ -140,8 +142,12 @@ function byId(a: HeldSubject, b: HeldSubject): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-function lineOf({ id, limitNanos, counts }: HeldSubject, period: string, nanos: Nanos): QuotaLine {
-  const amount = counts ? 0n : nanos;
+function quotaLine(
+  { id, limitNanos, onlyCountsCalls }: HeldSubject,
+  period: string,
+  nanos: Nanos,
+): QuotaLine {
+  const amount = onlyCountsCalls ? 0n : nanos;
   return limitNanos === undefined
     ? { subject: id, period, amount }
     : { subject: id, period, amount, limit: limitNanos };
@@ -188,19 +194,21 @@ export interface RefusedCall {
 }
 
 /** The error for a hold that the store refused, or refused to grow. */
-export function refusalOf(
+export function reserveError(
   result: Exclude<ReserveResult, { readonly status: 'held' }>,
   call: RefusedCall,
 ): GatewayError {
-  if (result.status === 'too_many_in_flight') return tooManyInFlight();
-  return result.status === 'insufficient' ? notEnough(result, call) : noQuota(result.status);
+  if (result.status === 'too_many_in_flight') return tooManyConcurrentCalls();
+  return result.status === 'insufficient'
+    ? insufficientQuota(result, call)
+    : noQuota(result.status);
 }
 
 /**
  * The error may state the key's own balance, but not the balance of its group, which only the host
  * may know.
  */
-function notEnough(
+function insufficientQuota(
   { subject, available }: Extract<ReserveResult, { readonly status: 'insufficient' }>,
   { keyId, nanos, heldNanos = 0n }: RefusedCall,
 ): GatewayError {

@@ -8,7 +8,7 @@ import type { Settings } from '../options.ts';
 import type { Caller } from '../protocols/protocol.ts';
 
 /** The parts that every response to one request contains. */
-export interface AnswerContext {
+export interface ResponseContext {
   readonly requestId: string;
   /**
    * The value of `Vary`: the headers that may carry a key, so that no shared cache gives one key's
@@ -23,18 +23,19 @@ const callerRequestId = /^[A-Za-z0-9_-]{8,64}$/;
  * Makes the context. A caller's own request id is used if it is legal, since it appears in headers
  * and records.
  */
-export function answerContext(
+export function responseContextFor(
   { headers }: Pick<GatewayRequest, 'headers'>,
   { ids }: Pick<Settings, 'ids'>,
   vary: string,
-): AnswerContext {
-  const asked = headers['x-request-id'];
-  const requestId = typeof asked === 'string' && callerRequestId.test(asked) ? asked : freshId(ids);
+): ResponseContext {
+  const requestedId = headers['x-request-id'];
+  const requestId =
+    typeof requestedId === 'string' && callerRequestId.test(requestedId) ? requestedId : newId(ids);
   return { requestId, vary };
 }
 
 /** The host's function may throw; the response needs an id even then. */
-function freshId(ids: () => string): string {
+function newId(ids: () => string): string {
   try {
     return ids();
   } catch {
@@ -53,7 +54,7 @@ const contentTypes: Readonly<Record<Framing, string>> = {
  * on unbuffered.
  */
 export function replyHeaders(
-  { requestId, vary }: AnswerContext,
+  { requestId, vary }: ResponseContext,
   framing: Framing,
 ): Record<string, string> {
   if (framing === 'json') {
@@ -77,7 +78,7 @@ export function replyHeaders(
 
 /** A reply in one piece; also a stream that is known as a whole from the start. */
 export function wholeReply(
-  context: AnswerContext,
+  context: ResponseContext,
   body: Uint8Array,
   framing: Framing,
   notes: HeaderMap,
@@ -88,12 +89,12 @@ export function wholeReply(
 }
 
 /** A JSON document that the gateway made. */
-export function jsonReply(context: AnswerContext, document: JsonObject): GatewayResponse {
+export function jsonReply(context: ResponseContext, document: JsonObject): GatewayResponse {
   return wholeReply(context, Buffer.from(JSON.stringify(document)), 'json', {});
 }
 
 /** The response to OPTIONS, for hosts that do not handle it themselves. */
-export function allowed(context: AnswerContext, allow: string): GatewayResponse {
+export function optionsResponse(context: ResponseContext, allow: string): GatewayResponse {
   const { requestId, vary } = context;
   return {
     status: 204,
@@ -106,8 +107,8 @@ export function allowed(context: AnswerContext, allow: string): GatewayResponse 
  * An error response as this caller's clients expect it. `isBoughtOnce`: sending the call again
  * would buy it again.
  */
-export function refusal(
-  context: AnswerContext,
+export function errorResponse(
+  context: ResponseContext,
   error: GatewayError,
   caller: Caller,
   isBoughtOnce: boolean,
@@ -140,7 +141,7 @@ function endsConnection({ code, reason }: GatewayError): boolean {
 }
 
 /** SDKs obey a wait up to this long. Instead of a longer one they wait only a second or two. */
-const longestObeyedMs = 60_000;
+const maxObeyedWaitMs = 60_000;
 /** Errors that occur before an upstream is called. */
 const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
   'no_channel',
@@ -155,7 +156,7 @@ const beforeUpstream: ReadonlySet<ErrorCode> = new Set([
 function mustNotRetry(error: GatewayError, status: number, isBoughtOnce: boolean): boolean {
   const { code, retryAfterMs = 0, shouldRetry } = error;
   if (status === 401 || status === 403 || shouldRetry === false) return true;
-  if (retryAfterMs > longestObeyedMs) return true;
+  if (retryAfterMs > maxObeyedWaitMs) return true;
   return isBoughtOnce && status >= 500 && shouldRetry !== true && !beforeUpstream.has(code);
 }
 

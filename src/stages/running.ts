@@ -6,35 +6,35 @@ import { fairShares } from '../bytes/body/fair-shares.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { EventListener } from '../events.ts';
 import type { Settings } from '../options.ts';
-import { type Disconnect, disconnect } from './disconnect.ts';
+import { type CallerConnection, callerConnection } from './caller-connection.ts';
 import { type HoldKeeper, holdKeepers, type KeptEntry } from './keep-holds.ts';
 import type { PortGuard } from './port-guard.ts';
-import { overloaded, tooManyInFlight } from './refuse.ts';
+import { overloaded, tooManyConcurrentCalls } from './refuse.ts';
 import {
+  type AttemptTimeouts,
   type AttemptWatch,
-  overdue as isLate,
-  type LastHeard,
-  type Waits,
+  type LastActivity,
+  overdueAction as overdueActionOf,
   watchAttempt,
 } from './watch-attempt.ts';
 
 /** A call, from its start until its reply has ended. */
 export interface RunningCall {
   /** The caller's connection. */
-  readonly caller: Disconnect;
+  readonly caller: CallerConnection;
   /** Keeps the hold alive. */
   readonly hold: HoldKeeper;
   /** Starts watching an attempt that is sent now, with the channel's time-outs. */
-  send(waits: Waits, lastHeard: LastHeard): void;
+  startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
   /** How many attempts were sent. */
-  readonly tries: number;
+  readonly attemptCount: number;
   /** The watch of the latest attempt; undefined before the first. */
-  readonly attempt: AttemptWatch | undefined;
+  readonly watch: AttemptWatch | undefined;
   /**
    * Stops counting the call against its key's limit. The end of its hold is on the way to the
    * store, and a caller that has its reply may send the next call.
    */
-  uncount(): void;
+  stopCounting(): void;
   /**
    * Registers what to give back when the call is done; called immediately if it is done already.
    */
@@ -73,9 +73,9 @@ export interface RunningCalls {
 interface Entry extends RunningCall {
   readonly hold: KeptEntry;
   /** Its index in the list; undefined once it is done. */
-  place: number | undefined;
-  tries: number;
-  attempt: AttemptWatch | undefined;
+  index: number | undefined;
+  attemptCount: number;
+  watch: AttemptWatch | undefined;
   isCounted: boolean;
   readonly giveBacks: (() => void)[];
 }
@@ -95,15 +95,15 @@ export function runningCalls(
   let whenIdle: (() => void)[] = [];
 
   const remove = (entry: Entry): void => {
-    const { place } = entry;
-    if (place === undefined) return;
-    entry.place = undefined;
+    const { index } = entry;
+    if (index === undefined) return;
+    entry.index = undefined;
     const last = entries.pop();
     if (last !== undefined && last !== entry) {
-      last.place = place;
-      entries[place] = last;
+      last.index = index;
+      entries[index] = last;
     }
-    entry.uncount();
+    entry.stopCounting();
     for (const giveBack of entry.giveBacks) giveBack();
     if (entries.length > 0) return;
     for (const resolve of whenIdle) resolve();
@@ -114,39 +114,39 @@ export function runningCalls(
     if (!slots.take(keyId, 1, { own: 0, isSmall })) throw overloaded();
     if (maxConcurrentCalls === undefined || keys.take(keyId, maxConcurrentCalls)) return;
     slots.give(keyId, 1);
-    throw tooManyInFlight();
+    throw tooManyConcurrentCalls();
   };
 
   const begin = (call: BeginningCall): RunningCall => {
     take(call);
     const { keyId, maxConcurrentCalls } = call;
-    const caller = disconnect();
+    const caller = callerConnection();
     const entry: Entry = {
       caller,
       hold: keepers.begin({
         caller,
-        isRunning: () => entry.place !== undefined,
-        overdue: (nowMs) =>
-          entry.attempt === undefined ? undefined : isLate(entry.attempt, nowMs),
+        isRunning: () => entry.index !== undefined,
+        overdueAction: (nowMs) =>
+          entry.watch === undefined ? undefined : overdueActionOf(entry.watch, nowMs),
       }),
-      place: entries.length,
-      tries: 0,
-      attempt: undefined,
+      index: entries.length,
+      attemptCount: 0,
+      watch: undefined,
       isCounted: maxConcurrentCalls !== undefined,
       giveBacks: [() => slots.give(keyId, 1)],
-      send: (waits, lastHeard) => {
-        entry.tries += 1;
-        entry.hold.allow(waits.totalMs);
+      startAttempt: (timeouts, lastActivity) => {
+        entry.attemptCount += 1;
+        entry.hold.setTotalTimeout(timeouts.totalMs);
         const { clock, callerStallMs } = settings();
         // Only the attempt ends: the next one must not find the call aborted.
-        const end = caller.endTry;
-        entry.attempt = watchAttempt({ waits, callerStallMs, clock, end }, lastHeard);
+        const end = caller.endAttempt;
+        entry.watch = watchAttempt({ timeouts, callerStallMs, clock, end }, lastActivity);
       },
       onDone: (giveBack) => {
-        if (entry.place !== undefined) entry.giveBacks.push(giveBack);
+        if (entry.index !== undefined) entry.giveBacks.push(giveBack);
         else giveBack();
       },
-      uncount: () => {
+      stopCounting: () => {
         if (!entry.isCounted) return;
         entry.isCounted = false;
         keys.give(keyId);
@@ -175,22 +175,22 @@ export function runningCalls(
 /** Counts the running calls of each key. */
 interface CountsByKey {
   /** Counts one more call, if the key then has no more than `limit`. */
-  take(keyId: string, most: number): boolean;
+  take(keyId: string, limit: number): boolean;
   give(keyId: string): void;
 }
 
 function countsByKey(): CountsByKey {
   const counts = new Map<string, number>();
   return {
-    take: (keyId, most) => {
+    take: (keyId, limit) => {
       const before = counts.get(keyId) ?? 0;
-      if (before >= most) return false;
+      if (before >= limit) return false;
       counts.set(keyId, before + 1);
       return true;
     },
     give: (keyId) => {
-      const left = (counts.get(keyId) ?? 0) - 1;
-      if (left > 0) counts.set(keyId, left);
+      const remaining = (counts.get(keyId) ?? 0) - 1;
+      if (remaining > 0) counts.set(keyId, remaining);
       else counts.delete(keyId);
     },
   };

@@ -11,7 +11,7 @@ import type {
 import { transportError } from '../upstream/transport-error.ts';
 import { type OpenedBody, openedBody } from './opened-body.ts';
 import type { RunningCall } from './running.ts';
-import { headCame, over } from './watch-attempt.ts';
+import { headReceived, stopWatching } from './watch-attempt.ts';
 
 /** An upstream's response, whose body ends with the call. */
 export interface OpenedResponse extends UpstreamResponse {
@@ -29,14 +29,14 @@ export function sendUpstream(
   requestFor: (onAbort: UpstreamRequest['onAbort']) => UpstreamRequest,
   running: RunningCall,
 ): Promise<OpenedResponse> {
-  const { attempt } = running;
+  const { watch } = running;
   return new Promise((resolve, reject) => {
     let aborted: Error | undefined;
     let abortClient: ((reason: Error) => void) | undefined;
     let opened: OpenedBody | undefined;
 
     const fail = (error: unknown): void => {
-      if (attempt !== undefined) over(attempt);
+      if (watch !== undefined) stopWatching(watch);
       reject(error);
     };
 
@@ -56,8 +56,8 @@ export function sendUpstream(
         body.abort();
         return fail(transportError(aborted, 'body'));
       }
-      if (attempt !== undefined) headCame(attempt);
-      opened = openedBody(body, attempt);
+      if (watch !== undefined) headReceived(watch);
+      opened = openedBody(body, watch);
       resolve({ status, headers, body: opened });
     };
     const request = requestFor((abort) => {

@@ -14,7 +14,6 @@ import { authenticate } from './authenticate.ts';
 import { beginningCall } from './begin.ts';
 import type { Authenticated, Begun, Held, Received } from './call-record.ts';
 import { callUpstream } from './call-upstream.ts';
-import type { FoundRecords } from './found-records.ts';
 import { holdFor } from './hold.ts';
 import type { Idempotency } from './idempotency.ts';
 import { limit } from './limit.ts';
@@ -23,10 +22,11 @@ import type { LoopTurn } from './loop-turn.ts';
 import type { ModelPlans } from './model-plan.ts';
 import type { Outbox } from './outbox.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
-import { closing } from './refuse.ts';
+import type { RecordChecks } from './record-checks.ts';
+import { shuttingDown } from './refuse.ts';
 import { relay } from './relay.ts';
 import type { Reserve } from './reserve.ts';
-import { allowed, jsonReply } from './respond.ts';
+import { jsonReply, optionsResponse } from './respond.ts';
 import type { RunningCalls } from './running.ts';
 import { settlementOf } from './settle.ts';
 import type { Upstreams } from './try-channel.ts';
@@ -35,14 +35,14 @@ import type { Upstreams } from './try-channel.ts';
 export interface Shared {
   readonly upstreams: Upstreams;
   readonly calls: RunningCalls;
-  readonly repeats: Idempotency;
+  readonly idempotency: Idempotency;
   readonly reserve: Reserve;
   readonly outbox: Outbox;
   readonly plans: ModelPlans;
-  readonly records: FoundRecords;
+  readonly records: RecordChecks;
   /** Limits the memory that the request bodies of one key may take. */
   readonly bodies: FairShares;
-  readonly endOfRequests: LoopTurn;
+  readonly endOfRequestTurn: LoopTurn;
   readonly emit: EventListener;
   isClosed(): boolean;
   /** Warns the host that nothing bounds the output of this model. */
@@ -58,19 +58,19 @@ export function serving(shared: Shared): Serve {
 }
 
 async function answer(received: Received, route: Route, shared: Shared): Promise<GatewayResponse> {
-  const { endOfRequests, isClosed, records } = shared;
+  const { endOfRequestTurn, isClosed, records } = shared;
   ignoreErrors(received.request.body);
   if (route.kind === 'refused') throw route.error;
-  if (route.kind === 'options') return allowed(received.answer, route.allow);
+  if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
   // Waiting for the end of the loop turn lets a body that came with its head arrive completely.
-  await endOfRequests();
-  if (isClosed()) throw closing();
+  await endOfRequestTurn();
+  if (isClosed()) throw shuttingDown();
   const key = await authenticate(received, route.caller, records);
   // The gateway may have closed while the key was looked up. From here on it waits for this call.
-  if (isClosed()) throw closing();
+  if (isClosed()) throw shuttingDown();
   const authenticated = { received, key };
   if (route.kind === 'call') return await begin(authenticated, route, shared);
-  return jsonReply(received.answer, await listModels(route, authenticated, records));
+  return jsonReply(received.responseContext, await listModels(route, authenticated, records));
 }
 
 async function begin(
@@ -81,7 +81,7 @@ async function begin(
   const { received, key } = authenticated;
   const running = shared.calls.begin(beginningCall(authenticated, route.protocol));
   try {
-    received.request.onClose(running.caller.leave);
+    received.request.onClose(running.caller.markDisconnected);
     await limit(authenticated);
     const begun = { received, key, route, running };
     return await serve(begun, await receiveBody(begun, shared.bodies), shared);
@@ -94,7 +94,7 @@ async function begin(
 /** Takes a call from its bytes to its reply. */
 async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
-  const { records, plans, repeats, reserve, outbox, emit } = shared;
+  const { records, plans, idempotency, reserve, outbox, emit } = shared;
   const startedAtMs = received.settings.clock.now();
   const call = await readCallInTurns(body, route);
   const read = { received, key, route, running, startedAtMs, call };
@@ -103,18 +103,18 @@ async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayR
   if (!hold.isBounded) shared.reportUnbounded(model.id);
   const plan = plans.of(model, received.settings);
   const admitted = { received, key, route, running, startedAtMs, call, model, plan, hold };
-  const turn = await repeats.turn(admitted);
-  if ('repeat' in turn) {
+  const claimOrRepeat = await idempotency.claimOrRepeat(admitted);
+  if ('repeat' in claimOrRepeat) {
     running.done();
-    return turn.repeat;
+    return claimOrRepeat.repeat;
   }
-  const { claim } = turn;
-  const reservation = await claim.before(() => reserve(admitted));
-  const settlement = claim.endingWith(settlementOf({ admitted, reservation, outbox, emit }));
-  running.hold.keep(settlement, plan.totalMs);
-  const runsOn = call.operation.isBoughtOnce || claim.copy !== undefined;
+  const { claim } = claimOrRepeat;
+  const reservation = await claim.abandonOnFailure(() => reserve(admitted));
+  const settlement = claim.endTogetherWith(settlementOf({ admitted, reservation, outbox, emit }));
+  running.hold.keepAlive(settlement, plan.totalMs);
+  const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   return await answered(
-    { admitted, settlement, continuesAfterDisconnect: runsOn, copy: claim.copy },
+    { admitted, settlement, continuesAfterDisconnect, copy: claim.copy },
     shared.upstreams,
   );
 }
@@ -127,7 +127,7 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
     const outcome = await callUpstream(held, upstreams);
     if ('reply' in outcome) {
       running.caller.detach();
-      return relay(outcome, held, upstreams.departures);
+      return relay(outcome, held, upstreams.freeDisconnects);
     }
     const { error, ending, reason, countedTokens, usage } = outcome.failure;
     // The usage record is written before the error is sent, because the error may point to it. Logs
@@ -136,7 +136,7 @@ async function answered(held: Held, upstreams: Upstreams): Promise<GatewayRespon
     await settlement.close({ ending, status, reason, countedTokens, usage });
     throw error;
   } catch (error) {
-    const ending = running.tries > 0 ? 'failed' : 'not_run';
+    const ending = running.attemptCount > 0 ? 'failed' : 'not_run';
     await settlement.close({ ending, status: 500, reason: 'internal_error' });
     throw error;
   }

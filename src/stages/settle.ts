@@ -8,7 +8,14 @@ import type { Nanos } from '../money.ts';
 import type { Channel } from '../ports/catalog.ts';
 import type { CallAttempt, CallOutcome, UsageRecord } from '../ports/usage-sink.ts';
 import type { Admitted } from './call-record.ts';
-import { type Charge, chargeFor, costFor, costNanosOf, mostNanos, withCounted } from './charge.ts';
+import {
+  type Charge,
+  chargeFor,
+  costFor,
+  costNanosOf,
+  maxCountedNanos,
+  withCounted,
+} from './charge.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { CallEnd, Reservation, Settlement } from './settlement.ts';
 
@@ -21,7 +28,7 @@ export interface SettlementDeps {
 }
 
 /** The lease of a call in doubt, during which the host may find out what became of an image. */
-const pendMs = 900_000;
+const inDoubtLeaseMs = 900_000;
 
 /** The state of a call's settlement. */
 interface SettlementState extends SettlementDeps {
@@ -35,10 +42,10 @@ interface SettlementState extends SettlementDeps {
 }
 
 /** Makes the settlement of a hold. */
-export function settlementOf(ground: SettlementDeps): Settlement {
-  const { reservation, admitted, outbox, emit } = ground;
-  const { settings, answer } = admitted.received;
-  const course: SettlementState = {
+export function settlementOf(deps: SettlementDeps): Settlement {
+  const { reservation, admitted, outbox, emit } = deps;
+  const { settings, responseContext } = admitted.received;
+  const state: SettlementState = {
     admitted,
     reservation,
     outbox,
@@ -52,50 +59,50 @@ export function settlementOf(ground: SettlementDeps): Settlement {
     renewed: undefined,
   };
   return {
-    requestId: answer.requestId,
+    requestId: responseContext.requestId,
     reservation,
     quota: settings.quota,
-    isOpen: () => !course.isClosed,
-    tried: (tried, attempt) => {
-      course.channel = tried;
-      course.attempts = course.attempts.length === 0 ? [attempt] : [...course.attempts, attempt];
+    isOpen: () => !state.isClosed,
+    addAttempt: (channel, attempt) => {
+      state.channel = channel;
+      state.attempts = state.attempts.length === 0 ? [attempt] : [...state.attempts, attempt];
     },
-    answered: () => {
-      course.firstByteMs ??= settings.clock.monotonicMs() - course.startedMs;
+    recordFirstByte: () => {
+      state.firstByteMs ??= settings.clock.monotonicMs() - state.startedMs;
     },
-    heldNanos: () => course.heldNanos,
+    heldNanos: () => state.heldNanos,
     observedNanos: (usage, countedTokens) =>
       usage === undefined
-        ? mostNanos(course, countedTokens)
-        : costFor(withCounted(usage, countedTokens, course), course),
-    grown: (nanos) => {
-      course.heldNanos += nanos;
+        ? maxCountedNanos(state, countedTokens)
+        : costFor(withCounted(usage, countedTokens, state), state),
+    addHeld: (nanos) => {
+      state.heldNanos += nanos;
     },
-    renewing: (renewal) => {
-      course.renewed = course.renewed?.then(() => renewal) ?? renewal;
+    trackRenewal: (renewal) => {
+      state.renewed = state.renewed?.then(() => renewal) ?? renewal;
     },
-    close: (end) => closeOnce(course, end),
+    close: (end) => closeOnce(state, end),
   };
 }
 
 /** Never rejects, because the code that ends a reply can't handle an error. */
-async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<void> {
-  if (course.isClosed) return;
-  course.isClosed = true;
-  const { renewed, reservation, outbox, emit, admitted } = course;
+async function closeOnce(state: SettlementState, callEnd: CallEnd): Promise<void> {
+  if (state.isClosed) return;
+  state.isClosed = true;
+  const { renewed, reservation, outbox, emit, admitted } = state;
   const { call, received } = admitted;
-  const { settings, guard, answer } = received;
-  const { requestId } = answer;
+  const { settings, guard, responseContext } = received;
+  const { requestId } = responseContext;
   const rule = settings.chargePolicy[callEnd.ending][call.operation.chargedAs(call.framing)];
-  const charge = chargeFor(course, rule, callEnd);
-  reportAnomalies(charge, course);
-  const durationMs = settings.clock.monotonicMs() - course.startedMs;
-  const recordOnce = (booked: boolean): UsageRecord =>
-    recordOf(course, { callEnd, rule, charge, durationMs, booked });
+  const charge = chargeFor(state, rule, callEnd);
+  reportAnomalies(charge, state);
+  const durationMs = settings.clock.monotonicMs() - state.startedMs;
+  const makeRecord = (booked: boolean): UsageRecord =>
+    recordOf(state, { callEnd, rule, charge, durationMs, booked });
   const end = holdEnd(reservation, rule, charge);
   const delivery: Delivery = { requestId, end, quota: settings.quota, guard };
   if (rule === 'pend') {
-    const record = recordOnce(false);
+    const record = makeRecord(false);
     // The record is written first. If the process died between the two steps, a long hold would be
     // left that no record names.
     await outbox.log(record, settings.usage, guard);
@@ -106,8 +113,8 @@ async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<voi
   }
   // The store is asked first, and the record waits for it: a host's sink and listener must not run
   // before the end of a reply.
-  const record = recordOnce(await outbox.deliver(delivery));
-  if (!record.booked) delivery.landed = () => bookLate(course, record);
+  const record = makeRecord(await outbox.deliver(delivery));
+  if (!record.booked) delivery.onLateDelivery = () => recordLateBooking(state, record);
   await outbox.log(record, settings.usage, guard);
   emit({ type: 'call_ended', record });
 }
@@ -116,7 +123,7 @@ async function closeOnce(course: SettlementState, callEnd: CallEnd): Promise<voi
  * The store has taken a charge that it could not take at first; a second revision of the record
  * says so.
  */
-async function bookLate(
+async function recordLateBooking(
   { outbox, emit, admitted: { received } }: SettlementDeps,
   unbooked: UsageRecord,
 ): Promise<void> {
@@ -126,19 +133,19 @@ async function bookLate(
   emit({ type: 'call_booked', record });
 }
 
-function reportAnomalies({ anomaly, aboveHold }: Charge, course: SettlementState): void {
-  const { emit, heldNanos, admitted } = course;
-  const { requestId } = admitted.received.answer;
+function reportAnomalies({ anomaly, aboveHold }: Charge, state: SettlementState): void {
+  const { emit, heldNanos, admitted } = state;
+  const { requestId } = admitted.received.responseContext;
   if (anomaly !== undefined) emit({ type: 'usage_anomaly', requestId, reason: anomaly });
   if (aboveHold === undefined) return;
-  const figures = { heldNanos, usageNanos: aboveHold };
-  emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...figures });
+  const amounts = { heldNanos, usageNanos: aboveHold };
+  emit({ type: 'usage_anomaly', requestId, reason: 'above_hold', ...amounts });
 }
 
 function holdEnd(reservation: Reservation, rule: ChargeRule, charge: Charge): HoldEnd {
   const { id, partition } = reservation;
   if (rule === 'pend') {
-    return { operation: 'extend', input: { id, partition, ttlMs: pendMs, idle: true } };
+    return { operation: 'extend', input: { id, partition, ttlMs: inDoubtLeaseMs, idle: true } };
   }
   const lines = reservation.lines.map(({ subject, period, amount }) => ({
     subject,
@@ -160,14 +167,14 @@ interface Outcome {
   readonly booked: boolean;
 }
 
-function recordOf(course: SettlementState, outcome: Outcome): UsageRecord {
+function recordOf(state: SettlementState, outcome: Outcome): UsageRecord {
   const { callEnd: end, rule, charge, durationMs, booked } = outcome;
-  const { admitted, reservation, channel, heldNanos } = course;
+  const { admitted, reservation, channel, heldNanos } = state;
   const { call, key, model, startedAtMs, received } = admitted;
   return {
     booked,
     revision: 1,
-    requestId: received.answer.requestId,
+    requestId: received.responseContext.requestId,
     reservationId: reservation.id,
     partition: reservation.partition,
     lines: reservation.lines.map(({ subject, period, amount }) => ({
@@ -183,10 +190,10 @@ function recordOf(course: SettlementState, outcome: Outcome): UsageRecord {
     modelId: model.id,
     channelId: channel?.id,
     upstreamModel: channel === undefined ? undefined : (channel.upstreamModel ?? model.id),
-    attempts: course.attempts,
+    attempts: state.attempts,
     startedAtMs,
     durationMs,
-    firstByteMs: course.firstByteMs,
+    firstByteMs: state.firstByteMs,
     status: end.status,
     outcome: outcomeOf(end.ending, rule),
     reason: end.reason,
@@ -194,7 +201,7 @@ function recordOf(course: SettlementState, outcome: Outcome): UsageRecord {
     basis: charge.basis,
     heldNanos,
     chargeNanos: charge.nanos,
-    costNanos: costNanosOf(course, rule, charge),
+    costNanos: costNanosOf(state, rule, charge),
     price: model.price,
   };
 }

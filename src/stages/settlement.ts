@@ -37,9 +37,9 @@ export interface Settlement {
   /** False once `close` was called. Until then the lease must be renewed. */
   isOpen(): boolean;
   /** Adds an attempt on a channel to the record. */
-  tried(channel: Channel, attempt: CallAttempt): void;
+  addAttempt(channel: Channel, attempt: CallAttempt): void;
   /** Records when the first byte was sent to the caller. */
-  answered(): void;
+  recordFirstByte(): void;
   /** The current hold, including its growth. */
   heldNanos(): Nanos;
   /**
@@ -48,9 +48,9 @@ export interface Settlement {
    */
   observedNanos(usage: Usage | undefined, countedTokens: number): Nanos;
   /** Adds to the hold of a stream that was allowed to grow. */
-  grown(nanos: Nanos): void;
+  addHeld(nanos: Nanos): void;
   /** Registers a renewal of the lease that has started; the promise must never reject. */
-  renewing(renewal: Promise<void>): void;
+  trackRenewal(renewal: Promise<void>): void;
   /** Ends the call; later calls do nothing. Resolves once the record is written. Never rejects. */
   close(end: CallEnd): Promise<void>;
 }

@@ -26,7 +26,7 @@ export interface ShutDownDeps {
 /** How long calls may continue, if the host does not say. */
 const defaultDrainMs = 10_000;
 /** The longest delay of a timer, 24 days: `Infinity` would make it fire immediately. */
-const longestDrainMs = 2 ** 31 - 1;
+const maxDrainMs = 2 ** 31 - 1;
 /** How long calls that were cut, and stores that are down, may take to finish. */
 const graceMs = 2_000;
 /** How long a usage sink may take to write what it has buffered. */
@@ -36,29 +36,29 @@ const flushMs = 10_000;
  * Lets running calls finish for `drainMs`, cuts the rest with an error in their dialect, and closes
  * the gateway's resources. Never rejects: a sink that can't be flushed is reported.
  */
-export async function shutDown(drainMs: number | undefined, ground: ShutDownDeps): Promise<void> {
-  const { calls, outbox, usage, upstream, emit, clock, stopTimer } = ground;
+export async function shutDown(drainMs: number | undefined, deps: ShutDownDeps): Promise<void> {
+  const { calls, outbox, usage, upstream, emit, clock, stopTimer } = deps;
   const guard = portGuard(undefined, { clock, storeTimeoutMs: flushMs }, emit);
-  await atMost(drainWaitMs(drainMs), calls.idle(), clock);
+  await waitAtMost(drainWaitMs(drainMs), calls.idle(), clock);
   calls.abortAll(new UpstreamError('body', 'draining'));
-  await atMost(graceMs, calls.idle(), clock);
+  await waitAtMost(graceMs, calls.idle(), clock);
   stopTimer();
-  await atMost(graceMs, outbox.flush(), clock);
+  await waitAtMost(graceMs, outbox.flush(), clock);
   outbox.abandon();
   try {
     await guard.ask('usage', 'close', isAnything, () => usage?.close());
   } catch {
     // The guard has reported it.
   }
-  await atMost(graceMs, closed(upstream), clock);
+  await waitAtMost(graceMs, closeClient(upstream), clock);
 }
 
 function drainWaitMs(drainMs: number = defaultDrainMs): number {
-  const waitMs = Math.min(Math.max(drainMs, 1), longestDrainMs);
+  const waitMs = Math.min(Math.max(drainMs, 1), maxDrainMs);
   return Number.isNaN(waitMs) ? defaultDrainMs : waitMs;
 }
 
-async function closed(upstream: UpstreamClient): Promise<void> {
+async function closeClient(upstream: UpstreamClient): Promise<void> {
   try {
     await upstream.close();
   } catch {
@@ -67,7 +67,7 @@ async function closed(upstream: UpstreamClient): Promise<void> {
 }
 
 /** Waits until `done` resolves, for at most `waitMs`. */
-function atMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
+function waitAtMost(waitMs: number, done: Promise<void>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.every(waitMs, () => {
       stop();

@@ -35,7 +35,7 @@ export interface StoreBreakers {
 /** This many failures in a row, each after at least half of the time-out, open the circuit. */
 const failuresToOpen = 3;
 /** The pause between trials: each trial of a locked SQLite file blocks the process. */
-const betweenProbesMs = 250;
+const trialPauseMs = 250;
 
 /** Makes closed breakers for the three operations that a call must ask for before it is sent. */
 export function storeBreakers(clock: Clock): StoreBreakers {
@@ -66,24 +66,24 @@ function closedBreakers(clock: Clock): readonly [StoreBreaker, StoreBreaker, Sto
 /** Makes one closed breaker. */
 export function storeBreaker(clock: Clock): StoreBreaker {
   let failures = 0;
-  let isProbing = false;
-  let probeDueMs = 0;
+  let isTrialRunning = false;
+  let trialDueMs = 0;
   return {
     admits: () => {
       if (failures < failuresToOpen) return true;
-      if (isProbing || clock.monotonicMs() < probeDueMs) return false;
-      isProbing = true;
+      if (isTrialRunning || clock.monotonicMs() < trialDueMs) return false;
+      isTrialRunning = true;
       return true;
     },
     answered: () => {
       failures = 0;
-      isProbing = false;
+      isTrialRunning = false;
     },
     failed: (waitedMs, timeoutMs) => {
       const hung = waitedMs * 2 >= timeoutMs;
       failures = hung ? failures + 1 : 0;
-      isProbing = false;
-      probeDueMs = clock.monotonicMs() + betweenProbesMs;
+      isTrialRunning = false;
+      trialDueMs = clock.monotonicMs() + trialPauseMs;
     },
   };
 }

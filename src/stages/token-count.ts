@@ -8,8 +8,8 @@ import { upstreamPath } from '../dialects/dialect.ts';
 import { droppedNote, estimatedNote } from './notes.ts';
 import {
   documentIn,
-  heldRelayBytes,
   type Judgement,
+  maxBufferedRelayBytes,
   type PreparedCall,
   type WholeReply,
 } from './prepared-call.ts';
@@ -23,7 +23,7 @@ type WriteCount = (count: number) => string;
  *
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
-export function countedUpstream(
+export function prepareUpstreamCount(
   translation: Translation,
   counter: TokenCounter,
   write: WriteCount,
@@ -31,18 +31,18 @@ export function countedUpstream(
   const { call, request, dialect, target, strict } = translation;
   const { text, dropped } = counter.body(request, target);
   return {
-    upstream: dialect,
-    streamType: dialect.streams.contentType,
+    dialect,
+    streamContentType: dialect.streams.contentType,
     path: upstreamPath(dialect, call, target.upstreamModel),
     framing: 'json',
     body: [Buffer.from(text)],
     prompt: undefined,
     notes: droppedNote(dropped, strict),
-    heldBytes: heldRelayBytes,
-    takesDocumentAsStream: false,
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: false,
     tap: undefined,
     judge: (bytes) => judge(bytes, translation, counter, write),
-    answerTo: () => undefined,
+    replyToRefusal: () => undefined,
   };
 }
 

@@ -9,11 +9,11 @@ import { type Dialect, upstreamPath } from '../dialects/dialect.ts';
 import type { ImageClientCodec, ImageExchange, ImageRequest } from '../dialects/image-codec.ts';
 import { droppedNote } from './notes.ts';
 import {
-  failureOf,
-  heldRelayBytes,
   type Judgement,
+  maxBufferedRelayBytes,
   type PreparedCall,
-  unreadable,
+  tapFailure,
+  unreadableReply,
 } from './prepared-call.ts';
 
 /** An image call to be translated between two dialects. */
@@ -31,13 +31,13 @@ export interface ImageTranslation {
  *
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
-export function translatedImage(translation: ImageTranslation): PreparedCall {
+export function prepareTranslatedImage(translation: ImageTranslation): PreparedCall {
   const { request, dialect, codec, target, head, strict } = translation;
   const exchange = codec.begin(request, target);
   const body = Buffer.from(exchange.body);
   return {
-    upstream: dialect,
-    streamType: dialect.streams.contentType,
+    dialect,
+    streamContentType: dialect.streams.contentType,
     path: upstreamPath(
       dialect,
       { operation: operations.images, framing: 'json' },
@@ -47,11 +47,11 @@ export function translatedImage(translation: ImageTranslation): PreparedCall {
     body: [body],
     prompt: { textBytes: body.length, sealedBytes: 0, messages: 0, media: [] },
     notes: droppedNote(exchange.dropped, strict),
-    heldBytes: heldRelayBytes,
-    takesDocumentAsStream: false,
+    maxBufferedBytes: maxBufferedRelayBytes,
+    canTapDocument: false,
     tap: () => exchange.tap(head),
     judge: (bytes) => judge(bytes, exchange, head),
-    answerTo: () => undefined,
+    replyToRefusal: () => undefined,
   };
 }
 
@@ -59,8 +59,8 @@ export function translatedImage(translation: ImageTranslation): PreparedCall {
 function judge(bytes: Uint8Array, exchange: ImageExchange, head: ReplyHead): Judgement {
   const tap = exchange.tap(head);
   const pieces = [tap.write(bytes), tap.end()];
-  const failed = failureOf(tap);
+  const failed = tapFailure(tap);
   if (failed !== undefined) return failed;
-  if (!tap.complete()) return unreadable(bytes);
+  if (!tap.complete()) return unreadableReply(bytes);
   return { kind: 'whole', bytes: concatBytes(pieces), usage: tap.usage() };
 }

@@ -22,8 +22,8 @@ import { noUsage, type Usage } from '../money.ts';
 import { droppedNote } from './notes.ts';
 import {
   documentIn,
-  heldTranslationBytes,
   type Judgement,
+  maxBufferedTranslationBytes,
   type PreparedCall,
   type WholeReply,
 } from './prepared-call.ts';
@@ -46,7 +46,7 @@ export interface Translation {
  *
  * @throws GatewayError `not_portable` that names what this upstream does not support
  */
-export function translated(translation: Translation): PreparedCall {
+export function prepareTranslated(translation: Translation): PreparedCall {
   const { call, request, writer, dialect, target, head, strict } = translation;
   const exchange = dialect.content.begin(request, target);
   const notes = droppedNote(exchange.dropped, strict);
@@ -54,23 +54,24 @@ export function translated(translation: Translation): PreparedCall {
   const framing = call.framing === 'json' ? 'json' : 'sse';
   const body = Buffer.from(exchange.body);
   return {
-    upstream: dialect,
-    streamType: dialect.streams.contentType,
+    dialect,
+    streamContentType: dialect.streams.contentType,
     path: upstreamPath(dialect, { operation: call.operation, framing }, target.upstreamModel),
     framing,
     body: [body],
-    prompt: sizeOf(body, translation),
+    prompt: promptSizeOf(body, translation),
     notes,
-    heldBytes: heldTranslationBytes,
-    takesDocumentAsStream: framing === 'sse',
+    maxBufferedBytes: maxBufferedTranslationBytes,
+    canTapDocument: framing === 'sse',
     tap: framing === 'json' ? undefined : () => tapOf(exchange, translation),
     judge: (bytes) => judge(bytes, exchange, translation),
-    answerTo: ({ code }) => (isFilterCode(code) ? blocked(writer, head) : undefined),
+    replyToRefusal: ({ code }) =>
+      isFilterCode(code) ? blockedPromptReply(writer, head) : undefined,
   };
 }
 
 /** Measures the translated body, whose names, escapes and schemas may be longer. */
-function sizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
+function promptSizeOf(body: Buffer, { call, dialect }: Translation): PromptSize {
   const { media, sealedBytes, messages } = call.demand.prompt;
   // Without media and sealed parts every byte counts as text.
   if (media.length === 0 && sealedBytes === 0) {
@@ -122,7 +123,7 @@ function usageIn(events: readonly ContentEvent[]): Usage | undefined {
 }
 
 /** A prompt that the provider's content filter blocked is a reply to callers, not an error. */
-function blocked(codec: ContentServerCodec, head: ReplyHead): WholeReply {
+function blockedPromptReply(codec: ContentServerCodec, head: ReplyHead): WholeReply {
   const message = 'The prompt was blocked by the content filter of the model’s provider.';
   const events: readonly ContentEvent[] = [{ type: 'blocked', reason: 'SAFETY', message }];
   const writer = codec.writeStream(head);

@@ -18,10 +18,10 @@ import {
   type CallFailure,
   type ErrorRedaction,
   failedTransport,
+  refusedByGateway,
   refusedByUpstream,
-  refusedHere,
 } from './failure.ts';
-import type { FreeDepartures } from './free-departures.ts';
+import type { FreeDisconnects } from './free-disconnects.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { Access, ChannelPlan } from './model-plan.ts';
 import { type Opening, openReply, type StreamedReply } from './open-reply.ts';
@@ -32,9 +32,9 @@ import { type OpenedResponse, sendUpstream } from './send-upstream.ts';
 export type OpenedReply = WholeReply | StreamedReply;
 
 /** A reply of an upstream, and what passing it on needs to know about its origin. */
-export interface Answer {
+export interface UpstreamReply {
   readonly reply: OpenedReply;
-  readonly disclosure: ErrorRedaction;
+  readonly redaction: ErrorRedaction;
   /** Headers with notes for the caller about a translated call. */
   readonly notes: HeaderMap;
   /** The channel, in use until the reply is over; undefined if no upstream was called. */
@@ -44,58 +44,62 @@ export interface Answer {
 }
 
 /** A reply, or the reason why there is none. */
-export type UpstreamOutcome = Answer | { readonly failure: CallFailure };
+export type UpstreamOutcome = UpstreamReply | { readonly failure: CallFailure };
 
 /** The objects that all calls of a gateway share on the upstream side. */
 export interface Upstreams {
   readonly client: UpstreamClient;
   readonly health: ChannelHealth;
   readonly retries: RetryBudget;
-  readonly departures: FreeDepartures;
-  readonly endOfReplies: LoopTurn;
+  readonly freeDisconnects: FreeDisconnects;
+  readonly endOfReplyTurn: LoopTurn;
   readonly emit: EventListener;
 }
 
 /** One attempt of a call on one channel. */
-export interface Try {
+export interface Attempt {
   readonly held: Held;
-  readonly way: ChannelPlan;
-  readonly exchange: PreparedCall;
+  readonly channelPlan: ChannelPlan;
+  readonly prepared: PreparedCall;
   /** The time left until the first byte must arrive, in ms. */
   readonly firstByteMs: number;
   /** The channel, in use by this attempt from the moment it was chosen. */
   readonly lease: ChannelLease;
   /** Counted from 1. Together with the request's id it names this attempt in events and records. */
-  readonly attempt: number;
+  readonly attemptNumber: number;
 }
 
-const errorBodyBytes = 64 * 1024;
+const maxErrorBodyBytes = 64 * 1024;
 
 /** Tries the channel. Never rejects because of an upstream's failure. */
-export async function tryChannel(asked: Try, upstreams: Upstreams): Promise<UpstreamOutcome> {
-  const { admitted } = asked.held;
+export async function tryChannel(attempt: Attempt, upstreams: Upstreams): Promise<UpstreamOutcome> {
+  const { admitted } = attempt.held;
   const { call, model, received } = admitted;
   try {
-    const { channel, timeouts } = asked.way;
+    const { channel, timeouts } = attempt.channelPlan;
     const { credential } = channel;
     const isText = typeof credential === 'string';
     const secret = isText
       ? credential
       : await askedCredential(credential, timeouts.connectMs, admitted);
-    const access = asked.way.access(secret);
-    const response = await send(asked, access, upstreams);
-    asked.lease.firstByte(received.settings.clock.monotonicMs());
-    await upstreams.endOfReplies();
-    const opening = await opened(response, asked.exchange, admitted);
+    const access = attempt.channelPlan.access(secret);
+    const response = await send(attempt, access, upstreams);
+    attempt.lease.firstByte(received.settings.clock.monotonicMs());
+    await upstreams.endOfReplyTurn();
+    const opening = await openResponse(response, attempt.prepared, admitted);
     return recordAttempt(
-      outcomeOf(opening, response.status, access, asked, upstreams),
-      asked,
+      outcomeOf(opening, response.status, access, attempt, upstreams),
+      attempt,
       upstreams,
     );
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     const failure = failedTransport(error, call, model);
-    return recordAttempt({ failure: ofSilence(failure, error, asked) }, asked, upstreams);
+    return recordAttempt(
+      { failure: blameLongSilence(failure, error, attempt) },
+      attempt,
+      upstreams,
+    );
   }
 }
 
@@ -110,35 +114,38 @@ const longSilenceMs = 20_000;
  * disconnected or its total time was up. The upstream did not cause the end, but may be the reason
  * for it.
  */
-function ofSilence(
+function blameLongSilence(
   failure: CallFailure,
   { stage, reason }: UpstreamError,
-  { lease, held: { admitted } }: Try,
+  { lease, held: { admitted } }: Attempt,
 ): CallFailure {
   const { key, received } = admitted;
   const waitedMs = received.settings.clock.monotonicMs() - lease.startedMs;
   if (stage !== 'sent' || waitedMs < longSilenceMs) return failure;
   if (reason === 'caller_left') {
-    return { ...failure, verdict: { kind: 'disconnected_waiting', reason, keyId: key.id } };
+    return { ...failure, healthSignal: { kind: 'disconnected_waiting', reason, keyId: key.id } };
   }
   if (reason !== 'total_timeout') return failure;
-  return { ...failure, verdict: { kind: 'failed', reason, where: 'model', timedOut: true } };
+  return { ...failure, healthSignal: { kind: 'failed', reason, where: 'model', timedOut: true } };
 }
 
 function send(
-  { held: { admitted }, way, exchange, firstByteMs }: Try,
+  { held: { admitted }, channelPlan, prepared, firstByteMs }: Attempt,
   access: Access,
-  { client, departures }: Upstreams,
+  { client, freeDisconnects }: Upstreams,
 ): Promise<OpenedResponse> {
   const { call, running, received } = admitted;
-  const lastHeard = departures.lastHeard(way.channel.id, way.upstreamModel);
-  const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = way.timeouts;
-  running.send({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastHeard);
-  const { origin, basePath, dialect } = way;
-  const path = basePath + exchange.path;
-  const { body } = exchange;
+  const lastActivity = freeDisconnects.lastActivity(
+    channelPlan.channel.id,
+    channelPlan.upstreamModel,
+  );
+  const { connectMs, idleMs, firstTokenMs, quietMs, totalMs } = channelPlan.timeouts;
+  running.startAttempt({ firstByteMs, idleMs, firstTokenMs, quietMs, totalMs }, lastActivity);
+  const { origin, basePath, dialect } = channelPlan;
+  const path = basePath + prepared.path;
+  const { body } = prepared;
   // A copy, because a host's client may modify the headers.
-  const headers = { ...access.headers(exchange.framing) };
+  const headers = { ...access.headers(prepared.framing) };
   if (dialect?.sign !== undefined) {
     const { secret } = access;
     const nowMs = received.settings.clock.now();
@@ -161,66 +168,70 @@ function send(
 function outcomeOf(
   opening: Opening,
   status: number,
-  { disclosure }: Access,
-  asked: Try,
+  { redaction }: Access,
+  attempt: Attempt,
   upstreams: Upstreams,
 ): UpstreamOutcome {
-  const { exchange, held } = asked;
+  const { prepared, held } = attempt;
   const { call, model } = held.admitted;
-  const { notes } = exchange;
-  const lease = leaseReportingFailures(asked, upstreams);
+  const { notes } = prepared;
+  const lease = leaseReportingFailures(attempt, upstreams);
   switch (opening.kind) {
     case 'failure': {
       const { report } = opening;
-      const reply = exchange.answerTo(report);
-      if (reply !== undefined) return { reply, disclosure, notes, lease, status: report.status };
-      return { failure: refusedByUpstream(report, call, model, disclosure) };
+      const reply = prepared.replyToRefusal(report);
+      if (reply !== undefined) return { reply, redaction, notes, lease, status: report.status };
+      return { failure: refusedByUpstream(report, call, model, redaction) };
     }
     case 'bad':
       return { failure: badReply(opening, call, model, status) };
     case 'whole':
-      return { reply: opening, disclosure, notes: opening.notes ?? notes, lease, status };
+      return { reply: opening, redaction, notes: opening.notes ?? notes, lease, status };
     default:
-      return { reply: opening, disclosure, notes, lease, status };
+      return { reply: opening, redaction, notes, lease, status };
   }
 }
 
 /** Wraps the lease so that a reply that breaks off later is reported as a failed attempt too. */
-function leaseReportingFailures(asked: Try, upstreams: Upstreams): ChannelLease {
-  const { lease } = asked;
+function leaseReportingFailures(attempt: Attempt, upstreams: Upstreams): ChannelLease {
+  const { lease } = attempt;
   return {
     startedMs: lease.startedMs,
     trialMs: lease.trialMs,
     firstByte: lease.firstByte,
     answered: lease.answered,
-    end: (verdict) => {
-      lease.end(verdict);
-      if ('reason' in verdict)
-        reportFailure({ status: 200, reason: verdict.reason }, asked, upstreams);
+    end: (healthSignal) => {
+      lease.end(healthSignal);
+      if ('reason' in healthSignal)
+        reportFailure({ status: 200, reason: healthSignal.reason }, attempt, upstreams);
     },
   };
 }
 
 /** Records the outcome for the usage record and the channel's health. */
-function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams): UpstreamOutcome {
-  const { lease, held } = asked;
+function recordAttempt(
+  outcome_: UpstreamOutcome,
+  attempt: Attempt,
+  upstreams: Upstreams,
+): UpstreamOutcome {
+  const { lease, held } = attempt;
   const { call, received } = held.admitted;
-  const outcome = blameCallerIfInvalidJson(seen, call);
-  const { channel } = asked.way;
+  const outcome = blameCallerIfInvalidJson(outcome_, call);
+  const { channel } = attempt.channelPlan;
   const failure = 'failure' in outcome ? outcome.failure : undefined;
-  held.settlement.tried(channel, {
+  held.settlement.addAttempt(channel, {
     channelId: channel.id,
     status: 'failure' in outcome ? outcome.failure.status : outcome.status,
     reason: failure?.reason,
-    mayHaveRun: endingOf(outcome) !== 'not_run',
+    mayHaveRun: endingOfOutcome(outcome) !== 'not_run',
     durationMs: received.settings.clock.monotonicMs() - lease.startedMs,
   });
   if (failure === undefined) {
     lease.answered();
     return outcome;
   }
-  lease.end(failure.verdict);
-  if (failure.reason !== 'caller_left') reportFailure(failure, asked, upstreams);
+  lease.end(failure.healthSignal);
+  if (failure.reason !== 'caller_left') reportFailure(failure, attempt, upstreams);
   return outcome;
 }
 
@@ -230,47 +241,47 @@ function recordAttempt(seen: UpstreamOutcome, asked: Try, upstreams: Upstreams):
  */
 function blameCallerIfInvalidJson(outcome: UpstreamOutcome, { body }: Call): UpstreamOutcome {
   if (!('failure' in outcome)) return outcome;
-  const { verdict, ending, reason, status } = outcome.failure;
-  const isHeldAgainst = verdict.kind !== 'neutral' || ending !== 'not_run';
+  const { healthSignal, ending, reason, status } = outcome.failure;
+  const isHeldAgainst = healthSignal.kind !== 'neutral' || ending !== 'not_run';
   const fault = isHeldAgainst && reason !== 'caller_left' ? findElidedFault(body) : undefined;
-  return fault === undefined ? outcome : { failure: refusedHere(fault, status) };
+  return fault === undefined ? outcome : { failure: refusedByGateway(fault, status) };
 }
 
-function endingOf(outcome: UpstreamOutcome): CallEnding | undefined {
+function endingOfOutcome(outcome: UpstreamOutcome): CallEnding | undefined {
   if ('failure' in outcome) return outcome.failure.ending;
   return outcome.reply.kind === 'whole' ? outcome.reply.ending : undefined;
 }
 
-function opened(
+function openResponse(
   response: OpenedResponse,
-  exchange: PreparedCall,
+  prepared: PreparedCall,
   { running, received: { settings } }: Begun,
 ): Promise<Opening> {
   const { status } = response;
-  if (status >= 200 && status < 300) return openReply(response, exchange, running);
-  return openRefusal(response, exchange, settings);
+  if (status >= 200 && status < 300) return openReply(response, prepared, running);
+  return openErrorResponse(response, prepared, settings);
 }
 
 /** Error documents are small. Of a larger one the beginning suffices. */
-async function openRefusal(
+async function openErrorResponse(
   { status, headers, body }: OpenedResponse,
-  { upstream }: PreparedCall,
+  { dialect }: PreparedCall,
   { clock }: Settings,
 ): Promise<FailedReply> {
-  const said = upstream.readFailure(status, await readSome(body));
+  const report = dialect.readFailure(status, await readErrorBody(body));
   // Google may state one wait in a header and another in the body. Both have to be over.
-  const waits = [said.retryAfterMs, retryAfterMs(headers, clock.now())];
+  const waits = [report.retryAfterMs, retryAfterMs(headers, clock.now())];
   const named = waits.filter((waitMs) => waitMs !== undefined);
   const waitMs = named.length === 0 ? undefined : Math.max(...named);
-  return { kind: 'failure', report: { ...said, retryAfterMs: waitMs } };
+  return { kind: 'failure', report: { ...report, retryAfterMs: waitMs } };
 }
 
-async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
+async function readErrorBody(body: OpenedResponse['body']): Promise<Uint8Array> {
   let length = 0;
   try {
     const head = await readHead(body, (chunk) => {
       length += chunk.length;
-      return length > errorBodyBytes;
+      return length > maxErrorBodyBytes;
     });
     if (!head.ended) body.abort();
     return head.bytes;
@@ -282,17 +293,17 @@ async function readSome(body: OpenedResponse['body']): Promise<Uint8Array> {
 
 function reportFailure(
   { status, reason }: Pick<CallFailure, 'status' | 'reason'>,
-  { held: { admitted }, way, attempt: number }: Try,
+  { held: { admitted }, channelPlan, attemptNumber }: Attempt,
   { emit }: Upstreams,
 ): void {
   const { model, received } = admitted;
   emit({
     type: 'upstream_failed',
-    requestId: received.answer.requestId,
-    attempt: number,
+    requestId: received.responseContext.requestId,
+    attempt: attemptNumber,
     modelId: model.id,
-    channelId: way.channel.id,
-    upstreamModel: way.upstreamModel,
+    channelId: channelPlan.channel.id,
+    upstreamModel: channelPlan.upstreamModel,
     status,
     reason,
   });

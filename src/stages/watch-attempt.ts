@@ -8,7 +8,7 @@ import { UpstreamError } from '../errors.ts';
 /**
  * The time-outs of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
  */
-export interface Waits {
+export interface AttemptTimeouts {
   readonly firstByteMs: number;
   readonly idleMs: number;
   readonly firstTokenMs: number;
@@ -17,13 +17,13 @@ export interface Waits {
 }
 
 /** When a model on an account last sent anything, for any call. */
-export interface LastHeard {
-  heardMs: number;
+export interface LastActivity {
+  atMs: number;
 }
 
 /** Dependencies of a watch. */
 export interface WatchDeps {
-  readonly waits: Waits;
+  readonly timeouts: AttemptTimeouts;
   readonly callerStallMs: number;
   readonly clock: Clock;
   /** Ends the attempt, but not the call. */
@@ -35,81 +35,81 @@ export interface WatchDeps {
  * change it.
  */
 export interface AttemptWatch {
-  readonly ground: WatchDeps;
+  readonly deps: WatchDeps;
   awaits: 'head' | 'body' | 'nothing';
-  heardMs: number;
-  pausedMs: number | undefined;
-  spokeMs: number;
-  spoken: number;
+  lastReceivedMs: number;
+  pausedAtMs: number | undefined;
+  progressAtMs: number;
+  lastProgress: number;
   progress: (() => number) | undefined;
-  giveUpCaller: (() => void) | undefined;
+  endStalledReply: (() => void) | undefined;
   readonly sentMs: number;
   /** Shared by all calls of one model on one account. */
-  readonly lastHeard: LastHeard | undefined;
+  readonly lastActivity: LastActivity | undefined;
   quietSinceMs: number;
   endQuiet: (() => void) | undefined;
 }
 
 /** Starts watching an attempt. */
-export function watchAttempt(ground: WatchDeps, lastHeard?: LastHeard): AttemptWatch {
-  const nowMs = ground.clock.monotonicMs();
+export function watchAttempt(deps: WatchDeps, lastActivity?: LastActivity): AttemptWatch {
+  const nowMs = deps.clock.monotonicMs();
   return {
-    ground,
+    deps,
     awaits: 'head',
-    heardMs: nowMs,
-    pausedMs: undefined,
-    spokeMs: nowMs,
-    spoken: 0,
+    lastReceivedMs: nowMs,
+    pausedAtMs: undefined,
+    progressAtMs: nowMs,
+    lastProgress: 0,
     progress: undefined,
-    giveUpCaller: undefined,
+    endStalledReply: undefined,
     sentMs: nowMs,
-    lastHeard,
+    lastActivity,
     quietSinceMs: nowMs,
     endQuiet: undefined,
   };
 }
 
 /** The response's status and headers have arrived. */
-export function headCame(watch: AttemptWatch): void {
+export function headReceived(watch: AttemptWatch): void {
   watch.awaits = 'body';
-  pieceCame(watch);
-  watch.spokeMs = watch.heardMs;
-  watch.quietSinceMs = watch.heardMs;
+  chunkReceived(watch);
+  watch.progressAtMs = watch.lastReceivedMs;
+  watch.quietSinceMs = watch.lastReceivedMs;
 }
 
 /** A chunk of the body has arrived. */
-export function pieceCame(watch: AttemptWatch): void {
-  watch.heardMs = watch.ground.clock.monotonicMs();
-  if (watch.lastHeard !== undefined) watch.lastHeard.heardMs = watch.heardMs;
+export function chunkReceived(watch: AttemptWatch): void {
+  watch.lastReceivedMs = watch.deps.clock.monotonicMs();
+  if (watch.lastActivity !== undefined) watch.lastActivity.atMs = watch.lastReceivedMs;
 }
 
 /** The gateway has paused the body. From now on silence does not count against the upstream. */
-export function paused(watch: AttemptWatch): void {
-  watch.pausedMs ??= watch.ground.clock.monotonicMs();
+export function bodyPaused(watch: AttemptWatch): void {
+  watch.pausedAtMs ??= watch.deps.clock.monotonicMs();
 }
 
 /** The gateway has resumed the body. */
-export function resumed(watch: AttemptWatch): void {
-  const { pausedMs } = watch;
-  if (pausedMs === undefined) return;
-  watch.pausedMs = undefined;
+export function bodyResumed(watch: AttemptWatch): void {
+  const { pausedAtMs } = watch;
+  if (pausedAtMs === undefined) return;
+  watch.pausedAtMs = undefined;
   // Only the pause itself is excluded. Neither a caller that is always slow nor a change of readers
   // may excuse an upstream that sends nothing.
-  const forMs = watch.ground.clock.monotonicMs() - pausedMs;
-  watch.heardMs += forMs;
-  watch.spokeMs += forMs;
+  const forMs = watch.deps.clock.monotonicMs() - pausedAtMs;
+  watch.lastReceivedMs += forMs;
+  watch.progressAtMs += forMs;
 }
 
 /**
  * The reply is a stream. `progress` changes with each event that has content, and not with pings.
  */
-export function streams(watch: AttemptWatch, progress: () => number): void {
+export function watchProgress(watch: AttemptWatch, progress: () => number): void {
   watch.progress = progress;
 }
 
 /** Registers how to end the reply of a caller that has stopped reading. */
 export function onStall(watch: AttemptWatch, giveUp: () => void): void {
-  watch.giveUpCaller = giveUp;
+  watch.endStalledReply = giveUp;
 }
 
 /**
@@ -121,26 +121,26 @@ export function onQuiet(watch: AttemptWatch, endQuiet: () => void): void {
 }
 
 /** Stops watching. */
-export function over(watch: AttemptWatch): void {
+export function stopWatching(watch: AttemptWatch): void {
   watch.awaits = 'nothing';
 }
 
 /** The action for a time-out that is over; undefined if none is. */
-export function overdue(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
-  const { awaits, pausedMs, ground } = watch;
+export function overdueAction(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
+  const { awaits, pausedAtMs, deps } = watch;
   if (awaits === 'nothing') return undefined;
-  if (pausedMs !== undefined) {
-    return nowMs - pausedMs >= ground.callerStallMs ? watch.giveUpCaller : undefined;
+  if (pausedAtMs !== undefined) {
+    return nowMs - pausedAtMs >= deps.callerStallMs ? watch.endStalledReply : undefined;
   }
   const reason = lateReason(watch, nowMs);
   if (reason === undefined) return quietEnds(watch, nowMs);
-  return () => ground.end(new UpstreamError('sent', reason, { timedOut: true }));
+  return () => deps.end(new UpstreamError('sent', reason, { timedOut: true }));
 }
 
 function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
-  const { endQuiet, quietSinceMs, awaits, ground } = watch;
+  const { endQuiet, quietSinceMs, awaits, deps } = watch;
   if (endQuiet === undefined || awaits !== 'body') return undefined;
-  if (nowMs - quietSinceMs < ground.waits.quietMs) return undefined;
+  if (nowMs - quietSinceMs < deps.timeouts.quietMs) return undefined;
   return () => {
     watch.quietSinceMs = nowMs;
     endQuiet();
@@ -148,8 +148,8 @@ function quietEnds(watch: AttemptWatch, nowMs: number): (() => void) | undefined
 }
 
 function lateReason(watch: AttemptWatch, nowMs: number): string | undefined {
-  const { firstByteMs, idleMs } = watch.ground.waits;
-  const silentMs = nowMs - watch.heardMs;
+  const { firstByteMs, idleMs } = watch.deps.timeouts;
+  const silentMs = nowMs - watch.lastReceivedMs;
   if (watch.awaits === 'head') return silentMs >= firstByteMs ? 'headers_timeout' : undefined;
   if (silentMs >= idleMs) return 'idle_timeout';
   return isSilent(watch, nowMs) ? 'silent_stream' : undefined;
@@ -158,7 +158,7 @@ function lateReason(watch: AttemptWatch, nowMs: number): string | undefined {
 function isSilent(watch: AttemptWatch, nowMs: number): boolean {
   if (watch.progress === undefined) return false;
   const now = watch.progress();
-  if (now !== watch.spoken) watch.spokeMs = nowMs;
-  watch.spoken = now;
-  return nowMs - watch.spokeMs >= watch.ground.waits.firstTokenMs;
+  if (now !== watch.lastProgress) watch.progressAtMs = nowMs;
+  watch.lastProgress = now;
+  return nowMs - watch.progressAtMs >= watch.deps.timeouts.firstTokenMs;
 }

@@ -3,8 +3,8 @@
  * and an account that keeps its callers waiting is not.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freeDepartures } from '../../src/stages/free-departures.ts';
-import { headCame, watchAttempt } from '../../src/stages/watch-attempt.ts';
+import { freeDisconnects } from '../../src/stages/free-disconnects.ts';
+import { headReceived, watchAttempt } from '../../src/stages/watch-attempt.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Scene, scene } from './scene.ts';
@@ -98,11 +98,11 @@ describe('who leaves before the status line', () => {
 
   it('leaves a silent account three times an hour for nothing, each key by itself', () => {
     const clock = fakeClock();
-    const departures = freeDepartures(clock);
+    const departures = freeDisconnects(clock);
     const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
-    const ground = { waits, callerStallMs: 1, clock, end: () => {} };
-    const attempt = watchAttempt(ground, departures.lastHeard('a', 'model'));
-    const leave = (key: string) => departures.isFree(key, { attempt, tries: 1 });
+    const ground = { timeouts: waits, callerStallMs: 1, clock, end: () => {} };
+    const attempt = watchAttempt(ground, departures.lastActivity('a', 'model'));
+    const leave = (key: string) => departures.isFree(key, { watch: attempt, attemptCount: 1 });
 
     expect(leave('one')).toBe(false);
     clock.advance(10_000);
@@ -110,9 +110,9 @@ describe('who leaves before the status line', () => {
     expect(leave('two')).toBe(true);
     clock.advance(3_600_000);
     expect(leave('one')).toBe(true);
-    headCame(watchAttempt(ground, departures.lastHeard('a', 'model')));
+    headReceived(watchAttempt(ground, departures.lastActivity('a', 'model')));
     expect(leave('one')).toBe(false);
-    expect(departures.isFree('one', { attempt, tries: 2 })).toBe(true);
+    expect(departures.isFree('one', { watch: attempt, attemptCount: 2 })).toBe(true);
   });
 
   it('pays where the account spoke to another call meanwhile', async () => {

@@ -8,15 +8,15 @@ import { playedBody } from '../support/played-upstream.ts';
 
 /** A call whose every reply is too large for its tap. */
 const exchange: PreparedCall = {
-  upstream: { readFailure: () => ({ ...noWords, status: 502 }) },
-  streamType: 'text/event-stream',
+  dialect: { readFailure: () => ({ ...noWords, status: 502 }) },
+  streamContentType: 'text/event-stream',
   path: '/',
   framing: 'json',
   body: [],
   prompt: undefined,
   notes: {},
-  heldBytes: 10,
-  takesDocumentAsStream: false,
+  maxBufferedBytes: 10,
+  canTapDocument: false,
   tap: () => ({
     write: () => {
       throw new UpstreamError('body', 'event_too_large');
@@ -32,7 +32,7 @@ const exchange: PreparedCall = {
     breakOff: () => undefined,
   }),
   judge: () => ({ kind: 'bad', reason: 'never asked' }),
-  answerTo: () => undefined,
+  replyToRefusal: () => undefined,
 };
 const noWords = {
   message: undefined,
@@ -55,7 +55,7 @@ it.each([
   const opening = openReply(
     { status: 200, headers: { 'content-type': type }, body: openedBody(body, undefined) },
     { ...exchange, framing },
-    { attempt: undefined },
+    { watch: undefined },
   );
 
   await expect(opening).rejects.toMatchObject({ reason: 'event_too_large' });

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
 import {
-  headCame,
-  overdue,
-  paused,
-  resumed,
-  streams as streamOf,
+  bodyPaused,
+  bodyResumed,
+  headReceived,
+  overdueAction,
+  watchProgress as streamOf,
   watchAttempt,
 } from '../../src/stages/watch-attempt.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -260,22 +260,22 @@ it('F49 a caller that is always slow does not excuse an upstream that says nothi
   const clock = fakeClock();
   let ended: string | undefined;
   const watch = watchAttempt({
-    waits: { firstByteMs: 1, idleMs: 60_000, firstTokenMs: 10_000, quietMs: 60_000, totalMs: 1 },
+    timeouts: { firstByteMs: 1, idleMs: 60_000, firstTokenMs: 10_000, quietMs: 60_000, totalMs: 1 },
     callerStallMs: 60_000,
     clock,
     end: ({ reason }) => {
       ended = reason;
     },
   });
-  headCame(watch);
+  headReceived(watch);
   streamOf(watch, () => 0);
 
   // Four seconds of five it is held back for its caller.
   for (let second = 0; second < 60 && ended === undefined; second += 1) {
-    if (second % 5 === 0) resumed(watch);
+    if (second % 5 === 0) bodyResumed(watch);
     clock.advance(1_000);
-    overdue(watch, clock.monotonicMs())?.();
-    if (second % 5 === 0) paused(watch);
+    overdueAction(watch, clock.monotonicMs())?.();
+    if (second % 5 === 0) bodyPaused(watch);
   }
 
   expect(ended).toBe('silent_stream');

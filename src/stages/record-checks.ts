@@ -10,33 +10,33 @@ import { modelSchema } from '../stores/memory/model-schema.ts';
 import { type AnswerCheck, isMissing, isText } from './port-answers.ts';
 
 /** The checks of one gateway, with a cache of the models that have passed. */
-export interface FoundRecords {
+export interface RecordChecks {
   /** True for a key's record, or nothing. */
-  readonly isFoundKey: AnswerCheck;
+  readonly isKeyOrMissing: AnswerCheck;
   /** True for a model that can be priced and served, or nothing. */
-  readonly isFoundModel: AnswerCheck;
+  readonly isModelOrMissing: AnswerCheck;
   /** True for a list of models. */
   readonly isModelList: AnswerCheck;
 }
 
 /** Makes the checks, with an empty cache. */
-export function foundRecords(): FoundRecords {
-  const isKnownModel = once(isModel);
+export function recordChecks(): RecordChecks {
+  const isKnownModel = cached(isModel);
   return {
-    isFoundKey: (answer) => isMissing(answer) || isKey(answer),
-    isFoundModel: (answer) => isMissing(answer) || isKnownModel(answer),
+    isKeyOrMissing: (answer) => isMissing(answer) || isKey(answer),
+    isModelOrMissing: (answer) => isMissing(answer) || isKnownModel(answer),
     isModelList: (answer) => isListOf(isKnownModel, answer),
   };
 }
 
 /** Caches the objects that have passed a check. */
-function once(isGood: AnswerCheck): AnswerCheck {
-  const good = new WeakSet<object>();
+function cached(check: AnswerCheck): AnswerCheck {
+  const known = new WeakSet<object>();
   return (answer) => {
     if (!isRecord(answer)) return false;
-    if (good.has(answer)) return true;
-    if (!isGood(answer)) return false;
-    good.add(answer);
+    if (known.has(answer)) return true;
+    if (!check(answer)) return false;
+    known.add(answer);
     return true;
   };
 }
@@ -50,9 +50,9 @@ function isKey(value: unknown): boolean {
     isText(value.id) &&
     isText(value.group) &&
     typeof value.disabled === 'boolean' &&
-    isLeftOutOr(isNumber, value.expiresAtMs) &&
-    isLeftOutOr(isText, value.quotaPartition) &&
-    isLeftOutOr(isNumber, value.maxConcurrentCalls) &&
+    isMissingOr(isNumber, value.expiresAtMs) &&
+    isMissingOr(isText, value.quotaPartition) &&
+    isMissingOr(isNumber, value.maxConcurrentCalls) &&
     isListOf(isSubject, value.quota)
   );
 }
@@ -63,8 +63,8 @@ function isSubject(value: unknown): boolean {
   return (
     isText(id) &&
     (period === 'total' || period === 'day' || period === 'month') &&
-    isLeftOutOr(isNanos, limitNanos) &&
-    isLeftOutOr(isNumber, maxConcurrentCalls)
+    isMissingOr(isNanos, limitNanos) &&
+    isMissingOr(isNumber, maxConcurrentCalls)
   );
 }
 
@@ -91,12 +91,12 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function isLeftOutOr(isOne: AnswerCheck, value: unknown): boolean {
-  return value === undefined || isOne(value);
+function isMissingOr(isValid: AnswerCheck, value: unknown): boolean {
+  return value === undefined || isValid(value);
 }
 
-function isListOf(isOne: AnswerCheck, value: unknown): boolean {
-  return Array.isArray(value) && value.every(isOne);
+function isListOf(isValid: AnswerCheck, value: unknown): boolean {
+  return Array.isArray(value) && value.every(isValid);
 }
 
 /**

@@ -8,7 +8,7 @@ import { isCheckResult, isSweepResult } from './port-answers.ts';
 import type { PortGuard } from './port-guard.ts';
 
 /** The background work of one gateway for its quota store. */
-export interface StoreCare {
+export interface StoreMaintenance {
   /** Runs the store's self-test at start-up. Problems become an event. Never rejects. */
   check(): Promise<void>;
   /** Called by the gateway's timer; expires due leases when it is time. Never rejects. */
@@ -16,17 +16,17 @@ export interface StoreCare {
 }
 
 const sweepEveryMs = 30_000;
-const mostLeases = 1_000;
+const maxLeases = 1_000;
 
 /**
  * Makes the background work. It reads the current settings each time, because a host may replace
  * its store.
  */
-export function storeCare(
+export function storeMaintenance(
   settings: () => Settings,
   guard: PortGuard,
   emit: EventListener,
-): StoreCare {
+): StoreMaintenance {
   let dueMs = settings().clock.monotonicMs() + sweepEveryMs;
 
   return {
@@ -57,7 +57,7 @@ export function storeCare(
       dueMs = nowMs + sweepEveryMs * (0.5 + random());
       try {
         await guard.ask('quota', 'sweep', isSweepResult, (options) =>
-          quota.sweep({ ...options, max: mostLeases }),
+          quota.sweep({ ...options, max: maxLeases }),
         );
       } catch {
         // The guard has reported it; calls expire the due leases of their own subjects.

@@ -4,45 +4,45 @@
 import type { Outcome } from './idempotency-repeat.ts';
 
 /** A repeatable call in flight. */
-export interface Flight {
+export interface CallInFlight {
   /** The outcome of the call; never rejects. */
   readonly outcome: Promise<Outcome>;
   /** Resolves `outcome`; only the first call counts. */
-  land(outcome: Outcome): void;
+  resolve(outcome: Outcome): void;
   /** Removes the call from the list; later repetitions ask the store. */
-  leave(): void;
+  remove(): void;
 }
 
 /**
  * All repeatable calls in flight, by name and fingerprint. The limit of concurrent calls bounds
  * their number.
  */
-export interface Flights {
-  find(id: string): Flight | undefined;
+export interface CallsInFlight {
+  find(id: string): CallInFlight | undefined;
   /** Adds a call, which replaces any other with this id. */
-  open(id: string): Flight;
+  add(id: string): CallInFlight;
 }
 
 /** Makes an empty list. */
-export function openFlights(): Flights {
-  const byId = new Map<string, Flight>();
+export function callsInFlight(): CallsInFlight {
+  const byId = new Map<string, CallInFlight>();
 
   return {
     find: (id) => byId.get(id),
-    open: (id) => {
-      let land: (outcome: Outcome) => void = () => {};
+    add: (id) => {
+      let resolveOutcome: (outcome: Outcome) => void = () => {};
       const outcome = new Promise<Outcome>((resolve) => {
-        land = resolve;
+        resolveOutcome = resolve;
       });
-      const flight: Flight = {
+      const call: CallInFlight = {
         outcome,
-        land: (landed) => land(landed),
-        leave: () => {
-          if (byId.get(id) === flight) byId.delete(id);
+        resolve: (result) => resolveOutcome(result),
+        remove: () => {
+          if (byId.get(id) === call) byId.delete(id);
         },
       };
-      byId.set(id, flight);
-      return flight;
+      byId.set(id, call);
+      return call;
     },
   };
 }

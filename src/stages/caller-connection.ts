@@ -6,11 +6,11 @@ import { UpstreamError } from '../errors.ts';
 import { swallowErrors } from '../events.ts';
 
 /** The caller of one call, and the upstream request that runs for it. */
-export interface Disconnect {
+export interface CallerConnection {
   /** The caller has disconnected. */
-  readonly hasLeft: boolean;
+  readonly isDisconnected: boolean;
   /** Marks the caller as disconnected, and aborts the call unless it was detached. */
-  leave(): void;
+  markDisconnected(): void;
   /** From now on the call continues if the caller disconnects. */
   detach(): void;
   /**
@@ -23,11 +23,11 @@ export interface Disconnect {
   /**
    * Ends the upstream request that is running. The call continues: its next attempt is not aborted.
    */
-  endTry(reason: UpstreamError): void;
+  endAttempt(reason: UpstreamError): void;
 }
 
 /** A caller that is connected. */
-export function disconnect(): Disconnect {
+export function callerConnection(): CallerConnection {
   let isDetached = false;
   let aborted: UpstreamError | undefined;
   let abortUpstream: (reason: Error) => void = nothing;
@@ -39,9 +39,9 @@ export function disconnect(): Disconnect {
   };
 
   const caller = {
-    hasLeft: false,
-    leave: () => {
-      caller.hasLeft = true;
+    isDisconnected: false,
+    markDisconnected: () => {
+      caller.isDisconnected = true;
       if (!isDetached) abort(new UpstreamError('sent', 'caller_left'));
     },
     detach: () => {
@@ -53,7 +53,7 @@ export function disconnect(): Disconnect {
       if (reason !== undefined) swallowErrors(() => end(reason));
     },
     abort,
-    endTry: (reason: UpstreamError) => abortUpstream(reason),
+    endAttempt: (reason: UpstreamError) => abortUpstream(reason),
   };
   return caller;
 }

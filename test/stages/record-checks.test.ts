@@ -1,6 +1,6 @@
 /** What a host's catalog may answer with: the same models as a catalog in code, and no others. */
 import { describe, expect, it } from 'vitest';
-import { foundRecords } from '../../src/stages/found-records.ts';
+import { recordChecks } from '../../src/stages/record-checks.ts';
 import { channel, model } from './scene-models.ts';
 
 const good = model();
@@ -22,7 +22,7 @@ describe('a model', () => {
     ['of a dialect that is not known', { ...good, channels: [{ ...channel(), dialect: 'morse' }] }],
     ['that there is not', undefined],
   ])('%s is one', (_what, found) => {
-    expect(foundRecords().isFoundModel(found)).toBe(true);
+    expect(recordChecks().isModelOrMissing(found)).toBe(true);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('a model', () => {
     ['without an address', { ...good, channels: [{ ...channel(), baseUrl: '' }] }],
     ['that is text', 'gpt-5'],
   ])('%s is none', (_what, found) => {
-    expect(foundRecords().isFoundModel(found)).toBe(false);
+    expect(recordChecks().isModelOrMissing(found)).toBe(false);
   });
 });
 
