@@ -77,7 +77,7 @@ async function tryChannels(
     // budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attemptNumber = failures.length + 1;
-    const lease = begin(admitted, channelPlan, upstreams);
+    const lease = takeChannel(admitted, channelPlan, upstreams);
     const coverError = await coverPrompt(prepared, held);
     if (coverError !== undefined) {
       lease.end(noSignal);
@@ -107,7 +107,7 @@ const noSignal: HealthSignal = { kind: 'neutral' };
  * Takes the channel, in the same turn of the event loop in which it was chosen. Otherwise two calls
  * could both become the half-open trial of one channel.
  */
-function begin(
+function takeChannel(
   { call, model: { id: modelId }, running }: Admitted,
   { channel, upstreamModel }: ChannelPlan,
   { health }: Upstreams,
@@ -138,12 +138,12 @@ function allowRetryAfterTrial(outcome: UpstreamOutcome, isTrial: boolean): Upstr
 
 /** A call that its last channel did not run may have run on an earlier one. */
 function withEarlierFailures(
-  answer: UpstreamReply,
+  upstreamReply: UpstreamReply,
   failures: readonly CallFailure[],
 ): UpstreamReply {
-  const { reply } = answer;
+  const { reply } = upstreamReply;
   const isOpen = reply.kind === 'whole' && reply.ending === 'not_run' && mayHaveRun(failures) > 0;
-  return isOpen ? { ...answer, reply: { ...reply, ending: 'failed' } } : answer;
+  return isOpen ? { ...upstreamReply, reply: { ...reply, ending: 'failed' } } : upstreamReply;
 }
 
 /** True if another channel may be tried after these failures. */

@@ -248,11 +248,11 @@ export function errorText(code: ErrorCode, model: Model): string {
     case 'upstream_timeout':
       return 'The upstream did not answer in time. Retry later.';
     case 'insufficient_quota':
-      return 'The quota of this key ran out while the answer was running.';
+      return 'The quota of this key ran out during the reply.';
     case 'overloaded':
       return 'The gateway is running too many calls. Try again shortly.';
     case 'draining':
-      return 'The gateway is shutting down and cut the answer. Try again shortly.';
+      return 'The gateway is shutting down and cut off the reply. Try again shortly.';
     case 'body_too_large':
       return 'The request is too large for this model.';
     case 'invalid_request':

@@ -25,7 +25,7 @@ export type FinalOutcome = Exclude<Outcome, { readonly kind: 'free' }>;
  *
  * @throws GatewayError the first call's 5xx again, or `result_expired`
  */
-export function repeated(outcome: FinalOutcome, answer: ResponseContext): GatewayResponse {
+export function replayOutcome(outcome: FinalOutcome, context: ResponseContext): GatewayResponse {
   switch (outcome.kind) {
     case 'refused':
       throw outcome.error;
@@ -33,20 +33,20 @@ export function repeated(outcome: FinalOutcome, answer: ResponseContext): Gatewa
       throw mayHaveRun(outcome);
     case 'done':
       if (outcome.result === undefined) throw notKept(outcome);
-      return replayed(outcome.result, outcome.requestId, answer);
+      return replayed(outcome.result, outcome.requestId, context);
   }
 }
 
 function replayed(
   { headers, body }: StoredResult,
   requestId: string,
-  answer: ResponseContext,
+  context: ResponseContext,
 ): GatewayResponse {
   return {
     status: 200,
     headers: {
       ...headers,
-      ...replyHeaders(answer, 'json'),
+      ...replyHeaders(context, 'json'),
       'content-length': String(body.byteLength),
       'idempotent-replayed': 'true',
       'original-request': requestId,

@@ -15,7 +15,7 @@ import { abandonClaim, type Claim, claimOf, noClaim, resultName } from './idempo
 import { replyCopy } from './idempotency-copy.ts';
 import { type CallInFlight, callsInFlight } from './idempotency-in-flight.ts';
 import { type Repeatable, repeatableOf } from './idempotency-key.ts';
-import { type FinalOutcome, repeated } from './idempotency-repeat.ts';
+import { type FinalOutcome, replayOutcome } from './idempotency-repeat.ts';
 import { isClaimResult, isFoundResult } from './port-answers.ts';
 import { type PortGuard, portGuard } from './port-guard.ts';
 import { shuttingDown } from './refuse.ts';
@@ -89,7 +89,7 @@ export function idempotency(emit: EventListener): Idempotency {
       }
       callInFlight.remove();
       callInFlight.resolve(outcome);
-      return { repeat: repeated(outcome, responseContext) };
+      return { repeat: replayOutcome(outcome, responseContext) };
     } catch (error) {
       callInFlight.remove();
       // If only the caller disconnected, nothing is known about the call itself, so one of the
@@ -116,7 +116,7 @@ export function idempotency(emit: EventListener): Idempotency {
         return runAsLeader({ admitted, repeatable, resultGuard }, inFlight.add(id));
       }
       const outcome = await untilAborted(callInFlight.outcome, running);
-      if (outcome.kind !== 'free') return { repeat: repeated(outcome, responseContext) };
+      if (outcome.kind !== 'free') return { repeat: replayOutcome(outcome, responseContext) };
     }
   };
 

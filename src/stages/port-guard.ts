@@ -60,12 +60,13 @@ export function portGuard(
         return failure(port, operation, error);
       };
       try {
-        const asked = request({ timeoutMs });
+        const pendingAnswer = request({ timeoutMs });
         // A direct answer, as of a memory store, needs no timer.
-        const answer = isPromiseLike(asked)
-          ? await within(Promise.resolve(asked), timeoutMs, clock)
-          : asked;
-        if (!isAnswer(answer)) throw new StoreCorrupt('not in its contract');
+        const answer = isPromiseLike(pendingAnswer)
+          ? await within(Promise.resolve(pendingAnswer), timeoutMs, clock)
+          : pendingAnswer;
+        if (!isAnswer(answer))
+          throw new StoreCorrupt('the answer violates the contract of the port');
         breaker?.answered();
         return answer;
       } catch (error) {

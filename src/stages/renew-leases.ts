@@ -35,12 +35,12 @@ export async function renewLeases(
   emit: EventListener,
 ): Promise<void> {
   try {
-    const asked = holds.map((hold) => ({ hold, add: growthOf(hold) }));
-    const inputs = asked.map(({ hold, add }) => extendInput(hold, add, leaseMs));
+    const growths = holds.map((hold) => ({ hold, add: growthOf(hold) }));
+    const inputs = growths.map(({ hold, add }) => extendInput(hold, add, leaseMs));
     const results = await guard.ask('quota', 'extend', isExtendResults(inputs.length), (options) =>
       quota.extend(inputs, options),
     );
-    for (const [index, { hold, add }] of asked.entries()) {
+    for (const [index, { hold, add }] of growths.entries()) {
       applyAnswer(hold, add, results[index], emit);
     }
   } catch {

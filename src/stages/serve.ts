@@ -54,10 +54,14 @@ export type Serve = (received: Received, route: Route) => Promise<GatewayRespons
 
 /** Makes the handler of a gateway's requests. */
 export function serving(shared: Shared): Serve {
-  return (received, route) => answer(received, route, shared);
+  return (received, route) => handleRequest(received, route, shared);
 }
 
-async function answer(received: Received, route: Route, shared: Shared): Promise<GatewayResponse> {
+async function handleRequest(
+  received: Received,
+  route: Route,
+  shared: Shared,
+): Promise<GatewayResponse> {
   const { endOfRequestTurn, isClosed, records } = shared;
   ignoreErrors(received.request.body);
   if (route.kind === 'refused') throw route.error;
@@ -69,11 +73,11 @@ async function answer(received: Received, route: Route, shared: Shared): Promise
   // The gateway may have closed while the key was looked up. From here on it waits for this call.
   if (isClosed()) throw shuttingDown();
   const authenticated = { received, key };
-  if (route.kind === 'call') return await begin(authenticated, route, shared);
+  if (route.kind === 'call') return await beginCall(authenticated, route, shared);
   return jsonReply(received.responseContext, await listModels(route, authenticated, records));
 }
 
-async function begin(
+async function beginCall(
   authenticated: Authenticated,
   route: CallRoute,
   shared: Shared,
@@ -84,7 +88,7 @@ async function begin(
     received.request.onClose(running.caller.markDisconnected);
     await limit(authenticated);
     const begun = { received, key, route, running };
-    return await serve(begun, await receiveBody(begun, shared.bodies), shared);
+    return await runCall(begun, await receiveBody(begun, shared.bodies), shared);
   } catch (error) {
     running.done();
     throw error;
@@ -92,7 +96,7 @@ async function begin(
 }
 
 /** Takes a call from its bytes to its reply. */
-async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
+async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
   const { records, plans, idempotency, reserve, outbox, emit } = shared;
   const startedAtMs = received.settings.clock.now();
@@ -113,14 +117,14 @@ async function serve(begun: Begun, body: Body, shared: Shared): Promise<GatewayR
   const settlement = claim.endTogetherWith(settlementOf({ admitted, reservation, outbox, emit }));
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
-  return await answered(
+  return await callAndSettle(
     { admitted, settlement, continuesAfterDisconnect, copy: claim.copy },
     shared.upstreams,
   );
 }
 
 /** From here the settlement owns the hold and ends it on every path. */
-async function answered(held: Held, upstreams: Upstreams): Promise<GatewayResponse> {
+async function callAndSettle(held: Held, upstreams: Upstreams): Promise<GatewayResponse> {
   const { settlement, admitted } = held;
   const { running } = admitted;
   try {
