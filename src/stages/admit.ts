@@ -21,7 +21,7 @@ export async function admit(
   const model = await guard.ask('catalog', 'find', records.isModelOrMissing, () =>
     settings.catalog.find(call.modelId),
   );
-  if (model === undefined || !protocolsOf(model).includes(call.protocol)) {
+  if (!model || !protocolsOf(model).includes(call.protocol)) {
     throw unknownModel(call.modelId, protocol.caller);
   }
   if (!model.groups.includes(key.group)) {

@@ -71,7 +71,7 @@ async function crowd(seed: number): Promise<Crowd> {
     const states = statesOf(set, id);
     if (states.includes('open')) trespasses.push(`${id} at ${nowMs}: an open circuit`);
     if (states.includes('half_open')) {
-      const probes = set.states().filter((one) => one.startsWith(`${id} probing`)).length;
+      const probes = set.states().filter((one) => one.startsWith(`${id} half_open`)).length;
       if (probed.get(id) === probes) trespasses.push(`${id} at ${nowMs}: a second probe`);
       probed.set(id, probes);
     }
