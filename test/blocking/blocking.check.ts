@@ -1,4 +1,4 @@
-/** Prints for how long each of the worst bodies holds up the event loop, the longest at a time. */
+/** Prints how long each of the worst bodies blocks the event loop in one section. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

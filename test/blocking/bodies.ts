@@ -1,4 +1,4 @@
-/** Bodies whose only purpose is to keep the event loop busy, and a search for worse ones. */
+/** Bodies made to keep the event loop busy, and a search for worse ones. */
 import type { DialectName } from '../../src/ports/catalog.ts';
 
 /** A body, and whether its call is relayed or translated. */
@@ -42,7 +42,7 @@ const nested = (levels: number, open: string, inner: string, close: string): str
 const part = (value: string): string =>
   talk(`{"role":"user","content":[{"type":"thing","x":[${value}]}]}`);
 
-/** What is refused or bounded now, at the bound and far above it. */
+/** Bodies that the gateway refuses or bounds, at the bound and far above it. */
 const translated: readonly (readonly [string, string])[] = [
   [
     '25 MB of members in arguments',
@@ -188,7 +188,7 @@ export const worstBodies: readonly WorstBody[] = [
   })),
 ];
 
-/** What may stand in a place many times, so often as the bounds allow or far above them. */
+/** Values that may be repeated in one place, as often as the bounds allow or far more. */
 const units = ['0', '""', '{}', '[]', '{"type":"text","text":"a"}', '{"a":{"$ref":"#"}}', '1e400'];
 const places: readonly (readonly [string, (list: string) => string])[] = [
   ['messages', talk],

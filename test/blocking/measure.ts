@@ -1,7 +1,7 @@
 /**
- * Sends each body through a gateway of its own and prints for how long it held up the event loop.
- * A script: `blocking.check.ts` runs it as compiled code, for the test runner's own makes each name
- * that is imported a call, and loops over bytes twenty times as slow.
+ * Sends each body through its own gateway and prints how long it blocked the event loop. It is a
+ * script that `blocking.check.ts` runs as compiled code, because the test runner turns each
+ * imported name into a call, which makes loops over bytes twenty times as slow.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
@@ -9,9 +9,9 @@ import { chat, native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
 import { searchedBodies, type WorstBody, worstBodies } from './bodies.ts';
 
-/** What we aim for; nothing fails where it is missed, for that depends on the machine. */
+/** The goal. Nothing fails if it is missed, because the result depends on the machine. */
 const goalMs = 100;
-/** Part of the names of the bodies to measure, `BODIES=extra_body npm run blocking`. */
+/** Selects bodies by a part of their names: `BODIES=extra_body npm run blocking`. */
 const chosen = process.env.BODIES ?? '';
 
 interface Measured {
@@ -22,8 +22,9 @@ interface Measured {
 }
 
 /**
- * The longest time between two turns of the event loop while the gateway answers: of the clock or
- * of the processor, whichever is less, for on a busy machine a turn also waits for other processes.
+ * The longest time between two turns of the event loop while the gateway handles the call, by the
+ * clock or by processor time, whichever is less: on a busy machine a turn also waits for other
+ * processes.
  */
 async function measured({ name, dialect, protocol, body }: WorstBody): Promise<Measured> {
   const upstream = playedUpstream({ status: 400, chunks: ['{}'] });
@@ -55,7 +56,10 @@ async function measured({ name, dialect, protocol, body }: WorstBody): Promise<M
   return { name, megabytes: (bytes.length / 1e6).toFixed(1), status, longestMs };
 }
 
-/** The better of two: code is compiled during the first, and memory collected in either. */
+/**
+ * The better of two runs: the first includes compiling the code, and either may include a garbage
+ * collection.
+ */
 async function betterOf(body: WorstBody): Promise<Measured> {
   const first = await measured(body);
   const second = await measured(body);

@@ -1,6 +1,6 @@
 /**
- * The longest sections for which one body holds up all other calls, `npm run blocking`. No part of
- * `npm test`: what it says depends on the machine, which it wants for itself.
+ * `npm run blocking`: the longest sections in which one body blocks all other calls. Not part of
+ * `npm test`, because the result depends on the machine, which should be idle.
  */
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 

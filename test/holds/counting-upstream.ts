@@ -1,7 +1,7 @@
 /**
- * An upstream that reports as used what it was sent: so many tokens for every byte of its body but
- * the payload of media, and an answer as long as it was allowed to make it. It knows nothing of how
- * the gateway counts.
+ * An upstream that reports its input as usage: a number of tokens for every byte of the body except
+ * the payload of media, and as much output as the request allows. It does not share code with the
+ * gateway's own counting.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../src/json.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../src/ports/upstream-client.ts';
@@ -10,33 +10,33 @@ import { playedBody } from '../support/played-upstream.ts';
 /** How an upstream counts. */
 export interface Counting {
   readonly tokensPerByte: number;
-  /** What one part of each kind of media counts. */
+  /** Tokens of one part of each kind of media. */
   readonly media: Readonly<Record<MediaKind, number>>;
-  /** Its longest answer. */
+  /** The most output tokens of one answer. */
   readonly maxOutputTokens: number;
-  /** The names by which it knows the bound of an answer; the largest counts. */
+  /** The members that it reads as the bound of the output; the largest counts. */
   readonly boundNames: readonly string[];
   /**
-   * Reports text as written to its cache, media as audio and the answer as audio or images: the
-   * kinds of tokens that cost most.
+   * Reports text as written to its cache, media as audio, and the output as audio or images: the
+   * most expensive kinds of tokens.
    */
   readonly isMostExpensive?: true;
 }
 
-/** Kinds of media that an upstream tells apart. */
+/** Kinds of media that an upstream distinguishes. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'reference';
 
-/** What a body counts as. */
+/** The usage of one call. */
 interface Usage {
   readonly input: number;
-  /** The part of `input` that no text is. */
+  /** The part of `input` that is not text. */
   readonly media: number;
   readonly isMostExpensive: boolean;
   readonly output: number;
   readonly images: number;
 }
 
-/** Answers every call with its usage. */
+/** Replies to every call with its usage. */
 export function countingUpstream(counting: Counting): UpstreamClient {
   return {
     send: async (request) => {
@@ -93,7 +93,7 @@ interface Media {
   readonly bytes: number;
 }
 
-/** Media where a provider reads media, in each of the three dialects. */
+/** Finds media where a provider reads it, in each of the three dialects. */
 function* mediaIn(body: JsonObject): Generator<Media> {
   for (const message of items(member(body, 'messages'))) yield* partsIn(member(message, 'content'));
   for (const content of items(member(body, 'contents'))) {
@@ -158,7 +158,7 @@ function addressed(type: JsonValue | undefined): MediaKind {
   return typeof type === 'string' && type.startsWith('image/') ? 'image' : 'reference';
 }
 
-/** Signatures, which no provider reads as text. */
+/** Finds signatures, which no provider reads as text. */
 function* sealedIn(value: JsonValue): Generator<string> {
   if (Array.isArray(value)) for (const item of items(value)) yield* sealedIn(item);
   if (!isJsonObject(value)) return;

@@ -1,8 +1,8 @@
 /**
  * The hold bounds the cost. 100 KB are planted at every place of valid bodies, for every protocol
- * and dialect, and an upstream reports every byte that it got as used. `HOLDS=full` plants every
- * kind at every place; otherwise the kinds take turns, and fewer places are planted for
- * streams and at one token a byte.
+ * and dialect, and an upstream reports every byte that it received as used. `HOLDS=full` plants
+ * every kind at every place; otherwise the kinds take turns, and fewer places are planted for
+ * streams and at one token per byte.
  */
 import { describe, expect, it, vi } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
@@ -46,7 +46,7 @@ const plainPrice: TokenPrice = {
   per: 'token',
   rates: { input: 1_000_000n, output: 9_000_000n },
 };
-/** Every kind of token has a rate of its own, and long prompts another of each. */
+/** Every kind of token has a different rate, and long prompts have other rates again. */
 const everyRate = tokenPrice({
   ...{ input: '1', cachedInput: '0.1', cacheWrite5m: '1.25', cacheWrite1h: '2' },
   ...{ audioInput: '7', imageInput: '3', videoInput: '2' },
@@ -59,14 +59,14 @@ const everyRate = tokenPrice({
   ],
 });
 
-/** A model of this protocol behind an upstream that counts so. */
+/** A model of this protocol whose upstream counts like this. */
 interface Setup extends Counting {
   readonly protocol: ProtocolRow['name'];
   readonly dialect: DialectName;
   readonly maxTokensField?: 'max_tokens';
 }
 
-/** Sends a body; the record of the call, undefined where it was refused. */
+/** Sends a body. Returns the record of the call, or undefined if it was refused. */
 type Send = (
   ask: ProtocolRow['asks'][number],
   body: JsonObject,
@@ -115,8 +115,9 @@ function costsMore({ chargeNanos, heldNanos }: UsageRecord, at: string): readonl
 }
 
 /**
- * Every place of every seed, for one dialect; gives what cost more than it held. Of streams, and in
- * a second run, only `every` so many places: the reply has no part in what is held.
+ * Plants at every place of every seed, for one dialect. Returns the calls that cost more than they
+ * held. For streams, and in a second run, only one place in `every` is planted, because the reply
+ * does not affect the hold.
  */
 async function plantEverywhere(
   { asks, seeds }: ProtocolRow,
@@ -164,9 +165,7 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
     expect(accepted).toBeGreaterThan(0);
   });
 
-  it.each(
-    row.dialects,
-  )('over %s, whatever kinds of tokens they turn out to be', async (dialect) => {
+  it.each(row.dialects)('over %s, whatever kinds the tokens are', async (dialect) => {
     const setup = { ...counting, isMostExpensive: true, protocol: row.name, dialect } as const;
 
     const { accepted, violations } = await plantEverywhere(row, sender(setup), 3);
@@ -175,7 +174,9 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
     expect(accepted).toBeGreaterThan(0);
   });
 
-  it.each(row.dialects)('over %s, whatever is said twice or as another type', async (dialect) => {
+  it.each(
+    row.dialects,
+  )('over %s, with members that are repeated or have another type', async (dialect) => {
     const send = sender({ ...counting, protocol: row.name, dialect });
     const violations: string[] = [];
 
@@ -190,7 +191,7 @@ describe.each(protocolRows)('$name: no place costs more than was held', (row) =>
   });
 });
 
-it('chat: an upstream that obeys `max_tokens` only gets the bound by that name', async () => {
+it('chat: an upstream that only supports `max_tokens` gets the bound under that name', async () => {
   const [row] = protocolRows;
   const [ask] = row?.asks ?? [];
   if (row === undefined || ask === undefined) throw new Error('There is no chat.');

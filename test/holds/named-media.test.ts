@@ -1,6 +1,6 @@
 /**
- * What a request only names is held as a reference, in whatever member and at whatever depth a
- * server may read it; and what is text stays text, though an address stands in it.
+ * Content that a request only references is held as a reference, in every member and at every depth
+ * where a server may read it. Text stays text, even if a URL is in it.
  */
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
@@ -37,7 +37,7 @@ const native = (members: JsonObject): number =>
     ...members,
   });
 
-describe.each(namedThings)('%s that is only named counts as a reference', (_what, thing) => {
+describe.each(namedThings)('%s counts as a reference', (_what, thing) => {
   it.each(partShapes(thing))('in a chat part: %j', (part) => {
     expect(said(part)).toBeGreaterThan(referenceTokens);
     expect(
@@ -54,7 +54,7 @@ describe.each(namedThings)('%s that is only named counts as a reference', (_what
     { files: [thing] },
     { file_url: thing },
     { extra_body: { documents: [{ url: thing }] } },
-  ])('beside the messages: %j', (members) => {
+  ])('next to the messages: %j', (members) => {
     expect(chat(members)).toBeGreaterThan(referenceTokens);
   });
 
@@ -91,7 +91,7 @@ it.each([
   { extra_body: { google: { cached_content: 'cachedContents/1' } } },
   { google: { cached_content: 'cachedContents/1' } },
   { previous_response_id: 'resp_1' },
-])('so does what else a chat names: %j', (members) => {
+])('other references of a chat count too: %j', (members) => {
   expect(chat(members)).toBeGreaterThan(referenceTokens);
 });
 
@@ -109,7 +109,7 @@ it.each([
   );
 });
 
-it('a PDF that no server of the first shape would find counts as a document', () => {
+it('a PDF in a member that no known server reads counts as a document', () => {
   const data = 'JVBERi0xLjcK';
 
   for (const part of [
@@ -194,7 +194,7 @@ it.each([
   expect(native(members)).toBeLessThan(1_000);
 });
 
-it.each(partShapes('https://x.example/a.pdf'))('is refused where nothing bounds it: %j', (part) => {
+it.each(partShapes('https://x.example/a.pdf'))('is refused if nothing bounds it: %j', (part) => {
   const { mediaPartTokens: _none, ...bare } = roomy;
   const body = { model: 'm', messages: [{ role: 'user', content: [part] }] };
 

@@ -1,7 +1,10 @@
-/** Shapes in which servers read a part that is no text, and spellings of what they name. */
+/**
+ * Shapes of content parts that are not text, as servers read them, and spellings of the members
+ * that reference content.
+ */
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 
-/** Addresses of something that is no image. */
+/** References to content that is not an image. */
 export const namedThings: readonly (readonly [what: string, thing: string])[] = [
   ['a document', 'https://x.example/big.pdf'],
   ['a video', 'HTTP://x.example/v.mp4'],
@@ -20,7 +23,7 @@ const wrapped: readonly ((thing: JsonValue) => JsonValue)[] = [
   (thing) => ({ a: { b: [{ c: thing }] } }),
 ];
 
-/** A thing in parts of every type, by every name, at every depth. */
+/** The reference in parts of every type, under every name and at every depth. */
 export function partShapes(thing: string): readonly JsonObject[] {
   const general = types.flatMap((type) =>
     wrapped.flatMap((wrap): JsonObject[] => [

@@ -1,29 +1,29 @@
 /** Plants a large value at every place of a body, one at a time. */
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../src/json.ts';
 
-/** A body with something planted in it, and where. */
+/** A body with a planted value, and the place of that value. */
 export interface Planted {
   readonly at: string;
   readonly body: JsonValue;
 }
 
-/** 100 KB of each kind that JSON has: what is planted, and under which names. */
+/** 100 KB of one kind of JSON value. */
 export interface Plant {
   readonly what: string;
-  /** In place of a value, and as one more element. */
+  /** Replaces a value, and is added to arrays. */
   readonly value: JsonValue;
-  /** As more members of an object. */
+  /** Added to objects as members. */
   readonly members: JsonObject;
 }
 
 const size = 100_000;
 const words = 'the quick brown fox jumps over the lazy dog, ';
 const text = words.repeat(Math.ceil(size / words.length));
-/** Twice as long in a body, and twice as long again in JSON within JSON. */
+/** Twice as long when escaped in a body, and four times as long in JSON within JSON. */
 const quotes = '"\n'.repeat(size / 4);
 const numbers = Array.from({ length: size / 10 }, (_, index) => 1_000_000_000 + index);
 
-/** What is planted. */
+/** All planted values. */
 export const plants: readonly Plant[] = [
   { what: 'text', value: text, members: { planted: text } },
   { what: 'quotes', value: quotes, members: { planted: quotes } },
@@ -35,7 +35,7 @@ export const plants: readonly Plant[] = [
   },
 ];
 
-/** Every place of a body: each value replaced, each container given one more. */
+/** Plants at every place of a body: each value is replaced, and each container gets one more. */
 export function* planted(body: JsonValue, plant: Plant, at = ''): Generator<Planted> {
   if (at !== '') yield { at, body: plant.value };
   if (Array.isArray(body)) {

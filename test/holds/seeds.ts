@@ -1,10 +1,10 @@
-/** Valid bodies of each protocol, with everything in them that a prompt may hold. */
+/** Valid bodies of each protocol, with every kind of content that a prompt may have. */
 import type { JsonObject } from '../../src/json.ts';
 
-/** One protocol: a later one is one more row. */
+/** The test data of one protocol. */
 export interface ProtocolRow {
   readonly name: 'chat' | 'native' | 'images';
-  /** How to ask for a whole and, where there is one, for a streamed reply. */
+  /** How to request a whole reply and, if the protocol has it, a streamed one. */
   readonly asks: readonly {
     readonly path: string;
     readonly search?: string;
@@ -12,7 +12,9 @@ export interface ProtocolRow {
   }[];
   readonly dialects: readonly ('openai' | 'gemini' | 'anthropic')[];
   readonly seeds: readonly JsonObject[];
-  /** Bodies whose members say one thing twice, or as another type: each may be refused. */
+  /**
+   * Bodies with two members for one setting, or with a member of another type; each may be refused.
+   */
   readonly aliases: readonly JsonObject[];
 }
 
@@ -143,7 +145,7 @@ const chatAliases: readonly JsonObject[] = bounds.flatMap((one) =>
   ),
 );
 
-/** The same bound and count once more where some servers merge them into the body. */
+/** The same bound and count again, in a member that some servers merge into the body. */
 const mergedAliases: readonly JsonObject[] = ['extra_body', 'extraBody'].flatMap((holder) => [
   ...bounds.flatMap((one) =>
     bounds.map((other) => ({ messages: [question], [one]: 1, [holder]: { [other]: 3_000 } })),

@@ -1,4 +1,7 @@
-/** A 2xx that is no reply of its kind is a 502; one that breaks where nothing can say so is cut. */
+/**
+ * A 2xx response that is not a valid reply becomes a 502. If it breaks off where no error can be
+ * sent, the connection is cut.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   type Asked,
@@ -17,30 +20,25 @@ const reply = '{"choices":[{"message":{"role":"assistant","content":"a"},"finish
 const event = `data: ${reply}\n\n`;
 const page: Played = { headers: { 'content-type': 'text/html' }, chunks: [html] };
 
-describe('no reply at all', () => {
+describe('a response that is not a reply', () => {
   const cases: readonly (readonly [string, Asked, Played, string])[] = [
-    ['F29 an empty 200', chat(wholeChat), json(), 'upstream_empty'],
-    ['F29 a 204', chat(wholeChat), { status: 204 }, 'upstream_empty'],
-    ['F29 an empty stream', chat(), sse(), 'upstream_empty'],
-    ['F29 an empty native stream', native(), sse(), 'upstream_empty'],
-    ['F29 an empty native array', native('json_array'), json(), 'upstream_empty'],
-    ['F30 a web page', chat(wholeChat), page, 'upstream_protocol_error'],
-    ['F30 a web page to a stream', chat(), page, 'upstream_bad_stream'],
-    ['F30 a web page to a native stream', native(), page, 'upstream_bad_stream'],
-    ['F30 a web page to a native array', native('json_array'), page, 'upstream_empty'],
-    ['F30 a web page in the clothes of a stream', chat(), sse(html), 'upstream_bad_stream'],
-    ['F30 a long web page', chat(wholeChat), json(html.repeat(2_000)), 'upstream_protocol_error'],
-    ['F32 JSON to a stream', chat(), json(reply), 'upstream_protocol_error'],
-    ['F32 long JSON to a stream', chat(), json(longReply(70_000)), 'upstream_protocol_error'],
-    ['F32 JSON in the clothes of a stream', chat(), sse(reply), 'upstream_bad_stream'],
+    ['an empty 200', chat(wholeChat), json(), 'upstream_empty'],
+    ['a 204', chat(wholeChat), { status: 204 }, 'upstream_empty'],
+    ['an empty stream', chat(), sse(), 'upstream_empty'],
+    ['an empty native stream', native(), sse(), 'upstream_empty'],
+    ['an empty native array', native('json_array'), json(), 'upstream_empty'],
+    ['a web page', chat(wholeChat), page, 'upstream_protocol_error'],
+    ['a web page to a stream', chat(), page, 'upstream_bad_stream'],
+    ['a web page to a native stream', native(), page, 'upstream_bad_stream'],
+    ['a web page to a native array', native('json_array'), page, 'upstream_empty'],
+    ['a web page in the clothes of a stream', chat(), sse(html), 'upstream_bad_stream'],
+    ['a long web page', chat(wholeChat), json(html.repeat(2_000)), 'upstream_protocol_error'],
+    ['JSON to a stream', chat(), json(reply), 'upstream_protocol_error'],
+    ['long JSON to a stream', chat(), json(longReply(70_000)), 'upstream_protocol_error'],
+    ['JSON in the clothes of a stream', chat(), sse(reply), 'upstream_bad_stream'],
+    ['a stream to a call that wants none', chat(wholeChat), sse(event), 'upstream_protocol_error'],
     [
-      'F32 a stream to a call that wants none',
-      chat(wholeChat),
-      sse(event),
-      'upstream_protocol_error',
-    ],
-    [
-      'F32 an object to a native array',
+      'an object to a native array',
       native('json_array'),
       json('{"candidates":[]}'),
       'upstream_empty',
@@ -59,16 +57,16 @@ describe('no reply at all', () => {
       'upstream_stream_truncated',
     ],
     ['an empty native array', native('json_array'), json('[]'), 'upstream_empty'],
-    ['F38 half a document', chat(wholeChat), json(reply.slice(0, 40)), 'upstream_truncated'],
+    ['half a document', chat(wholeChat), json(reply.slice(0, 40)), 'upstream_truncated'],
     [
-      'F40 an image by its URL',
+      'an image by its URL',
       images(),
       json(fixture('openai-images/image-dalle.1').response),
       'upstream_image_not_base64',
     ],
-    ['F40 no image', images(), json('{"created":1,"data":[]}'), 'upstream_empty'],
+    ['no image', images(), json('{"created":1,"data":[]}'), 'upstream_empty'],
     [
-      'F40 an image without data',
+      'an image without data',
       images(),
       json('{"data":[{"revised_prompt":"x"}]}'),
       'upstream_image_not_base64',
@@ -86,13 +84,13 @@ describe('no reply at all', () => {
     if (asked.path.includes('images')) expect(answer.headers['x-should-retry']).toBe('false');
   });
 
-  it('F30 JSON without a content type is a reply', async () => {
+  it('JSON without a content type is accepted as a reply', async () => {
     const upstream = playedUpstream({ chunks: [`\n ${reply}`] });
 
     expect((await testGateway({ upstream }).call(chat(wholeChat))).text).toBe(`\n ${reply}`);
   });
 
-  it('F41 a native reply without candidates is one', async () => {
+  it('a native reply without candidates is accepted', async () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"}}';
     const upstream = playedUpstream(json(text));
 
@@ -100,7 +98,7 @@ describe('no reply at all', () => {
   });
 });
 
-describe('F40 more or fewer images than were asked for', () => {
+describe('more or fewer images than requested', () => {
   const two = '{"data":[{"b64_json":"AAAA"},{"b64_json":"BBBB"}]}';
   const price = { per: 'image', rows: [{ nanos: 7n }] } as const;
 
@@ -108,7 +106,7 @@ describe('F40 more or fewer images than were asked for', () => {
     [1, 14n],
     [2, 14n],
     [3, 14n],
-  ])('of %i requested and two made pass, and both are charged', async (n, charge) => {
+  ])('with %i requested and two made are passed on, and both are charged', async (n, charge) => {
     const gateway = testGateway({ upstream: playedUpstream(json(two)), model: { price } });
 
     const answer = await gateway.call(images(`{"model":"m","prompt":"a cat","n":${n}}`));
@@ -176,7 +174,7 @@ describe('a whole reply', () => {
     ['empty figures', ',"usage":{}'],
     ['negative figures', ',"usage":{"prompt_tokens":-3,"completion_tokens":-5}'],
     ['figures in words', ',"usage":{"prompt_tokens":"3","completion_tokens":"5"}'],
-  ])('T45 with %s is charged by count, long or short', async (_, usage) => {
+  ])('with %s is charged by counting, long or short', async (_, usage) => {
     for (const size of [1_000, 2 * held]) {
       const text = longReply(size).replace(/,"usage":\{[^}]*\}/, usage);
       const gateway = testGateway({ upstream: playedUpstream(json(text)) });

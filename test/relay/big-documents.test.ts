@@ -1,4 +1,7 @@
-/** Documents past 64 KiB are judged as they pass: no address for an image, no error as it came. */
+/**
+ * Documents above 64 KiB are checked as they pass: an image URL is not accepted as an image, and an
+ * upstream's error is not passed on.
+ */
 import { describe, expect, it } from 'vitest';
 import { documentTap } from '../../src/dialects/document-tap.ts';
 import {
@@ -16,7 +19,7 @@ const filler = 'x'.repeat(80_000);
 const address = '"url":"https://gpu7.internal.example/a.png"';
 const base64 = `{"b64_json":"${'A'.repeat(100_000)}"}`;
 
-describe('a document past 64 KiB', () => {
+describe('a document above 64 KiB', () => {
   const cases: readonly (readonly [string, Asked, Played, string])[] = [
     [
       'of images that are only addresses',
@@ -48,7 +51,7 @@ describe('a document past 64 KiB', () => {
     expect(gateway.records[0]?.reason).toBe(reason);
   });
 
-  it('that turns to an address is cut before it, and the image may have been made', async () => {
+  it('with an image URL is cut before it, and the image may have been made', async () => {
     const played = json(`{"data":[${base64},`, `{${address}}]}`);
     const gateway = testGateway({ upstream: playedUpstream(played) });
 

@@ -1,4 +1,6 @@
-/** A stream of several candidates is whole only when each that has begun has come to its end. */
+/**
+ * A stream of several candidates is complete only when each candidate that has begun has finished.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
 import { playedUpstream } from '../support/played-upstream.ts';
@@ -45,14 +47,16 @@ const wholeNatives: readonly Row[] = [
 ];
 
 describe('a chat stream of two choices that ends without [DONE]', () => {
-  it.each(halfChats)('with one half done ends with our error: %s', async (_how, events) => {
+  it.each(
+    halfChats,
+  )('with an unfinished one ends with an error of the gateway: %s', async (_how, events) => {
     const { answer, outcome } = await relayed(chat(twoChats), events);
 
     expect(brokenStream('chat', answer)?.before).toBe(events.join(''));
     expect(outcome).toBe('broken');
   });
 
-  it.each(wholeChats)('is whole: %s', async (_how, events) => {
+  it.each(wholeChats)('is complete: %s', async (_how, events) => {
     const { answer, outcome } = await relayed(chat(twoChats), events);
 
     expect(answer.text).toBe(events.join(''));
@@ -61,14 +65,16 @@ describe('a chat stream of two choices that ends without [DONE]', () => {
 });
 
 describe('a native stream of two candidates', () => {
-  it.each(halfNatives)('with one half done ends with our error: %s', async (_how, events) => {
+  it.each(
+    halfNatives,
+  )('with an unfinished one ends with an error of the gateway: %s', async (_how, events) => {
     const { answer, outcome } = await relayed(native('sse', twoNatives), events);
 
     expect(brokenStream('native', answer)?.before).toBe(events.join(''));
     expect(outcome).toBe('broken');
   });
 
-  it.each(wholeNatives)('is whole: %s', async (_how, events) => {
+  it.each(wholeNatives)('is complete: %s', async (_how, events) => {
     const { answer, outcome } = await relayed(native('sse', twoNatives), events);
 
     expect(answer.text).toBe(events.join(''));

@@ -1,4 +1,7 @@
-/** T34: one layer of compression that nobody asked for is taken off; anything odder is a 502. */
+/**
+ * A response that is compressed although the gateway requested none is decompressed if it has one
+ * layer; anything else is a 502.
+ */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
@@ -41,7 +44,7 @@ const recordings: readonly (readonly [string, Asked, string])[] = [
 ];
 
 describe('a compressed reply', () => {
-  it.each(recordings)('%s comes out plain, by every encoding', async (name, asked, type) => {
+  it.each(recordings)('%s is decompressed, for every encoding', async (name, asked, type) => {
     const { response } = fixture(name);
 
     for (const [encoding, compress] of encodings) {
@@ -73,13 +76,13 @@ describe('a 502', () => {
     ['the wrong label', 'br', small],
     ['half of what was compressed', 'gzip', small.subarray(0, -9)],
     ['a bomb', 'gzip', bomb],
-  ])('is the answer to %s', async (_, encoding, body) => {
+  ])('is the response to %s', async (_, encoding, body) => {
     const answer = await answered(chat(wholeChat), 'application/json', encoding, body);
 
     expect(answer.status).toBe(502);
   });
 
-  it('becomes the stream’s own error where it had begun', async () => {
+  it('becomes an error event if the stream had begun', async () => {
     const begun = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
     const packed = gzipSync(Buffer.concat([Buffer.from(begun), Buffer.alloc(64 * 1024 * 1024)]));
 

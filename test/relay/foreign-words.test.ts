@@ -1,6 +1,6 @@
 /**
- * What an upstream, or whatever stands before it, says outside its own wire format reaches no
- * caller unjudged: every shape of document in place of a reply, for each way of calling.
+ * Text that an upstream, or a proxy in front of it, sends outside its wire format reaches no caller
+ * unchecked: every shape of document in place of a reply, for each kind of call.
  */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
@@ -20,7 +20,7 @@ import { json } from './streams.ts';
 
 const countTokens: Asked = { ...native('json'), path: '/v1beta/models/m:countTokens' };
 
-/** Each way of calling, relayed where the dialects are the same. */
+/** Each kind of call, relayed where the dialects are the same. */
 const ways: readonly (readonly [string, Asked, DialectName])[] = [
   ['chat', chat(wholeChat), 'openai'],
   ['chat over gemini', chat(wholeChat), 'gemini'],
@@ -36,7 +36,7 @@ const ways: readonly (readonly [string, Asked, DialectName])[] = [
   ['a native stream', native('sse'), 'gemini'],
 ];
 
-/** Documents in place of a reply, with words in the one place where they could be anything. */
+/** Documents in place of a reply, with text where it could be anything. */
 const shapes: Readonly<Record<string, (words: string) => unknown>> = {
   'a string': (words) => words,
   'a message': (message) => ({ message }),
@@ -66,7 +66,7 @@ const shapes: Readonly<Record<string, (words: string) => unknown>> = {
   'a count that is none': (totalTokens) => ({ totalTokens, input_tokens: totalTokens }),
 };
 
-/** A few of the encodings in turn: the redactor's own test has all of them. */
+/** Some of the encodings, taking turns; the redactor's own test has all of them. */
 let taken = 0;
 function someEncodings(): readonly Encoding[] {
   const all = Object.values(encodings);
@@ -77,7 +77,7 @@ function someEncodings(): readonly Encoding[] {
 describe.each(ways)('%s', (_, asked, dialect) => {
   it.each(
     Object.entries(shapes),
-  )('answered by %s fails, and shows no secret', async (_shape, write) => {
+  )('with %s as its reply fails, and shows no secret', async (_shape, write) => {
     for (const encode of someEncodings()) {
       const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;
       const document = JSON.stringify(write(words));
@@ -104,7 +104,7 @@ describe.each(ways)('%s', (_, asked, dialect) => {
     '[]',
     '<html>',
     'out of memory',
-  ])('answered by %s fails', async (document) => {
+  ])('with %s as its reply fails', async (document) => {
     const upstream = playedUpstream(json(document));
     const gateway = testGateway({ upstream, channel: { dialect } });
 
@@ -115,7 +115,7 @@ describe.each(ways)('%s', (_, asked, dialect) => {
   });
 });
 
-describe('an error of each status, whole or behind a good event', () => {
+describe('an error of each status, alone or after a valid event', () => {
   const statuses = [400, 401, 402, 403, 404, 413, 422, 429, 500, 503] as const;
   const documents: Readonly<Record<DialectName, (status: number, message: string) => unknown>> = {
     openai: (code, message) => ({ error: { message, code, param: message, type: message } }),
@@ -128,7 +128,7 @@ describe('an error of each status, whole or behind a good event', () => {
 
   it.each(
     ofDialect,
-  )('shows no secret to %s, however it is written', async (_way, asked, dialect) => {
+  )('shows no secret to %s, however it is encoded', async (_way, asked, dialect) => {
     for (const status of statuses) {
       for (const encode of someEncodings()) {
         const words = `Bad key ${encode(upstreamSecret)} at ${encode(upstreamHost)} today.`;

@@ -1,4 +1,7 @@
-/** However events are framed: chat gets their data, Google's parsers what they can read. */
+/**
+ * Whatever framing an upstream uses, chat callers get the data of each event, and Google's parsers
+ * get events that they can read.
+ */
 import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
@@ -10,7 +13,7 @@ const last = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
 const usage = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}}';
 const figures = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 5, images: 0 };
 
-/** How the three documents of a chat can be framed; what of it is the usage frame. */
+/** Ways to frame the three documents of a chat stream. */
 const framings: readonly (readonly [string, (document: string) => string])[] = [
   ['LF', (document) => `data: ${document}\n\n`],
   ['CRLF', (document) => `data: ${document}\r\n\r\n`],
@@ -27,9 +30,11 @@ const framings: readonly (readonly [string, (document: string) => string])[] = [
 describe('a chat stream', () => {
   const isAddedTo = (name: string) => /id|name|comments|blank/.test(name);
 
-  it.each(framings)('framed by %s keeps its data, but for the usage frame', async (name, frame) => {
+  it.each(
+    framings,
+  )('framed by %s keeps its data, except for the usage event', async (name, frame) => {
     const text = [first, last, usage, '[DONE]'].map(frame).join('');
-    // Ids, names and comments are left out, and events that have them framed anew.
+    // Ids, names and comments are removed, which reframes events that have them.
     const framed = (document: string): string => {
       if (name === 'blank lines in front') return frame(document).trimStart();
       return isAddedTo(name) ? `data: ${document}\n\n` : frame(document);
@@ -44,13 +49,13 @@ describe('a chat stream', () => {
     }
   });
 
-  it('loses a byte order mark, for which a client loses the first event', async () => {
+  it('loses its byte order mark, which makes a client miss the first event', async () => {
     const text = `data: ${first}\n\ndata: [DONE]\n\n`;
 
     expect((await relayed(chat(), [`\uFEFF${text}`])).answer.text).toBe(text);
   });
 
-  it('reads figures wherever they stand, and the last that make sense', async () => {
+  it('uses the last valid usage, wherever it is', async () => {
     const beside = last.replace('}]', `}],"usage":{"prompt_tokens":3,"completion_tokens":1}`);
     const early = `data: ${usage}\n\ndata: ${last.replace('{', '{"usage":null,')}\n\n`;
     const absurd = `data: ${usage.replace('8', '1e18')}\n\n`;
@@ -65,7 +70,7 @@ describe('a chat stream', () => {
     expect(lie.answer.text).toBe(`data: ${last}\n\n`);
   });
 
-  it('is over at [DONE]: nothing behind it is passed on, and the upstream may end', async () => {
+  it('ends at [DONE]: nothing after it is passed on, and the upstream may finish', async () => {
     const text = `data: ${first}\n\ndata: [DONE]\n\n`;
     const extra = `data: ${usage}\n\n`;
 
@@ -82,7 +87,7 @@ describe('a chat stream', () => {
     }
   });
 
-  it('is not over where a text says [DONE]', async () => {
+  it('does not end at text that contains [DONE]', async () => {
     const says = first.replace('caf\u00e9', 'data: [DONE]');
     const text = `data: ${says}\n\ndata: ${last}\n\ndata: [DONE]\n\n`;
 
@@ -91,7 +96,7 @@ describe('a chat stream', () => {
     }
   });
 
-  it('with an event that is no JSON ends there with our error', async () => {
+  it('ends with an error of the gateway at an event that is not JSON', async () => {
     const text = `data: ${first}\n\ndata: {"error" oops\n\ndata: [DONE]\n\n`;
 
     const { answer, record } = await relayed(chat(), [text]);
@@ -100,7 +105,7 @@ describe('a chat stream', () => {
     expect(record).toMatchObject({ outcome: 'broken', reason: 'upstream_bad_stream' });
   });
 
-  it('that forwarded text without figures is charged by count, however it was framed', async () => {
+  it('without usage is charged by counting its text, whatever its framing', async () => {
     const charges = await Promise.all(
       framings.slice(0, 3).map(async ([, frame]) => {
         const text = Array.from({ length: 20 }, () => frame(first)).join('');
@@ -121,7 +126,7 @@ describe('a native stream', () => {
   const document = part('caf\u00e9');
   const framed = `data: ${document}\r\n\r\n`;
 
-  it('that Google’s parsers read is not touched', async () => {
+  it('that Google’s parsers can read is not changed', async () => {
     for (const text of [framed, framed.replaceAll('\r', ''), `${framed}data: {}\r\n\r\n`]) {
       for (const chunks of cutsOf(text)) {
         expect((await relayed(native(), chunks)).answer.text).toBe(text);
@@ -133,7 +138,7 @@ describe('a native stream', () => {
     ...framings.filter(([name]) => name !== 'LF'),
     ['CRLF, then LF', (framed: string) => `data: ${framed}\r\n\n`] as const,
     ['one CR too many', (framed: string) => `data: ${framed}\r\r\n\r\n`] as const,
-  ])('framed by %s is framed anew', async (_, frame) => {
+  ])('framed by %s is reframed', async (_, frame) => {
     const joined = document.replace(',', frame(',').includes('data: ,\ndata') ? ', ' : ',');
     const text = `${frame(document)}${frame(document)}`;
 
@@ -146,7 +151,7 @@ describe('a native stream', () => {
     }
   });
 
-  it('loses byte order mark, comments, [DONE] and blank lines', async () => {
+  it('loses its byte order mark, comments, [DONE] and blank lines', async () => {
     const text = `\uFEFF: ping\r\n\r\n\r\n${framed}:\n\ndata: [DONE]\n\n`;
 
     for (const chunks of cutsOf(text)) {
@@ -162,7 +167,7 @@ describe('a native stream', () => {
     expect(answer.text).toBe(`data: ${part('\\u2028\\u2029')}\r\n\r\n`);
   });
 
-  it('has bytes that are not UTF-8 replaced, in the event that holds them alone', async () => {
+  it('has bytes that are not UTF-8 replaced, only in the event that contains them', async () => {
     const good = `data: ${part('na\u00efve')}\n\n`;
     const bad = Buffer.from(framed.replace('\u00e9', '\u00e9\u00ff'), 'latin1');
     const bytes = Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]);
@@ -181,7 +186,7 @@ describe('a native stream', () => {
     }
   });
 
-  it('that was never framed is one event', async () => {
+  it('without framing is one event', async () => {
     const pretty = JSON.stringify(JSON.parse(document), null, 2);
 
     const { answer } = await relayed(native(), [pretty]);
@@ -190,7 +195,7 @@ describe('a native stream', () => {
     expect(answer.text).toMatch(/^data: [^\n]*\r\n\r\n$/);
   });
 
-  it('of nothing but comments is empty', async () => {
+  it('with only comments is empty', async () => {
     const { answer } = await relayed(native(), [': ping\n\n', ': ping\n\n']);
 
     expect(answer.status).toBe(502);
@@ -204,7 +209,7 @@ describe('an event of 33 MiB', () => {
     for (let count = 0; count < 40; count += 1) yield mebibyte;
   };
 
-  it('is refused while it arrives, and the upstream let go', async () => {
+  it('is refused while it arrives, and the upstream is aborted', async () => {
     for (const asked of [chat(), native(), native('json_array')]) {
       const played = { ...sse(), chunks: large(asked.search === '' ? '[{"a":"' : 'data: {"a":"') };
       const upstream = playedUpstream(played);
@@ -216,7 +221,7 @@ describe('an event of 33 MiB', () => {
     }
   });
 
-  it('breaks a stream that had begun', async () => {
+  it('breaks off a stream that had begun', async () => {
     const begun = `data: ${first}\n\n`;
     const upstream = playedUpstream({ ...sse(), chunks: large(`${begun}data: {"a":"`) });
 
@@ -226,7 +231,7 @@ describe('an event of 33 MiB', () => {
     expect(upstream.aborted).toBe(1);
   });
 
-  it('passes where it is smaller', async () => {
+  it('passes if it is smaller', async () => {
     const text = `data: {"choices":[{"delta":{"content":"${'a'.repeat(31 * 1024 * 1024)}"}}]}\n\n`;
     const upstream = playedUpstream(sse(text.slice(0, 9), text.slice(9), 'data: [DONE]\n\n'));
 

@@ -1,4 +1,7 @@
-/** An upstream's error inside a 2xx never reaches a caller as it is: it is said anew, or hidden. */
+/**
+ * An upstream's error inside a 2xx response never reaches a caller unchanged: the gateway rewrites
+ * it, or hides it.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -77,7 +80,7 @@ describe('an error that comes first', () => {
     ['that Google never framed', native(), '{"error":{"code":400,"message":"Bad."}}', 400, 'Bad.'],
   ];
 
-  it.each(cases)('%s is answered with its status', async (_, asked, text, status, words) => {
+  it.each(cases)('%s gets its status', async (_, asked, text, status, words) => {
     const answer = await answered(asked, sse(text));
 
     expect(answer.status).toBe(status);
@@ -112,13 +115,13 @@ describe('an error that comes first', () => {
     ['whole chat with a mere text', chat(wholeChat), '{"detail":"no such thing"}', 502],
   ];
 
-  it.each(documents)('in a %s is answered with its status', async (_, asked, text, status) => {
+  it.each(documents)('in a %s gets its status', async (_, asked, text, status) => {
     const answer = await answered(asked, json(text));
 
     expect(answer.status).toBe(status);
   });
 
-  it('an "error" of null, false or nothing is none', async () => {
+  it('an "error" that is null, false or empty is not an error', async () => {
     for (const none of ['null', 'false', '""']) {
       const event = good.chat.replace('{"choices"', `{"error":${none},"choices"`);
       const text = `${event}data: [DONE]\n\n`;
@@ -128,7 +131,7 @@ describe('an error that comes first', () => {
   });
 });
 
-it('an event of another kind, with a message or detail in its midst, does not go on', async () => {
+it('an event of another kind that contains a message or detail is not passed on', async () => {
   const status = 'data: {"id":"1","object":"status","message":"queued","detail":"2nd"}\n\n';
   const text = `${status}${good.chat}data: [DONE]\n\n`;
 
@@ -169,7 +172,7 @@ describe('an error that comes later', () => {
     ],
   ];
 
-  it.each(leaks)('%s is said anew, without key, address or host', async (_, door, error) => {
+  it.each(leaks)('%s is rewritten, without key, URL or host', async (_, door, error) => {
     const answer = await answered(door === 'chat' ? chat() : native(), sse(good[door], error));
 
     const broken = brokenStream(door, answer);
@@ -181,7 +184,7 @@ describe('an error that comes later', () => {
     expect(answer.text).not.toContain(upstreamSecret);
   });
 
-  it('of a busy upstream keeps its status, and names no lack of accounts', async () => {
+  it('of an overloaded upstream keeps its status, and does not say that no account is available', async () => {
     const busy = { code: 503, message: leaky, status: 'UNAVAILABLE' };
     const native503 = `data: ${JSON.stringify({ error: busy })}\r\n\r\n`;
 
@@ -200,14 +203,14 @@ describe('an error that comes later', () => {
     });
   });
 
-  it('that names no status a caller could mend is hidden', async () => {
+  it('with a status that a caller could not fix is hidden', async () => {
     const answer = await answered(chat(), sse(good.chat, chatError({ message: leaky, code: 500 })));
 
     expect(brokenStream('chat', answer)?.error).toMatchObject({ code: 'upstream_failed' });
     expect(answer.text).not.toContain('Invalid key');
   });
 
-  it('ends an array as its last element, behind the good ones', async () => {
+  it('ends an array as its last element, after the valid ones', async () => {
     const good = { candidates: [{ content: { parts: [{ text: 'Once' }] } }] };
     const text = `[${JSON.stringify(good)}\n,{"error":{"code":400,"message":"Bad."}}]`;
 
@@ -221,14 +224,14 @@ describe('an error that comes later', () => {
     }
   });
 
-  it('nothing that follows it goes on', async () => {
+  it('stops everything that follows it', async () => {
     const error = chatError({ message: 'Bad.', code: 400 });
     const answer = await answered(chat(), sse(good.chat, `${error}${good.chat}`, good.chat));
 
     expect(brokenStream('chat', answer)?.before).toBe(good.chat);
   });
 
-  it('the word in an answer is none', async () => {
+  it('is not detected in the text of a reply', async () => {
     const text =
       good.chat.replace('"a"', '"{\\"error\\": {\\"code\\": 400}} event: error [DONE]"') +
       'data: {"choices":[{"delta":{"role":"error"},"finish_reason":"stop"}]}\n\n';
@@ -236,7 +239,7 @@ describe('an error that comes later', () => {
     expect((await answered(chat(), sse(text))).text).toBe(text);
   });
 
-  it('an argument of that name is none', async () => {
+  it('is not detected in an argument of that name', async () => {
     const call = '{"functionCall":{"name":"f","args":{"error":{"code":500}}}}';
     const candidate = `{"content":{"parts":[${call}]},"finishReason":"STOP"}`;
     const text = `data: {"candidates":[${candidate}]}\r\n\r\n`;

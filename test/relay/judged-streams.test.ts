@@ -1,4 +1,4 @@
-/** Nothing but events of its dialect reaches the caller of a relayed stream, whatever is said. */
+/** Only events of its dialect reach the caller of a relayed stream, whatever the upstream sends. */
 import { describe, expect, it } from 'vitest';
 import { chat, native, testGateway } from '../support/call-gateway.ts';
 import { type Played, playedUpstream } from '../support/played-upstream.ts';
@@ -12,7 +12,7 @@ const word = {
 };
 const asked = { chat: chat(), native: native(), array: native('json_array') };
 
-/** What an upstream, or what stands before it, may say outside of its own wire format. */
+/** Text that an upstream, or a proxy in front of it, may send outside its wire format. */
 const rubbish: readonly string[] = [
   `data: ${canary}\n\n`,
   `data: "${canary}"\n\n`,
@@ -34,7 +34,7 @@ const rubbish: readonly string[] = [
 ];
 
 describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
-  it('never hands on what is no event of it, alone, in front or behind', async () => {
+  it('passes on nothing that is not an event of its dialect, whether alone, before or after events', async () => {
     for (const said of rubbish) {
       for (const text of [said, said + word[door], word[door] + said, word[door] + said.trim()]) {
         for (const chunks of [[text], bytewise(Buffer.from(text))]) {
@@ -52,7 +52,7 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
     ['text/html'],
     ['application/x-ndjson'],
     [undefined],
-  ])('is known by its bytes where its type is %s', async (type) => {
+  ])('is recognised by its bytes if its content type is %s', async (type) => {
     const end = door === 'chat' ? 'data: [DONE]\n\n' : '';
     const last = word[door].replace('"Once"', '"."').replace(/(\]?\}\]\})/, '$1');
     const text = `${word[door]}${last}${end}`;
@@ -67,7 +67,7 @@ describe.each(['chat', 'native'] as const)('a relayed %s stream', (door) => {
   });
 });
 
-it('a relayed array hands on no element that is no part of a reply', async () => {
+it('a relayed array passes on only elements that are parts of a reply', async () => {
   for (const said of [
     `"${canary}"`,
     `{"message":"${canary}"}`,
@@ -82,7 +82,7 @@ it('a relayed array hands on no element that is no part of a reply', async () =>
   }
 });
 
-it('a stream of comments is ended at its bound in bytes, and none of them goes on', async () => {
+it('a stream of comments is ended at its bound in bytes, and no comment is passed on', async () => {
   const comment = Buffer.from(`: ${'x'.repeat(65_000)}\n\n`);
   function* chunks(): Iterable<Uint8Array> {
     yield Buffer.from(word.chat);

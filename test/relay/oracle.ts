@@ -1,26 +1,29 @@
 /**
- * What must come out of the relay, worked out from a recording's text with a regular expression and
- * `JSON.parse`: it shares nothing with the code under test, and is as slow as it likes.
+ * The expected output of the relay, computed from a recording with regular expressions and
+ * `JSON.parse`. It shares no code with the relay, and need not be fast.
  */
 import type { Usage } from '../../src/money.ts';
 import type { Fixture } from '../support/fixtures.ts';
 
-/** The protocol a recording is played to; some of the OpenAI folder talk to Google. */
+/**
+ * The protocol that a recording is replayed to; some recordings in the OpenAI folder are of
+ * Google's endpoints.
+ */
 export type Door = 'chat' | 'images' | 'native';
 
-/** Which one. */
+/** The protocol of a recording. */
 export function doorOf({ url, category }: Fixture): Door {
   if (category === 'gemini' || url.includes('generateContent')) return 'native';
   return category === 'openai-images' ? 'images' : 'chat';
 }
 
-/** A relayed stream: what passes, and whether an error of ours has to follow. */
+/** A relayed stream: what is passed on, and whether an error of the gateway must follow. */
 export interface Relayed {
   readonly text: string;
   readonly broken: boolean;
 }
 
-/** ARCHITECTURE P: the usage frame goes unless it was asked for, and nothing else. */
+/** The usage event is removed unless the caller requested it; nothing else changes. */
 export function relayedChat(text: string, wantsUsage: boolean): Relayed {
   const events = eventsOf(text);
   const ended = events.some(
@@ -32,7 +35,7 @@ export function relayedChat(text: string, wantsUsage: boolean): Relayed {
   return { text: kept.join(''), broken: !ended };
 }
 
-/** WIRE §4.3: every event as Google's parsers read it; an error ends the stream. */
+/** Every event is framed as Google's parsers read it; an error ends the stream. */
 export function relayedNative(text: string): Relayed {
   const events = eventsOf(text);
   const faulty = events.findIndex((event) => record(documentOf(event)?.error) !== undefined);
@@ -48,7 +51,7 @@ export function relayedNative(text: string): Relayed {
   };
 }
 
-/** The upstream's own figures: the last that a reply names. */
+/** The usage that the upstream reported: the last in the reply. */
 export function usageOf(door: Door, text: string): Usage | undefined {
   const documents = text.startsWith('data:')
     ? eventsOf(text).map(documentOf)
@@ -57,7 +60,7 @@ export function usageOf(door: Door, text: string): Usage | undefined {
   const figures = documents.map((document) => record(document?.[named])).filter(isPresent);
   const last = figures.at(-1);
   if (door === 'images') return undefined;
-  // A blocked prompt has no candidates, and costs nothing where no usage is stated.
+  // A blocked prompt has no candidates, and costs nothing if no usage is stated.
   const answers = documents.map((document) => JSON.stringify(document?.candidates ?? []));
   const hasAnswer = door !== 'native' || answers.some((candidates) => candidates !== '[]');
   if (last === undefined) return hasAnswer ? undefined : nativeUsage({});

@@ -1,4 +1,4 @@
-/** Every recorded reply comes out as it went in, but for what ARCHITECTURE B names. */
+/** Every recorded reply is passed on unchanged, except for usage events, errors and framing. */
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -31,9 +31,7 @@ const whole = recordings.filter(
 );
 
 describe('a whole reply', () => {
-  it.each(
-    whole.map(named),
-  )('%s is relayed byte for byte, with its figures', async (_, recorded) => {
+  it.each(whole.map(named))('%s is relayed byte for byte, with its usage', async (_, recorded) => {
     const { answer, gateway } = await relayed(json(recorded.response), wholeRequest(recorded));
 
     expect(answer.status).toBe(200);
@@ -61,8 +59,8 @@ describe('a recorded image reply without an image', () => {
       doorOf(one) === 'images' && one.status === 200 && one.name !== 'openai-images/v-image-edit',
   );
 
-  // An address is no image, and an error may come with any status.
-  it.each(bare.map(named))('%s is refused in our words', async (_, recorded) => {
+  // A URL is not accepted as an image, and an error may come with any status.
+  it.each(bare.map(named))('%s is refused with the gateway’s own text', async (_, recorded) => {
     const { answer } = await relayed(json(recorded.response), images());
 
     expect([400, 502]).toContain(answer.status);
@@ -72,7 +70,9 @@ describe('a recorded image reply without an image', () => {
 });
 
 describe('a streamed reply', () => {
-  it.each(streams.map(named))('%s passes, but for what may change', async (_, recorded) => {
+  it.each(
+    streams.map(named),
+  )('%s is passed on, except for what may change', async (_, recorded) => {
     const door = doorOf(recorded);
     const text = recorded.response.toString();
     const expected = door === 'native' ? relayedNative(text) : relayedChat(text, false);
@@ -89,7 +89,7 @@ describe('a streamed reply', () => {
 
   it.each(
     streams.filter((recorded) => doorOf(recorded) === 'chat').map(named),
-  )('%s keeps its usage frame for a caller who asked', async (_, recorded) => {
+  )('%s keeps its usage event for a caller that requested it', async (_, recorded) => {
     const { answer } = await relayed(sse(recorded.response), chat(chatWithUsage));
 
     expect(answer.bytes.equals(recorded.response)).toBe(true);
@@ -114,7 +114,9 @@ describe('a streamed reply', () => {
 describe('a recorded refusal', () => {
   const refused = recordings.filter(({ status }) => status !== 200);
 
-  it.each(refused.map(named))('%s is rebuilt in our words', async (_, recorded) => {
+  it.each(
+    refused.map(named),
+  )('%s is rewritten with the gateway’s own text', async (_, recorded) => {
     const door = doorOf(recorded);
     const played: Played = { ...json(recorded.response), status: recorded.status };
     const asked = door === 'images' ? images() : wholeRequest(recorded);
@@ -132,7 +134,9 @@ function named(recorded: Fixture): [string, Fixture] {
   return [recorded.name, recorded];
 }
 
-/** The first event by itself: an error that comes with it is answered with a status instead. */
+/**
+ * Sends the first event separately, because an error that arrives with it becomes a status instead.
+ */
 function firstApart({ response }: Fixture): readonly Uint8Array[] {
   const end = /\r?\n\r?\n/.exec(Buffer.from(response).toString('latin1'));
   const at = end === null ? response.length : end.index + end[0].length;

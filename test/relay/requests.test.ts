@@ -1,4 +1,7 @@
-/** A request goes up as the caller sent it, byte for byte but for the members named here. */
+/**
+ * A request is sent upstream as the caller sent it, byte for byte except for the members named
+ * here.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Capabilities, Channel } from '../../src/ports/catalog.ts';
 import {
@@ -24,7 +27,7 @@ describe('a recorded request', () => {
 
   it.each(
     recorded.map((one) => [one.name, one] as const),
-  )('%s changes only as named', async (_, one) => {
+  )('%s changes only in the named members', async (_, one) => {
     const text = Buffer.from(one.request ?? []).toString();
 
     const sent = await sentFor(askedBy(one, text), { upstreamModel });
@@ -33,18 +36,18 @@ describe('a recorded request', () => {
   });
 });
 
-describe('what parsing would change', () => {
+describe('a body that parsing would change', () => {
   const odd =
     '{ "model":"m" ,\t"messages" : [ {"role":"user","content":"\\u00e9\\/ \\ud83d\\ude00"} ],\r\n' +
     ' "seed":12345678901234567890, "temperature":1.0, "top_p":1E-2,"x":{"b":1,"a":-0.0} }\n';
 
-  it('stays: big integers, 1.0, escapes, odd spacing, order', async () => {
+  it('is sent unchanged: big integers, 1.0, escapes, odd spacing, order', async () => {
     const { body } = await sentFor(chat(odd), { upstreamModel });
 
     expect(body).toBe(odd.replace('"m"', `"${upstreamModel}"`));
   });
 
-  it('stays in a body of 20 MB', async () => {
+  it('is sent unchanged at 20 MB', async () => {
     const url = `data:image/png;base64,${'A'.repeat(20 * 1024 * 1024)}`;
     const part = `{"type":"image_url","image_url":{"url":"${url}"}}`;
     const text = `{"messages":[{"role":"user","content":[${part}]}],"model":"m"}`;
@@ -54,7 +57,7 @@ describe('what parsing would change', () => {
     expect(body === text.replace('"model":"m"', `"model":"${upstreamModel}"`)).toBe(true);
   });
 
-  it('nothing changes where the channel has the model by the same name', async () => {
+  it('is sent unchanged if the channel has the same name for the model', async () => {
     expect((await sentFor(chat(odd), {})).body).toBe(odd);
   });
 });
@@ -94,7 +97,7 @@ describe('stream_options', () => {
     expect(body).toBe(`${start}${expected}}`);
   });
 
-  it('is not touched in a call that does not stream', async () => {
+  it('is not changed in a call that does not stream', async () => {
     const text = '{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}';
 
     expect((await sentFor(chat(text), {})).body).toBe(text);
@@ -118,7 +121,7 @@ describe('response_format of an image request', () => {
   });
 });
 
-describe('the address', () => {
+describe('the URL', () => {
   const paths: readonly (readonly [string, Asked, string | undefined, string])[] = [
     ['of a chat', chat(), undefined, '/v1/chat/completions'],
     ['of an image', images(), undefined, '/v1/images/generations'],
@@ -146,7 +149,7 @@ describe('the address', () => {
 describe('a native body that names its model', () => {
   const contents = '"contents":[{"parts":[{"text":"hi"}]}]';
 
-  it('names the upstream’s instead', async () => {
+  it('gets the upstream’s name of the model', async () => {
     const { body } = await sentFor(native('json', `{"model": "models/m",${contents}}`), {
       upstreamModel: 'g-2',
     });
@@ -154,7 +157,7 @@ describe('a native body that names its model', () => {
     expect(body).toBe(`{"model": "models/g-2",${contents}}`);
   });
 
-  it('names it too where the request to count is wrapped', async () => {
+  it('gets it too if the request to count is wrapped', async () => {
     const text = `{"generateContentRequest": {"model":"models/m", ${contents},"seed":1.0}}`;
     const asked = { path: '/v1beta/models/m:countTokens', body: text };
 
@@ -163,7 +166,7 @@ describe('a native body that names its model', () => {
     expect(body).toBe(text.replace('models/m', 'models/g-2'));
   });
 
-  it('stays as it is where the names agree', async () => {
+  it('is not changed if the names are the same', async () => {
     const text = `{"model":"models/m",${contents}}`;
 
     expect((await sentFor(native('json', text), {})).body).toBe(text);
@@ -171,7 +174,7 @@ describe('a native body that names its model', () => {
 });
 
 describe('the headers', () => {
-  it('are built anew: of the caller’s none goes up', async () => {
+  it('are built from scratch: none of the caller’s is forwarded', async () => {
     const sent = [await sentFor(chat(), {}), await sentFor(native(), {})];
 
     expect(sent.map(({ headers }) => headers)).toEqual([
@@ -196,7 +199,7 @@ interface Sent {
 
 async function sentFor(asked: Asked, channel: Partial<Channel>): Promise<Sent> {
   const upstream = playedUpstream({ status: 500 });
-  // Free: some of the recorded requests have members that no price covers.
+  // Free, because some of the recorded requests have members that no price covers.
   await testGateway({ upstream, channel, model: { price: { per: 'free' } } }).call(asked);
   const [request] = upstream.requests;
   if (request === undefined) throw new Error('Nothing was sent.');
@@ -215,7 +218,7 @@ function askedBy(recorded: Fixture, text: string): Asked {
   }
 }
 
-/** By a regular expression: in each of these bodies `"model"` stands once at the top. */
+/** Uses a regular expression: each of these bodies has `"model"` once, at the top level. */
 function expectedOf(door: Door, text: string): string {
   if (door === 'native') return text;
   const renamed = text.replace(/("model"\s*:\s*)"[^"]*"/, `$1"${upstreamModel}"`);

@@ -1,4 +1,4 @@
-/** What ends a broken stream makes the real SDKs throw, with our words. */
+/** The end of a broken stream makes the real SDKs throw, with the gateway's text. */
 import { createServer, type ServerResponse } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
@@ -46,7 +46,7 @@ describe('a broken stream', () => {
     await expect(reading).rejects.toThrow(message);
   });
 
-  it('that only reports an error makes both SDKs throw the words that may pass', async () => {
+  it('with only an error event makes both SDKs throw the text that may be forwarded', async () => {
     const bad = { message: 'Bad `top_k`.', type: 'invalid_request_error', code: 400 };
     const events = {
       chat: 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
@@ -65,7 +65,7 @@ describe('a broken stream', () => {
   });
 });
 
-/** The answer as the gateway gave it: its writes one after the other, each on the wire alone. */
+/** Replays the gateway's response, each of its writes separately on the wire. */
 async function replay(response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, answer.headers);
   for (const bytes of answer.writes) {

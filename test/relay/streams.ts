@@ -1,4 +1,7 @@
-/** What the relay tests share: answers to play, ways to cut them, and the error that ends one. */
+/**
+ * Shared by the relay tests: responses to play, ways to cut them, and the error that ends a broken
+ * one.
+ */
 import { type Answer, type Asked, chat, native } from '../support/call-gateway.ts';
 import { type Fixture, fixtures } from '../support/fixtures.ts';
 import type { Played } from '../support/played-upstream.ts';
@@ -9,27 +12,27 @@ export const recordings: readonly Fixture[] = fixtures().filter(
   ({ category }) => category !== 'anthropic',
 );
 
-/** Those that are streams and came with a 2xx. */
+/** The recordings of streams with a 2xx status. */
 export const streams: readonly Fixture[] = recordings.filter(
   ({ streamed, status }) => streamed && status === 200,
 );
 
-/** An SSE answer in these chunks. */
+/** An SSE response in these chunks. */
 export function sse(...chunks: readonly (Uint8Array | string)[]): Played {
   return { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, chunks };
 }
 
-/** A JSON answer in these chunks. */
+/** A JSON response in these chunks. */
 export function json(...chunks: readonly (Uint8Array | string)[]): Played {
   return { headers: { 'content-type': 'application/json' }, chunks };
 }
 
-/** A streamed request for a recording of this door. */
+/** A streamed request to the protocol of a recording. */
 export function streamed(door: Door): Asked {
   return door === 'native' ? native('sse') : chat();
 }
 
-/** One chunk a byte. */
+/** One chunk per byte. */
 export function bytewise(bytes: Uint8Array): readonly Uint8Array[] {
   return Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
 }
@@ -48,15 +51,15 @@ export function pieces(bytes: Uint8Array, seed: number): readonly Uint8Array[] {
   return cut;
 }
 
-/** How an answer ended: what stands before the error, and the error's document. */
+/** How a broken response ended: the text before the error, and the error's document. */
 export interface Broken {
   readonly before: string;
   readonly error: unknown;
 }
 
 /**
- * Takes the error of ours off the end of a stream, by the exact form that its protocol demands;
- * undefined where it does not end in that form.
+ * Splits the gateway's error off the end of a stream, by the exact form that its protocol requires;
+ * undefined if the stream does not end in that form.
  */
 export function brokenStream(door: Door, { writes, text, cut }: Answer): Broken | undefined {
   if (cut) return undefined;
@@ -64,7 +67,7 @@ export function brokenStream(door: Door, { writes, text, cut }: Answer): Broken 
     const found = /^([\s\S]*?)data: (\{"error":\{[^\n]*\}\})\n\n$/.exec(text);
     return found === null ? undefined : broken(found[1], found[2]);
   }
-  // The bare document is the last write, alone in it, and what the event before it said.
+  // The unframed document must be the whole last write, and equal the event before it.
   const bare = writes.at(-1)?.toString() ?? '';
   const event = `data: ${bare}\r\n\r\n`;
   return writes.at(-2)?.toString() === event

@@ -1,4 +1,7 @@
-/** A stream that breaks off ends with our error in the exact form its protocol demands. */
+/**
+ * A stream that breaks off ends with an error of the gateway in the exact form that its protocol
+ * requires.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Answer, native, testGateway } from '../support/call-gateway.ts';
 import { type Fixture, fixture } from '../support/fixtures.ts';
@@ -6,7 +9,7 @@ import { playedUpstream } from '../support/played-upstream.ts';
 import { documentOf, doorOf, eventsOf, relayedChat, relayedNative } from './oracle.ts';
 import { brokenStream, json, sse, streamed, streams } from './streams.ts';
 
-/** What both protocols say of an upstream that broke off, each in its words. */
+/** The error for an upstream that broke off, in each protocol. */
 const words = {
   chat: {
     message: 'The upstream failed to answer this request. Retry later.',
@@ -22,13 +25,13 @@ const words = {
   images: {},
 };
 
-/** Cuts at every byte, where otherwise one in three does, and each close to the end of a line. */
+/** Cuts at every byte. By default one byte in three is cut, and each near the end of a line. */
 const isFull = process.env.TEST_FORM === 'full';
 
 describe('a stream that breaks off before its last event', () => {
   it.each(
     streams.map((recorded) => [recorded.name, recorded] as const),
-  )('%s ends with our error', async (_, recorded) => {
+  )('%s ends with an error of the gateway', async (_, recorded) => {
     const door = doorOf(recorded);
     const cut = withoutEnd(recorded.response.toString());
 
@@ -54,7 +57,7 @@ describe('a stream cut at any byte', () => {
     'gemini/v-stream-text',
   ];
 
-  it.each(names)('%s is either whole or ends with our error', async (name) => {
+  it.each(names)('%s is either complete or ends with an error of the gateway', async (name) => {
     const recorded = fixture(name);
     const { response } = recorded;
     const door = doorOf(recorded);
@@ -73,7 +76,7 @@ describe('a stream cut at any byte', () => {
     }
   });
 
-  it('is complete as soon as it said so, with or without the blank line', async () => {
+  it('is complete at its last event, with or without the blank line', async () => {
     const done = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]';
     const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}';
 
@@ -92,13 +95,13 @@ describe('a JSON array that breaks off', () => {
   );
   const text = `[${documents.join('\n,\r\n')}\n]\n`;
 
-  it('passes untouched where it is whole', async () => {
+  it('is passed on unchanged if it is complete', async () => {
     const answer = await relayedArray(text, 'end');
 
     expect(answer.text).toBe(text);
   });
 
-  it('is closed behind an error element, wherever it was cut', async () => {
+  it('is closed after an error element, wherever it was cut', async () => {
     const ends = Array.from({ length: text.length - 2 }, (_, at) => at + 1);
     const whole = documents.map((_, count) => `[${documents.slice(0, count).join('\n,\r\n')}`);
 
@@ -117,7 +120,7 @@ describe('a JSON array that breaks off', () => {
     }
   });
 
-  it('is whole where it was reset behind its end, for its figures are in', async () => {
+  it('is complete if it was reset after its end, because its usage has arrived', async () => {
     const answer = await relayedArray(text, 'reset');
 
     expect(answer.cut).toBe(false);
@@ -148,12 +151,12 @@ async function relayedArray(text: string, ending: 'end' | 'reset'): Promise<Answ
 const content =
   /"(?:content|text|name|arguments|reasoning_content|reasoning)" ?: ?"[^"]|"data" ?: ?"/;
 
-/** Whether any event says something: more than who it is. */
+/** True if any event has content, and not only a role. */
 function says(text: string): boolean {
   return content.test(text) || text.includes('_details":[{');
 }
 
-/** The events before the first that says the stream has ended. */
+/** The events before the first that says that the stream has ended. */
 function withoutEnd(text: string): string {
   const events = eventsOf(text);
   const last = events.findIndex(ends);
@@ -166,8 +169,8 @@ function ends(text: string): boolean {
 }
 
 /**
- * The events that are whole. One that lacks only its blank line counts for Google, whose parsers
- * get it framed anew; for chat it counts if the stream ends with it.
+ * The events that are complete. One that lacks only its blank line counts for Google, whose parsers
+ * get it reframed; for chat it counts if the stream ends with it.
  */
 function wholeEvents(text: string, native: boolean): string {
   return eventsOf(text)

@@ -1,4 +1,7 @@
-/** T01–T06 which header carries a key, what may stand in it, and one answer for every no. */
+/**
+ * Which header carries the key, which characters a key may have, and the same answer for every
+ * reason to refuse it.
+ */
 import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import type { GatewayOptions } from '../../src/options.ts';
@@ -15,9 +18,9 @@ interface Row {
   readonly lines: Lines;
   readonly search?: string;
   readonly options?: Partial<GatewayOptions>;
-  /** What the key store is asked for; nothing where it is not asked at all. */
+  /** The secret that the key store is asked for; absent if it is not asked. */
   readonly found?: string;
-  /** 200 where something is found, else 401. */
+  /** 200 if a key is found, else 401. */
   readonly status?: number;
 }
 
@@ -157,7 +160,10 @@ const onV1beta: readonly Row[] = [
   { sent: 'our own kind, forged', lines: [['x-goog-api-key', mintSecret().toLowerCase()]] },
 ];
 
-/** Asks for the list of models, and tells what came of it and what the key store was asked for. */
+/**
+ * Requests the list of models. Returns the response, and the secrets that the key store was asked
+ * for.
+ */
 async function ask(
   prefix: Prefix,
   { lines, search = '', options }: Pick<Row, 'lines' | 'search' | 'options'>,
@@ -192,7 +198,7 @@ async function ask(
   return { status, text: Buffer.from(body).toString(), headers, asked };
 }
 
-/** As `node:http` has it: the first of two `authorization`, all of any other. */
+/** Joins repeated headers like `node:http`: the first of two `authorization`, all of any other. */
 function asNodeJoins(lines: Lines): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const [name, value] of lines) {
@@ -216,7 +222,7 @@ describe.each([
   });
 });
 
-it('T01 a secret of our own kind reaches the store, a host’s own kind untouched too', async () => {
+it('a secret that the gateway issued reaches the store, and so does a host’s own kind, unchanged', async () => {
   for (const secret of [
     mintSecret(),
     'sk-abc_DEF.123~/+=',
@@ -229,7 +235,7 @@ it('T01 a secret of our own kind reaches the store, a host’s own kind untouche
   }
 });
 
-it('T01 no forgery ever reaches the store, whatever stands in it', async () => {
+it('a forged secret never reaches the store', async () => {
   const minted = mintSecret();
   for (let index = 3; index < minted.length; index += 1) {
     const other = minted[index] === 'A' ? 'B' : 'A';
@@ -243,7 +249,7 @@ it('T01 no forgery ever reaches the store, whatever stands in it', async () => {
 it.each([
   '/v1',
   '/v1beta',
-] as const)('T02 every no is the same answer, byte for byte: %s', async (prefix) => {
+] as const)('every no is the same answer, byte for byte: %s', async (prefix) => {
   const name = prefix === '/v1' ? 'authorization' : 'x-vendor-api-key';
   const value = prefix === '/v1' ? 'Bearer abc' : 'abc';
   const options = { ids: () => 'the-same-id-each-time' };
@@ -272,7 +278,7 @@ it.each([
   expect(told[0]?.text).toContain(prefix === '/v1' ? 'Bearer <key>' : 'x-vendor-api-key: <key>');
 });
 
-it('an answer names every header that carries keys in Vary', async () => {
+it('a response names every header that may carry a key in Vary', async () => {
   const { headers } = await ask('/v1', { lines: [] });
 
   expect(headers).toMatchObject({ vary: 'authorization, x-vendor-api-key, x-goog-api-key' });

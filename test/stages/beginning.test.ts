@@ -1,6 +1,6 @@
 /**
- * A streamed reply begins when it says something: whatever noise comes before, a failure still has
- * its own status, costs nothing, and another channel gets its chance.
+ * A streamed reply begins with its first content. After any noise before that, a failure still has
+ * its own status, costs nothing, and another channel is tried.
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
@@ -14,7 +14,7 @@ type Streamed = Extract<Kind, 'chatStream' | 'nativeStream'>;
 const empty = (delta: object): string => events({ choices: [{ index: 0, delta }] });
 const part = (value: object): string => events({ candidates: [{ content: { parts: [value] } }] });
 
-/** Ways of saying nothing that every dialect has, and its own. */
+/** Events without content, common to all dialects and specific to each. */
 const comments = [': PROCESSING\n\n', '\n', 'retry: 100\n\n', 'id: 7\n\n', 'event: ping\n\n'];
 const noise: Readonly<Record<DialectName, readonly string[]>> = {
   openai: [
@@ -58,7 +58,7 @@ const noise: Readonly<Record<DialectName, readonly string[]>> = {
   ],
 };
 
-/** The first word of each dialect. */
+/** The first content of each dialect. */
 const word: Readonly<Record<DialectName, string>> = {
   openai: events({ choices: [{ index: 0, delta: { content: 'Once' } }] }),
   gemini: events({ candidates: [{ content: { parts: [{ text: 'Once' }] } }] }),
@@ -100,10 +100,10 @@ const faults: readonly Fault[] = [
 const dialects: readonly DialectName[] = ['openai', 'gemini', 'anthropic'];
 const streamed: readonly Streamed[] = ['chatStream', 'nativeStream'];
 const ways = streamed.flatMap((kind) => dialects.map((dialect) => ({ kind, dialect })));
-/** Faults after which the call is tried on another channel. */
+/** Faults after which another channel is tried. */
 const triedElsewhere = faults.filter(({ status }) => status !== 504);
 
-/** One model for either protocol over one channel of the dialect, or two. */
+/** A model for both protocols, with one channel of the dialect or more. */
 function setOver(dialect: DialectName, channels = 1): Scene {
   const list = Array.from({ length: channels }, (_, at) =>
     channel({ id: `${dialect}-${at}`, dialect, priority: -at }),
@@ -118,13 +118,13 @@ function setOver(dialect: DialectName, channels = 1): Scene {
 
 const stream = { 'content-type': 'text/event-stream' };
 const labels = ['text/event-stream', 'application/json', 'text/plain', 'text/html', undefined];
-/** What no dialect sends, and yet comes from proxies in front of a stream. */
+/** Text that no dialect sends, but proxies in front of an upstream do. */
 const rubbish = ['lorem ipsum\n\n', '<html><body>x</body></html>\n\n'];
 const documents = ['{}\n\n', '[]\n'];
 
 /**
- * One label in turn. With four faults and two kinds each dialect meets every noise under every
- * label; `TEST_FORM=full` plays all labels each time.
+ * One label at a time, in turn. With four faults and two kinds each dialect meets every noise under
+ * every label; `TEST_FORM=full` plays all labels each time.
  */
 function labelsOf(at: number, fault: Fault, kind: Streamed): typeof labels {
   if (process.env.TEST_FORM === 'full') return labels;
@@ -133,14 +133,14 @@ function labelsOf(at: number, fault: Fault, kind: Streamed): typeof labels {
   return labels.slice(which, which + 1);
 }
 
-/** The call to the next channel; undefined where none comes. */
+/** The call to the next channel; undefined if there is none. */
 async function nextOf({ upstream }: Scene): Promise<DrivenCall | undefined> {
   for (let turns = 0; turns < 50 && upstream.calls.length < 2; turns += 1) await turn();
   return upstream.calls[1];
 }
 
 describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
-  it.each(faults)('$name behind any noise has its status, and costs nothing', async (fault) => {
+  it.each(faults)('$name after any noise has its own status and costs nothing', async (fault) => {
     for (const before of [...noise[dialect], noise[dialect].join('')]) {
       for (const isCut of [false, true]) {
         const set = setOver(dialect);
@@ -161,8 +161,8 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
 
   it.each(
     triedElsewhere,
-  )('$name behind any noise is tried elsewhere, whatever the label', async (fault) => {
-    // A document and the end are a reply, though not a stream.
+  )('$name after any noise is tried on another channel, whatever the content type', async (fault) => {
+    // A document is a reply, though it is not a stream.
     const isOver = fault.name === 'its end' || fault.name === 'a reset';
     const others = isOver ? rubbish : [...rubbish, ...documents];
     for (const [at, before] of ['', ...noise[dialect], ...others].entries()) {
@@ -185,7 +185,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('a silence behind any noise is not tried elsewhere', async () => {
+  it('a silence after any noise is not tried on another channel', async () => {
     for (const before of noise[dialect]) {
       const set = setOver(dialect, 2);
       const calling = set.start(ask[kind]);
@@ -200,7 +200,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('goes out at its first word, with the noise that is its own', async () => {
+  it('is sent at its first content, with the noise that belongs to its dialect', async () => {
     const set = setOver(dialect);
     const calling = set.start(ask[kind]);
     const up = await set.upstream.next();
@@ -215,7 +215,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     calling.leave();
   });
 
-  it('goes out after 15 s all the same, and what fails then costs nothing', async () => {
+  it('is sent after 15 s without content, and a failure after that costs nothing', async () => {
     for (const fault of faults) {
       const set = setOver(dialect);
       const calling = set.start(ask[kind]);
@@ -255,7 +255,7 @@ describe('a quiet stream', () => {
     }
   };
 
-  it('is kept alive by comments where OpenAI’s clients read it', async () => {
+  it('is kept alive with comments for OpenAI’s clients', async () => {
     const { set, calling, up } = await quiet('chatStream');
     await pass(set, 46);
     up.write(word.openai);
@@ -267,7 +267,7 @@ describe('a quiet stream', () => {
     );
   });
 
-  it('of Google’s clients gets line ends in front, and nothing else', async () => {
+  it('of Google’s clients gets line ends before its first event, and nothing else', async () => {
     const { set, calling, up } = await quiet('nativeStream');
     await pass(set, 46);
     const last = events({
@@ -279,7 +279,7 @@ describe('a quiet stream', () => {
     expect((await calling.answer).text).toBe(`\r\n${last}`);
   });
 
-  it('is kept alive in its midst, too', async () => {
+  it('is also kept alive between its events', async () => {
     const { set, calling, up } = await quiet('chatStream');
     up.write(word.openai);
     await calling.begun;
@@ -304,7 +304,9 @@ describe('an Anthropic stream', () => {
     { type: 'message_stop' },
   );
 
-  it.each(streamed)('ends at message_stop, whatever its connection does then: %s', async (kind) => {
+  it.each(
+    streamed,
+  )('ends at message_stop, whatever its connection does after it: %s', async (kind) => {
     const after: readonly ((up: DrivenCall) => void)[] = [
       () => {},
       (up) => up.breakOff('reset'),

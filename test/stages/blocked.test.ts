@@ -1,6 +1,6 @@
 /**
- * F74: a host blocks the event loop for longer than a wait, and what the upstream said has long
- * arrived: nobody was late. Real time and real sockets; nothing is said of how long anything takes.
+ * A host blocks the event loop for longer than a time-out, while the upstream's reply has long
+ * arrived: no time-out may fire. Uses real time and real sockets, and asserts no durations.
  */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -11,7 +11,7 @@ import { scene } from './scene.ts';
 import { ask, begun, channel, model, replies } from './scene-models.ts';
 
 const waitMs = 1_000;
-/** Long enough that the gateway's timer, which ticks every second, is due behind it. */
+/** Long enough that the gateway's timer, which ticks every second, is due right after it. */
 const blockMs = 2_100;
 
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
@@ -35,7 +35,7 @@ it.each<[string, (conversation: Conversation) => Promise<void>]>([
       block();
     },
   ],
-])('%s that lies in the socket after a block is not late', async (_what, script) => {
+])('%s that waits in the socket after a block does not time out', async (_what, script) => {
   const server = await rawServer(script);
   const { call, gateway, nextRecord } = scene({
     models: [model({ channels: [channel({ baseUrl: `${server.origin}/v1` })] })],
@@ -55,7 +55,7 @@ it.each<[string, (conversation: Conversation) => Promise<void>]>([
   await server.close();
 });
 
-/** Nothing else happens in this process meanwhile. */
+/** Blocks this process. */
 function block(): void {
   const untilMs = performance.now() + blockMs;
   while (performance.now() < untilMs);

@@ -1,4 +1,4 @@
-/** A usage record says booked only of what the quota store has taken. */
+/** A usage record says `booked` only for a charge that the quota store has taken. */
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import type { DrivenCall } from './driven-upstream.ts';
@@ -9,7 +9,7 @@ import { ask, whole } from './scene-models.ts';
 const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
 
 describe('a charge that the store can not take', () => {
-  it('is logged as not booked, and once more when it lands', async () => {
+  it('is logged as not booked, and again when it is booked', async () => {
     let isDown = true;
     const { call, records, events, clock, state } = scene({
       plays: [whole('chat')],
@@ -39,7 +39,7 @@ describe('a charge that the store can not take', () => {
     ]);
   });
 
-  it('is logged as booked before the sink is closed, if it lands at the last moment', async () => {
+  it('is logged as booked before the sink is closed, if it is booked at the last moment', async () => {
     let isDown = true;
     const { call, records, gateway } = scene({
       plays: [whole('chat')],
@@ -61,7 +61,7 @@ describe('a charge that the store can not take', () => {
     ]);
   });
 
-  it('stays unbooked in the log where it is lost', async () => {
+  it('stays unbooked in the log if it is lost', async () => {
     const { call, records, gateway, eventTypes } = scene({
       plays: [whole('chat')],
       store: () => ({
@@ -79,7 +79,7 @@ describe('a charge that the store can not take', () => {
   });
 });
 
-it('a charge that lands at once is booked, in the one record of its call', async () => {
+it('a charge that is booked immediately is in the only record of its call', async () => {
   const { call, records, eventTypes } = scene({ plays: [whole('chat')] });
 
   await call(ask.chat);
@@ -121,7 +121,7 @@ describe('a call in doubt', () => {
     expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
   });
 
-  it('is extended all the same where its record hangs for storeTimeoutMs', async () => {
+  it('has its hold extended even if its record hangs for storeTimeoutMs', async () => {
     const { start, state, clock, eventTypes } = scene({
       plays: [ruined],
       options: { usage: { record: () => new Promise(() => {}), close: async () => {} } },
@@ -137,7 +137,7 @@ describe('a call in doubt', () => {
     expect(eventTypes()).toContain('port_failed');
   });
 
-  it('is not booked until it is resolved, and a resolution told twice says the same', async () => {
+  it('is not booked until it is resolved, and resolving it twice gives the same result', async () => {
     const { call, records, gateway } = scene({ plays: [ruined] });
     await call(ask.image);
     const [doubtful] = records;
@@ -145,7 +145,8 @@ describe('a call in doubt', () => {
     expect(doubtful).toMatchObject({ booked: false, revision: 1, outcome: 'unknown' });
 
     await gateway.resolveUnknown(doubtful, { ran: true });
-    // The answer got lost, say: the log must not lack what the books have.
+    // As if the first answer had been lost: the log must not lack a charge that the store has
+    // booked.
     await gateway.resolveUnknown(doubtful, { ran: true });
 
     const resolved = { booked: true, revision: 2, outcome: 'complete', chargeNanos: 500n };

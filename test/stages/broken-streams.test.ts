@@ -1,4 +1,4 @@
-/** Streams that do not come to their own end: what the caller reads, and what it is charged. */
+/** Streams that break off: what the caller reads, and what it is charged. */
 import { describe, expect, it } from 'vitest';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Scene, scene } from './scene.ts';
@@ -18,7 +18,7 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
-    fault: 'F46 an end without an end',
+    fault: 'an end without a final event',
     happens: (up) => up.end(),
     outcome: 'broken',
     reason: 'upstream_stream_truncated',
@@ -26,7 +26,7 @@ const rows: readonly Row[] = [
     sentence: /upstream failed/,
   },
   {
-    fault: 'F35 a reset',
+    fault: 'a reset',
     happens: (up) => up.breakOff('reset'),
     outcome: 'broken',
     reason: 'reset',
@@ -34,7 +34,7 @@ const rows: readonly Row[] = [
     sentence: /upstream failed/,
   },
   {
-    fault: 'F49 a silence',
+    fault: 'a silence',
     happens: (up) => up.breakOff('idle_timeout', { timedOut: true }),
     outcome: 'broken',
     reason: 'idle_timeout',
@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
     sentence: /did not answer in time/,
   },
   {
-    fault: 'F47 an error event',
+    fault: 'an error event',
     happens: (up) => up.write(events({ error: { code: 500, message: 'secret', type: 'x' } })),
     outcome: 'broken',
     reason: 'upstream_error',
@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
     sentence: /upstream failed/,
   },
   {
-    fault: 'the time for all of it',
+    fault: 'the total time-out',
     happens: (_up, { clock }) => clock.advance(900_000),
     outcome: 'cut',
     reason: 'total_timeout',
@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
     sentence: /did not answer in time/,
   },
   {
-    fault: 'F77 a shutdown',
+    fault: 'a shutdown',
     happens: (_up, { gateway, clock }) => {
       void gateway.close({ drainMs: 1 });
       clock.advance(1);
@@ -101,7 +101,7 @@ describe.each(rows)('$fault', ({ happens, outcome, reason, status, sentence }) =
   });
 });
 
-it('the time for all of it ends a call that has no headers yet, for nothing', async () => {
+it('the total time-out ends a call that has no headers yet, without a charge', async () => {
   const { start, upstream, clock, nextRecord, state } = scene();
 
   const calling = start(ask.chat);
@@ -118,7 +118,7 @@ it('the time for all of it ends a call that has no headers yet, for nothing', as
   expect(upstream.calls).toHaveLength(1);
 });
 
-it('an image out of time is left pending, and its caller told to look', async () => {
+it('an image that times out stays in doubt, and its caller is told to check', async () => {
   const { start, upstream, clock, nextRecord, state } = scene();
 
   const calling = start(ask.image);
@@ -132,7 +132,7 @@ it('an image out of time is left pending, and its caller told to look', async ()
   expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
-it('F35 a big document that breaks off is cut, never ended', async () => {
+it('a large document that breaks off is cut, never ended', async () => {
   const { start, upstream, nextRecord, state } = scene();
 
   const calling = start(ask.chat);
@@ -144,15 +144,15 @@ it('F35 a big document that breaks off is cut, never ended', async () => {
   const answer = await calling.answer;
 
   expect(answer.isCut).toBe(true);
-  // Counted by its bytes, it would cost more than was held: the hold bounds the charge.
+  // By its bytes it would cost more than was held: the hold caps the charge.
   expect(await nextRecord()).toMatchObject({ outcome: 'broken', chargeNanos: 211n });
   expect(await state()).toEqual({ held: 0n, used: 211n, inFlight: 0 });
 });
 
-describe('F72 a stream without a stated maximum', () => {
+describe('a stream without a stated maximum', () => {
   const held = 11n + 2n * 16_384n;
   const asked = chat({ model: 'open', stream: true });
-  /** Some 13,000 tokens, counted: 80 % of the hold. */
+  /** Some 13,000 counted tokens: 80 % of the hold. */
   const long = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(40_000) } }] });
 
   async function running(
@@ -168,7 +168,7 @@ describe('F72 a stream without a stated maximum', () => {
     return { set, up, calling };
   }
 
-  it('holds as much again as soon as 60 % are used', async () => {
+  it('grows its hold by the initial amount as soon as 60 % is used', async () => {
     const { set, up, calling } = await running(10n * held);
     await turn();
 
@@ -182,7 +182,7 @@ describe('F72 a stream without a stated maximum', () => {
     expect(await set.state()).toEqual({ held: 0n, used: chargeNanos, inFlight: 0 });
   });
 
-  it('runs on while its hold lasts where no more is granted, then is cut and charged', async () => {
+  it('continues until its hold is used up if it may not grow, then is cut and charged', async () => {
     const { set, up, calling } = await running(held);
     await turn();
     set.clock.advance(10_000);
@@ -205,7 +205,7 @@ describe('F72 a stream without a stated maximum', () => {
     expect(await set.state()).toEqual({ held: 0n, used: held, inFlight: 0 });
   });
 
-  it('whose maximum the caller states is never cut by its hold', async () => {
+  it('is never cut for its hold if the caller states a maximum', async () => {
     const limitNanos = 11n + 2n * 100n;
     const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos }] } });
     const calling = set.start(chat({ model: 'open', stream: true, max_tokens: 100 }));
@@ -226,12 +226,12 @@ describe('F72 a stream without a stated maximum', () => {
   });
 });
 
-/** One turn of the event loop: what has been pushed has been passed on. */
+/** One turn of the event loop, in which everything that was pushed is passed on. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The error that ends the text: as an event, or bare behind it as Google has it. */
+/** The error that ends the text: as an event, or unframed, as Google's clients get it. */
 function lastError(text: string): { error: { message: string; code: unknown } } {
   return JSON.parse(text.slice(text.lastIndexOf('{"error"')).trim());
 }

@@ -1,6 +1,4 @@
-/**
- * A second reading of choice, health and fail-over: what the first one missed.
- */
+/** Corner cases of choosing channels, their health and fail-over. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../src/gateway.ts';
@@ -42,7 +40,7 @@ function modelsOf(changes: Changes): readonly Model[] {
   ];
 }
 
-/** Which channels the calls went to so far. */
+/** The channels that calls were sent to so far. */
 function visited({ upstream }: Scene): string {
   return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
 }
@@ -73,7 +71,7 @@ function ward() {
   };
 }
 
-it('a rest whose length nobody named is one, though several calls were refused at once', () => {
+it('a cooldown without a stated length is not prolonged by calls that were refused at the same time', () => {
   const { health, clock, isOpen } = ward();
   const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', asked));
 
@@ -83,8 +81,8 @@ it('a rest whose length nobody named is one, though several calls were refused a
   expect(isOpen()).toBe(true);
 });
 
-describe('an ejection', () => {
-  it('comes with five failures in a row within any minute, not within the first one', () => {
+describe('an open circuit', () => {
+  it('comes from five failures in a row within any minute, not only within the first one', () => {
     const { health, clock, isOpen } = ward();
     let nowMs = 0;
 
@@ -97,7 +95,11 @@ describe('an ejection', () => {
     expect(isOpen()).toBe(false);
   });
 
-  it.each([Number.NaN, 1e9, -1e9])('ends, though the host’s chance is %s', async (number) => {
+  it.each([
+    Number.NaN,
+    1e9,
+    -1e9,
+  ])('ends although the host’s random() returns %s', async (number) => {
     const good = whole('chat');
     const plays = [
       ...Array(5)
@@ -115,7 +117,7 @@ describe('an ejection', () => {
     expect(visited(set)).toBe('abababababba');
   });
 
-  it('keeps no call open, though the host’s random source throws', async () => {
+  it('leaves no call open although the host’s random() throws', async () => {
     const random = (): number => {
       throw new Error('no entropy');
     };
@@ -135,7 +137,7 @@ describe('an ejection', () => {
     expect(set.gateway.channels()).toMatchObject([{ inFlight: 0 }]);
   });
 
-  it('is over with the probe that is served, beside which no other call went', async () => {
+  it('ends when its half-open trial is served, and no other call is sent meanwhile', async () => {
     const set = channels(Array(5).fill(refuses(500)), [{}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chat);
     set.clock.advance(36_000);
@@ -150,7 +152,7 @@ describe('an ejection', () => {
     expect(set.gateway.channels()).toMatchObject([{ inFlight: 0, models: [] }]);
   });
 
-  it('goes on where the stream of the probe breaks as the others did', async () => {
+  it('continues if the stream of the trial breaks like the others did', async () => {
     const set = channels([...Array(6).fill(breaks), whole('chatStream')], [{}, {}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chatStream);
     set.clock.advance(36_000);
@@ -161,7 +163,7 @@ describe('an ejection', () => {
     expect(visited(set)).toBe('aaaaaab');
   });
 
-  it('is not put off by callers that leave streams which have not come to an end', async () => {
+  it('is not delayed by callers that disconnect from unfinished streams', async () => {
     const hangs: Play = (up) => {
       up.respond(200, headersOf('chatStream'));
       up.write(begun.chatStream);
@@ -180,7 +182,7 @@ describe('an ejection', () => {
     expect(visited(set)).toBe('aaaaaab');
   });
 
-  it('does not come of a host’s response that throws', async () => {
+  it('is not caused by a host’s response that throws', async () => {
     const set = channels(Array(6).fill(whole('chatStream')), [{}]);
 
     for (let count = 0; count < 5; count += 1) await throwAtWrite(set.gateway);
@@ -189,7 +191,7 @@ describe('an ejection', () => {
   });
 });
 
-/** A caller whose response some middleware has wrapped badly. */
+/** A caller whose response was wrapped badly by some middleware. */
 async function throwAtWrite(gateway: Gateway): Promise<void> {
   const { path, body } = ask.chatStream;
   const { body: reply } = await gateway.handle({
@@ -210,7 +212,7 @@ async function throwAtWrite(gateway: Gateway): Promise<void> {
   await turns();
 }
 
-it('channels that a catalog makes up, and that all fail, do not fill the memory', () => {
+it('invented channels that all fail do not fill the memory', () => {
   const { health } = ward();
 
   for (let made = 0; made < 12_000; made += 1) {
@@ -220,7 +222,7 @@ it('channels that a catalog makes up, and that all fail, do not fill the memory'
   expect(health.statuses().length).toBeLessThanOrEqual(10_000);
 });
 
-describe('what one caller asks for', () => {
+describe('the request of one caller', () => {
   const file = {
     path: '/v1beta/models/native:generateContent',
     body: { contents: [{ parts: [{ fileData: { fileUri: 'https://files.example/abc' } }] }] },
@@ -232,7 +234,7 @@ describe('what one caller asks for', () => {
     google(403, 'PERMISSION_DENIED', 'You do not have permission to access the File abc.'),
     google(404, 'NOT_FOUND', 'CachedContent not found.'),
     google(400, 'FAILED_PRECONDITION', 'The File abc is not in an ACTIVE state.'),
-  ])('and may not have takes the last channel from nobody else (%#)', async (refusal) => {
+  ])('that is refused does not take the last channel from other callers (%#)', async (refusal) => {
     const set = scene({ plays: [refusal, whole('native')] });
 
     await set.call(file);
@@ -242,7 +244,7 @@ describe('what one caller asks for', () => {
   });
 });
 
-it('a call is no caller’s mistake where the one account that has the words is out', async () => {
+it('a call is not refused as the caller’s mistake if the only account that supports it is out', async () => {
   const claude = channel({ id: 'b', dialect: 'anthropic' });
   const set = scene({ models: [model({ channels: [channel({ id: 'a' }), claude] })] });
   set.gateway.disableChannel('a');
@@ -252,7 +254,7 @@ it('a call is no caller’s mistake where the one account that has the words is 
   expect(status).toBe(503);
 });
 
-describe('a call that its last channel answers for the model, without it', () => {
+describe('a call whose last refusal is sent to the caller as a reply', () => {
   const filtered = refuses(400, { error: { message: 'Filtered.', code: 'content_filter' } });
   const openai = ['a', 'b'].map((id, priority) => channel({ id, priority }));
   const native = model({ id: 'native', protocols: ['native'], channels: openai });
@@ -269,8 +271,8 @@ describe('a call that its last channel answers for the model, without it', () =>
   });
 });
 
-describe('a host is told', () => {
-  it('of a try whose stream broke', async () => {
+describe('a host gets an event', () => {
+  it('for an attempt whose stream broke', async () => {
     const set = channels([breaks], [{}]);
 
     await set.call(ask.chatStream);
@@ -278,7 +280,7 @@ describe('a host is told', () => {
     expect(set.eventTypes()).toContain('upstream_failed');
   });
 
-  it('of a channel that another catalog puts back', async () => {
+  it('for a channel that another catalog restores', async () => {
     const set = channels([refuses(401), whole('chat')], [{}]);
     await set.call(ask.chat);
 
@@ -291,7 +293,7 @@ describe('a host is told', () => {
 });
 
 describe('an image in doubt', () => {
-  it('that did not run is on record, though the host found out late', async () => {
+  it('that did not run is recorded even if the host found out late', async () => {
     const set = channels([refuses(500)], [{}]);
     await set.call(ask.image);
     const record = await set.nextRecord();
@@ -302,7 +304,7 @@ describe('an image in doubt', () => {
     expect(set.records.at(-1)).toMatchObject({ reason: 'resolved', outcome: 'not_run' });
   });
 
-  it('whose record lost its lines is refused with the cure', async () => {
+  it('whose record lost its lines is refused with a hint', async () => {
     const set = channels([refuses(500)], [{}]);
     await set.call(ask.image);
     const { lines: _lost, ...record } = await set.nextRecord();
@@ -316,7 +318,7 @@ describe('an image in doubt', () => {
   });
 });
 
-describe('a channel is free again', () => {
+describe('a channel is freed', () => {
   const never = (): Promise<string> => new Promise(() => {});
   const inFlight = (set: Scene): readonly number[] =>
     set.gateway.channels().map((status) => status.inFlight);
@@ -339,7 +341,7 @@ describe('a channel is free again', () => {
     ]);
   });
 
-  it('when the gateway closes in the midst of a call and of a detached image', async () => {
+  it('when the gateway closes during a call and a detached image', async () => {
     const set = channels([], [{}]);
     const call = set.start(ask.chat);
     const bought = set.start(ask.image);
@@ -357,10 +359,10 @@ describe('a channel is free again', () => {
   });
 });
 
-describe('accounts that a dead network ejected', () => {
+describe('accounts whose circuits a dead network opened', () => {
   const unknown: Play = (up) => up.breakOff('dns', { stage: 'connect' });
 
-  it('cost no further call a try, and each is tried once after its pause', async () => {
+  it('get no further calls, and each is tried once after its cooldown', async () => {
     const good = whole('chat');
     const set = channels([...Array(15).fill(unknown), unknown, good, good], [{}, {}, {}]);
     for (let count = 0; count < 5; count += 1) await set.call(ask.chat);

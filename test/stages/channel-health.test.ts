@@ -1,4 +1,4 @@
-/** How channels rest, come back and are switched, as callers and hosts see it (FAULTS §4.5). */
+/** How channels cool down, recover and are switched off, as callers and hosts see it. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayEvent } from '../../src/events.ts';
@@ -30,7 +30,7 @@ function modelsOf(changes: readonly Partial<Channel>[]): NonNullable<SceneSetup[
   ];
 }
 
-/** Which channels the calls went to so far. */
+/** The channels that calls were sent to so far. */
 function visited({ upstream }: Scene): string {
   return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
 }
@@ -44,8 +44,8 @@ function eventsOf<T extends GatewayEvent['type']>(
   return events.filter(isOne);
 }
 
-describe('a channel that asks for a rest', () => {
-  it('gets it, and the next calls go elsewhere until it is over', async () => {
+describe('a channel that asks for a pause', () => {
+  it('cools down, and the next calls use other channels meanwhile', async () => {
     const good = whole('chat');
     const set = channels([refuses(429, { 'retry-after': '20' }), good, good, good], {}, {});
 
@@ -63,7 +63,7 @@ describe('a channel that asks for a rest', () => {
 
   it.each([
     302, 405, 409, 418, 451,
-  ])('that answers %i is given up after five calls', async (status) => {
+  ])('that returns %i is used for no more than five calls', async (status) => {
     const odd = refuses(status);
     const good = whole('chat');
     const plays = [...Array.from({ length: 5 }, () => [odd, good]).flat(), good];
@@ -75,7 +75,7 @@ describe('a channel that asks for a rest', () => {
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['open']);
   });
 
-  it('is asked all the same where it is the last, and its own word is passed on', async () => {
+  it('is still used if it is the last one, and its own error is passed on', async () => {
     const limited = refuses(429, { 'retry-after': '20' });
     const set = channels([limited, limited], {});
 
@@ -86,7 +86,7 @@ describe('a channel that asks for a rest', () => {
     expect(visited(set)).toBe('aa');
   });
 
-  it('is told before what another one failed of', async () => {
+  it('is reported in preference to another channel’s failure', async () => {
     const set = channels(
       [refuses(429, { 'retry-after': '7' }), (up) => up.breakOff('dns', { stage: 'connect' })],
       {},
@@ -103,7 +103,7 @@ describe('a channel that asks for a rest', () => {
     expect(eventsOf(set, 'upstream_failed').map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  it('rests for an hour when its own quota is used up, even as the last one', async () => {
+  it('cools down for an hour when its own quota is used up, even as the last one', async () => {
     const set = channels([refuses(429, { 'retry-after': '1' }, 'insufficient_quota')], {});
 
     await set.call(ask.chat);
@@ -135,7 +135,7 @@ describe('no available accounts', () => {
     ['none_configured', { weight: 0 }],
     ['group_restriction', { groups: ['others'] }],
     ['price_restriction', { maxPriceNanos: 1n }],
-  ])('says in event and record, not to the caller, that it is %s', async (reason, change) => {
+  ])('has a reason in the event and the record that callers do not see: %s', async (reason, change) => {
     const set = channels([], change);
 
     const { status, text } = await set.call(ask.chat);
@@ -147,7 +147,7 @@ describe('no available accounts', () => {
 });
 
 describe('a channel whose credential is not accepted', () => {
-  it('is out until the host gives another catalog', async () => {
+  it('is out until the host provides another catalog', async () => {
     const set = channels([refuses(401), whole('chat')], {});
     const first = await set.call(ask.chat);
     const second = await set.call(ask.chat);
@@ -196,7 +196,7 @@ describe('a channel that fails five times in a row', () => {
     ]);
   });
 
-  it('in the midst of its streams too', async () => {
+  it('is also out if it fails in the middle of streams', async () => {
     const breaks: Play = (up) => {
       up.respond(200, headersOf('chatStream'));
       up.write(begun.chatStream);
@@ -209,7 +209,7 @@ describe('a channel that fails five times in a row', () => {
     expect(visited(set)).toBe('aaaaab');
   });
 
-  it('but not for callers that leave, or ask wrongly', async () => {
+  it('does not count callers that disconnect or send bad requests', async () => {
     const set = channels(Array(9).fill(refuses(400)), {}, {});
     for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
     for (let count = 0; count < 6; count += 1) {
@@ -226,7 +226,7 @@ describe('a channel that fails five times in a row', () => {
 });
 
 describe('a host', () => {
-  it('takes a channel out and puts it back', async () => {
+  it('switches a channel off and on', async () => {
     const set = channels([whole('chat')], {});
 
     set.gateway.disableChannel('a');
@@ -262,8 +262,8 @@ describe('a host', () => {
   });
 });
 
-describe('a bound on calls at once', () => {
-  it('sends further calls elsewhere, and then away', async () => {
+describe('a limit of concurrent calls', () => {
+  it('sends further calls to other channels, and then refuses them', async () => {
     const set = channels([], { maxConcurrentCalls: 1 }, { maxConcurrentCalls: 1 });
     const running = [set.start(ask.chat), set.start(ask.chat)];
     const ups = [await set.upstream.next(), await set.upstream.next()];
@@ -277,7 +277,7 @@ describe('a bound on calls at once', () => {
     for (const { answer } of running) expect((await answer).status).toBe(200);
   });
 
-  it('counts an image whose caller has gone until the image is there', async () => {
+  it('counts an image whose caller disconnected until the image is done', async () => {
     const set = channels([], { maxConcurrentCalls: 1 });
     const calling = set.start(ask.image);
     const up = await set.upstream.next();
@@ -294,7 +294,7 @@ describe('a bound on calls at once', () => {
 });
 
 describe('an image', () => {
-  it('is tried elsewhere after a 503 that an account promises to say before any work', async () => {
+  it('is tried on another channel after a 503 if the account sends it only before any work', async () => {
     const set = channels([refuses(503), whole('image')], { rejectsBeforeWork: true }, {});
 
     const { status } = await set.call(ask.image);
@@ -302,7 +302,7 @@ describe('an image', () => {
     expect([status, visited(set)]).toEqual([200, 'ab']);
   });
 
-  it('is not, after a 503 of any other', async () => {
+  it('is not, after a 503 of any other account', async () => {
     const set = channels([refuses(503), whole('image')], {}, {});
 
     const { status, headers } = await set.call(ask.image);
@@ -332,7 +332,7 @@ it('a caller stays with its account by the prompt cache key it names', async () 
   expect(new Set(various).size).toBe(2);
 });
 
-it('when an upstream falls ill, only some of its calls are tried elsewhere at once', async () => {
+it('when an upstream starts to fail, only some of its calls are retried on another channel at the same time', async () => {
   const set = channels([], {}, {});
   const calling = Array.from({ length: 10 }, () => set.start(ask.chat));
   const ups = [];
@@ -346,7 +346,9 @@ it('when an upstream falls ill, only some of its calls are tried elsewhere at on
   expect(statuses.sort()).toEqual([200, 200, 200, ...Array(7).fill(502)]);
 });
 
-it.each([10, 100])('all of %i calls that surely did not run are tried elsewhere', async (count) => {
+it.each([
+  10, 100,
+])('all of %i calls that certainly did not run are tried on another channel', async (count) => {
   const set = channels([], {}, {});
   const calling = Array.from({ length: count }, () => set.start(ask.chat));
   const ups = [];

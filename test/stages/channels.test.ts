@@ -1,4 +1,4 @@
-/** When another channel is asked, and when not (FAULTS §4). */
+/** When another channel is tried, and when not. */
 import { describe, expect, it } from 'vitest';
 import type { Play } from './driven-upstream.ts';
 import { turns } from './failing.ts';
@@ -60,7 +60,7 @@ describe('another channel', () => {
     ...asked(classB, 1, ['image']),
     ...asked(classCandD, 1, [...texts, 'image']),
     ...asked([empty], 1, ['chat', 'native', 'image']),
-    // A stream that ends before it has begun may go elsewhere.
+    // A stream that ends before its first content may be tried on another channel.
     ...asked([empty], 2, ['chatStream']),
   ])('$fault, $kind: $calls in all', async ({ kind, play, calls }) => {
     const set = fourChannels(kind, [play, play, play, play]);
@@ -73,7 +73,7 @@ describe('another channel', () => {
     expect(set.eventTypes().filter((type) => type === 'upstream_failed')).toHaveLength(calls);
   });
 
-  it('that answers serves the caller, who notices nothing, on one hold', async () => {
+  it('that replies serves the caller, who notices nothing, with one hold', async () => {
     const set = fourChannels('chat', [refuses(429), refuses(500), whole('chat')]);
 
     const { status } = await set.call(ask.chat);
@@ -92,7 +92,7 @@ describe('another channel', () => {
     });
   });
 
-  it('is asked with its own account, model and address', async () => {
+  it('is called with its own credential, model and URL', async () => {
     const first = channel({ id: 'a', upstreamModel: 'gpt-a', headers: { 'x-org': 'one' } });
     const second = channel({
       id: 'b',
@@ -130,7 +130,7 @@ describe('another channel', () => {
     ]);
   });
 
-  it('that did not run it does not undo one that may have: unknown', async () => {
+  it('that did not run the call does not undo one that may have: unknown', async () => {
     const set = fourChannels('chat', [refuses(500), refuses(401), refuses(401), refuses(401)]);
 
     await set.call(ask.chat);
@@ -138,7 +138,7 @@ describe('another channel', () => {
     expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 
-  it('gets what is left of the wait for a first byte', async () => {
+  it('gets the time that is left for the first byte', async () => {
     const set = fourChannels('chat', []);
     const answer = set.call(ask.chat);
     const first = await set.upstream.next();
@@ -157,7 +157,7 @@ describe('another channel', () => {
     expect(set.upstream.calls).toHaveLength(2);
   });
 
-  it('is asked only while a third of the wait is left', async () => {
+  it('is tried only while a third of that time is left', async () => {
     const set = fourChannels('chat', []);
     const answer = set.call(ask.chat);
     const first = await set.upstream.next();
@@ -170,7 +170,7 @@ describe('another channel', () => {
   });
 });
 
-it('only images ask for a connection of their own', async () => {
+it('only images request a new connection', async () => {
   for (const kind of ['chat', 'native', 'image'] as const) {
     const { call, upstream } = scene({ plays: [whole(kind)] });
 
@@ -199,7 +199,7 @@ it('a channel’s own time limit counts from the start of the call', async () =>
   expect(await nextRecord()).toMatchObject({ outcome: 'cut', reason: 'total_timeout' });
 });
 
-it('a channel’s own headers go out once, however they are spelt', async () => {
+it('a channel’s own headers are sent once, in whatever case they are written', async () => {
   const headers = { 'User-Agent': 'host', 'OpenAI-Organization': 'org' };
   const { call, upstream } = scene({
     models: [model({ channels: [channel({ headers })] })],

@@ -1,12 +1,13 @@
 /**
- * What each ending costs is data: the default is the documented one, and a host may bring its own.
+ * The charge for each ending is data: the default is the documented table, and a host may provide
+ * its own.
  */
 import { expect, it } from 'vitest';
 import { chargePolicy } from '../../src/charge-policy.ts';
 import { scene } from './scene.ts';
 import { ask } from './scene-models.ts';
 
-it('§2.6 the default table', () => {
+it('the default table', () => {
   expect(chargePolicy).toEqual({
     not_run: { whole: 'release', streamed: 'release', image: 'release' },
     complete: { whole: 'usage', streamed: 'usage', image: 'usage' },

@@ -1,6 +1,4 @@
-/**
- * What a complete reply costs: by the upstream's figures, within bounds, else by what was counted.
- */
+/** The charge of a complete reply: by the upstream's usage, within bounds, else by counting. */
 import { describe, expect, it } from 'vitest';
 import { scene } from './scene.ts';
 import { ask, channel, chat, events, headersOf, image, model, whole } from './scene-models.ts';
@@ -17,7 +15,7 @@ interface Row {
   readonly anomaly?: string;
 }
 
-/** A reply of 101 bytes and more is counted as 34 tokens and more: see each row. */
+/** A reply of 101 bytes or more is counted as 34 tokens or more: see each row. */
 const rows: readonly Row[] = [
   {
     usage: 'plain figures',
@@ -110,7 +108,7 @@ function counted(): bigint {
   return 11n + 2n * BigInt(Math.ceil(bytes * 0.4));
 }
 
-it.each(rows)('T45 figures that are $usage', async ({ figures, charge, basis, anomaly }) => {
+it.each(rows)('usage that is $usage', async ({ figures, charge, basis, anomaly }) => {
   const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
 
   await set.call(ask.chat);
@@ -126,7 +124,7 @@ describe('a usage above its hold', () => {
   const figures = { prompt_tokens: 11, completion_tokens: 90 };
   const bounded = chat({ max_tokens: 10 });
 
-  it('is charged in full, and reported with both figures', async () => {
+  it('is charged in full, and reported with both amounts', async () => {
     const set = scene({ plays: [(up) => up.answer(200, { choices, usage: figures })] });
 
     await set.call(bounded);
@@ -153,7 +151,7 @@ describe('a usage above its hold', () => {
     );
   });
 
-  it('that fits what an untrusted channel may charge is charged as it is', async () => {
+  it('that fits what an untrusted channel may charge is charged unchanged', async () => {
     const channels = [channel({ usageTrust: 'held' })];
     const set = scene({ models: [model({ channels })], plays: [whole('chat')] });
 
@@ -168,7 +166,7 @@ it.each([
   ['as many images as were asked for', 2, 2, 1_000n],
   ['fewer', 2, 1, 500n],
   ['more, which costs more than was held', 2, 5, 2_500n],
-])('F40 %s', async (_how, n, made, charge) => {
+])('%s', async (_how, n, made, charge) => {
   const data = Array.from({ length: made }, () => ({ b64_json: 'aGk=' }));
   const set = scene({ plays: [(up) => up.answer(200, { created: 1, data })] });
 
@@ -194,7 +192,7 @@ describe('a native reply of a model priced by the image', () => {
     ['held', replied(text, { inlineData: { mimeType: 'image/png', data: 'aGk=' } }, text), 500n],
     ['streaming past', replied(image, text, image, draft, image), 1_500n],
     ['with none', replied(text), 0n],
-  ])('costs the images that came: %s', async (_how, reply, chargeNanos) => {
+  ])('costs the images that arrived: %s', async (_how, reply, chargeNanos) => {
     const set = scene({ models, plays: [(up) => up.answer(200, reply)] });
 
     await set.call(ask.native);
@@ -227,7 +225,7 @@ it('counting tokens is free', async () => {
   expect(await set.nextRecord()).toMatchObject({ outcome: 'complete', chargeNanos: 0n });
 });
 
-it('a stream is charged by its figures whether its caller asked for them or not', async () => {
+it('a stream is charged by its usage whether or not its caller requested it', async () => {
   for (const stream_options of [undefined, { include_usage: true }]) {
     const set = scene({ plays: [whole('chatStream')] });
 
@@ -238,7 +236,7 @@ it('a stream is charged by its figures whether its caller asked for them or not'
   }
 });
 
-it('a stream without figures is counted', async () => {
+it('a stream without usage is charged by counting', async () => {
   const delta = { choices: [{ index: 0, delta: { content: 'Hi!' }, finish_reason: 'stop' }] };
   const set = scene({
     plays: [(up) => up.answer(200, events(delta, '[DONE]'), headersOf('chatStream'))],
@@ -253,7 +251,7 @@ it('a stream without figures is counted', async () => {
   });
 });
 
-it('the record tells of the call, and holds neither body nor secret', async () => {
+it('the record describes the call, and contains neither body nor secret', async () => {
   const set = scene({ plays: [whole('chat')], key: { metadata: { team: 'red' } } });
 
   await set.call({ ...ask.chat, headers: { 'x-request-id': 'from-the-caller' } });

@@ -1,6 +1,6 @@
 /**
- * Members that raise the cost of a call or reach beyond it: refused by name where nothing covers
- * them, in every spelling and at every place where they live, before anything is held.
+ * Members that raise the cost of a call or reach beyond it are refused by name if nothing covers
+ * them, in every spelling and at every place where they are legal, before anything is held.
  */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
@@ -11,7 +11,7 @@ import { channel, chat, contents, image, model, whole } from './scene-models.ts'
 const gemini = channel({ id: 'gemini-a', dialect: 'gemini' });
 const free = { price: { per: 'free' } } as const;
 
-/** A call, the path of the member that is refused, and what is left of the body without it. */
+/** A call, and the path of the member that is refused. */
 type Case = readonly [at: string, asked: Asked];
 
 function native(members: object): Asked {
@@ -98,7 +98,7 @@ function part(one: object): Asked {
   return chat({ messages: [{ role: 'user', content: [one] }] });
 }
 
-/** A name that only a decoder recognises. */
+/** A name that only a JSON decoder recognises. */
 function escaped(): string {
   return JSON.stringify(chat({ models: ['other-model'] }).body).replace(
     '"models"',
@@ -164,7 +164,7 @@ describe('a member that raises the cost', () => {
     });
   });
 
-  it.each(cost)('%s is taken by a free model', async (_at, asked) => {
+  it.each(cost)('%s is accepted by a free model', async (_at, asked) => {
     expect(await statusOf(asked, free)).toBe(200);
   });
 });
@@ -179,7 +179,7 @@ describe('a member that reaches beyond the call', () => {
     }
   });
 
-  it.each(reach)('%s is taken where the model’s record allows it', async (at, asked) => {
+  it.each(reach)('%s is accepted if the model’s record allows it', async (at, asked) => {
     const allow = Object.fromEntries(
       guardedRows.filter((row) => row.class === 'reach').map(({ row }) => [row, true]),
     );
@@ -191,7 +191,7 @@ describe('a member that reaches beyond the call', () => {
     ['models', chat({ models: ['a', 'b'] })],
     ['fallbacks', chat({ fallbacks: [{ model: 'a' }] })],
     ['advisor', chat({ tools: [{ type: 'advisor_20260301', model: 'a' }] })],
-  ])('%s is taken for the models that the record names, and no other', async (row, asked) => {
+  ])('%s is accepted for the models that the record lists, and no others', async (row, asked) => {
     expect(await statusOf(asked, { allow: { [row]: { models: ['a', 'b'] } } })).toBe(200);
     expect(await refusalOf(asked, { allow: { [row]: { models: ['b'] } } })).toMatchObject({
       status: 400,
@@ -201,11 +201,11 @@ describe('a member that reaches beyond the call', () => {
 
 it.each(
   neutral.map((asked) => [JSON.stringify(asked.body), asked] as const),
-)('what changes nothing passes: %s', async (_body, asked) => {
+)('a value that changes nothing is accepted: %s', async (_body, asked) => {
   expect(await statusOf(asked)).toBe(200);
 });
 
-it('images are what a model priced by the image makes', async () => {
+it('images are covered by a price per image', async () => {
   const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
   const asked = native({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
 
@@ -224,7 +224,7 @@ it('counting tokens costs nothing, whatever tools are declared', async () => {
   expect((await set.call(count)).status).toBe(200);
 });
 
-it('Q7 images above what the model states, or above 10, are refused', async () => {
+it('images above what the model states, or above 10, are refused', async () => {
   const price = { per: 'image', rows: [{ nanos: 1n }] } as const;
 
   expect(await statusOf(image({ n: 10 }), { price })).toBe(200);
@@ -293,7 +293,7 @@ describe('one setting under two names', () => {
         body: { generateContentRequest: { model: 'models/other', contents } },
       },
     ],
-  ])('%s is refused where the two differ', async (names, asked) => {
+  ])('%s is refused if the two differ', async (names, asked) => {
     expect(await refusalOf(asked)).toEqual({ status: 400, text: expect.stringContaining(names) });
   });
 
@@ -303,12 +303,12 @@ describe('one setting under two names', () => {
     [chat({ max_tokens: 5, n: 1, extra_body: { max_tokens: 5, n: 1, top_k: 3, stream: false } })],
     [chat({ extra_body: { max_tokens: 50, google: {} } })],
     [chat({ max_tokens: 5, extra_body: null })],
-    // No server has a setting with a name of more than 100 characters.
+    // No server has a setting whose name has more than 100 characters.
     [chat({ max_tokens: 5, [`max_${'len'.repeat(40)}`]: 9 })],
     [chat({ max_tokens: 5, max_completion_tokens: null, max_new_tokens: 5 })],
     [native(config({ maxOutputTokens: 5, max_output_tokens: 5 }))],
     [native({ generationConfig: null, generation_config: { maxOutputTokens: 5 } })],
-  ])('is taken where they agree: %o', async (asked) => {
+  ])('is accepted if they agree: %o', async (asked) => {
     expect(await statusOf(asked)).toBe(200);
   });
 });

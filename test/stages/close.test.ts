@@ -1,4 +1,7 @@
-/** F77 how a gateway ends: new calls are refused, running ones end or are cut, the books closed. */
+/**
+ * How a gateway closes: new calls are refused, running ones end or are cut, and all charges are
+ * delivered.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -30,7 +33,7 @@ describe('a gateway that closes', () => {
     }
   });
 
-  it('lets a stream come to its end, and closes the upstream behind it', async () => {
+  it('lets a stream finish, and then closes the upstream client', async () => {
     const { start, upstream, gateway, nextRecord } = scene();
     const calling = start(ask.chatStream);
     const up = await upstream.next();
@@ -49,7 +52,7 @@ describe('a gateway that closes', () => {
     expect(upstream.isClosed).toBe(true);
   });
 
-  it('cuts what runs longer, whatever its moment, and leaves no hold but an image’s', async () => {
+  it('cuts calls that run longer, at any stage, and leaves no hold except an image’s', async () => {
     const { start, upstream, gateway, clock, state, records } = scene();
     const dialling = start(ask.chat);
     (await upstream.next()).dial();
@@ -81,7 +84,7 @@ describe('a gateway that closes', () => {
     expect(upstream.calls).toHaveLength(3);
   });
 
-  it('cuts a call that was between two channels', async () => {
+  it('cuts a call that is between two channels', async () => {
     const { start, upstream, gateway, clock, records } = scene({
       models: twoChannels(() => new Promise(() => {})),
       plays: [(up) => up.answer(429, { error: { message: 'No.' } })],
@@ -101,7 +104,7 @@ describe('a gateway that closes', () => {
     ]);
   });
 
-  it('does not wait for ever for a body that does not come', async () => {
+  it('does not wait forever for a body that does not arrive', async () => {
     const { gateway, clock, upstream } = scene();
 
     const headers = { authorization: 'Bearer caller-secret' };
@@ -121,7 +124,7 @@ describe('a gateway that closes', () => {
     expect(upstream.isClosed).toBe(true);
   });
 
-  it('serves nobody whose key it was still looking up', async () => {
+  it('refuses a call whose key it was still looking up', async () => {
     const asked = gate();
     const answered = gate();
     const { start, gateway, upstream, records } = scene({
@@ -156,7 +159,7 @@ describe('a gateway that closes', () => {
     [2 ** 31, 2 ** 31 - 1],
     [Number.NaN, 10_000],
     [-5, 1],
-  ])('waits as long as a timer can where it is told %d ms', async (drainMs, waitMs) => {
+  ])('waits for the longest delay of a timer when given %d ms', async (drainMs, waitMs) => {
     const waits: number[] = [];
     const clock = fakeClock();
     const { start, upstream, gateway } = scene({
@@ -182,7 +185,7 @@ describe('a gateway that closes', () => {
     expect(waits[0]).toBe(waitMs);
   });
 
-  it('closes once, however often it is told', async () => {
+  it('closes once, however often it is called', async () => {
     let flushes = 0;
     const { gateway } = scene({
       options: {
@@ -201,7 +204,7 @@ describe('a gateway that closes', () => {
     expect(flushes).toBe(1);
   });
 
-  it('delivers what the stores are owed, and hands what they do not take to the host', async () => {
+  it('delivers pending charges, and reports those that the stores do not take to the host', async () => {
     for (const isDown of [false, true]) {
       let fails = true;
       const { call, gateway, clock, nextRecord, state, events } = scene({
@@ -253,7 +256,7 @@ describe('a gateway that closes', () => {
     expect(upstream.isClosed).toBe(true);
   });
 
-  it('asks its stores for nothing any more', async () => {
+  it('does not call its stores any more', async () => {
     const asked: string[] = [];
     const { gateway, clock } = scene({
       store: (quota) => ({
@@ -271,7 +274,7 @@ describe('a gateway that closes', () => {
   });
 });
 
-it('a process whose gateway has closed ends by itself: nothing is left open', async () => {
+it('a process whose gateway has closed exits by itself: nothing is left open', async () => {
   const script = await childScript(join(import.meta.dirname, 'closing-gateway.ts'));
 
   const child = fork(script, { stdio: 'pipe' });
@@ -287,7 +290,7 @@ it('a process whose gateway has closed ends by itself: nothing is left open', as
   });
 }, 30_000);
 
-/** A second channel whose secret comes by this function. */
+/** A second channel whose secret comes from this function. */
 function twoChannels(credential: () => Promise<string>): readonly Model[] {
   return [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1, credential })] })];
 }

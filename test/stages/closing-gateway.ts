@@ -1,6 +1,6 @@
 /**
- * A host that closes its gateway while one call is done and one still runs. It never says
- * `process.exit`: it is over when nothing is left that could happen.
+ * A host that closes its gateway when one call is done and another still runs. It never calls
+ * `process.exit`: it exits when nothing is left to run.
  */
 import { createGateway } from '../../src/gateway.ts';
 import { issueKey } from '../../src/issue-key.ts';
@@ -32,7 +32,7 @@ const end = (await text).includes('"error"') ? 'with an error' : 'without an err
 await upstream.close();
 process.stdout.write(`complete ${whole.status}, cut ${stream.status} ${end}, closed\n`);
 
-/** Asks, and reads the answer. */
+/** Sends a call and reads its response. */
 async function answer(isStream: boolean): Promise<{ status: number; text(): Promise<string> }> {
   const headers = { authorization: `Bearer ${secret}` };
   const messages = [{ role: 'user', content: 'hi' }];

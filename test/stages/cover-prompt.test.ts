@@ -1,4 +1,4 @@
-/** A body that grows in translation is held for before it is sent. */
+/** A body that grows in translation is covered by the hold before it is sent. */
 import { describe, expect, it } from 'vitest';
 import { scene, untouched } from './scene.ts';
 import { channel, contents, model } from './scene-models.ts';
@@ -10,7 +10,7 @@ const gemini = channel({
   baseUrl: 'https://gemini.example/v1beta',
   priority: 1,
 });
-/** Arguments that are an object for Google's callers, and JSON within a string at OpenAI. */
+/** Arguments are an object for Google's callers, and JSON within a string for OpenAI. */
 const body = {
   contents: [
     ...contents,
@@ -54,8 +54,8 @@ describe('a longer body', () => {
     expect(heldNanos).toBeGreaterThanOrEqual(BigInt(Math.ceil(bytes * 0.4)) + 200n);
   });
 
-  it('is not sent where the quota is not enough: 403, and nothing stays held', async () => {
-    // Enough for what the caller sent, and not for what would go up.
+  it('is not sent if the quota is not sufficient: 403, and nothing stays held', async () => {
+    // Enough for the caller's body, but not for the translated one.
     const set = setUp(2_100n);
 
     const { status, text } = await set.call(asked);
@@ -65,7 +65,7 @@ describe('a longer body', () => {
     expect(await set.state()).toEqual(untouched);
   });
 
-  it('goes to the next channel, which gets what the caller sent', async () => {
+  it('is passed over for the next channel, which gets what the caller sent', async () => {
     const set = setUp(2_100n, [openai, gemini]);
 
     expect((await set.call(asked)).status).toBe(200);
@@ -75,7 +75,7 @@ describe('a longer body', () => {
     ]);
   });
 
-  it('is not sent where the store does not answer: 503', async () => {
+  it('is not sent if the store does not answer: 503', async () => {
     const set = scene({
       models: [
         model({ id: 'native', protocols: ['native'], channels: [openai], contextTokens: 9_000 }),
@@ -92,7 +92,7 @@ describe('a longer body', () => {
   });
 });
 
-it('a body that is about as long costs the store no second question', async () => {
+it('a body of about the same length needs no second call of the store', async () => {
   const set = setUp(1_000_000n);
 
   await set.call({ ...asked, body: { contents } });

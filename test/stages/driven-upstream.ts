@@ -1,4 +1,4 @@
-/** An upstream client whose every step a test makes by hand: no socket, no time, no chance. */
+/** An upstream client of which a test makes every step: no socket, no time, no chance. */
 import { UpstreamError, type UpstreamStage } from '../../src/errors.ts';
 import type { HeaderMap } from '../../src/http.ts';
 import type {
@@ -12,36 +12,36 @@ import { transportError } from '../../src/upstream/transport-error.ts';
 /** One call that reached the upstream. */
 export interface DrivenCall {
   readonly request: UpstreamRequest;
-  /** The reason of the gateway's giving up; undefined while it has not. */
+  /** The reason why the gateway aborted the call; undefined if it has not. */
   readonly abortReason: string | undefined;
-  /** The reader has asked it to stop for a while. */
+  /** The gateway has paused the body. */
   readonly isPaused: boolean;
-  /** Resolves with the reason when the gateway gives the call up. */
+  /** Resolves with the reason when the gateway aborts the call. */
   readonly aborted: Promise<string>;
-  /** Not connected yet: nothing has been sent. */
+  /** The call is still connecting; nothing has been sent. */
   dial(): void;
   /** Sends status and headers. */
   respond(status: number, headers?: HeaderMap): void;
   write(text: string | Uint8Array): void;
   end(): void;
-  /** Status, headers and body in one go. */
+  /** Sends status, headers and body. */
   answer(status: number, body: unknown, headers?: HeaderMap): void;
-  /** Breaks the call at the stage it has come to, or at the one named. */
+  /** Breaks the call at its current stage, or at the given one. */
   breakOff(reason: string, details?: { readonly stage?: UpstreamStage; timedOut?: boolean }): void;
 }
 
-/** What is done with a call at once. */
+/** Handles a call as soon as it arrives. */
 export type Play = (call: DrivenCall) => void;
 
 /** The client, and its calls. */
 export interface DrivenUpstream extends UpstreamClient {
   readonly calls: readonly DrivenCall[];
   readonly isClosed: boolean;
-  /** Hands out each call once, oldest first; waits for one that has not come yet. */
+  /** Returns each call once, oldest first; waits for one that has not arrived yet. */
   next(): Promise<DrivenCall>;
 }
 
-/** Plays the first calls by `plays`, one each; what comes after them waits for the test. */
+/** Handles the first calls by `plays`, one each; later calls wait for the test. */
 export function drivenUpstream(...plays: readonly Play[]): DrivenUpstream {
   const calls: DrivenCall[] = [];
   const untaken: DrivenCall[] = [];

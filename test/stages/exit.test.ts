@@ -1,4 +1,4 @@
-/** F77 a host that is told to end does so by itself: streams end or are cut, nothing is left. */
+/** A host that gets SIGTERM exits by itself: streams finish or are cut, and nothing is left. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -19,7 +19,7 @@ let child: ChildProcess;
 beforeEach(async () => {
   const script = await childScript(join(import.meta.dirname, 'exiting-gateway.ts'));
   upstream = await startFakeUpstream();
-  // Callers keep their connections, as SDKs do: nobody goes away by himself.
+  // Callers keep their connections open, as SDKs do.
   agent = new Agent({ keepAlive: true, timeout: 0 });
   child = fork(script, [upstream.openaiBaseUrl]);
 }, 60_000);
@@ -30,7 +30,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-it('SIGTERM amid a hundred streams, a caller that reads nothing and idle sockets', async () => {
+it('SIGTERM during a hundred streams, with a caller that does not read and idle sockets', async () => {
   const { origin, secret } = started.parse((await once(child, 'message'))[0]);
   const end = gate();
   const never = gate();
@@ -50,7 +50,7 @@ it('SIGTERM amid a hundred streams, a caller that reads nothing and idle sockets
   const texts = streams.map(textOf);
   upstream.enqueue({ ...sse([]), chunks: endless() });
   const unread = await post('/v1/chat/completions', { ...asked, stream: true });
-  // Cut in the end, as whoever reads nothing deserves.
+  // Cut in the end, like any caller that does not read.
   unread.on('error', () => {});
   const whole = await post('/v1/chat/completions', asked);
   const image = await post('/v1/images/generations', { model: 'image', prompt: 'a cat' });
@@ -66,7 +66,7 @@ it('SIGTERM amid a hundred streams, a caller that reads nothing and idle sockets
   const [report] = await once(child, 'message');
   const all = await Promise.all(texts);
 
-  // The hundred, the one that nobody reads, and one that waits for another call.
+  // The hundred streams, the one that nobody reads, and one that waits for another call.
   expect(upstreamSockets).toBeGreaterThanOrEqual(2 * streamCount + 2);
   expect([whole.statusCode, image.statusCode, closing]).toEqual([200, 200, 'closing']);
   expect(ended.filter((text) => text.endsWith('data: [DONE]\n\n'))).toHaveLength(streamCount);
@@ -82,7 +82,7 @@ it('SIGTERM amid a hundred streams, a caller that reads nothing and idle sockets
   expect(await exited).toEqual([0, null]);
 }, 60_000);
 
-/** Streams that begin, and go on when they are let. */
+/** Streams that begin, and continue when they are told to. */
 function scripts(opened: Promise<void>): readonly Script[] {
   const delta = (content: string, finish_reason: string | null) => ({
     choices: [{ index: 0, delta: { content }, finish_reason }],
@@ -111,12 +111,12 @@ async function answerOf(
   return response;
 }
 
-/** The whole text; rejects where the connection is cut. */
+/** The whole text; rejects if the connection is cut. */
 async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(await response.toArray()).toString();
 }
 
-/** So many of them, as they come. */
+/** The first `count` of them, in the order of arrival. */
 function firstOf(texts: readonly Promise<string>[], count: number): Promise<readonly string[]> {
   const come: string[] = [];
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
- * A host that ends as README says, on SIGTERM, with a gateway full of calls. It never says
- * `process.exit`: it is over when nothing is left that could happen. Its grace is up when the test
- * says so, and not by time.
+ * A host that shuts down on SIGTERM as the README says, with a gateway full of calls. It never
+ * calls `process.exit`: it exits when nothing is left to run. The test, and not the clock, ends its
+ * grace period.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -62,14 +62,14 @@ async function stop(): Promise<void> {
   server.closeIdleConnections();
   setTimeout(() => server.closeAllConnections(), 1_000).unref();
   await serverClosed;
-  // A socket that is closed goes at the end of its turn of the event loop.
+  // A socket that is closed goes away at the end of its turn of the event loop.
   await turns();
   const state = await quota.read('caller', '', defaultPartition);
   process.send?.({
     heldNanos: String(state?.held),
     inFlight: state?.inFlight,
     records: usage.records.length,
-    // The pipe is the one to the test.
+    // The only pipe left is the one to the test.
     resources: process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap'),
   });
 }

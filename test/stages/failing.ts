@@ -1,8 +1,8 @@
-/** How stores and hooks fail, and time that goes on while somebody waits. */
+/** Ways in which stores and hooks fail, and helpers that let time pass during a wait. */
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
 
-/** Ways for a host's function to fail; one that hangs needs the clock moved on. */
+/** Ways for a host's function to fail; for the one that hangs a test must advance the clock. */
 export const failures: readonly {
   readonly how: string;
   readonly fail: () => Promise<never>;
@@ -17,7 +17,7 @@ export const failures: readonly {
   { how: 'hangs', fail: () => new Promise(() => {}) },
 ];
 
-/** The answer, with time going on as long as it takes, a second at a time. */
+/** Waits for a result, advancing the clock a second at a time. */
 export async function inTime<T>(clock: FakeClock, answer: Promise<T>): Promise<T> {
   let isOver = false;
   const over = answer.finally(() => {
@@ -30,7 +30,7 @@ export async function inTime<T>(clock: FakeClock, answer: Promise<T>): Promise<T
   return over;
 }
 
-/** Lets time pass a second at a time, with what is due in between. */
+/** Lets time pass a second at a time, running what is due in between. */
 export async function pass(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 1_000) {
     clock.advance(1_000);
@@ -38,12 +38,12 @@ export async function pass(clock: FakeClock, ms: number): Promise<void> {
   }
 }
 
-/** Two turns of the event loop: promises and what was pushed have gone their way. */
+/** Waits two turns of the event loop, in which promises and pushed chunks are handled. */
 export function turns(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
-/** What no type would let a port answer. */
+/** A port function with a result that its type does not allow. */
 export function mad(answer: unknown): () => never {
   return JSON.parse('{}', () => () => answer);
 }

@@ -1,4 +1,6 @@
-/** A key that sends many bodies, or never ends them, costs the callers of other keys nothing. */
+/**
+ * A key that sends many bodies, or never finishes them, does not affect the callers of other keys.
+ */
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -14,7 +16,7 @@ import { drivenUpstream } from './driven-upstream.ts';
 import { sceneModels } from './scene-models.ts';
 
 const mebibyte = 1024 * 1024;
-/** As the defaults, at a thirty-second of their size. */
+/** The defaults, divided by 32. */
 const room = {
   maxBodyBytes: mebibyte,
   maxImageBodyBytes: mebibyte,
@@ -22,7 +24,7 @@ const room = {
 };
 
 describe('unfinished bodies of one key', () => {
-  it('leave the callers of other keys their room, for small and for large bodies', async () => {
+  it('leave memory for the callers of other keys, for small and for large bodies', async () => {
     const { open, status } = hosting({ options: room });
     const greedy = Array.from({ length: 8 }, () => open('greedy', mebibyte));
     for (let part = 0; part < 15; part += 1) {
@@ -38,7 +40,7 @@ describe('unfinished bodies of one key', () => {
     expect(await status('greedy', mebibyte)).toBe(400);
   });
 
-  it('of one byte leave the callers of other keys their places', async () => {
+  it('of one byte leave call slots for the callers of other keys', async () => {
     const { open, status } = hosting({ options: { maxConcurrentCalls: 2_000 } });
     const greedy = Array.from({ length: 2_000 }, () => open('greedy', 100));
     for (const body of greedy) body.push(1);
@@ -53,7 +55,7 @@ describe('unfinished bodies of one key', () => {
 });
 
 describe('before the body is read', () => {
-  it('the limiter is asked, and the body of a call that it refuses stays unread', async () => {
+  it('the rate limiter is asked, and the body of a call that it refuses stays unread', async () => {
     const asked: string[] = [];
     const { open } = hosting({
       options: {
@@ -72,7 +74,7 @@ describe('before the body is read', () => {
     expect(asked).toEqual(['greedy']);
   });
 
-  it('the key’s own limit of calls at once counts those whose body is still coming', async () => {
+  it('the key’s limit of concurrent calls counts calls whose body is still arriving', async () => {
     const { open, status } = hosting({ key: { maxConcurrentCalls: 2 } });
     const running = [open('key', 100), open('key', 100)];
     await turn();
@@ -88,7 +90,7 @@ describe('before the body is read', () => {
     running[1]?.cut();
   });
 
-  it('a call that may repeat another is not counted: it may not run at all', async () => {
+  it('a call that may repeat another is not counted, because it may not run at all', async () => {
     const { open, status } = hosting({ key: { maxConcurrentCalls: 1 } });
     const first = open('key', 100);
     await turn();
@@ -99,7 +101,7 @@ describe('before the body is read', () => {
   });
 });
 
-it('whenever a call is cut, its bytes, its place and its count come back', async () => {
+it('whenever a call is cut, its bytes, its slot and its count are released', async () => {
   const moment = fc.record({
     key: fc.constantFrom('a', 'b', 'c'),
     bytes: fc.integer({ min: 0, max: 300_000 }),
@@ -147,7 +149,7 @@ interface OpenCall {
   readonly stream: Readable;
   readonly answer: Promise<GatewayResponse>;
   push(bytes: number): void;
-  /** The caller's connection breaks: the stream first, or the response first. */
+  /** The caller's connection breaks: first the request stream, or first the response. */
   cut(): void;
   leave(): void;
   error(): void;
@@ -161,9 +163,12 @@ interface Hosting {
     announcedBytes: number | undefined,
     headers?: Readonly<Record<string, string>>,
   ): OpenCall;
-  /** The status of a whole call with so many bytes, which are not JSON: 400 where it was read. */
+  /**
+   * The status of a call with a whole body of so many bytes, which are not JSON: 400 means that the
+   * body was read.
+   */
   status(key: string, bytes: number, headers?: Readonly<Record<string, string>>): Promise<number>;
-  /** Resolves when what was given back late has been given back. */
+  /** Resolves when late releases are done. */
   idle(): Promise<void>;
 }
 

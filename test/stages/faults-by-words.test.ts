@@ -1,7 +1,7 @@
 /**
- * Who is blamed for a refusal, wherever it stands and however it is spelled: what a caller named is
- * the caller's to fix, a model that the account may not use is that model's, and an account is
- * given up only for what is surely its own.
+ * Who is blamed for a refusal, wherever it comes in a reply and however it is spelled. What a
+ * caller named is the caller's to fix, a model that the account may not use affects only that
+ * model, and an account is paused only for its own faults.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,10 @@ import { type Blamed, documentOf, type Refused, refusals } from './faults-by-wor
 import { type Answer, type Scene, scene } from './scene.ts';
 import { ask, channel, events, type Kind, model, whole } from './scene-models.ts';
 
-/** Where a provider says it: as a refusal, in a 200, as the first event, or behind good ones. */
+/**
+ * Where a provider sends it: as an error response, in a 200, as the first event, or after valid
+ * ones.
+ */
 type Place = 'refusal' | 'document' | 'first event' | 'later event';
 const places: readonly Place[] = ['refusal', 'document', 'first event', 'later event'];
 
@@ -45,7 +48,7 @@ function playOf(refused: Refused, place: Place): Play {
   };
 }
 
-/** A gateway whose models have the channel of the refusal first, and a good one behind it. */
+/** A gateway whose models have the refusing channel first, and a working one second. */
 function refusing(play: Play, dialect: Refused['dialect'], kind: Kind): Scene {
   const first: Partial<Channel> = {
     id: 'first',
@@ -65,7 +68,7 @@ function refusing(play: Play, dialect: Refused['dialect'], kind: Kind): Scene {
   });
 }
 
-/** What was done to the channel: to the whole account, or to the one model. */
+/** What is paused: the whole account, or one model. */
 function pausedAt({ gateway }: Scene): readonly (readonly [string, string | undefined, number?])[] {
   const first = gateway.channels().find(({ channelId }) => channelId === 'first');
   if (first === undefined) return [];
@@ -87,7 +90,7 @@ const kinds = ['chatStream', 'nativeStream'] as const;
 describe.each(refusals.map((refused) => [name(refused), refused] as const))('%s', (_, refused) => {
   it.each(places)(`as a %s blames the ${refused.blamed}`, async (place) => {
     for (const kind of kinds) {
-      // In the midst of a 200 OpenAI's own errors have no status: their words are all there is.
+      // Inside a 200, OpenAI's errors have no status: only their text tells.
       if (place !== 'refusal' && refused.dialect === 'openai' && !hasStatus(refused)) continue;
       const set = refusing(playOf(refused, place), refused.dialect, kind);
 
@@ -102,7 +105,7 @@ describe.each(refusals.map((refused) => [name(refused), refused] as const))('%s'
   });
 });
 
-/** OpenAI's errors have no number of their own: by their type they are 400s. */
+/** OpenAI's errors carry no number: by their type they are 400s. */
 function hasStatus({ status, error }: Refused): boolean {
   return error?.code === status || error?.status === status || status === 400;
 }
@@ -131,7 +134,7 @@ function expectCallersFault(
   else expect(error.param).toBe(refused.param);
 }
 
-/** OpenAI's codes say that the prompt was blocked, which is an answer in Google's words. */
+/** OpenAI's codes say that the prompt was blocked, which native callers get as a reply. */
 function isFiltered({ error }: Refused): boolean {
   return error?.code === 'content_filter' || error?.code === 'invalid_prompt';
 }
@@ -149,11 +152,11 @@ function errorIn(text: string): ToldError {
   return document.error;
 }
 
-describe('the same words spelled otherwise', () => {
+describe('the same text in another spelling', () => {
   const cases = fc.constantFrom('lower', 'upper', 'as it is', 'title');
   const spellings = { lower, upper, 'as it is': same, title };
 
-  it('blame the same', () => {
+  it('gives the same blame', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...refusals.filter(({ message }) => !message.startsWith('models/'))),
@@ -161,7 +164,7 @@ describe('the same words spelled otherwise', () => {
         fc.constantFrom('', 'Error: ', 'upstream said: ', '403 PERMISSION_DENIED. '),
         fc.constantFrom('', ' (request id: 0a1b2c)', ' Please try another.', '\n'),
         (refused, spelling, before, after) => {
-          // Anthropic's name for a missing model has nothing before it.
+          // Anthropic's error for a missing model has no text before the name.
           const prefix = refused.message.startsWith('model: ') ? '' : before;
           const message = `${prefix}${spellings[spelling](refused.message)}${after}`;
           const read = (said: Refused) =>
@@ -214,7 +217,7 @@ describe('a 403 that blames nobody', () => {
     expect((await set.call(chatOf('two'))).status).toBe(200);
   });
 
-  it('of a second model gives the account up, where nothing was served between', async () => {
+  it('of a second model pauses the account, if nothing was served between', async () => {
     const set = scene({ plays: [forbids, forbids], models });
 
     await set.call(chatOf('one'));
@@ -224,7 +227,7 @@ describe('a 403 that blames nobody', () => {
     expect(accountState(set)).toBe('cooling_down');
   });
 
-  it('of the same model again, or behind a call that was served, gives it up not', async () => {
+  it('of the same model again, or after a served call, does not pause the account', async () => {
     const again = scene({ plays: [forbids, forbids], models });
     await again.call(chatOf('one'));
     again.clock.advance(60_000);

@@ -1,23 +1,25 @@
 /**
- * How providers were seen to refuse what a caller named, what an account may not use, and an
- * account itself: their statuses, their documents and their words.
+ * Refusals of real providers: of what a caller named, of what an account may not use, and of an
+ * account itself, with their statuses and documents.
  */
 import type { DialectName } from '../../src/ports/catalog.ts';
 
-/** Who is to blame: `request` is the caller's to fix, `unknown` pauses the model for a minute. */
+/**
+ * Who is to blame. `request`: the caller must fix it. `unknown`: the model is paused for a minute.
+ */
 export type Blamed = 'request' | 'model' | 'account' | 'credential' | 'unknown';
 
-/** One way in which a provider refuses. */
+/** A provider's refusal. */
 export interface Refused {
   readonly dialect: DialectName;
   readonly status: number;
   readonly blamed: Blamed;
   readonly message: string;
-  /** The error object beside its message and its code as a number. */
+  /** Members of the error object in addition to its message and its numeric code. */
   readonly error?: Readonly<Record<string, unknown>>;
-  /** What chat callers get as `code`, where that is not null. */
+  /** The `code` that chat callers get, if it is not null. */
   readonly clientCode?: string;
-  /** The member that the caller is told of. */
+  /** The `param` that the caller gets. */
   readonly param?: string;
 }
 
@@ -65,7 +67,7 @@ const anthropic = (
 const tooLong = { clientCode: 'context_length_exceeded' } as const;
 const filtered = { clientCode: 'content_filter' } as const;
 
-/** OpenRouter writes its status as the code, and who refused into the metadata. */
+/** OpenRouter has its status in `code`, and the refusing provider in `metadata`. */
 const openrouter = (
   status: number,
   blamed: Blamed,

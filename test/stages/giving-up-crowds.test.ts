@@ -1,6 +1,7 @@
 /**
- * Many callers before three equal channels that fail in every way, at random times drawn from a
- * seed, at the default waits: whatever fails, who is well keeps serving, and what is back is used.
+ * Many callers and three equal channels that fail in every way, at random times from a seed, with
+ * the default time-outs: whatever fails, healthy channels keep serving, and recovered ones are used
+ * again.
  */
 import { describe, expect, it } from 'vitest';
 import { ask } from './scene-models.ts';
@@ -19,7 +20,7 @@ const faults: readonly Conduct[] = [
 ];
 const ids = ['a', 'b', 'c'];
 const faultyMs = 20 * 60_000;
-/** The longest pause, with its spread, and what a trial may take. */
+/** The longest pause, including its jitter, and the time of a trial. */
 const recoveryMs = 7 * 60_000;
 
 interface Phase {
@@ -38,7 +39,7 @@ function mulberry(seed: number): () => number {
   };
 }
 
-/** Well and ill by turns, each for 10 s to 3 min. */
+/** Alternates between working and failing, each for 10 s to 3 min. */
 function phasesBy(random: () => number): readonly Phase[] {
   const phases: Phase[] = [];
   let untilMs = 0;
@@ -52,13 +53,15 @@ function phasesBy(random: () => number): readonly Phase[] {
 
 interface Crowd {
   readonly set: Simulation;
-  /** Calls that went through a circuit that was open, or beside its probe. */
+  /**
+   * Calls that were sent although the circuit was open, or that ran next to its half-open trial.
+   */
   readonly trespasses: readonly string[];
-  /** The calls that went to a channel from some time on. */
+  /** The number of calls sent to a channel since a time. */
   readonly visitsOf: (id: string, sinceMs: number) => number;
 }
 
-/** One channel is well all the time, `c`; two calls a second. */
+/** Channel `c` always works; two calls a second. */
 async function crowd(seed: number): Promise<Crowd> {
   const random = mulberry(seed);
   const phases = new Map(['a', 'b'].map((id) => [id, phasesBy(random)]));
@@ -91,21 +94,21 @@ async function crowd(seed: number): Promise<Crowd> {
   return { set, trespasses, visitsOf };
 }
 
-/** Of the account, and of the models on it that have trouble. */
+/** The states of the account, and of the models on it that have trouble. */
 function statesOf({ scene }: Simulation, id: string): readonly string[] {
   const status = scene.gateway.channels().find(({ channelId }) => channelId === id);
   return status === undefined ? [] : [status, ...status.models].map(({ state }) => state);
 }
 
 describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)', (seed) => {
-  it('serve all but 12 of 3,600 callers, and come back', { timeout: 60_000 }, async () => {
+  it('serve all but 12 of 3,600 callers, and recover', { timeout: 60_000 }, async () => {
     const { set, trespasses, visitsOf } = await crowd(seed);
 
-    // No open circuit takes more than its probe.
+    // An open circuit gets no calls except its trial.
     expect(trespasses).toEqual([]);
-    // One channel is well all the time: nobody is told that there is none.
+    // One channel always works, so no caller is told that there is none.
     expect(set.scene.eventTypes()).not.toContain('no_channel');
-    // It is not starved, and what was given up is back at its share.
+    // It gets its share of calls, and recovered channels get theirs again.
     expect(visitsOf('c', 0) / set.outcomes.length).toBeGreaterThan(0.3);
     const sinceMs = faultyMs + recoveryMs;
     const late = visitsOf('a', sinceMs) + visitsOf('b', sinceMs) + visitsOf('c', sinceMs);
@@ -113,7 +116,7 @@ describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)'
     expect(set.scene.gateway.channels()).toMatchObject(
       ids.map(() => ({ state: 'ready', inFlight: 0, models: [] })),
     );
-    // Of 3,600 callers, over some twenty times that a channel fell ill beneath them.
+    // Of 3,600 callers, during some twenty outages of a channel.
     expect(set.outcomes).toHaveLength(3_600);
     expect(set.outcomes.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(12);
   });

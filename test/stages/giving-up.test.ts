@@ -1,6 +1,6 @@
 /**
- * How many callers an upstream that is down costs before the gateway gives it up, at the default
- * waits: each title holds the figure that its test asserts.
+ * How many callers a broken upstream affects before the gateway stops using it, with the default
+ * time-outs: each title contains the number that its test asserts.
  */
 import { describe, expect, it } from 'vitest';
 import { ask } from './scene-models.ts';
@@ -10,12 +10,12 @@ const answers: Conduct = { kind: 'answers', afterMs: 1_000 };
 const hangs: Conduct = { kind: 'hangs' };
 const hour = 3_600_000;
 
-/** Those who were not served. */
+/** The calls that were not served. */
 function suffered({ outcomes }: Simulation): readonly Outcome[] {
   return outcomes.filter(({ status }) => status !== 200);
 }
 
-/** Calls one after the other, with as long between them. */
+/** Calls one after the other, with the same pause between them. */
 async function oneByOne(
   set: Simulation,
   count: number,
@@ -34,7 +34,7 @@ interface Pacing {
   readonly leavesMs: number;
 }
 
-/** A call every so often, whether or not those before have ended. */
+/** A call at regular intervals, whether or not earlier ones have ended. */
 async function every(
   set: Simulation,
   ms: number,
@@ -65,7 +65,7 @@ describe('a preferred channel that hangs', () => {
 
     expect(suffered(set)).toMatchObject([{ beganMs: 0, status: 504 }]);
     expect(suffered(set)[0]?.tookMs).toBeLessThanOrEqual(waitMs + 1_000);
-    // Each trial is asked elsewhere after ten seconds.
+    // Each trial is retried on another channel after ten seconds.
     const longest = set.outcomes.slice(1).map(({ tookMs }) => tookMs);
     expect(Math.max(...longest)).toBeLessThanOrEqual(12_000);
   });
@@ -94,7 +94,8 @@ it('two of three that hang, preferred, one call after the other: 2 suffer', asyn
   await oneByOne(set, 200, { betweenMs: 9_000 });
 
   expect(suffered(set).map(({ status }) => status)).toEqual([504, 504]);
-  // The first trial, before the gateway knows how long an answer takes, waits half a minute.
+  // The first trial waits half a minute, because the gateway does not know yet how long a reply
+  // takes.
   const longest = set.outcomes.slice(2).map(({ tookMs }) => tookMs);
   expect(Math.max(...longest)).toBeLessThanOrEqual(32_000);
 });
@@ -116,19 +117,19 @@ function seeded(seed: number): () => number {
   };
 }
 
-describe('one that is not reached, a call every 20 s', () => {
-  it('refused: 0 suffer, and 5 calls try it before it is given up', async () => {
+describe('a channel that can’t be reached, a call every 20 s', () => {
+  it('refused connections: 0 suffer, and 5 calls try it before its circuit opens', async () => {
     const set = simulation(['a', 'b'], badA({ kind: 'refuses' }));
 
     await every(set, 20_000, 30 * 20_000);
 
     expect(suffered(set)).toEqual([]);
     expect(set.visited().slice(0, 11)).toBe('ababababab' + 'b');
-    // Once in each pause from then on.
+    // Once in each cooldown from then on.
     expect([...set.visited()].filter((id) => id === 'a').length).toBeLessThanOrEqual(11);
   });
 
-  it('a black hole: 0 suffer, and 2 wait 5 s longer before it is given up', async () => {
+  it('a black hole: 0 suffer, and 2 wait 5 s longer before its circuit opens', async () => {
     const set = simulation(['a', 'b'], badA({ kind: 'black_hole' }));
 
     await every(set, 20_000, 30 * 20_000);
@@ -148,8 +149,8 @@ it('100 calls in flight when their channel dies with nothing sent: 0 suffer', as
   expect(set.outcomes.map(({ status }) => status)).toEqual(Array(100).fill(200));
 });
 
-describe('all down at connect', () => {
-  it('refused: 5 callers are told 502, then 503 at once with the earliest return', async () => {
+describe('all channels unreachable', () => {
+  it('refused connections: 5 callers get 502, then 503 immediately with the earliest time to retry', async () => {
     const set = simulation(['a', 'b', 'c'], () => ({ kind: 'refuses' }));
 
     await oneByOne(set, 20, { betweenMs: 1_000 });
@@ -162,7 +163,7 @@ describe('all down at connect', () => {
     expect(set.visited()).toBe('abc'.repeat(5));
   });
 
-  it('black holes: 2 callers wait 15 s each, then 503 at once', async () => {
+  it('black holes: 2 callers wait 15 s each, then 503 immediately', async () => {
     const set = simulation(['a', 'b', 'c'], () => ({ kind: 'black_hole' }));
 
     await oneByOne(set, 10, { betweenMs: 1_000 });
@@ -171,7 +172,7 @@ describe('all down at connect', () => {
     expect(set.outcomes.slice(2).every(({ tookMs }) => tookMs === 0)).toBe(true);
   });
 
-  it('and back after a minute: the next call after the pause is served', async () => {
+  it('recovered after a minute: the next call after the cooldown is served', async () => {
     const set = simulation(['a', 'b', 'c'], (_id, nowMs) =>
       nowMs < 60_000 ? { kind: 'refuses' } : answers,
     );
@@ -184,7 +185,7 @@ describe('all down at connect', () => {
   });
 });
 
-describe('callers who leave at 60 s a channel that hangs, one after the other', () => {
+describe('callers that disconnect after 60 s from a channel that hangs, one after the other', () => {
   it('of two keys or more: 2 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 
@@ -205,7 +206,7 @@ describe('callers who leave at 60 s a channel that hangs, one after the other', 
     expect(set.states()[0]).toBe('a deprioritized slow');
   });
 
-  it('all of one key, where no other channel answers either: it stays where it was', async () => {
+  it('all of one key, if no other channel replies either: its circuit stays closed', async () => {
     const set = simulation(['a', 'b'], () => hangs);
 
     for (let made = 0; made < 9; made += 1) {
@@ -218,7 +219,7 @@ describe('callers who leave at 60 s a channel that hangs, one after the other', 
 });
 
 describe('a single account that answers 429', () => {
-  it('takes one call at a time: others get 429 with its Retry-After', async () => {
+  it('gets one call at a time: others get 429 with its Retry-After', async () => {
     const set = simulation(['a'], (_id, nowMs) =>
       nowMs < 10_000 ? { kind: 'says', status: 429, retryAfter: 30 } : { ...answers },
     );
@@ -237,7 +238,7 @@ describe('a single account that answers 429', () => {
     expect(set.states()).toEqual(['a cooling_down upstream_rate_limited', 'a ready']);
   });
 
-  it.each([503, 529])('and so does one that answers %i: others get 503', async (status) => {
+  it.each([503, 529])('and so does one that answers %i: other calls get 503', async (status) => {
     const set = simulation(['a'], (_id, nowMs) =>
       nowMs === 0 ? { kind: 'says', status, retryAfter: 30 } : answers,
     );
@@ -252,7 +253,7 @@ describe('a single account that answers 429', () => {
     ]);
   });
 
-  it.each([401, 402])('but none that answers %i, which gets no call: 503', async (status) => {
+  it.each([401, 402])('but one that answers %i gets no calls: 503', async (status) => {
     const set = simulation(['a'], () => ({ kind: 'says', status }));
 
     await oneByOne(set, 3);

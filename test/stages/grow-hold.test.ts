@@ -1,4 +1,4 @@
-/** Money 9: the hold of a stream without a stated maximum grows as fast as the stream. */
+/** The hold of a stream without a stated maximum grows as fast as the stream. */
 import { expect, it } from 'vitest';
 import type { ExtendResult } from '../../src/ports/quota-store.ts';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
@@ -8,7 +8,7 @@ import { begun, chat, events, headersOf } from './scene-models.ts';
 
 const held = 11n + 2n * 16_384n;
 const asked = chat({ model: 'open', stream: true });
-/** More than a whole hold at once. */
+/** More than a whole hold in one event. */
 const huge = events({ choices: [{ index: 0, delta: { content: 'x'.repeat(120_000) } }] });
 const end = 'data: [DONE]\n\n';
 
@@ -25,7 +25,7 @@ async function begin(
   return { up, calling };
 }
 
-it('a stream that sends 400,000 tokens at once is held for and charged in full', async () => {
+it('a stream that sends 400,000 tokens in one burst is held and charged in full', async () => {
   let extends_ = 0;
   const set = scene({
     store: (quota) => ({
@@ -47,11 +47,11 @@ it('a stream that sends 400,000 tokens at once is held for and charged in full',
   const { chargeNanos, heldNanos } = await set.nextRecord();
   expect(chargeNanos).toBeGreaterThan(600_000n);
   expect(heldNanos).toBeGreaterThanOrEqual(chargeNanos);
-  // One for each hold that was used up, and none for each event.
+  // One request for each hold that was used up, and none for each event.
   expect(extends_).toBeLessThanOrEqual(Number(heldNanos / held) + 1);
 });
 
-it('is cut at once where the store refuses more, and costs no more than was held', async () => {
+it('is cut immediately if the store refuses to grow the hold, and costs no more than was held', async () => {
   const set = scene({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 2n * held }] },
   });
@@ -67,7 +67,7 @@ it('is cut at once where the store refuses more, and costs no more than was held
   expect(await set.nextRecord()).toMatchObject({ outcome: 'cut', chargeNanos: 2n * held });
 });
 
-it('waits for a slow store before it reads on, and goes on with its answer', async () => {
+it('pauses for a slow store, and continues with its answer', async () => {
   const answered = gate();
   const set = scene({
     store: (quota) => ({
@@ -91,7 +91,7 @@ it('waits for a slow store before it reads on, and goes on with its answer', asy
   expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
 });
 
-it('asks a store that fails every second, and goes on when it is back', async () => {
+it('retries a failing store every second, and continues when it is back', async () => {
   let isDown = true;
   const set = scene({
     store: (quota) => ({
@@ -116,7 +116,7 @@ it('asks a store that fails every second, and goes on when it is back', async ()
   expect(await set.nextRecord()).toMatchObject({ outcome: 'complete' });
 });
 
-it('goes on without a hold that the store has lost', async () => {
+it('continues without a hold that the store has lost', async () => {
   const gone: readonly ExtendResult[] = [{ status: 'gone', as: 'expired' }];
   const set = scene({ store: () => ({ extend: () => gone }) });
   const { up, calling } = await begin(set);

@@ -1,4 +1,4 @@
-/** §2.5 what a call holds: never less than it can cost with the bytes that are sent. */
+/** A call never holds less than it can cost with the bytes that are sent. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeBody } from '../../src/bytes/body/body.ts';
@@ -13,7 +13,7 @@ import { readCall } from '../../src/stages/read-call.ts';
 import { type Asked, scene } from './scene.ts';
 import { ask, chat, contents, image, model, unbounded } from './scene-models.ts';
 
-/** The hold for what a caller asks. */
+/** The hold of a request. */
 function hold(asked: Asked, change: Partial<Model> = {}): Hold {
   return holdOf(asked, model(change));
 }
@@ -41,13 +41,13 @@ describe('the output part', () => {
     expect(hold(chat(members)).nanos).toBe(11n + 2n * tokens);
   });
 
-  it('is 16,384 tokens where nobody states a maximum', () => {
+  it('is 16,384 tokens if nobody states a maximum', () => {
     const { nanos, isBounded } = holdOf(chat(), unbounded('open'));
 
     expect({ nanos, isBounded }).toEqual({ nanos: 11n + 2n * 16_384n, isBounded: false });
   });
 
-  it('is the caller’s where the model states none', () => {
+  it('is the caller’s maximum if the model states none', () => {
     const { nanos, isBounded } = holdOf(chat({ max_tokens: 20_000 }), unbounded('open'));
 
     expect({ nanos, isBounded }).toEqual({ nanos: 11n + 40_000n, isBounded: true });
@@ -66,7 +66,7 @@ describe('the output part', () => {
 });
 
 describe('the prompt part', () => {
-  /** A model whose context holds everything. */
+  /** A model whose context is large enough for everything. */
   const { contextTokens: _unstated, ...roomy } = model();
   const holdOn = (asked: Asked, change: Partial<Model> = {}): Hold =>
     holdOf(asked, { ...roomy, ...change });
@@ -76,25 +76,25 @@ describe('the prompt part', () => {
   const textTokens = (asked: Asked, without = 0): number =>
     Math.ceil((JSON.stringify(asked.body).length - without) * 0.4);
 
-  it('is two fifths of a token for each byte of the body', () => {
+  it('is 0.4 tokens for each byte of the body', () => {
     const asked = chat({ 'a name': [1.25, { deep: true }], metadata: { team: 'red' } });
 
     expect(holdOn(asked).inputTokens).toBe(textTokens(asked));
   });
 
-  it('is what the model says for a byte', () => {
+  it('is the model’s rate for each byte', () => {
     expect(holdOn(chat(), { tokensPerByte: 1 }).inputTokens).toBe(
       JSON.stringify(chat().body).length,
     );
   });
 
-  it('holds a little more, for what a relay or a translation writes around messages', () => {
+  it('includes a little more, for bytes that a relay or a translation adds around messages', () => {
     const { inputTokens, prompt } = holdOn(chat());
 
     expect(prompt.text - inputTokens).toBe(Math.ceil((128 + 32) * 0.4));
   });
 
-  it('takes a part of an unknown type by all of its bytes', () => {
+  it('counts all bytes of a part of an unknown type', () => {
     const part = { type: 'hologram', data: 'x'.repeat(300) };
 
     expect(tokens([part])).toBe(textTokens(sized([part])));
@@ -149,7 +149,7 @@ describe('the prompt part', () => {
     expect(held).toBe(Math.ceil((escaped.length - base64.length - 3) * 0.4) + 4_096);
   });
 
-  it('counts an image by what the model says', () => {
+  it('counts an image by the model’s figure', () => {
     const part = { type: 'image_url', image_url: { url: png } };
 
     expect(tokens([part, part], { mediaPartTokens: { image: 10 } })).toBe(
@@ -162,7 +162,7 @@ describe('the prompt part', () => {
     ['a video by its address', { type: 'video_url', video_url: { url: 'https://a.example/b' } }],
     ['a page by its address', { type: 'image_url', image_url: { url: 'https://a.example/b.pdf' } }],
     ['a stored file', { type: 'image_url', image_url: { url: 'gs://bucket/cat' } }],
-  ])('takes %s for the whole context, and refuses it where that is unknown', (_what, part) => {
+  ])('counts %s as the whole context, and refuses it if that is unknown', (_what, part) => {
     expect(tokens([part], { contextTokens: 9_000 })).toBe(9_000);
     expect(() => tokens([part])).toThrow(
       expect.objectContaining({ code: 'invalid_request', param: 'messages[0].content[0]' }),
@@ -192,7 +192,7 @@ describe('the prompt part', () => {
     expect(holdOn(asked).inputTokens).toBe(Math.ceil(bytes * 0.4 + sealed));
   });
 
-  it('counts cached content as what is only named', () => {
+  it('counts cached content as a reference', () => {
     const asked = { ...ask.native, body: { contents, cachedContent: 'cachedContents/1' } };
 
     expect(holdOn(asked, { mediaPartTokens: { reference: 700 } }).inputTokens).toBe(
@@ -204,7 +204,7 @@ describe('the prompt part', () => {
     expect(tokens('x'.repeat(10_000), { contextTokens: 500 })).toBe(500);
   });
 
-  it('of a prediction counts as output too, which the model may reject', () => {
+  it('counts a prediction as output too, because the model may reject it', () => {
     const prediction = { type: 'content', content: 'x'.repeat(1_000) };
     const bytes = JSON.stringify(prediction).length;
     const change = { price: { ...freeInput } } as const;
@@ -246,7 +246,7 @@ describe('an image', () => {
     ['size', { size: '1x1', quality: 'low' }],
     ['quality', { size: '1024x1024', quality: 'ultra' }],
     ['quality', { quality: 'ultra' }],
-  ])('without a price is refused, and %s named', (param, members) => {
+  ])('without a price is refused, with the param %s', (param, members) => {
     const ofTwo: Price = { per: 'image', rows: rows.slice(0, 2) };
 
     expect(() => hold(image(members), { price: ofTwo })).toThrow(
@@ -254,7 +254,7 @@ describe('an image', () => {
     );
   });
 
-  it('that a native call makes is held once for each candidate', () => {
+  it('of a native call is held once for each candidate', () => {
     expect(hold(ask.native, { price }).nanos).toBe(200n);
   });
 });
@@ -279,20 +279,21 @@ describe('a cache that lives for an hour', () => {
     ['however it is spelt', cached('{"type":"ephemeral","ttl":"\\u0031h"}')],
     ['in every spelling', cached('{"type":"ephemeral","ttl":"1\\u0068"}')],
   ])('is held at its rate %s', (_what, text) => {
-    // The scene's models have a context of 11 tokens, a thousand nanos each at 1 a million.
+    // The scene's models have a context of 11 tokens, which cost a thousand nanos each at 1 a
+    // million.
     expect(heldFor(text)).toBe(11n * 4_000n);
   });
 
-  it('is not held for any other call, but five minutes are: some providers cache unasked', () => {
+  it('is not held for any other call, but one of five minutes is: some providers cache by default', () => {
     expect(heldFor(cached('{"type":"ephemeral"}'))).toBe(11n * 2_000n);
     expect(heldFor(JSON.stringify(chat().body))).toBe(11n * 2_000n);
   });
 });
 
-/** More than any prompt of the property needs. */
+/** More than any prompt of the property test needs. */
 const roomy = { contextTokens: 1_000_000 };
 
-it('T44 whatever a caller may ask, no usage within its bounds costs more than it holds', () => {
+it('for any request, no usage within its bounds costs more than its hold', () => {
   const nanos = fc.bigInt(0n, 10_000_000_000n);
   const rates: fc.Arbitrary<TokenRates> = fc.record(
     {
@@ -348,7 +349,7 @@ it('T44 whatever a caller may ask, no usage within its bounds costs more than it
   );
 });
 
-it('§2.5 a model without a stated maximum is told of once', async () => {
+it('a model without a stated maximum is reported once', async () => {
   const { call, events } = scene({
     plays: Array.from({ length: 3 }, () => (up) => up.answer(400, {})),
   });

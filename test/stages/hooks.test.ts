@@ -1,11 +1,11 @@
-/** What a host hands in beside the stores may fail too, and the gateway looks after its store. */
+/** A host's hooks other than stores may fail too; and the background work for the quota store. */
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { failures, inTime, pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, begun, channel, headersOf, kinds, model, whole } from './scene-models.ts';
 
-describe('F76 hooks of the host that misbehave change nothing', () => {
+describe('hooks of the host that misbehave change nothing', () => {
   it.each(failures)('a usage sink that $how', async ({ fail }) => {
     for (const kind of kinds) {
       const { call, clock, state, events } = scene({
@@ -46,7 +46,7 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
     expect((await call(ask.chat)).status).toBe(500);
   });
 
-  it('a listener whose promise is of another realm', async () => {
+  it('a listener whose promise is from another realm', async () => {
     const { call } = scene({
       plays: [(up) => up.answer(500, { error: { message: 'No.' } })],
       options: { onEvent: () => runInNewContext('Promise.reject(new Error("disk full"))') },
@@ -74,7 +74,7 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
     expect([isCut, text.endsWith('data: [DONE]\n\n')]).toEqual([false, true]);
   });
 
-  it('an error whose message looks like a frame is told of by its place alone', async () => {
+  it('an error whose message looks like a stack frame is reported with its location alone', async () => {
     const { call, events } = scene({
       options: {
         ids: () => {
@@ -93,7 +93,7 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
     );
   });
 
-  it.each(failures)('a credential that $how: the next channel is asked', async ({ fail }) => {
+  it.each(failures)('a credential that $how: the next channel is tried', async ({ fail }) => {
     const channels = [channel({ credential: fail }), channel({ id: 'openai-b', priority: 1 })];
     const { call, clock, nextRecord } = scene({
       models: [model({ channels })],
@@ -107,8 +107,8 @@ describe('F76 hooks of the host that misbehave change nothing', () => {
   });
 });
 
-describe('the care for the quota store', () => {
-  it('asks it once whether it is fit, and tells what is wrong with it', async () => {
+describe('the background work for the quota store', () => {
+  it('runs its self-test once, and reports its problems', async () => {
     const { events } = scene({
       store: () => ({
         check: async () => ({ ok: false, problems: ['evicts keys'] }),
@@ -127,7 +127,7 @@ describe('the care for the quota store', () => {
     ]);
   });
 
-  it('sweeps leases that nobody touches any more', async () => {
+  it('expires leases that no call touches any more', async () => {
     let sweeps = 0;
     const { clock } = scene({
       store: (quota) => ({

@@ -1,4 +1,4 @@
-/** A host that hands over a stream of its own for a body: one it unpacks, or one of the web. */
+/** A host that passes its own stream as the body: one that it decompresses, or a web stream. */
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { chat, testGateway } from '../support/call-gateway.ts';
@@ -23,7 +23,9 @@ const broken: readonly (readonly [string, () => Readable])[] = [
   ],
 ];
 
-it.each(broken)('a stream that breaks %s is a caller who left, and no crash', async (_, make) => {
+it.each(
+  broken,
+)('a stream that breaks %s counts as a disconnected caller, and crashes nothing', async (_, make) => {
   const { gateway } = testGateway();
   const headers = { authorization: 'Bearer caller-secret', 'content-type': 'application/json' };
 

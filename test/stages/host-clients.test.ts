@@ -1,4 +1,7 @@
-/** A host's own upstream client may throw at us or not listen: no call hangs, no process ends. */
+/**
+ * A host's own upstream client may throw or ignore an abort: no call hangs, and the process does
+ * not exit.
+ */
 import { describe, expect, it } from 'vitest';
 import type { UpstreamClient, UpstreamResponse } from '../../src/ports/upstream-client.ts';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
@@ -6,12 +9,12 @@ import { pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, model, sceneModels } from './scene-models.ts';
 
-/** What `send` of a client does; `close` has nothing to close. */
+/** A client with this `send`; `close` does nothing. */
 function clientOf(send: UpstreamClient['send']): UpstreamClient {
   return { send, close: async () => {} };
 }
 
-/** Never answers, and throws when it is told to stop. */
+/** Never replies, and throws when it is aborted. */
 const throwing = clientOf(
   ({ onAbort }) =>
     new Promise(() => {
@@ -22,7 +25,7 @@ const throwing = clientOf(
 );
 
 describe('a client that throws when its call is ended', () => {
-  it('does not hear of it from the caller that leaves', async () => {
+  it('does not throw at the caller that disconnects', async () => {
     const { start, nextRecord, state } = scene({ options: { upstream: throwing } });
     const calling = start(ask.chat);
     await turns();
@@ -51,7 +54,7 @@ describe('a client that throws when its call is ended', () => {
   });
 });
 
-it('what a client writes into the headers of one call is not sent with the next', async () => {
+it('headers that a client modifies for one call are not sent with the next', async () => {
   const seen: (string | undefined)[] = [];
   const marking = clientOf(async ({ headers }) => {
     seen.push(headers['x-call']);
@@ -66,8 +69,8 @@ it('what a client writes into the headers of one call is not sent with the next'
   expect(seen).toEqual([undefined, undefined]);
 });
 
-describe('a client that does not listen', () => {
-  it('keeps no call past its time, and what it answers then is given up', async () => {
+describe('a client that ignores an abort', () => {
+  it('keeps no call past its total time, and a later response is aborted', async () => {
     const late = gate();
     const given = gate();
     const { start, clock, nextRecord, state } = scene({
@@ -91,7 +94,7 @@ describe('a client that does not listen', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  it('keeps no stream past its time either', async () => {
+  it('keeps no stream past its total time either', async () => {
     let aborts = 0;
     const { start, clock, nextRecord } = scene({
       options: {
@@ -115,7 +118,7 @@ describe('a client that does not listen', () => {
     expect(aborts).toBe(1);
   });
 
-  it('is not asked any more once its call has been ended', async () => {
+  it('is not called any more once its call has been aborted', async () => {
     const asked = gate();
     const answered = gate();
     const { start, upstream, gateway, clock, nextRecord } = scene({
@@ -156,7 +159,7 @@ it.each([
   await expect(gateway.close()).resolves.toBeUndefined();
 });
 
-/** A stream that begins and never goes on. */
+/** A stream that begins and never continues. */
 function response({ abort }: { readonly abort: () => void }): UpstreamResponse {
   return {
     status: 200,

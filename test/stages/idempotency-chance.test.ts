@@ -1,6 +1,6 @@
 /**
- * Whatever comes in whatever order — callers, answers, failures, leavers, time, another gateway —
- * a call under a key runs at most once, is charged at most once, and has one reply.
+ * Random sequences of events: callers, replies, failures, disconnects, time, another gateway. A
+ * call with a key runs at most once, is charged at most once, and has one reply.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
 import type { Calling } from './scene.ts';
 import { ask, replies, whole } from './scene-models.ts';
 
-/** Something that happens. Numbers pick among the gateways, callers or calls there are. */
+/** One event. Numbers pick among the existing gateways, callers or calls. */
 type Step =
   | { readonly does: 'ask'; readonly gateway: number }
   | { readonly does: 'leave'; readonly caller: number }

@@ -1,11 +1,11 @@
-/** Two gateways over one store: a call that runs in one of them is waited for in the other. */
+/** Two gateways over one store: a call that runs in one of them is awaited in the other. */
 import { describe, expect, it } from 'vitest';
 import { inTime, pass, turns } from './failing.ts';
 import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
 import { ask, image, replies, whole } from './scene-models.ts';
 
 describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
-  it('is played here when it is done, and charged once', async () => {
+  it('is replayed here when it is done, and charged once', async () => {
     const stores = shared();
     const [here, there] = [stores.gateway(), stores.gateway()];
     const first = there.start(keyed(ask[kind]));
@@ -27,7 +27,7 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
     expect(await stores.used()).toBe(costs[kind]);
   });
 
-  it('is looked for at growing steps, and in the end refused with a wait', async () => {
+  it('is polled at growing intervals, and finally refused with a time to wait', async () => {
     const stores = shared();
     const looks: number[] = [];
     const { idempotency } = stores.options;
@@ -50,7 +50,7 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
     const calling = here.start(keyed(ask[kind])).answer;
     await turns();
     await stepwise(stores.clock, 59_750);
-    // Were nobody waiting any more, this would be an answer.
+    // If nobody were waiting any more, this call would get a reply.
     expect(await Promise.race([calling, turns()])).toBeUndefined();
     await stepwise(stores.clock, 250);
     const { status, text, headers } = await calling;
@@ -63,7 +63,7 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
     expect(here.upstream.calls).toEqual([]);
   });
 
-  it('runs here when it surely did not run there', async () => {
+  it('runs here if it certainly did not run there', async () => {
     const stores = shared();
     const [here, there] = [stores.gateway({ plays: [whole(kind)] }), stores.gateway()];
     const first = there.start(keyed(ask[kind]));
@@ -79,7 +79,7 @@ describe.each(keyedKinds)('%s that runs in another gateway', (kind) => {
   });
 });
 
-it('a call that runs elsewhere with another body is refused at once', async () => {
+it('a call whose key is running elsewhere with another body is refused immediately', async () => {
   const stores = shared();
   const [here, there] = [stores.gateway(), stores.gateway()];
   void there.start(keyed(ask.image)).answer;
@@ -88,7 +88,7 @@ it('a call that runs elsewhere with another body is refused at once', async () =
   expect((await here.call(keyed(image({ n: 2 })))).status).toBe(422);
 });
 
-it('who waits for another gateway may leave, and holds nothing', async () => {
+it('a caller that waits for another gateway may disconnect, and holds nothing', async () => {
   const stores = shared();
   const [here, there] = [stores.gateway({ plays: [whole('chat')] }), stores.gateway()];
   const first = there.start(keyed(ask.chat));
@@ -108,7 +108,7 @@ it('who waits for another gateway may leave, and holds nothing', async () => {
   expect(here.eventTypes()).toEqual([]);
 });
 
-it('a gateway that closes does not keep those who wait', async () => {
+it('a gateway that closes does not keep waiting callers', async () => {
   const stores = shared();
   const [here, there] = [stores.gateway(), stores.gateway()];
   void there.start(keyed(ask.chat)).answer;
@@ -123,7 +123,7 @@ it('a gateway that closes does not keep those who wait', async () => {
   expect([status, codeOf(text)]).toEqual([503, 'draining']);
 });
 
-/** Time in steps short enough for every look. */
+/** Advances the clock in steps that are short enough for every poll. */
 async function stepwise(clock: { advance(ms: number): void }, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 250) {
     clock.advance(250);

@@ -1,4 +1,7 @@
-/** Callers with an `Idempotency-Key` that leave: their call runs on, for they will ask again. */
+/**
+ * Callers with an `Idempotency-Key` that disconnect: their call continues, because they will repeat
+ * it.
+ */
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -13,8 +16,8 @@ import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts
 import { scene, untouched } from './scene.ts';
 import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
 
-describe.each(keyedKinds)('%s whose caller left', (kind) => {
-  it('before the upstream answered runs to its end, and is there for the retry', async () => {
+describe.each(keyedKinds)('%s whose caller disconnected', (kind) => {
+  it('before the upstream replied runs to its end, and is kept for the retry', async () => {
     const { start, call, upstream, state, nextRecord } = scene();
     const leaving = start(keyed(ask[kind]));
     const up = await upstream.next();
@@ -32,7 +35,7 @@ describe.each(keyedKinds)('%s whose caller left', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('in the midst of a long reply has all of it kept', async () => {
+  it('in the middle of a long reply is kept completely', async () => {
     const { start, call, upstream, state } = scene();
     const [begin, rest, end] = longReplies[kind];
     const leaving = start(keyed(ask[kind]));
@@ -52,7 +55,7 @@ describe.each(keyedKinds)('%s whose caller left', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('before anything was sent has run nothing, and who waited for it runs it', async () => {
+  it('before anything was sent runs nothing, and a waiting caller runs it', async () => {
     const asked = gate();
     const answered = gate();
     const stores = shared();
@@ -85,7 +88,7 @@ describe.each(keyedKinds)('%s whose caller left', (kind) => {
   });
 });
 
-it('who waits may leave, and the call and the others stay', async () => {
+it('a waiting caller may disconnect, and the call and the other callers stay', async () => {
   const { start, upstream, gateway } = scene();
   const first = start(keyed(ask.chat));
   const up = await upstream.next();
@@ -98,11 +101,11 @@ it('who waits may leave, and the call and the others stay', async () => {
 
   expect((await first.answer).text).toBe(replies.chat);
   expect((await staying.answer).text).toBe(replies.chat);
-  // Nothing runs any more, or this would wait.
+  // Nothing is running any more, or this would wait.
   await gateway.close();
 });
 
-it('without a key a chat whose caller left is aborted as ever', async () => {
+it('without a key a chat whose caller disconnected is aborted as usual', async () => {
   const { start, upstream, state, nextRecord } = scene();
   const leaving = start(ask.chat);
   const up = await upstream.next();
@@ -114,7 +117,7 @@ it('without a key a chat whose caller left is aborted as ever', async () => {
   expect(await state()).toEqual({ ...untouched, used: 11n });
 });
 
-it('an image of 1 MiB that streams is played again byte for byte, in odd pieces too', async () => {
+it('a streamed image of 1 MiB is replayed byte for byte, even from odd chunks', async () => {
   const { start, call, upstream, state } = scene();
   const reply = `{"created":1,"data":[{"b64_json":"${'QUJD'.repeat(2 ** 18)}"}]}`;
   const calling = start(keyed(ask.image));
@@ -135,8 +138,8 @@ it('an image of 1 MiB that streams is played again byte for byte, in odd pieces 
   expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
 });
 
-it('a reply that finds no room to be copied to is sent, charged and not kept', async () => {
-  // The store has room for all of it: what bounds is the copying.
+it('a reply that does not fit into the memory for copies is sent and charged, but not kept', async () => {
+  // The store could keep all of it; the bound is on the copies.
   const results = memoryResultStore({ maxBytes: 2 ** 30 });
   const { start, call, gateway, upstream, state } = scene({ options: { results } });
   const { body } = await answeredInPart(gateway, upstream);
@@ -160,7 +163,7 @@ it('a reply that finds no room to be copied to is sent, charged and not kept', a
   expect(upstream.calls).toHaveLength(1);
   expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
 
-  // Its room is free again.
+  // Its memory is released.
   const another = start(keyed(ask.image, 'k2'));
   const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2 ** 21) }] });
   (await upstream.next()).answer(200, reply);
@@ -169,7 +172,7 @@ it('a reply that finds no room to be copied to is sent, charged and not kept', a
   expect((await call(keyed(ask.image, 'k2'))).text).toBe(reply);
 });
 
-it('the room of a copy is free again when its call is done', async () => {
+it('the memory of a copy is released when its call is done', async () => {
   const { start, call, upstream } = scene();
   const reply = JSON.stringify({ data: [{ b64_json: 'A'.repeat(15 * 2 ** 20) }] });
   for (const key of ['k1', 'k2', 'k3', 'k4', 'k5']) {
@@ -184,7 +187,7 @@ it('the room of a copy is free again when its call is done', async () => {
   expect([status, text === reply]).toEqual([200, true]);
 });
 
-it('an image that is translated as it streams is played again with its end', async () => {
+it('an image that is translated as it streams is replayed with its end', async () => {
   const gemini = channel({ dialect: 'gemini', baseUrl: 'https://gemini.example/v1beta' });
   const { call } = scene({
     models: [imageModel(gemini)],
@@ -200,7 +203,7 @@ it('an image that is translated as it streams is played again with its end', asy
   expect(second.headers['idempotent-replayed']).toBe('true');
 });
 
-/** An image model behind another channel. */
+/** An image model with another channel. */
 function imageModel(behind: Channel): Model {
   const price = { per: 'image', rows: [{ size: '1024x1024', nanos: 500n }] } as const;
   return model({ id: 'image', protocols: ['images'], price, channels: [behind] });
@@ -219,7 +222,7 @@ const geminiImage = {
   usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1290, totalTokenCount: 1300 },
 };
 
-/** The beginning of an image that streams, with nobody to take it yet. */
+/** The beginning of a streamed image whose caller does not read yet. */
 async function answeredInPart(
   gateway: Gateway,
   upstream: DrivenUpstream,
@@ -243,7 +246,7 @@ async function answeredInPart(
   return { body };
 }
 
-/** Counts what it is sent, and keeps none of it. */
+/** Counts what is written to it, and keeps nothing. */
 function discarding(): {
   readonly out: Writable;
   readonly ended: Promise<unknown>;
@@ -259,7 +262,7 @@ function discarding(): {
   return { out, ended: once(out, 'finish'), bytes: () => bytes };
 }
 
-/** Replies too long to be held, in three pieces. */
+/** Replies too long to be buffered, in three pieces. */
 const longReplies = {
   chat: [
     `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(70_000)}`,

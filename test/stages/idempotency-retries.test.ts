@@ -1,12 +1,12 @@
-/** `dedupeSdkRetries`: what OpenAI's SDKs count as another try joins the try before it. */
+/** `dedupeSdkRetries`: a call that OpenAI's SDKs mark as a retry joins the attempt before it. */
 import { describe, expect, it } from 'vitest';
 import { turns } from './failing.ts';
 import { costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
 import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
 import { ask, chat, replies, whole } from './scene-models.ts';
 
-describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
-  it('joins the try that still runs', async () => {
+describe.each(keyedKinds)('%s with a retry count', (kind) => {
+  it('joins the attempt that is still running', async () => {
     const { start, upstream, state } = deduping();
     const first = start(tried(ask[kind], '0'));
     const up = await upstream.next();
@@ -22,7 +22,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('gets the reply of a try that was done less than five minutes ago', async () => {
+  it('gets the reply of an attempt that ended less than five minutes ago', async () => {
     const { call, clock, upstream } = deduping({ plays: [whole(kind), whole(kind)] });
     await call(tried(ask[kind], undefined));
     await turns();
@@ -38,7 +38,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('is not bought again where the try before may have run', async () => {
+  it('is not bought again if the attempt before it may have run', async () => {
     const { call, upstream } = deduping({ plays: [(up) => up.answer(500, {}), whole(kind)] });
     const first = await call(tried(ask[kind], '0'));
 
@@ -49,7 +49,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('runs where the try before surely did not', async () => {
+  it('runs if the attempt before it certainly did not', async () => {
     const { call } = deduping({
       plays: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), whole(kind)],
     });
@@ -67,7 +67,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     '01',
     'x',
     '1, 1',
-  ])('%j times is a call of its own, however like another', async (count) => {
+  ])('of %j is a separate call, even if its body is equal', async (count) => {
     const { call, upstream, state } = deduping({ plays: [whole(kind), whole(kind)] });
     await call(tried(ask[kind], '0'));
     await turns();
@@ -79,7 +79,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     expect(await state()).toMatchObject({ used: 2n * costs[kind] });
   });
 
-  it('joins the latest call that is alike', async () => {
+  it('joins the latest equal call', async () => {
     const { start, call, upstream } = deduping();
     const older = start(tried(ask[kind], '0'));
     const slow = await upstream.next();
@@ -100,7 +100,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('joins a try in another gateway over the same stores', async () => {
+  it('joins an attempt in another gateway over the same stores', async () => {
     const stores = shared();
     const options = { dedupeSdkRetries: true };
     const there = stores.gateway({ options, plays: [whole(kind)] });
@@ -116,7 +116,7 @@ describe.each(keyedKinds)('%s that an SDK counts', (kind) => {
   });
 });
 
-it('another body is another call, and a stream is none of these', async () => {
+it('another body is another call, and a stream is never joined', async () => {
   const { call, upstream } = deduping({
     plays: [whole('chat'), whole('chat'), whole('chatStream'), whole('chatStream')],
   });
@@ -129,7 +129,7 @@ it('another body is another call, and a stream is none of these', async () => {
   expect(upstream.calls).toHaveLength(4);
 });
 
-it('a key says more than a count', async () => {
+it('a key takes precedence over a retry count', async () => {
   const { call, upstream } = deduping({ plays: [whole('chat'), whole('chat')] });
   await call(tried(ask.chat, '0'));
   await turns();
@@ -139,7 +139,7 @@ it('a key says more than a count', async () => {
   expect(upstream.calls).toHaveLength(2);
 });
 
-it('the count means nothing where the host did not ask for it', async () => {
+it('the retry count is ignored unless the host opts in', async () => {
   const { start, call, upstream } = scene({ plays: [whole('chat'), whole('chat')] });
   await call(tried(ask.chat, '0'));
   await call(tried(ask.chat, '1'));
@@ -158,7 +158,7 @@ function deduping(setup: SceneSetup = {}): Scene {
   return scene({ ...setup, options: { dedupeSdkRetries: true, ...setup.options } });
 }
 
-/** The same call, with the count of an SDK. */
+/** The same call, with the retry count of an SDK. */
 function tried(asked: Asked, count: string | undefined): Asked {
   return count === undefined ? asked : { ...asked, headers: { 'x-stainless-retry-count': count } };
 }

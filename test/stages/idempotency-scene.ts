@@ -1,4 +1,4 @@
-/** What the tests of repeated calls share: a call under a key, and gateways over common stores. */
+/** Shared by the tests of repeated calls: a call with a key, and gateways over common stores. */
 import type { GatewayOptions } from '../../src/options.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
@@ -8,21 +8,21 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { countedIds } from '../support/counted-ids.ts';
 import { type Asked, type Scene, type SceneSetup, scene } from './scene.ts';
 
-/** The kinds of call that a key means something to. */
+/** The kinds of call for which a key is supported. */
 export const keyedKinds = ['chat', 'image'] as const;
 
-/** What each costs. */
+/** The price of each. */
 export const costs: Readonly<Record<(typeof keyedKinds)[number], bigint>> = {
   chat: 20n,
   image: 500n,
 };
 
-/** The same call, under a key. */
+/** The same call, with a key. */
 export function keyed(asked: Asked, key = 'k1', headers: Asked['headers'] = {}): Asked {
   return { ...asked, headers: { ...headers, 'idempotency-key': key } };
 }
 
-/** What a caller was told, in two words. */
+/** The `code` of an error response. */
 export function codeOf(text: string): string | undefined {
   return JSON.parse(text).error?.code;
 }
@@ -33,12 +33,12 @@ export interface Shared {
   readonly options: Required<
     Pick<GatewayOptions, 'clock' | 'quota' | 'idempotency' | 'results' | 'ids'>
   >;
-  /** One gateway more, over these stores. */
+  /** Adds a gateway over these stores. */
   gateway(setup?: SceneSetup): Scene;
   used(): Promise<bigint | undefined>;
 }
 
-/** Nothing has run yet. */
+/** Makes fresh stores. */
 export function shared(): Shared {
   const clock = fakeClock();
   const ids = countedIds('shared');

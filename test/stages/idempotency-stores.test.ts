@@ -1,6 +1,6 @@
 /**
- * The stores behind `Idempotency-Key`: down, slow or mad they let nothing run twice and keep nobody
- * from a reply, and what they are told is neither a key nor a body.
+ * The stores behind `Idempotency-Key`: if they are down, slow or answer garbage, nothing runs twice
+ * and every caller gets its reply; and what they are given is neither a key nor a body.
  */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -44,9 +44,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     ]);
   });
 
-  it.each(
-    keyedKinds,
-  )('at finish keeps nobody from the reply, nor runs it twice: %s', async (kind) => {
+  it.each(keyedKinds)('at finish withholds no reply, and runs nothing twice: %s', async (kind) => {
     const clock = fakeClock();
     const idempotency = { ...memoryIdempotencyStore({ clock }), finish: fail };
     const { start, call, upstream, state, events } = scene({
@@ -87,7 +85,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     expect(events).toContainEqual(expect.objectContaining({ operation: 'finish' }));
   });
 
-  it('at abandon burns the key, and nothing else', async () => {
+  it('at abandon makes the key unusable, and affects nothing else', async () => {
     const clock = fakeClock();
     const { call, upstream, events } = scene({
       plays: [(up) => up.answer(429, { error: { message: 'No.' } }), whole('chat')],
@@ -106,7 +104,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('at putting a reply keeps nobody from it, and says later that it is gone', async () => {
+  it('at storing a reply keeps no caller from it, and a later repetition is told that it is not kept', async () => {
     const clock = fakeClock();
     const { call, upstream, events } = scene({
       plays: [whole('image')],
@@ -120,7 +118,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     await turns();
     const third = await call(keyed(ask.image));
 
-    // Whoever asks while it is being put still gets it.
+    // A caller that repeats the call while the reply is being stored still gets it.
     expect([first.text, second.text]).toEqual([
       replies.image,
       second.status === 200 ? replies.image : second.text,
@@ -132,7 +130,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('at getting a reply is asked again later', async () => {
+  it('at reading a reply is asked again later', async () => {
     const clock = fakeClock();
     const results = memoryResultStore({ clock });
     let get: typeof results.get = fail;
@@ -152,7 +150,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
   });
 });
 
-it('a claim whose answer was lost is given up', async () => {
+it('a claim whose answer was lost is abandoned', async () => {
   const idempotency = memoryIdempotencyStore();
   let isLost = true;
   const { call } = scene({
@@ -174,7 +172,7 @@ it('a claim whose answer was lost is given up', async () => {
   expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
 });
 
-it('fifty that wait for a claim which fails are told at once', async () => {
+it('fifty callers that wait for a claim which fails get the error immediately', async () => {
   const { start, clock, events } = scene({
     options: {
       idempotency: { ...memoryIdempotencyStore(), claim: () => new Promise(() => {}) },
@@ -190,7 +188,7 @@ it('fifty that wait for a claim which fails are told at once', async () => {
   expect(events).toHaveLength(1);
 });
 
-describe('F67 a store that answers what its contract does not allow is one that is down', () => {
+describe('a store that violates its contract is treated as one that is down', () => {
   const record = { state: 'done', fingerprint: 'f', claimId: 'c', requestId: 'r', status: 200 };
   const garbage: readonly unknown[] = [
     undefined,
@@ -239,12 +237,12 @@ describe('F67 a store that answers what its contract does not allow is one that 
   });
 });
 
-describe('what the stores are told', () => {
+describe('the stores are given', () => {
   const canaries = ['key-canary', 'prompt-canary', 'Y2FuYXJ5'];
   const asked = keyed(image({ prompt: 'prompt-canary' }), 'key-canary');
   const reply = JSON.stringify({ data: [{ b64_json: 'Y2FuYXJ5' }] });
 
-  it('of a claim is digests, ids and times', async () => {
+  it('digests, ids and times for a claim', async () => {
     const told: unknown[] = [];
     const store = memoryIdempotencyStore();
     const noted = <T>(input: T): T => {
@@ -282,7 +280,7 @@ describe('what the stores are told', () => {
     for (const canary of canaries) expect(text).not.toContain(canary);
   });
 
-  it('of a reply is its bytes and headers, under a name of its own for each run', async () => {
+  it('the bytes and headers of a reply, under a different name for each run', async () => {
     const names: string[] = [];
     const results = memoryResultStore();
     const { call, clock } = scene({
@@ -312,7 +310,7 @@ describe('what the stores are told', () => {
     for (const name of names) expect(name).toMatch(/^[0-9a-f]{64}\.[\w-]{16,64}$/);
   });
 
-  it('of a lease is what the slowest channel may take, and a minute', async () => {
+  it('a lease as long as the slowest channel may take, plus a minute', async () => {
     const claims: ClaimInput[] = [];
     const store = memoryIdempotencyStore();
     const options: Partial<GatewayOptions> = {
@@ -333,7 +331,7 @@ describe('what the stores are told', () => {
   });
 });
 
-it('T51 many keys leave as many records as the store has room for, and no more', async () => {
+it('many keys leave as many records as fit into the store, and no more', async () => {
   const idempotency = memoryIdempotencyStore({ maxRecords: 50 });
   const { start, call, upstream } = scene({ options: { idempotency } });
   const running = start(keyed(ask.chat, 'running'));

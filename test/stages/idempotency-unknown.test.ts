@@ -1,6 +1,6 @@
 /**
- * Calls with an `Idempotency-Key` that may have run: never again under that key, whatever happens,
- * and it stands in the store before their caller hears of it.
+ * Calls with an `Idempotency-Key` that may have run never run again under that key, and the store
+ * knows that before their caller gets the error.
  */
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
@@ -10,7 +10,7 @@ import { codeOf, keyed, keyedKinds, shared } from './idempotency-scene.ts';
 import { type Answer, scene } from './scene.ts';
 import { ask, channel, headersOf, model, replies, whole } from './scene-models.ts';
 
-/** Ways to fail after the request went out, and what the caller is answered. */
+/** Ways to fail after the request was sent, and the status that the caller gets. */
 const failures: readonly (readonly [how: string, status: number, Play])[] = [
   ['a 500', 502, (up) => up.answer(500, { error: { message: 'Oops.' } })],
   ['a 504', 504, (up) => up.answer(504, {})],
@@ -21,9 +21,7 @@ const failures: readonly (readonly [how: string, status: number, Play])[] = [
 ];
 
 describe.each(keyedKinds)('%s that may have run', (kind) => {
-  it.each(
-    failures,
-  )('after %s fails again with %d and is not bought again', async (_how, ...row) => {
+  it.each(failures)('after %s fails again with %d and is not run again', async (_how, ...row) => {
     const [status, play] = row;
     const { call, upstream, state, records } = scene({ plays: [play, whole(kind)] });
     const first = await call(keyed(ask[kind]));
@@ -38,7 +36,7 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     expect(await state()).toEqual(before);
   });
 
-  it('is unknown in the store before its caller is answered', async () => {
+  it('is unknown in the store before its caller gets the error', async () => {
     const order: string[] = [];
     const kept = gate();
     const stores = shared();
@@ -68,7 +66,7 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     expect(order).toEqual(['unknown 502', 'answered']);
   });
 
-  it('because its gateway crashed is unknown when the lease is over, and not before', async () => {
+  it('because its gateway crashed is unknown once the lease is over, and not before', async () => {
     const stores = shared();
     const { clock } = stores;
     const { idempotency } = stores.options;
@@ -81,18 +79,18 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     void crashing.start(keyed(ask[kind])).answer;
     await crashing.upstream.next();
 
-    // The total limit of a call, and the margin.
+    // The total time of a call, and the margin.
     await pass(clock, 900_000 + 59_000);
     const early = await inTime(clock, other.call(keyed(ask[kind])));
     const late = await other.call(keyed(ask[kind]));
 
-    // It looked once a few seconds until the lease was over.
+    // It polled every few seconds until the lease was over.
     expect([early.status, late.status]).toEqual([502, 502]);
     expect(late.headers['x-should-retry']).toBe('false');
     expect(other.upstream.calls).toEqual([]);
   });
 
-  it('tells everybody who waited for it the same', async () => {
+  it('gives every waiting caller the same error', async () => {
     const { start, upstream } = scene();
     const callings = Array.from({ length: 5 }, () => start(keyed(ask[kind])));
 
@@ -107,7 +105,7 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('when the gateway was closed over it is unknown to every other', async () => {
+  it('when its gateway was closed is unknown to every other gateway', async () => {
     const stores = shared();
     const closing = stores.gateway();
     const other = stores.gateway();
@@ -125,7 +123,7 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
   });
 });
 
-it('a call that may have run on one channel is unknown, whatever the last one said', async () => {
+it('a call that may have run on one channel is unknown, whatever the last channel returned', async () => {
   const { call, upstream } = scene({
     models: [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1 })] })],
     plays: [
@@ -161,7 +159,7 @@ it('an image that broke off half-way is unknown', async () => {
   expect(upstream.calls).toHaveLength(1);
 });
 
-it('an end that came behind its lease is an end all the same', async () => {
+it('an end that comes after its lease still counts', async () => {
   const stores = shared();
   const { idempotency } = stores.options;
   const { start, upstream } = stores.gateway({
@@ -186,7 +184,7 @@ it('an end that came behind its lease is an end all the same', async () => {
   expect(other.upstream.calls).toEqual([]);
 });
 
-/** Says where to look and what to do, and that nobody is to ask again by itself. */
+/** Expects an error that says where to look and what to do, and that tells SDKs not to retry. */
 function expectsNoRetry({ text, headers }: Answer, first: Answer | undefined): void {
   const { message } = JSON.parse(text).error;
   expect(message).toMatch(/usage log/);

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: a call runs once under its key, whoever asks again and however often, and is
- * charged once.
+ * `Idempotency-Key`: a call runs once under its key and is charged once, however often it is
+ * repeated.
  */
 import { describe, expect, it } from 'vitest';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
@@ -11,7 +11,7 @@ import { ampleNanos, scene, untouched } from './scene.ts';
 import { ask, chat, image, model, replies, whole } from './scene-models.ts';
 
 describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
-  it('runs once, and its reply is played again byte for byte', async () => {
+  it('runs once, and its reply is replayed byte for byte', async () => {
     const { call, upstream, state, records } = scene({ plays: [whole(kind)] });
     const first = await call(keyed(ask[kind]));
     await turns();
@@ -33,7 +33,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('runs once for fifty that ask at once, and for one that asks while it runs', async () => {
+  it('runs once for fifty concurrent callers, and for one that repeats it while it runs', async () => {
     const { start, upstream, state, records } = scene();
     const callings = Array.from({ length: 50 }, () => start(keyed(ask[kind])));
     const up = await upstream.next();
@@ -54,7 +54,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('T50 is refused under a key that was sent with another body, at once and later', async () => {
+  it('is refused under a key that was sent with another body, immediately and later', async () => {
     const { start, call, upstream, state } = scene();
     const first = start(keyed(ask[kind]));
     const up = await upstream.next();
@@ -74,7 +74,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('asked for a day later runs anew', async () => {
+  it('that is repeated a day later runs again', async () => {
     const { call, clock, upstream } = scene({ plays: [whole(kind), whole(kind)] });
     await call(keyed(ask[kind]));
     await turns();
@@ -87,7 +87,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('whose reply is not kept any more is refused with the first request’s id', async () => {
+  it('whose reply is no longer kept is refused with the first request’s id', async () => {
     const { call, clock, upstream } = scene({ plays: [whole(kind)] });
     const first = await call(keyed(ask[kind]));
     await turns();
@@ -104,7 +104,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  it('is forgotten by no update of the options', async () => {
+  it('is remembered across updates of the options', async () => {
     const { call, gateway, upstream } = scene({ plays: [whole(kind)] });
     await call(keyed(ask[kind]));
     await turns();
@@ -116,7 +116,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
   });
 });
 
-describe('a key names a call', () => {
+describe('a key identifies a call', () => {
   it.each([
     ['"k-1"', 'k-1'],
     ['"a\\"b\\\\c"', 'a"b\\c'],
@@ -146,7 +146,7 @@ describe('a key names a call', () => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('T50 of one caller and of one route', async () => {
+  it('of one caller and of one route', async () => {
     const secrets = ['caller-secret', 'other-secret'];
     const key = (id: string) => ({
       id,
@@ -185,7 +185,7 @@ describe('a key names a call', () => {
     '"a";p=1',
     'x'.repeat(256),
     `"${'x'.repeat(256)}"`,
-  ])('and %j is none', async (key) => {
+  ])('and %j is refused', async (key) => {
     const { call, upstream, state } = scene();
 
     const { status, text } = await call(keyed(ask.image, key));
@@ -200,7 +200,7 @@ describe('a key names a call', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  it('and two are none, even if they are alike', async () => {
+  it('and two keys are refused, even if they are equal', async () => {
     const { gateway, upstream } = scene();
     const headers = { authorization: 'Bearer caller-secret', 'idempotency-key': 'k1, k1' };
 
@@ -222,8 +222,8 @@ describe('a key names a call', () => {
   });
 });
 
-describe('a key means nothing', () => {
-  it.each(['chatStream', 'native', 'nativeStream'] as const)('to %s', async (kind) => {
+describe('a key is ignored', () => {
+  it.each(['chatStream', 'native', 'nativeStream'] as const)('for %s', async (kind) => {
     const { call, upstream, state } = scene({ plays: [whole(kind), whole(kind)] });
 
     const first = await call(keyed(ask[kind], 'no key at all'));
@@ -236,7 +236,7 @@ describe('a key means nothing', () => {
   });
 });
 
-describe('a call that surely did not run leaves its key free', () => {
+describe('a call that certainly did not run leaves its key free', () => {
   it('for lack of quota', async () => {
     const { call, quota } = scene({ plays: [whole('chat')], key: { quota: poorQuota } });
     expect((await call(keyed(ask.chat))).status).toBe(403);
@@ -270,7 +270,7 @@ describe('a call that surely did not run leaves its key free', () => {
     expect((await call(keyed(ask.chat))).text).toBe(replies.chat);
   });
 
-  it('and one of those who waited for it runs it', async () => {
+  it('and one of the waiting callers runs it', async () => {
     const { start, upstream, state } = scene();
     const callings = Array.from({ length: 3 }, () => start(keyed(ask.chat)));
     const up = await upstream.next();
@@ -285,7 +285,7 @@ describe('a call that surely did not run leaves its key free', () => {
     expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
   });
 
-  it('and one that no validation passed has not touched it', async () => {
+  it('and one that fails validation does not use it', async () => {
     const { call } = scene({ plays: [whole('chat')] });
     expect((await call(keyed(chat({ model: 'none' })))).status).toBe(404);
     expect((await call(keyed(chat({ n: 'x' })))).status).toBe(400);
@@ -294,7 +294,7 @@ describe('a call that surely did not run leaves its key free', () => {
   });
 });
 
-it('what a translation left out is told again with its reply', async () => {
+it('a replayed reply repeats the note of what a translation left out', async () => {
   const anthropic = model().channels.map((channel) => ({
     ...channel,
     dialect: 'anthropic' as const,
@@ -314,7 +314,7 @@ it('what a translation left out is told again with its reply', async () => {
   expect(second.text).toBe(first.text);
 });
 
-it('a replay needs no quota, and none is asked for', async () => {
+it('a replay needs no quota, and reserves none', async () => {
   const { call, quota } = scene({ plays: [whole('chat')], key: { quota: enoughForOne } });
   await call(keyed(ask.chat));
   await turns();
@@ -324,7 +324,7 @@ it('a replay needs no quota, and none is asked for', async () => {
   expect((await call(keyed(ask.chat, 'k2'))).status).toBe(403);
 });
 
-it('the time of a record is that of its end, however long it ran', async () => {
+it('a record is kept from its end, however long the call ran', async () => {
   const { start, call, clock, upstream } = scene();
   const first = start(keyed(ask.chat));
   const up = await upstream.next();

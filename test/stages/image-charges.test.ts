@@ -1,4 +1,4 @@
-/** A model priced by the image: what came in a whole reply is what is charged, on every path. */
+/** A model priced by the image: the images in a complete reply are charged, on every path. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import { type Asked, scene } from './scene.ts';
@@ -7,7 +7,7 @@ import { ask, channel, chat, events, headersOf, image, model } from './scene-mod
 const price = { per: 'image', rows: [{ nanos: 500n }] } as const;
 const picture = 'iVBORw0KGgo'.padEnd(40, 'A');
 
-/** A reply of an upstream with text and so many images. */
+/** An upstream's reply with text and this many images. */
 function reply(dialect: DialectName, count: number): object {
   const inlineData = { mimeType: 'image/png', data: picture };
   if (dialect === 'gemini') {
@@ -79,7 +79,7 @@ describe('the images route', () => {
     [1, 3],
     [2, 1],
     [2, 4],
-  ])('charges what came: %i requested, %i sent', async (n, count) => {
+  ])('charges the images that arrived: %i requested, %i sent', async (n, count) => {
     const data = Array.from({ length: count }, () => ({ b64_json: picture }));
     const set = scene({
       models: [model({ id: 'image', protocols: ['images'], price })],

@@ -1,4 +1,4 @@
-/** The leases of holds while their calls run and end: in order, and never lost in silence. */
+/** The leases of holds while their calls run and end: in order, and never lost silently. */
 import { expect, it } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import { pass, turns } from './failing.ts';
@@ -34,7 +34,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
   expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
-it('a hold that the store has lost is told of once, and its call charged at its end', async () => {
+it('a hold that the store has lost is reported once, and its call is charged at its end', async () => {
   let asked = 0;
   const { start, upstream, clock, events, nextRecord, state } = scene({
     store: () => ({
@@ -59,7 +59,7 @@ it('a hold that the store has lost is told of once, and its call charged at its 
   expect(await state()).toEqual({ held: 0n, used: 20n, inFlight: 0 });
 });
 
-it('a hold that its call has just ended is not told of as lost', async () => {
+it('a hold that its call has just ended is not reported as lost', async () => {
   const answered = gate();
   const { start, upstream, clock, eventTypes, nextRecord } = scene({
     store: () => ({
@@ -82,7 +82,7 @@ it('a hold that its call has just ended is not told of as lost', async () => {
   expect(eventTypes()).toEqual(['call_ended']);
 });
 
-it('the shortest lease that is allowed outlives a renewal that has to be tried again', async () => {
+it('the shortest legal lease outlives a renewal that has to be retried', async () => {
   let asked = 0;
   const { start, upstream, clock, state } = scene({
     options: { leaseMs: 5_000 },
@@ -102,7 +102,7 @@ it('the shortest lease that is allowed outlives a renewal that has to be tried a
   expect(await state()).toEqual({ held: 211n, used: 0n, inFlight: 1 });
 });
 
-it('a partition whose renewals fail takes no other one along', async () => {
+it('a partition whose renewals fail does not affect others', async () => {
   const { start, upstream, clock, quota } = scene({
     options: {
       keys: {

@@ -1,5 +1,5 @@
 /**
- * What a caller that leaves is charged: a stream is read on for its usage, a prompt is paid for,
+ * The charge of a caller that disconnects: a stream is read on for its usage, a prompt is paid for,
  * and an account that keeps its callers waiting is not.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a stream whose caller has left', () => {
+describe('a stream whose caller has disconnected', () => {
   const left = async (): Promise<{ readonly set: Scene; readonly up: DrivenCall }> => {
     const set = scene();
     const calling = set.start(ask.chatStream);
@@ -50,7 +50,7 @@ describe('a stream whose caller has left', () => {
     });
   });
 
-  it('is aborted after 2 s, and charged what came', async () => {
+  it('is aborted after 2 s, and charged for what arrived', async () => {
     const { set, up } = await left();
     up.write(text('upon'));
     await turn();
@@ -72,7 +72,7 @@ describe('a stream whose caller has left', () => {
     expect(await set.nextRecord()).toMatchObject({ outcome: 'caller_left' });
   });
 
-  it('is settled where its upstream breaks off meanwhile, and nothing is held', async () => {
+  it('is settled if its upstream breaks off meanwhile, and nothing stays held', async () => {
     const { set, up } = await left();
     up.breakOff('reset');
 
@@ -81,7 +81,7 @@ describe('a stream whose caller has left', () => {
   });
 });
 
-describe('who leaves before the status line', () => {
+describe('a caller that disconnects before the status line', () => {
   const leaveAfter = async (set: Scene, seconds: number): Promise<bigint> => {
     const calling = set.start(ask.chat);
     await set.upstream.next();
@@ -91,12 +91,12 @@ describe('who leaves before the status line', () => {
     return (await set.nextRecord()).chargeNanos;
   };
 
-  it('pays the prompt, but nothing where the account was silent for 10 s', async () => {
+  it('pays for the prompt, but nothing if the account was silent for 10 s', async () => {
     expect(await leaveAfter(scene(), 9)).toBe(11n);
     expect(await leaveAfter(scene(), 10)).toBe(0n);
   });
 
-  it('leaves a silent account three times an hour for nothing, each key by itself', () => {
+  it('pays nothing for a silent account three times an hour, counted for each key', () => {
     const clock = fakeClock();
     const departures = freeDisconnects(clock);
     const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
@@ -115,7 +115,7 @@ describe('who leaves before the status line', () => {
     expect(departures.isFree('one', { watch: attempt, attemptCount: 2 })).toBe(true);
   });
 
-  it('pays where the account spoke to another call meanwhile', async () => {
+  it('pays if the account sent something to another call meanwhile', async () => {
     const set = scene();
     const calling = set.start(ask.chat);
     await set.upstream.next();
@@ -133,7 +133,7 @@ describe('who leaves before the status line', () => {
     other.leave();
   });
 
-  it('pays nothing behind the status line, where nothing was said for 10 s', async () => {
+  it('pays nothing after the status line if nothing arrived for 10 s', async () => {
     for (const [seconds, nanos] of [
       [16, 0n],
       [23, 0n],
@@ -155,7 +155,7 @@ describe('who leaves before the status line', () => {
     }
   });
 
-  it('pays nothing where another channel had failed before', async () => {
+  it('pays nothing if another channel had failed before', async () => {
     const channels = ['a', 'b'].map((id, at) => channel({ id, priority: -at }));
     const set = scene({ models: [model({ channels })] });
     const calling = set.start(ask.chat);
@@ -168,7 +168,7 @@ describe('who leaves before the status line', () => {
   });
 });
 
-describe('figures of a stream', () => {
+describe('usage of a stream', () => {
   const charge = async (...pieces: readonly string[]): Promise<bigint> => {
     const set = scene();
     const calling = set.start(ask.chatStream);
@@ -189,13 +189,13 @@ describe('figures of a stream', () => {
     ['all zero behind others are ignored', 30n, [long, finish, usage(10, 10), usage(0, 0)]],
     ['before what was made are a floor', 10n + 40n, [usage(10, 0), long, long.slice(0, 9)]],
     ['in the midst are one, too', 10n + 40n + 2n * 20n, [long, usage(10, 20), long]],
-  ])('%s, however the stream is cut', async (_, nanos, pieces) => {
+  ])('%s, however the stream is chunked', async (_, nanos, pieces) => {
     expect(await charge(...pieces)).toBe(nanos);
     expect(await charge(pieces.join(''))).toBe(nanos);
     expect(await charge(...pieces.join(''))).toBe(nanos);
   });
 
-  it('inside an error count, however the stream is cut', async () => {
+  it('inside an error counts, however the stream is chunked', async () => {
     const error = events({
       error: { code: 400, message: 'Provider failed.' },
       choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
@@ -204,11 +204,11 @@ describe('figures of a stream', () => {
     for (const pieces of [[long, error], [long + error], [...(long + error)]]) {
       expect(await charge(...pieces)).toBe(10n + 24n);
     }
-    // A reply that never began costs nothing.
+    // A reply without content costs nothing.
     expect(await charge(error)).toBe(0n);
   });
 
-  it('of a stream that had finished make it whole though its connection breaks', async () => {
+  it('of a finished stream makes it complete although its connection breaks', async () => {
     const set = scene();
     const calling = set.start(chat({ stream: true, stream_options: { include_usage: true } }));
     const up = await set.upstream.next();

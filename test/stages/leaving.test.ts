@@ -1,4 +1,6 @@
-/** Callers that leave: at every moment, on every protocol, the call is ended exactly once. */
+/**
+ * Callers that disconnect, at every stage and on every protocol: the call is ended exactly once.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import type { Play } from './driven-upstream.ts';
@@ -6,7 +8,7 @@ import { requestOf, scene, untouched } from './scene.ts';
 import { ask, begun, headersOf, heldNanos, kinds, replies } from './scene-models.ts';
 
 const cheap = kinds.filter((kind) => kind !== 'image');
-/** 0.25 tokens a byte, at most what was held for the prompt. */
+/** 0.25 tokens per byte, at most what was held for the prompt. */
 const promptNanos = Object.fromEntries(
   kinds.map((kind) => [kind, kind.startsWith('native') ? 10n : 11n]),
 );
@@ -18,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a caller that leaves', () => {
+describe('a caller that disconnects', () => {
   it.each(kinds)('before anything is sent is charged nothing: %s', async (kind) => {
     const asked = gate();
     const answered = gate();
@@ -53,7 +55,7 @@ describe('a caller that leaves', () => {
     expect(await plain.state()).toEqual(untouched);
   });
 
-  it.each(cheap)('while a channel is being dialled is charged nothing: %s', async (kind) => {
+  it.each(cheap)('while a channel is connecting is charged nothing: %s', async (kind) => {
     const { start, upstream, nextRecord, state } = scene({ plays: [(up) => up.dial()] });
 
     const calling = start(ask[kind]);
@@ -65,7 +67,7 @@ describe('a caller that leaves', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  it('in the very turn in which a stream began has left, and did not break it', async () => {
+  it('in the turn in which a stream began counts as disconnected, and not as a broken stream', async () => {
     const came = gate();
     const { start, nextRecord } = scene({
       plays: [
@@ -85,7 +87,7 @@ describe('a caller that leaves', () => {
     expect(await nextRecord()).toMatchObject({ status: 499, outcome: 'caller_left' });
   });
 
-  it('between the head and the first event of a stream is charged the prompt', async () => {
+  it('between the head and the first event of a stream is charged for the prompt', async () => {
     const headed = gate();
     const { start, nextRecord, upstream } = scene({
       plays: [
@@ -110,7 +112,9 @@ describe('a caller that leaves', () => {
     expect(upstream.calls[0]?.abortReason).toBeDefined();
   });
 
-  it.each(cheap)('before the headers aborts the upstream, for the prompt: %s', async (kind) => {
+  it.each(
+    cheap,
+  )('before the headers aborts the upstream, and is charged for the prompt: %s', async (kind) => {
     const { start, upstream, nextRecord, state, eventTypes } = scene();
 
     const calling = start(ask[kind]);
@@ -145,12 +149,12 @@ describe('a caller that leaves', () => {
     calling.leave();
     await calling.answer;
     expect(up.abortReason).toBeUndefined();
-    // Meanwhile its usage might come.
+    // Its usage may still arrive in this time.
     await vi.advanceTimersByTimeAsync(2_000);
 
     expect(up.abortReason).toBe('aborted');
     const record = await nextRecord();
-    // Gemini gives figures with every event: 10 and 5 tokens. OpenAI's are counted.
+    // Gemini reports usage with every event: 10 and 5 tokens. OpenAI's tokens are counted.
     const charge = kind === 'nativeStream' ? 20n : 11n + 4n;
     expect(record).toMatchObject({ status: 499, outcome: 'caller_left', chargeNanos: charge });
     expect(record.basis).toBe(kind === 'nativeStream' ? 'usage' : 'counted');
@@ -158,13 +162,13 @@ describe('a caller that leaves', () => {
   });
 });
 
-describe('an image whose caller leaves', () => {
-  it('before anybody listened is not bought', async () => {
+describe('an image whose caller disconnects', () => {
+  it('before the call is sent is not bought', async () => {
     const { gateway, upstream, state } = scene();
 
     const { status } = await gateway.handle({
       ...requestOf(ask.image, []),
-      // As adapters say it of a response that is gone already.
+      // As adapters report a response that is closed already.
       onClose: (listener) => queueMicrotask(listener),
     });
 
@@ -178,7 +182,9 @@ describe('an image whose caller leaves', () => {
     ['after the headers', (up) => up.respond(200, headersOf('image'))],
   ];
 
-  it.each(moments)('%s runs to its end, is charged, and keeps its place', async (_moment, play) => {
+  it.each(
+    moments,
+  )('%s runs to its end, is charged, and keeps its call slot', async (_moment, play) => {
     const { start, call, upstream, nextRecord, state } = scene({
       plays: [play],
       options: { maxConcurrentCalls: 1 },
@@ -198,7 +204,7 @@ describe('an image whose caller leaves', () => {
     expect((await call({ ...ask.chat, body: {} })).status).toBe(400);
   });
 
-  it('in the middle of a big reply is charged when the rest has come', async () => {
+  it('in the middle of a large reply is charged when the rest has arrived', async () => {
     const { start, upstream, nextRecord, state } = scene();
     const picture = 'A'.repeat(100_000);
 
@@ -218,7 +224,7 @@ describe('an image whose caller leaves', () => {
   });
 });
 
-it('a reply that is settled is not ended again by a caller that leaves then', async () => {
+it('a settled reply is not ended again by a caller that disconnects afterwards', async () => {
   const { start, nextRecord, records, state } = scene({
     plays: [(up) => up.answer(200, replies.chatStream, headersOf('chatStream'))],
   });

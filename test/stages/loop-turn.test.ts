@@ -1,9 +1,9 @@
-/** Calls that came in one turn of the event loop take the next stretch together. */
+/** Calls that arrived in one turn of the event loop run the next stages together. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { loopTurn } from '../../src/stages/loop-turn.ts';
 
-it('lets all go on in one turn, in the order in which they asked', async () => {
+it('resumes all callers in one turn, in the order in which they waited', async () => {
   const endOfTurn = loopTurn();
   const went: string[] = [];
   const calls = ['first', 'second'].map((name) => endOfTurn().then(() => went.push(name)));
@@ -17,7 +17,7 @@ it('lets all go on in one turn, in the order in which they asked', async () => {
   await Promise.all(calls);
 });
 
-it('begins a new turn for who asks after its end', async () => {
+it('begins a new turn for callers after its end', async () => {
   const endOfTurn = loopTurn();
   const first = endOfTurn();
   await first;
@@ -28,7 +28,7 @@ it('begins a new turn for who asks after its end', async () => {
   await expect(second).resolves.toBeUndefined();
 });
 
-it('comes although a test of the host has stopped the clocks', async () => {
+it('works although a host’s test has replaced the global timers', async () => {
   vi.useFakeTimers();
   try {
     await expect(loopTurn()()).resolves.toBeUndefined();
@@ -37,6 +37,6 @@ it('comes although a test of the host has stopped the clocks', async () => {
   }
 });
 
-it('is a gateway’s own', () => {
+it('is separate for each gateway', () => {
   expect(loopTurn()()).not.toBe(loopTurn()());
 });

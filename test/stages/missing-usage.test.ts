@@ -1,6 +1,6 @@
 /**
- * Usage that names only the prompt or only the output, or zeros beside an answer, does not make the
- * other half free: for every dialect, whole and streamed, relayed and translated.
+ * Usage that states only the prompt or only the output, or zeros for a reply that has content, does
+ * not make the missing part free: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
@@ -13,7 +13,7 @@ type Asked = Exclude<Kind, 'image'>;
 /** 100 bytes count 40 tokens. */
 const text = 'x'.repeat(100);
 const counted = 40n;
-/** What a call's prompt is estimated at. */
+/** The estimated prompt of a call. */
 const promptOf = (kind: Asked): bigint => (kind.startsWith('chat') ? 11n : 10n);
 
 const missing: readonly unknown[] = [undefined, null, 0, -1, 1.5, '7'];
@@ -109,7 +109,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('takes figures that are there as they are', async () => {
+  it('takes usage that is stated unchanged', async () => {
     expect(await charged(kind, dialect, { [input]: 9, [output]: 5 })).toEqual({
       outcome: 'complete',
       basis: 'usage',
@@ -121,7 +121,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
 
 const blocked = ['chat', 'chatStream', 'native', 'nativeStream'] as const;
 
-it.each(blocked)('a blocked prompt without figures costs nothing: %s', async (kind) => {
+it.each(blocked)('a blocked prompt without usage costs nothing: %s', async (kind) => {
   const channels = [channel({ dialect: 'gemini' })];
   const models = [model({ channels }), model({ id: 'native', protocols: ['native'], channels })];
   for (const usage of [

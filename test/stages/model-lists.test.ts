@@ -1,4 +1,4 @@
-/** The model lists: what a key may use, in the shape and the pages of each prefix (WIRE §5). */
+/** The model lists: the models that a key may use, in the format and the pages of each prefix. */
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { type Answer, type Scene, scene } from './scene.ts';
@@ -45,7 +45,7 @@ describe('GET /v1beta/models', () => {
     expect(pages.flat()).toEqual(many.map(({ id }) => `models/${id}`));
   });
 
-  it('is empty, without a token, where there is no model', async () => {
+  it('is empty, without a token, if there is no model', async () => {
     expect(await names(scene({ models: [] }), '')).toEqual({ names: [] });
   });
 
@@ -55,7 +55,7 @@ describe('GET /v1beta/models', () => {
     'pageSize=1.5',
     'pageToken=nonsense',
     'pageToken=%00',
-  ])('refuses ?%s, and names it', async (search) => {
+  ])('refuses ?%s, and names the parameter', async (search) => {
     const { status, text } = await scene({ models: many }).call(get('/v1beta/models', search));
 
     expect(status).toBe(400);
@@ -63,7 +63,7 @@ describe('GET /v1beta/models', () => {
     expect(text).toContain(search.split('=')[0]);
   });
 
-  it('goes on behind the model that its token names, whatever came before it', async () => {
+  it('continues after the model that its token names, whatever changed before it', async () => {
     const first = scene({ models: many.slice(0, 10) });
     const { token } = await names(first, 'pageSize=3');
     const second = scene({ models: [native('new'), ...many.slice(2, 10)] });
@@ -73,7 +73,7 @@ describe('GET /v1beta/models', () => {
     expect(page.names).toEqual(['models/m3', 'models/m4']);
   });
 
-  it('gives each model in Google’s shape', async () => {
+  it('lists each model in Google’s format', async () => {
     const full = model({
       id: 'g',
       protocols: ['native'],
@@ -99,7 +99,7 @@ describe('GET /v1beta/models', () => {
 });
 
 describe('GET /v1/models', () => {
-  it('gives each model in OpenAI’s shape', async () => {
+  it('lists each model in OpenAI’s format', async () => {
     const { text } = await scene({ models: [model({ createdAtSeconds: 7 })] }).call(
       get('/v1/models'),
     );
@@ -108,14 +108,14 @@ describe('GET /v1/models', () => {
     expect(JSON.parse(text)).toEqual({ object: 'list', data: [entry] });
   });
 
-  it('names a model of two protocols once', async () => {
+  it('lists a model of two protocols once', async () => {
     const both = model({ id: 'both', protocols: ['images', 'chat', 'native'] });
 
     expect(ids(await scene({ models: [both] }).call(get('/v1/models')))).toEqual(['both']);
   });
 });
 
-describe('what a key sees', () => {
+describe('the models of a key', () => {
   const models = [
     model({ id: 'a-chat' }),
     model({ id: 'an-image', protocols: ['images'] }),
@@ -127,7 +127,7 @@ describe('what a key sees', () => {
     model({ id: 'vendor/name:free' }),
   ];
 
-  it('is what its group may use, by protocol', async () => {
+  it('are those that its group may use, by protocol', async () => {
     const set = scene({ models });
 
     expect(ids(await set.call(get('/v1/models')))).toEqual([
@@ -148,7 +148,7 @@ describe('what a key sees', () => {
     ['/v1/models/vendor/name:free', 'vendor/name:free'],
     ['/v1/models/vendor%2Fname%3Afree', 'vendor/name:free'],
     ['/v1beta/models/latest', 'models/both'],
-  ])('one by one: %s', async (path, name) => {
+  ])('are readable one by one: %s', async (path, name) => {
     const { status, text } = await scene({ models }).call(get(path));
 
     expect(status).toBe(200);
@@ -163,7 +163,7 @@ describe('what a key sees', () => {
     '/v1/models/constructor',
     '/v1beta/models/a-chat',
     '/v1beta/models/of-others',
-  ])('is not there for it, as what is not there at all: %s', async (path) => {
+  ])('do not include others, which look like unknown ones: %s', async (path) => {
     const hidden = await scene({ models }).call(get(path));
     const missing = await scene({ models: [] }).call(get(path));
 
@@ -172,7 +172,7 @@ describe('what a key sees', () => {
   });
 });
 
-it('a list costs nothing, and runs while every place is taken', async () => {
+it('a list costs nothing, and works while every call slot is taken', async () => {
   const { start, call, upstream, state } = scene({ options: { maxConcurrentCalls: 1 } });
 
   const calling = start({
@@ -191,7 +191,7 @@ function ids({ text }: Answer): readonly string[] {
   return JSON.parse(text).data.map(({ id }: { id: string }) => id);
 }
 
-describe('a model that no channel takes calls for', () => {
+describe('a model whose channels take no calls', () => {
   const out = channel({ id: 'out', weight: 0 });
   const served = channel({ id: 'served' });
   const models = ['chat', 'native'].flatMap((kind) => {

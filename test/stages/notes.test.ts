@@ -1,4 +1,4 @@
-/** What a caller is told of the members that were left out. */
+/** The header that lists the members that were left out. */
 import { describe, expect, it } from 'vitest';
 import { droppedNote } from '../../src/stages/notes.ts';
 
@@ -6,15 +6,15 @@ function listed(names: readonly string[]): string {
   return droppedNote(names, false)['x-tollgate-dropped'] ?? '';
 }
 
-describe('the list of what was left out', () => {
-  it('has every name once, as long as it is short', () => {
+describe('the list of members that were left out', () => {
+  it('has every name once, if it is short', () => {
     expect(listed(['seed', 'logprobs', 'seed'])).toBe('seed,logprobs');
     expect(droppedNote([], false)).toEqual({});
   });
 
   it.each([
     1, 40, 120,
-  ])('says how many more there are where 4 KB are full, of names of %i', (size) => {
+  ])('says how many more there are once 4 KB are full, for names of %i characters', (size) => {
     const names = Array.from({ length: 5_000 }, (_, n) => `${'x'.repeat(size)}${n}`);
 
     const list = listed(names);

@@ -1,4 +1,4 @@
-/** How an upstream's answer is opened: by its type, and never left half read. */
+/** Opening an upstream's response: by its content type, and never left half read. */
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import { openReply } from '../../src/stages/open-reply.ts';
@@ -6,7 +6,7 @@ import { openedBody } from '../../src/stages/opened-body.ts';
 import type { PreparedCall } from '../../src/stages/prepared-call.ts';
 import { playedBody } from '../support/played-upstream.ts';
 
-/** A call whose every reply is too large for its tap. */
+/** A call for which every reply is too large for its tap. */
 const exchange: PreparedCall = {
   dialect: { readFailure: () => ({ ...noWords, status: 502 }) },
   streamContentType: 'text/event-stream',

@@ -1,10 +1,10 @@
-/** A body between its client and its readers: held, gone on with, cut. */
+/** A body between its client and its readers: held, resumed, cut. */
 import { expect, it } from 'vitest';
 import type { ByteSink } from '../../src/ports/upstream-client.ts';
 import { openedBody } from '../../src/stages/opened-body.ts';
 import { handBody } from '../bytes/reply-harness.ts';
 
-it('what comes while nobody reads is given to the next reader as one chunk', () => {
+it('chunks that arrive without a reader are given to the next reader as one chunk', () => {
   const { body, sink } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
@@ -19,7 +19,7 @@ it('what comes while nobody reads is given to the next reader as one chunk', () 
   expect(log).toEqual(['abc', 'd', 'end']);
 });
 
-it('its client is asked to pause only once much lies unread, and then to go on', () => {
+it('its client is asked to pause only once much is unread, and to resume after that', () => {
   const { body, sink, calls } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
@@ -38,7 +38,7 @@ it('its client is asked to pause only once much lies unread, and then to go on',
 it.each([
   ['came to its end', (sink: ByteSink) => sink.end(), ['a', 'end']],
   ['broke off', (sink: ByteSink) => sink.fail(new Error('reset')), ['a', 'reset']],
-])('that it %s while nobody read is told behind what came before', (_how, finish, told) => {
+])('that it %s without a reader is delivered after the buffered chunks', (_how, finish, told) => {
   const { body, sink } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
@@ -52,7 +52,7 @@ it.each([
   expect(log).toEqual(told);
 });
 
-it('one that was cut while nobody read fails for who reads then, and is given up', () => {
+it('a body that was cut without a reader fails for the next reader, and is aborted', () => {
   const { body, sink, calls } = handBody();
   const opened = openedBody(body, undefined);
   opened.start(silent);
@@ -68,7 +68,7 @@ it('one that was cut while nobody read fails for who reads then, and is given up
   expect(log).toEqual(['upstream body: failed']);
 });
 
-it('one that was cut before anybody read is never started', () => {
+it('a body that was cut before its first reader is never started', () => {
   const { body, calls } = handBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();
@@ -80,7 +80,7 @@ it('one that was cut before anybody read is never started', () => {
   expect(log).toEqual(['upstream body: failed']);
 });
 
-it('one that has ended is not cut', () => {
+it('a body that has ended is not cut', () => {
   const { body, sink, calls } = handBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();
@@ -93,7 +93,7 @@ it('one that has ended is not cut', () => {
   expect(log).toEqual(['end']);
 });
 
-it('of one that was given up nothing is told any more', () => {
+it('a body that was aborted delivers nothing any more', () => {
   const { body, sink } = handBody();
   const opened = openedBody(body, undefined);
   const { log, reader } = recording();

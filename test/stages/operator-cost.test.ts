@@ -1,4 +1,4 @@
-/** What a call cost the operator, by the price of the channel that served it. */
+/** The operator's cost of a call, by the price of the channel that served it. */
 import { expect, it } from 'vitest';
 import type { Price } from '../../src/money.ts';
 import { imagePrice, tokenPrice } from '../../src/prices/codec.ts';
@@ -23,7 +23,7 @@ it.each([
   expect(await set.nextRecord()).toMatchObject({ chargeNanos, costNanos });
 });
 
-it('is unknown where the channel does not state it', async () => {
+it('is unknown if the channel does not state it', async () => {
   const set = scene({ plays: [whole('chat')] });
 
   await set.call(ask.chat);
@@ -31,7 +31,7 @@ it('is unknown where the channel does not state it', async () => {
   expect(await set.nextRecord()).toMatchObject({ costNanos: undefined });
 });
 
-it('is that of the channel that answered', async () => {
+it('is that of the channel that replied', async () => {
   const first = channel({ cost: tokenPrice({ input: '9', output: '9' }) });
   const second = channel({ id: 'openai-b', priority: 1, cost });
   const set = scene({
@@ -55,7 +55,7 @@ it('is nothing for a call that did not run', async () => {
   expect(await set.nextRecord()).toMatchObject({ chargeNanos: 0n, costNanos: 0n });
 });
 
-it('is counted as the charge is where the upstream states no usage', async () => {
+it('is counted like the charge if the upstream states no usage', async () => {
   const set = scene({ models: [model({ channels: [channel({ cost })] })] });
   const calling = set.start(ask.chatStream);
   const up = await set.upstream.next();
@@ -68,7 +68,7 @@ it('is counted as the charge is where the upstream states no usage', async () =>
   expect(costNanos).toBe((chargeNanos + 4n) / 5n);
 });
 
-it('of images is by their size, and unknown for one without a price', async () => {
+it('of images depends on their size, and is unknown for one without a price', async () => {
   const images = imagePrice([{ size: '1024x1024', price: '0.00000003' }]);
   const records = await Promise.all(
     ['1024x1024', '512x512'].map(async (size) => {

@@ -1,4 +1,4 @@
-/** Options that can't be: each is refused at start-up, by its name and with the cure. */
+/** Illegal options: each is refused at start-up, by its name and with a hint. */
 import { expect, it } from 'vitest';
 import { defaultOptions, type GatewayOptions, settingsOf } from '../../src/options.ts';
 import { mad } from './failing.ts';
@@ -13,7 +13,7 @@ const quota = {
 };
 const ports = { keys: { find }, quota, catalog: { find, list: find } };
 
-/** What no type would let a host write. */
+/** Options that their type does not allow. */
 function written(options: unknown): GatewayOptions {
   return mad(options)();
 }
@@ -85,7 +85,7 @@ it.each(Object.keys(defaultOptions.timeouts))('timeouts.%s', (name) => {
 it.each([
   [{ ...ports, maxBodySize: 5 }, 'maxBodySize'],
   [{ ...ports, timeouts: { connect: 5 } }, 'timeouts.connect'],
-])('a name that no option has: %#', (options, name) => {
+])('an unknown option: %#', (options, name) => {
   expect(() => settingsOf(written(options))).toThrow(
     `options.${name} does not exist. Take it out, or look for its name`,
   );
@@ -98,13 +98,13 @@ it.each([
     { maxBodyBytes: 5, maxBufferedBytes: 10, maxImageBodyBytes: 11 },
     'maxImageBodyBytes: it is 10, and maxImageBodyBytes is 11.',
   ],
-])('a body that is allowed and could not be buffered: %o', (limits, says) => {
+])('a body limit above the size of the buffer: %o', (limits, says) => {
   expect(() => settingsOf(written({ ...ports, ...limits }))).toThrow(
     `options.maxBufferedBytes must be at least ${says} Raise the one, or lower the other.`,
   );
 });
 
-it('a body of just the size of the buffer is as large as it may be', () => {
+it('a body may be as large as the buffer', () => {
   const same = { maxBodyBytes: 10, maxBufferedBytes: 10, maxImageBodyBytes: 10 };
 
   expect(settingsOf(written({ ...ports, ...same }))).toMatchObject(same);
@@ -114,7 +114,7 @@ it.each([undefined, null, 5, 'x'])('options that are %o', (options) => {
   expect(() => settingsOf(written(options))).toThrow(/^options must be an object/);
 });
 
-it('undefined is as good as left out', () => {
+it('undefined is the same as leaving an option out', () => {
   const names = rows.map(([name]) => name).filter((name) => /^\w+$/.test(name) && !(name in ports));
   const absent = Object.fromEntries(names.map((name) => [name, undefined]));
 

@@ -1,7 +1,7 @@
 /**
- * Usage that leaves something open: a finish that names the prompt alone, reasoning without the
- * answer, a sum without its parts. What was stated for the answer is charged as it is, and what was
- * not is counted: for every dialect, whole and streamed, relayed and translated.
+ * Incomplete usage: a finish that states only the prompt, reasoning without the rest of the output,
+ * a sum without its parts. What was stated of the output is charged unchanged, and the rest is
+ * counted: for every dialect, whole and streamed, relayed and translated.
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
@@ -18,7 +18,7 @@ const counted = 40;
 interface Names {
   readonly input: string;
   readonly output: string;
-  /** Google and OpenAI state a sum, Anthropic does not. */
+  /** Google and OpenAI state a sum; Anthropic does not. */
   readonly total?: string;
   readonly reasoning: (tokens: number) => object;
 }
@@ -129,7 +129,7 @@ const noCounts: readonly unknown[] = [undefined, null, -1, 1.5, '7'];
 describe.each(streamWays)('$kind over $dialect', ({ kind, dialect }) => {
   const { input, output, total, reasoning } = names[dialect];
 
-  it('counts what came behind an output that the finish does not state again', async () => {
+  it('counts what arrived after a stated output that the finish does not repeat', async () => {
     for (const value of noCounts) {
       const last = { [input]: 10, [output]: value };
 
@@ -140,7 +140,7 @@ describe.each(streamWays)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('counts the answer where its reasoning alone was stated', async () => {
+  it('counts the output if only its reasoning was stated', async () => {
     const last = { [input]: 10, ...reasoning(7) };
 
     expect(await streamed(kind, dialect, {}, last)).toEqual({
@@ -150,7 +150,7 @@ describe.each(streamWays)('$kind over $dialect', ({ kind, dialect }) => {
     });
   });
 
-  it.runIf(total)('takes the output from the sum where the prompt is known', async () => {
+  it.runIf(total)('takes the output from the sum if the prompt is known', async () => {
     for (const last of [{ [input]: 10, [`${total}`]: 62 }, { [`${total}`]: 62 }]) {
       const early = { [input]: 10, [output]: 5 };
       expect(await streamed(kind, dialect, early, last)).toEqual({
@@ -161,7 +161,7 @@ describe.each(streamWays)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it.runIf(total)('divides a sum that stands alone by what was counted', async () => {
+  it.runIf(total)('divides a sum without parts by what was counted', async () => {
     for (const [sum, of] of [
       [100, 2 * counted],
       [60, 59],
@@ -178,7 +178,7 @@ describe.each(streamWays)('$kind over $dialect', ({ kind, dialect }) => {
 describe.each(wholeWays)('$kind over $dialect', ({ kind, dialect }) => {
   const { input, total, reasoning } = names[dialect];
 
-  it('counts the answer where its reasoning alone was stated', async () => {
+  it('counts the output if only its reasoning was stated', async () => {
     expect(await whole(kind, dialect, { [input]: 10, ...reasoning(7) })).toEqual({
       outcome: 'complete',
       input: 10,
@@ -186,7 +186,7 @@ describe.each(wholeWays)('$kind over $dialect', ({ kind, dialect }) => {
     });
   });
 
-  it.runIf(total)('divides a sum that stands alone by what was counted', async () => {
+  it.runIf(total)('divides a sum without parts by what was counted', async () => {
     for (const [sum, of] of [
       [100, counted],
       [20, 19],
@@ -200,7 +200,7 @@ describe.each(wholeWays)('$kind over $dialect', ({ kind, dialect }) => {
   });
 });
 
-describe('a native reply without an output figure', () => {
+describe('a native reply without stated output tokens', () => {
   const call = { functionCall: { name: 'f', args: { query: 'x'.repeat(88) } } };
   const parts: readonly (readonly [string, object, bigint])[] = [
     // The arguments are 100 bytes.

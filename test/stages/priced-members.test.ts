@@ -1,4 +1,7 @@
-/** Members that raise the cost, where the price lists them: held before they run, and charged. */
+/**
+ * Members that raise the cost, if the price lists them: covered by the hold before they run, and
+ * charged.
+ */
 import { describe, expect, it } from 'vitest';
 import type { MemberPrices } from '../../src/money.ts';
 import type { Model } from '../../src/ports/catalog.ts';
@@ -7,7 +10,7 @@ import type { MembersInput } from '../../src/prices/price-json.ts';
 import { type Asked, scene, untouched } from './scene.ts';
 import { chat, image, model, whole } from './scene-models.ts';
 
-/** 1 nano a prompt token, 2 a completion token; a prompt of 11 and an answer of 100 tokens. */
+/** 1 nano per prompt token, 2 per completion token; a prompt of 11 and an output of 100 tokens. */
 function priced(members: MembersInput, change: Partial<Model> = {}): Model {
   return model({ price: tokenPrice({ input: '0.001', output: '0.002', members }), ...change });
 }
@@ -21,7 +24,7 @@ async function held(asked: Asked, of: Model): Promise<bigint> {
   return (await set.state()).held;
 }
 
-/** A chat reply of 10 and 5 tokens, with more usage beside them. */
+/** A chat reply of 10 and 5 tokens, with additional usage. */
 function reply(more: object = {}): string {
   return JSON.stringify({
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
@@ -40,7 +43,7 @@ async function charged(asked: Asked, of: Model, usage: object = {}): Promise<big
   return chargeNanos;
 }
 
-describe('what is held', () => {
+describe('the hold', () => {
   it.each<[string, Asked, MembersInput, bigint]>([
     ['ten fees, and ten contexts', search, { web_search: { perCall: '0.000001' } }, 10_321n],
     ['as many fees as the price says', search, bounded({ holdCalls: 3 }), 3_211n],
@@ -62,7 +65,7 @@ describe('what is held', () => {
     expect(await held(asked, priced(members))).toBe(nanos);
   });
 
-  it('is every image that is made', async () => {
+  it('covers every image that is made', async () => {
     const members: MemberPrices = { num_images: {}, image_size: { multiplier: '4' } };
     const images = model({
       id: 'image',
@@ -79,7 +82,7 @@ function bounded(more: { readonly holdCalls?: number; readonly holdInputTokens?:
   return { web_search: { perCall: '0.000001', holdInputTokens: 0, ...more } };
 }
 
-describe('what is charged', () => {
+describe('the charge', () => {
   it.each<[string, Asked, MembersInput, object, bigint]>([
     [
       'a fee for each search that the reply states',
@@ -109,7 +112,7 @@ describe('what is charged', () => {
     expect(await charged(asked, priced(members), usage)).toBe(nanos);
   });
 
-  it('is input up to a context for each pass of a tool', async () => {
+  it('includes input up to a whole context for each pass of a tool', async () => {
     const price = bounded({ holdCalls: 2, holdInputTokens: 22 });
 
     expect(await charged(search, priced(price), { prompt_tokens: 33 })).toBe(1_043n);
@@ -117,7 +120,7 @@ describe('what is charged', () => {
   });
 });
 
-describe('what is refused all the same', () => {
+describe('a member that is still refused', () => {
   const { contextTokens: _unstated, ...endless } = priced({ web_search: {} });
 
   it.each<[string, Asked, Model]>([
@@ -132,12 +135,12 @@ describe('what is refused all the same', () => {
 
     const { status } = await set.call(asked);
 
-    // A budget of a negative number is none, and was always passed.
+    // A negative budget means none, and was always accepted.
     expect(status).toBe(what === 'a budget below zero' ? 200 : 400);
   });
 });
 
-/** Its price has rates for audio and for images. */
+/** A model whose price has rates for audio and images. */
 function audible(): Model {
   const rates = { input: '0.001', output: '0.002', audioOutput: '0.02', imageOutput: '0.03' };
   return model({ price: tokenPrice(rates) });
@@ -147,7 +150,7 @@ describe('output other than text', () => {
   it.each([
     ['audio', chat({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } })],
     ['images', chat({ modalities: ['image', 'text'] })],
-  ])('%s is taken where the price has a rate for it, and held at the highest', async (_, asked) => {
+  ])('%s is accepted if the price has a rate for it, and held at the highest', async (_, asked) => {
     expect(await held(asked, audible())).toBe(11n + 100n * 30n);
   });
 

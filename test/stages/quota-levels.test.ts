@@ -1,4 +1,4 @@
-/** What a refusal says of a quota, and the event that says that little is left of one. */
+/** What a refusal says about a quota, and the event that little of a quota is left. */
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
 import { quotaLevels } from '../../src/stages/quota-levels.ts';
@@ -12,7 +12,7 @@ function quotaLow({ events }: Scene): readonly unknown[] {
 }
 
 describe('a 403', () => {
-  it('says what the call may cost and what is left of the key’s own quota', async () => {
+  it('states what the call may cost and what is left of the key’s own quota', async () => {
     const set = scene({ key: { quota: [{ id: 'caller', period: 'total', limitNanos: 100n }] } });
 
     const { status, text } = await set.call(ask.chat);
@@ -34,7 +34,7 @@ describe('a 403', () => {
     expect((await set.call(ask.chat)).text).toContain(', and 0 is left of this key');
   });
 
-  it('says of a group that it is the group’s quota, and no figure of it', async () => {
+  it('says that it is the group’s quota, without an amount', async () => {
     const quota = [
       { id: 'caller', period: 'total', limitNanos: 1_000n },
       { id: 'team', period: 'month', limitNanos: 77n },
@@ -49,7 +49,7 @@ describe('a 403', () => {
 });
 
 describe('quota_low', () => {
-  it('is sent once at 80 and once at 95 % of what a subject may spend', async () => {
+  it('is sent once at 80 % and once at 95 % of what a subject may spend', async () => {
     const quota = [{ id: 'caller', period: 'month', limitNanos: 10_000n }] as const;
     const set = scene({ key: { quota }, plays: Array.from({ length: 495 }, () => whole('chat')) });
     const spend = async (calls: number): Promise<void> => {
@@ -82,7 +82,7 @@ describe('quota_low', () => {
     expect(quotaLow(set)).toMatchObject([{ percent: 95, leftNanos: 10n }]);
   });
 
-  it('judges by what is left before a call, for each subject and period', () => {
+  it('is decided by what is left before a call, for each subject and period', () => {
     const events: unknown[] = [];
     const levels = quotaLevels((event) => events.push(event));
     const line = (subject: string, period: string, limit?: bigint) => ({

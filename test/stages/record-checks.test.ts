@@ -1,4 +1,4 @@
-/** What a host's catalog may answer with: the same models as a catalog in code, and no others. */
+/** The models that a host's catalog may return: the same as in a catalog in code, and no others. */
 import { describe, expect, it } from 'vitest';
 import { recordChecks } from '../../src/stages/record-checks.ts';
 import { channel, model } from './scene-models.ts';
@@ -6,7 +6,7 @@ import { channel, model } from './scene-models.ts';
 const good = model();
 const { price: _inherited, ...rest } = good;
 
-/** An instance with a member that it inherits. */
+/** An instance with an inherited member. */
 class Row {
   get price(): object {
     return good.price;
@@ -21,7 +21,7 @@ describe('a model', () => {
     ['of a protocol that is not known', { ...good, protocols: ['chat', 'telegraph'] }],
     ['of a dialect that is not known', { ...good, channels: [{ ...channel(), dialect: 'morse' }] }],
     ['that there is not', undefined],
-  ])('%s is one', (_what, found) => {
+  ])('%s is accepted', (_what, found) => {
     expect(recordChecks().isModelOrMissing(found)).toBe(true);
   });
 
@@ -37,7 +37,7 @@ describe('a model', () => {
     ['whose protocol is a number', { ...good, protocols: [5] }],
     ['without an address', { ...good, channels: [{ ...channel(), baseUrl: '' }] }],
     ['that is text', 'gpt-5'],
-  ])('%s is none', (_what, found) => {
+  ])('%s is rejected', (_what, found) => {
     expect(recordChecks().isModelOrMissing(found)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Whoever we refuse holds nothing, is charged nothing, and reaches no upstream. */
+/** A refused call holds nothing, is charged nothing, and reaches no upstream. */
 import { expect, it } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import type { ApiKey } from '../../src/ports/key-store.ts';
@@ -16,19 +16,19 @@ interface Row {
 
 const key = (change: Partial<ApiKey>): SceneSetup => ({ key: change });
 const models = (...list: readonly Partial<Model>[]): SceneSetup => ({ models: list.map(model) });
-/** A line break as it is, in a string so long that its inside is not looked through. */
+/** An unescaped line break in a string that is so long that the scan skips its inside. */
 const broken = (asked: Asked): string =>
   JSON.stringify({ ...Object(asked.body), user: 'a'.repeat(200_000) }).replace(
     /a{100000}/,
     (half) => `${half}\n`,
   );
-/** Offers a protocol that no channel of it serves. */
+/** A model that offers a protocol which no channel of it serves. */
 const noImages: Partial<Model> = {
   id: 'image',
   protocols: ['chat', 'images'],
   channels: [channel({ dialect: 'anthropic' })],
 };
-/** Room for the bytes of one chat, not of two. */
+/** A buffer for the bytes of one chat, but not of two. */
 const room = { maxBodyBytes: 100, maxImageBodyBytes: 100, maxBufferedBytes: 100 };
 const unrouted = { code: 'no_channel', status: 503 } as const;
 
@@ -170,7 +170,7 @@ it.each(rows)('$refusal', async ({ asked = ask.chat, setup = {}, status, code })
   expect(await state()).toEqual(untouched);
 });
 
-it('a control character deep in a text is its own upstream’s to refuse', async () => {
+it('a control character deep in a long text is left for the upstream to refuse', async () => {
   const body = broken(ask.chat);
   const { start, upstream, state } = scene();
   const calling = start({ ...ask.chat, body });
@@ -187,7 +187,7 @@ it('a control character deep in a text is its own upstream’s to refuse', async
 it.each<[string, Play]>([
   ['answers 500 to', (up) => up.answer(500, { error: { message: 'Boom' } })],
   ['breaks off at', (up) => up.breakOff('reset', { stage: 'sent' })],
-])('a text that an upstream %s is the caller’s fault if it is no JSON', async (_, play) => {
+])('a body that an upstream %s is the caller’s fault if it is not valid JSON', async (_, play) => {
   for (const asked of [ask.chat, ask.image]) {
     const { start, upstream, state, gateway, nextRecord } = scene();
     const calling = start({ ...asked, body: broken(asked) });
@@ -207,7 +207,7 @@ it.each([
   ['none_configured', ask.chat, models({ channels: [] })],
   ['price_restriction', ask.chat, models({ channels: [channel({ maxPriceNanos: 1n })] })],
   ['protocol', ask.image, models(noImages)],
-])('a host is told why no channel could serve: %s', async (reason, asked, setup) => {
+])('a host gets the reason why no channel could serve: %s', async (reason, asked, setup) => {
   const { call, events, nextRecord } = scene(setup);
 
   const answer = await call(asked);
@@ -218,7 +218,7 @@ it.each([
   expect(await nextRecord()).toMatchObject({ outcome: 'not_run', chargeNanos: 0n, attempts: [] });
 });
 
-it('a refused call frees its place: a gateway for one call serves the next', async () => {
+it('a refused call frees its slot: a gateway with one slot serves the next call', async () => {
   const { call } = scene({ options: { maxConcurrentCalls: 1 } });
 
   const refused = rows.filter(({ setup }) => setup === undefined);
@@ -228,7 +228,7 @@ it('a refused call frees its place: a gateway for one call serves the next', asy
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });
 
-it('more bytes than the gateway may buffer wait for those of the call before', async () => {
+it('more bytes than the gateway may buffer wait for those of the earlier call', async () => {
   const { start, call, upstream } = scene({ options: room });
   const first = start(ask.chat);
   const up = await upstream.next();
@@ -261,7 +261,7 @@ it('the body of a stream stays in the budget until its call is done', async () =
   expect((await afterwards.answer).status).toBe(200);
 });
 
-it('a body that never came whole frees its place and its bytes', async () => {
+it('a body that never arrived completely frees its slot and its bytes', async () => {
   const { call } = scene({ options: { ...room, maxConcurrentCalls: 1 } });
 
   for (let count = 0; count < 3; count += 1) {

@@ -1,6 +1,6 @@
 /**
- * The usage of a complete stream is what its upstream stated with the finish or behind it, however
- * often it stated the same before: relayed and translated alike.
+ * The usage of a complete stream is what its upstream stated with or after the finish, however
+ * often it was stated before: relayed and translated alike.
  */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/ports/catalog.ts';
@@ -12,7 +12,7 @@ type Figures = readonly [input: number, output: number] | undefined;
 
 const text = 'x'.repeat(100);
 
-/** A stream with the figures in its first event, beside its text, and with its finish. */
+/** A stream with usage in its first event, with its text, and with its finish. */
 const streams: Readonly<Record<DialectName, (figures: readonly Figures[]) => string>> = {
   openai: (figures) => {
     const [first, midst, last] = figures.map((pair) =>
@@ -78,7 +78,7 @@ async function usageOf(kind: 'chatStream' | 'nativeStream', dialect: DialectName
 const eventStream = { 'content-type': 'text/event-stream' };
 
 describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
-  it('is charged what came with the finish, whatever came before', async () => {
+  it('is charged for the usage that came with the finish, whatever came before', async () => {
     for (const figures of sequences) {
       const record = await usageOf(kind, dialect, streams[dialect](figures));
       const [inputTokens, outputTokens] = figures[2] ?? [];
@@ -88,7 +88,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
     }
   });
 
-  it('is charged what was counted behind figures that only zeros follow', async () => {
+  it('is charged for what was counted after usage that only zeros follow', async () => {
     const record = await usageOf(kind, dialect, streams[dialect]([[10, 5], undefined, [0, 0]]));
 
     expect(record.usage?.outputTokens).toBeGreaterThanOrEqual(5 + 40);

@@ -1,4 +1,4 @@
-/** A host ends the hold of an image whose outcome was unknown (QUOTA §2.6). */
+/** A host ends the hold of an image whose outcome was unknown. */
 import { describe, expect, it } from 'vitest';
 import type { UnknownResolution } from '../../src/stages/resolve-unknown.ts';
 import type { DrivenCall } from './driven-upstream.ts';
@@ -21,7 +21,7 @@ async function resolved(set: Scene, resolution: UnknownResolution): Promise<unkn
 }
 
 describe('an image in doubt', () => {
-  it('keeps its hold for a quarter of an hour, and says so', async () => {
+  it('keeps its hold for a quarter of an hour, and is recorded so', async () => {
     const set = await inDoubt();
 
     expect(set.records).toMatchObject([
@@ -57,7 +57,7 @@ describe('an image in doubt', () => {
     });
   });
 
-  it('is charged late, where the host found out late', async () => {
+  it('is charged late, if the host found out late', async () => {
     const set = await inDoubt();
     set.clock.advance(1_000_000);
 
@@ -77,7 +77,7 @@ describe('an image in doubt', () => {
     expect(set.records).toHaveLength(2);
   });
 
-  it('keeps its money and gives up its place: the key goes on as if nothing ran', async () => {
+  it('keeps its money held and frees its slot: the key can call as if nothing ran', async () => {
     const ruined = (up: DrivenCall): void => up.answer(500, { error: { message: 'No.' } });
     const set = scene({
       key: { maxConcurrentCalls: 2 },
@@ -93,7 +93,7 @@ describe('an image in doubt', () => {
     expect(await set.state()).toMatchObject({ held: 1_500n, inFlight: 0 });
   });
 
-  it('costs a subject that only counts calls nothing', async () => {
+  it('charges nothing to a subject that only counts calls', async () => {
     const set = await inDoubt({
       key: { quota: [{ id: 'team', period: 'month', limitNanos: 9_000n }], maxConcurrentCalls: 3 },
     });
@@ -123,7 +123,7 @@ describe('an image in doubt', () => {
     expect(await set.state()).toMatchObject({ used: 500n });
   });
 
-  it('is ended though the usage sink fails', async () => {
+  it('is ended although the usage sink fails', async () => {
     const set = await inDoubt();
     set.gateway.update({
       usage: {
@@ -144,7 +144,7 @@ it.each<[string, Record<string, unknown>, UnknownResolution]>([
   ['record', { heldNanos: '500' }, { ran: true }],
   ['chargeNanos', {}, { ran: true, chargeNanos: -1n }],
   ['chargeNanos', {}, { ran: true, chargeNanos: 2n ** 53n }],
-])('a %s that is none is refused, and nothing changes', async (name, change, said) => {
+])('an illegal %s is refused, and nothing changes', async (name, change, said) => {
   const set = await inDoubt();
   const [record] = set.records;
   if (record === undefined) throw new Error('no record');

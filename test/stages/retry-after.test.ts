@@ -1,4 +1,4 @@
-/** How long callers are told to wait, and whether their SDKs may come back by themselves. */
+/** How long callers are told to wait, and whether their SDKs may retry by themselves. */
 import { describe, expect, it } from 'vitest';
 import type { Play } from './driven-upstream.ts';
 import { type Answer, type Scene, scene } from './scene.ts';
@@ -20,13 +20,13 @@ function waitIn({ status, headers }: Answer): readonly unknown[] {
 }
 
 describe('a caller whose channels all cool down', () => {
-  it('is told when the first of them is back, not the last that was asked', async () => {
+  it('gets the time until the first of them is available, not the last that was tried', async () => {
     const set = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
 
     expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);
   });
 
-  it('is told how long they cool down where they name no time, longer each time', async () => {
+  it('gets the time for which they cool down if they state none, longer each time', async () => {
     const set = channels(1, [limits(), limits()]);
 
     expect(waitIn(await set.call(ask.chat))).toEqual([429, '10', undefined]);
@@ -34,7 +34,7 @@ describe('a caller whose channels all cool down', () => {
     expect(waitIn(await set.call(ask.chat))).toEqual([429, '20', undefined]);
   });
 
-  it('is told the longer of a header and RetryInfo', async () => {
+  it('gets the longer time of a header and RetryInfo', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' }];
     const gemini = channel({ id: 'g', dialect: 'gemini', baseUrl: 'https://g.example/v1beta' });
     const set = scene({
@@ -46,7 +46,7 @@ describe('a caller whose channels all cool down', () => {
     expect(set.gateway.channels()[0]?.models[0]?.untilMs).toBe(set.clock.now() + 7_000);
   });
 
-  it('is told not to come back by itself after more than a minute', async () => {
+  it('is told not to retry by itself if the time is more than a minute', async () => {
     for (const [seconds, advice] of [
       ['60', undefined],
       ['61', 'false'],
@@ -58,21 +58,21 @@ describe('a caller whose channels all cool down', () => {
     }
   });
 
-  it('is told so of an account without money too, and of the calls that follow', async () => {
+  it('is told the same for an account without money, and for the calls that follow', async () => {
     const set = channels(1, [limits({}, { code: 'insufficient_quota' })]);
 
     expect(waitIn(await set.call(ask.chat))).toEqual([429, '3600', 'false']);
     expect(waitIn(await set.call(ask.chat))).toEqual([503, '3600', 'false']);
   });
 
-  it('reads no time in the words, which an SDK might wait for', async () => {
+  it('gets no time in the error text, which an SDK might wait for', async () => {
     const set = channels(1, [limits({ 'retry-after': '3600' })]);
 
     expect((await set.call(ask.chat)).text).not.toMatch(/try again in|\d+ ?s(?:econds)?\b/i);
   });
 });
 
-it('a model that no upstream serves is nothing to come back for', async () => {
+it('a model that no upstream serves is not to be retried', async () => {
   const missing: Play = (up) => up.answer(404, { error: { message: 'No such model.' } });
   const { call, events } = scene({ plays: [missing] });
 

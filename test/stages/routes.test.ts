@@ -1,4 +1,4 @@
-/** Every kind of path, method and header, and what it asks for (WIRE §1). */
+/** Every kind of path, method and header, and the route it gets. */
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../src/protocols/protocol.ts';
 import { type RoutedRequest, routesOf } from '../../src/protocols/routes.ts';
@@ -47,7 +47,7 @@ const lost = (speaks: string): string => `route_not_found ${speaks}`;
 const notPost = (speaks: string): string => `method_not_allowed ${speaks} POST`;
 const notGet = (speaks: string): string => `method_not_allowed ${speaks} GET, HEAD`;
 
-/** Method, path, and what it is; with `!` before the path where the path is the host's. */
+/** Method, path and route. A `!` before the path means that the path is the host's. */
 const rows: readonly (readonly [method: string, path: string, told: string])[] = [
   ['POST', '/v1/chat/completions', chat],
   ['GET', '/v1/chat/completions', notPost('openai')],
@@ -207,12 +207,12 @@ describe('a path', () => {
     expect(told({ method, path, search, headers: bearer })).toBe(expected);
   });
 
-  it('is tried in enough ways', () => {
+  it('is covered by enough rows', () => {
     expect(rows.length).toBeGreaterThanOrEqual(120);
   });
 });
 
-describe('/v1/models, where both dialects meet', () => {
+describe('/v1/models, which both dialects use', () => {
   it.each([
     ['/v1/models', {}, 'models openai'],
     ['/v1/models', bearer, 'models openai'],
@@ -226,7 +226,7 @@ describe('/v1/models, where both dialects meet', () => {
     expect(told({ method: 'GET', path, search: '', headers })).toBe(expected);
   });
 
-  it('a key in the query is native where the host allows it and no other key is there', () => {
+  it('a key in the query is native if the host allows it and there is no other key', () => {
     const asked = { method: 'GET', path: '/v1/models', search: 'pageSize=2&key=k', headers: {} };
     const allowing = { ...settings, allowQueryKey: true };
 
@@ -240,7 +240,7 @@ describe('/v1/models, where both dialects meet', () => {
     expect(speakers).toEqual(['models gemini', 'models openai', 'models openai', 'models openai']);
   });
 
-  it('asks a native caller for the suffix, and an OpenAI caller for GET', () => {
+  it('tells a native caller to add the suffix, and an OpenAI caller to use GET', () => {
     const post = { method: 'POST', path: '/v1/models/g', search: '' };
 
     expect(told({ ...post, headers: native })).toBe(lost('gemini'));
@@ -248,7 +248,7 @@ describe('/v1/models, where both dialects meet', () => {
   });
 });
 
-describe('a refusal helps its reader', () => {
+describe('an error text helps its reader', () => {
   it.each([
     ['POST', '/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
     ['POST', '/v1/images/edits', /not offered here. Use POST \/v1\/images\/generations/],

@@ -1,4 +1,4 @@
-/** What a call has taken is given back once, whoever hung it there and whenever. */
+/** What a call has taken is released exactly once. */
 import { expect, it } from 'vitest';
 import { settingsOf } from '../../src/options.ts';
 import { portGuard } from '../../src/stages/port-guard.ts';
@@ -23,7 +23,7 @@ function begun(): RunningCall {
   return calls.begin({ keyId: 'key', maxConcurrentCalls: undefined, isSmall: true });
 }
 
-it('everything is given back when the call is done, each of it once', () => {
+it('everything is released when the call is done, each exactly once', () => {
   const call = begun();
   const given: string[] = [];
   for (const name of ['body', 'first lease', 'second lease']) call.onDone(() => given.push(name));
@@ -36,7 +36,7 @@ it('everything is given back when the call is done, each of it once', () => {
   expect(given).toEqual(['body', 'first lease', 'second lease']);
 });
 
-it('what comes when the call is done already is given back at once', () => {
+it('what is registered after the call is done is released immediately', () => {
   const call = begun();
   const given: string[] = [];
   call.done();

@@ -1,15 +1,15 @@
-/** The models of the scene, and what callers and upstreams say about them. */
+/** The models of the scene, and the requests and replies of callers and upstreams. */
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import type { Play } from './driven-upstream.ts';
 import type { Asked } from './scene.ts';
 
-/** 1 nano a prompt token, 2 a completion token. */
+/** 1 nano per prompt token, 2 per completion token. */
 const tokenPrice = {
   per: 'token',
   rates: { input: 1_000_000n, output: 2_000_000n },
 } as const;
 
-/** A channel of the scene; `openai-a` of the openai dialect where nothing else is said. */
+/** A channel of the scene; by default `openai-a` of the openai dialect. */
 export function channel(change: Partial<Channel> = {}): Channel {
   return {
     id: 'openai-a',
@@ -22,10 +22,10 @@ export function channel(change: Partial<Channel> = {}): Channel {
   };
 }
 
-/** The context of the scene's models, so that every prompt holds as much, whatever its bytes. */
+/** The context of the scene's models. It is so small that every prompt holds the same amount. */
 const promptTokens = 11;
 
-/** A model of the scene, chat with one channel where nothing else is said. */
+/** A model of the scene; by default for chat, with one channel. */
 export function model(change: Partial<Model> = {}): Model {
   return {
     id: 'chat',
@@ -40,7 +40,7 @@ export function model(change: Partial<Model> = {}): Model {
   };
 }
 
-/** One model for each protocol, one without a stated maximum, one that others use. */
+/** One model for each protocol, one without a stated maximum, one for another group. */
 export function sceneModels(): readonly Model[] {
   const gemini = channel({
     id: 'gemini-a',
@@ -56,7 +56,7 @@ export function sceneModels(): readonly Model[] {
   ];
 }
 
-/** A chat model that does not say how long its answers get. */
+/** A chat model that does not bound its output. */
 export function unbounded(id: string): Model {
   const { maxOutputTokens: _unstated, ...rest } = model({ id });
   return rest;
@@ -66,13 +66,13 @@ const imagePrice = { per: 'image', rows: [{ size: '1024x1024', nanos: 500n }] } 
 
 const messages = [{ role: 'user', content: 'hi' }];
 
-/** What a native call says. */
+/** The contents of a native call. */
 export const contents: readonly unknown[] = [{ parts: [{ text: 'hi' }] }];
 
-/** A way of asking. */
+/** A kind of call. */
 export type Kind = 'chat' | 'chatStream' | 'image' | 'native' | 'nativeStream';
 
-/** The least that each protocol may be asked. */
+/** A minimal request of each kind. */
 export const ask: Readonly<Record<Kind, Asked>> = {
   chat: chat(),
   chatStream: chat({ stream: true }),
@@ -85,7 +85,7 @@ export const ask: Readonly<Record<Kind, Asked>> = {
   },
 };
 
-/** Every way of asking. */
+/** Every kind of call. */
 export const kinds: readonly Kind[] = ['chat', 'chatStream', 'image', 'native', 'nativeStream'];
 
 /** A chat call with other members. */
@@ -101,7 +101,7 @@ export function image(members: Readonly<Record<string, unknown>> = {}): Asked {
   };
 }
 
-/** What each call of {@link ask} holds: a prompt of 11 tokens and 100 tokens of output. */
+/** The hold of each call of {@link ask}: a prompt of 11 tokens and 100 tokens of output. */
 export const heldNanos: Readonly<Record<Kind, bigint>> = {
   chat: 211n,
   chatStream: 211n,
@@ -110,7 +110,7 @@ export const heldNanos: Readonly<Record<Kind, bigint>> = {
   nativeStream: 211n,
 };
 
-/** Whole replies, with figures where a protocol has some: 10 and 5 tokens cost 20 nanos. */
+/** Complete replies, with usage where the protocol has it: 10 and 5 tokens cost 20 nanos. */
 export const replies: Readonly<Record<Kind, string>> = {
   chat: JSON.stringify({
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }],
@@ -126,12 +126,12 @@ export const replies: Readonly<Record<Kind, string>> = {
   nativeStream: events(geminiReply('STOP')),
 };
 
-/** An upstream that answers at once and well. */
+/** An upstream that sends a complete reply immediately. */
 export function whole(kind: Kind): Play {
   return (up) => up.answer(200, replies[kind], headersOf(kind));
 }
 
-/** The beginning of a stream that has not come to its end. */
+/** The beginning of an unfinished stream. */
 export const begun: Readonly<Record<'chatStream' | 'nativeStream', string>> = {
   chatStream: events({ choices: [{ index: 0, delta: { content: 'Once' }, finish_reason: null }] }),
   nativeStream: events(geminiReply(undefined)),

@@ -1,6 +1,6 @@
 /**
- * A gateway with memory stores, time that stands still, counted ids and a driven upstream, and
- * callers in the same process who may leave at any moment.
+ * A gateway with memory stores, a fake clock, counted ids and a driven upstream, and callers in the
+ * same process that may disconnect at any time.
  */
 import { Writable } from 'node:stream';
 import type { GatewayEvent } from '../../src/events.ts';
@@ -19,19 +19,19 @@ import { countedIds } from '../support/counted-ids.ts';
 import { type DrivenUpstream, drivenUpstream, type Play } from './driven-upstream.ts';
 import { sceneModels } from './scene-models.ts';
 
-/** What differs from the plain case. */
+/** How the scene differs from the default. */
 export interface SceneSetup {
   readonly plays?: readonly Play[];
   readonly models?: readonly Model[];
   readonly key?: Partial<ApiKey>;
   readonly options?: Partial<GatewayOptions>;
-  /** When it begins, Unix ms; 1 January 2026 where left out. */
+  /** The start of the clock in Unix ms; 1 January 2026 by default. */
   readonly startMs?: number;
-  /** Replaces operations of the quota store; `state` tells of the store below. */
+  /** Replaces operations of the quota store; `state` still reads the original store. */
   readonly store?: (quota: QuotaStore) => Partial<QuotaStore>;
 }
 
-/** What a caller sends. */
+/** A request of a caller. */
 export interface Asked {
   readonly method?: string;
   readonly path: string;
@@ -40,16 +40,16 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Everything a caller can see of an answer. */
+/** A response as its caller sees it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The connection was cut: the reply did not end. */
+  /** True if the connection was cut: the reply did not end. */
   readonly isCut: boolean;
 }
 
-/** A caller that waits for its answer. */
+/** A caller that waits for its response. */
 export interface Calling {
   readonly answer: Promise<Answer>;
   /** Resolves with what has arrived, at the first byte of a streamed reply. */
@@ -57,7 +57,7 @@ export interface Calling {
   leave(): void;
 }
 
-/** A gateway in its surroundings. */
+/** A gateway with its ports and its callers. */
 export interface Scene {
   readonly gateway: Gateway;
   readonly clock: FakeClock;
@@ -65,22 +65,25 @@ export interface Scene {
   readonly quota: QuotaStore;
   readonly events: readonly GatewayEvent[];
   readonly records: readonly UsageRecord[];
-  /** The next record of the usage log, each handed out once; waits for one that has not come. */
+  /**
+   * The next record of the usage log; each is returned once. Waits for one that has not been
+   * written yet.
+   */
   nextRecord(): Promise<UsageRecord>;
   start(asked: Asked): Calling;
   call(asked: Asked): Promise<Answer>;
-  /** What the store has for a subject: the caller's own where left out. */
+  /** The quota state of a subject; the caller's own by default. */
   state(subject?: string, period?: string): Promise<Pick<QuotaState, 'held' | 'used' | 'inFlight'>>;
-  /** The kinds of the events so far. */
+  /** The types of the events so far. */
   eventTypes(): readonly string[];
 }
 
-/** The secret of the one key there is. */
+/** The secret of the only key. */
 const secret = 'caller-secret';
-/** What the key may spend, in nanos. */
+/** The quota of the key, in nanos. */
 export const ampleNanos = 1_000_000n;
 
-/** Sets the scene; there is nothing to close, for neither a timer nor a socket is real. */
+/** Sets the scene. Nothing needs to be closed, because neither timers nor sockets are real. */
 export function scene(setup: SceneSetup = {}): Scene {
   const { plays = [], models = sceneModels(), key, options, store = () => ({}), startMs } = setup;
   const clock = fakeClock(startMs);
@@ -125,7 +128,7 @@ export function scene(setup: SceneSetup = {}): Scene {
   };
 }
 
-/** Nothing held, nothing charged. */
+/** The state in which nothing is held or charged. */
 export const untouched = { held: 0n, used: 0n, inFlight: 0 } as const;
 
 function startCall(gateway: Gateway, asked: Asked): Calling {
@@ -165,7 +168,7 @@ function startCall(gateway: Gateway, asked: Asked): Calling {
   };
 }
 
-/** What an adapter makes of it; whoever closes calls the listeners. */
+/** The request that an adapter would make. Calling the listeners closes its connection. */
 export function requestOf(
   { method = 'POST', path, search = '', body, headers = {} }: Asked,
   listeners: (() => void)[],

@@ -1,6 +1,6 @@
 /**
- * Channels that behave as a test says, each at its own time, in front of a gateway whose clock
- * moves on by half seconds: what callers get, and how long they wait, at the default waits.
+ * Simulated channels that behave as a test says at each time, with a gateway whose clock advances
+ * by half seconds: what callers get and how long they wait, with the default time-outs.
  */
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';
@@ -12,47 +12,47 @@ import { turns } from './failing.ts';
 import { type Answer, type Asked, type Scene, scene } from './scene.ts';
 import { channel, model, replies } from './scene-models.ts';
 
-/** What an upstream does with a call that reaches it now. */
+/** The behaviour of an upstream for a call that arrives now. */
 export type Conduct =
   | { readonly kind: 'answers'; readonly afterMs: number }
   | { readonly kind: 'says'; readonly status: number; readonly retryAfter?: number }
   | { readonly kind: 'hangs' | 'resets' | 'refuses' | 'black_hole' };
 
-/** By a channel's id, and the time in ms since the beginning. */
+/** The behaviour by channel id and time in ms since the start. */
 export type Conducts = (channelId: string, nowMs: number) => Conduct;
 
-/** What came of one call. */
+/** The outcome of one call. */
 export interface Outcome {
   readonly key: string;
   readonly beganMs: number;
   readonly tookMs: number;
-  /** 0 where the caller left. */
+  /** 0 if the caller disconnected. */
   readonly status: number;
   readonly retryAfter: string | undefined;
 }
 
-/** A gateway with channels a, b, … before upstreams that behave so. */
+/** A gateway with simulated channels a, b, …. */
 export interface Simulation {
   readonly scene: Scene;
   readonly clock: FakeClock;
   readonly outcomes: readonly Outcome[];
-  /** Which channels the calls went to so far: `aab`. */
+  /** The channels that calls were sent to so far: `aab`. */
   visited(): string;
-  /** The calls that each channel has at this moment. */
+  /** The number of calls that a channel has at this moment. */
   running(channelId: string): number;
-  /** One call; resolves with what came of it. The caller leaves after `leavesMs`. */
+  /** Sends one call and resolves with its outcome. The caller disconnects after `leavesMs`. */
   call(
     asked: Asked,
     caller?: { readonly key?: string; readonly leavesMs?: number },
   ): Promise<Outcome>;
-  /** Lets time pass, with all that happens in it. */
+  /** Lets time pass, running everything that is due. */
   pass(ms: number): Promise<void>;
-  /** Lets time pass until it is over. */
+  /** Lets time pass until the promise settles. */
   until<T>(over: Promise<T>): Promise<T>;
   states(): readonly string[];
 }
 
-/** Of equal priority where `isEqual`, else in this order. */
+/** Makes channels of equal priority if `isEqual`, else with priorities in this order. */
 export function simulation(
   ids: readonly string[],
   conducts: Conducts,

@@ -1,4 +1,4 @@
-/** A caller that takes nothing is told apart from an upstream that says nothing (T37, F60). */
+/** A caller that does not read is distinguished from an upstream that sends nothing. */
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { ReplyBody } from '../../src/http.ts';
@@ -8,11 +8,11 @@ import { pass, turns } from './failing.ts';
 import { type Scene, scene } from './scene.ts';
 import { ask, begun, events, headersOf, heldNanos } from './scene-models.ts';
 
-/** More than any stream between us and a caller holds by itself. */
+/** More than the buffers between the gateway and a caller hold. */
 const much = 'x'.repeat(100_000);
 const muchText = events({ choices: [{ index: 0, delta: { content: much } }] });
 
-/** A caller that takes its pieces only when it is told to. */
+/** A caller that reads chunks only when it is told to. */
 interface Slow {
   readonly isGone: () => boolean;
   readonly take: () => Promise<void>;
@@ -23,8 +23,8 @@ const callers: readonly (readonly [string, (body: ReplyBody) => Slow])[] = [
   ['as Koa reads', slowReadable],
 ];
 
-describe.each(callers)('a caller that takes nothing, read from %s', (_how, readBy) => {
-  it('is gone after 30 s: the upstream is aborted, what came is paid for', async () => {
+describe.each(callers)('a caller that does not read, served through %s', (_how, readBy) => {
+  it('counts as disconnected after 30 s: the upstream is aborted, and what arrived is charged', async () => {
     const { set, up, caller } = await served('chatStream', readBy);
     up.write(muchText);
 
@@ -34,7 +34,7 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
 
     expect(patience).toEqual([false, undefined]);
     expect(caller.isGone()).toBe(true);
-    // Read on for its usage, it has sent more than that may take.
+    // While being read on for its usage, it has sent more than is read on for that.
     up.write(muchText);
     await turns();
     expect(up.abortReason).toBe('aborted');
@@ -49,7 +49,7 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
     expect(await set.state()).toMatchObject({ held: 0n, inFlight: 0 });
   });
 
-  it('is not waited for while it takes something now and then', async () => {
+  it('stays connected while it reads something now and then', async () => {
     const { set, up, caller } = await served('chatStream', readBy);
 
     for (let round = 0; round < 10; round += 1) {
@@ -63,7 +63,7 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
     expect(up.abortReason).toBeUndefined();
   });
 
-  it('is no fault of the upstream, which is not blamed for its own silence then', async () => {
+  it('is not the upstream’s fault, whose silence does not count meanwhile', async () => {
     const patient = { callerStallMs: 600_000, timeouts: { idleMs: 10_000, firstTokenMs: 20_000 } };
     const { set, up, caller } = await served('chatStream', readBy, patient);
     up.write(muchText);
@@ -77,7 +77,7 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
     expect(up.abortReason).toBe('idle_timeout');
   });
 
-  it('does not get an image that runs on, is finished, and is charged', async () => {
+  it('does not get its image, which continues, is finished, and is charged', async () => {
     const { set, up, caller } = await served('image', readBy);
     up.write(`"created":1,"data":[{"b64_json":"${'A'.repeat(200_000)}`);
     await pass(set.clock, 31_000);
@@ -92,7 +92,7 @@ describe.each(callers)('a caller that takes nothing, read from %s', (_how, readB
   });
 });
 
-it('a reply whose very beginning is too much for its caller counts as well', async () => {
+it('a reply whose first chunk is too large for its caller counts too', async () => {
   const set = scene();
   const { body } = await opened(set, 'chatStream', muchText);
   const caller = slowWritable(body);
@@ -103,7 +103,7 @@ it('a reply whose very beginning is too much for its caller counts as well', asy
   expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
 });
 
-it('a response whose destroy throws ends its call all the same', async () => {
+it('a response whose destroy() throws still ends its call', async () => {
   const set = scene();
   const { body } = await opened(set, 'chatStream', muchText);
   const out = new Writable({ write: () => {} });
@@ -117,7 +117,7 @@ it('a response whose destroy throws ends its call all the same', async () => {
   expect(await set.nextRecord()).toMatchObject({ reason: 'caller_stalled' });
 });
 
-/** A call whose reply has begun and is on its way to a slow caller. */
+/** A call whose reply has begun and is being sent to a slow caller. */
 async function served(
   kind: 'chatStream' | 'image',
   readBy: (body: ReplyBody) => Slow,
@@ -165,7 +165,7 @@ function slowWritable(body: ReplyBody): Slow {
   });
   body.sendTo(out);
   const take = async (): Promise<void> => {
-    // A piece that is taken lets the next one come.
+    // Reading a chunk lets the next one come.
     for (let done = taken.shift(); done !== undefined; done = taken.shift()) {
       done();
       await turns();
@@ -177,7 +177,7 @@ function slowWritable(body: ReplyBody): Slow {
 function slowReadable(body: ReplyBody): Slow {
   const stream = body.readable();
   const take = async (): Promise<void> => {
-    // Node 26 hands out one piece a time, earlier versions all that waits.
+    // Node 26 returns one chunk at a time, earlier versions all that are waiting.
     while (stream.read() !== null) await turns();
   };
   return { isGone: () => stream.destroyed, take };

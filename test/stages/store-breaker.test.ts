@@ -1,4 +1,4 @@
-/** A store that hangs costs a few callers their time, and the others none. */
+/** A store that hangs delays a few callers, and no others. */
 import { describe, expect, it } from 'vitest';
 import type { ReserveResult } from '../../src/ports/quota-store.ts';
 import { storeBreaker } from '../../src/stages/store-breaker.ts';
@@ -7,7 +7,7 @@ import { inTime, pass, turns } from './failing.ts';
 import { type Scene, type SceneSetup, scene } from './scene.ts';
 import { ask, whole } from './scene-models.ts';
 
-/** A quota store that answers nothing while it is gone. */
+/** A quota store that does not answer while it is down. */
 function goneStore(setup: SceneSetup = {}): { readonly set: Scene; come(): void; asked(): number } {
   let isGone = true;
   let asked = 0;
@@ -31,7 +31,7 @@ function goneStore(setup: SceneSetup = {}): { readonly set: Scene; come(): void;
 }
 
 describe('a quota store that hangs', () => {
-  it('is waited for by three callers, and refuses the others at once', async () => {
+  it('is waited for by three callers; the others are refused immediately', async () => {
     const { set, asked } = goneStore();
     for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
     const before = set.clock.monotonicMs();
@@ -52,7 +52,7 @@ describe('a quota store that hangs', () => {
     expect(reasons.slice(3)).toEqual(Array(50).fill('circuit_open'));
   });
 
-  it('is asked by one caller at a time, and serves again with its first answer', async () => {
+  it('is tried by one caller at a time, and serves again after its first answer', async () => {
     const { set, come, asked } = goneStore();
     for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
     await pass(set.clock, 1_000);
@@ -67,11 +67,11 @@ describe('a quota store that hangs', () => {
     come();
     await pass(set.clock, 1_000);
     const served = await Promise.all([set.call(ask.chat), set.call(ask.chat)]);
-    // The first of them was the probe, and was answered before the other one asked.
+    // The first of them was the half-open trial, and got its answer before the other one asked.
     expect(served.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('is asked at once where the host has put another in its place', async () => {
+  it('is replaced by the host, and the new one is asked immediately', async () => {
     const { set } = goneStore();
     for (let call = 0; call < 3; call += 1) await inTime(set.clock, set.call(ask.chat));
 
@@ -80,7 +80,7 @@ describe('a quota store that hangs', () => {
     expect((await set.call(ask.chat)).status).toBe(200);
   });
 
-  it('is not released from what it was never asked for', async () => {
+  it('gets no releases for reserves that were never sent', async () => {
     const released: string[] = [];
     const hung = new Promise<ReserveResult>(() => {});
     const { set } = goneStore({
@@ -100,7 +100,7 @@ describe('a quota store that hangs', () => {
   });
 });
 
-it('a store that fails at once, or answers one call wrongly, is asked by each', async () => {
+it('a store that fails fast, or answers one call wrongly, is asked by every call', async () => {
   let asked = 0;
   const { call } = scene({
     store: () => ({
@@ -117,7 +117,7 @@ it('a store that fails at once, or answers one call wrongly, is asked by each', 
 });
 
 describe('a breaker', () => {
-  it('opens by failures in a row only', () => {
+  it('opens only after failures in a row', () => {
     const breaker = storeBreaker(fakeClock());
     for (let round = 0; round < 10; round += 1) {
       breaker.failed(1_000, 1_000);
@@ -130,7 +130,7 @@ describe('a breaker', () => {
     expect(breaker.admits()).toBe(false);
   });
 
-  it('lets one probe go after a pause, and closes with a failure that came fast', () => {
+  it('allows one trial after a pause, and closes after a fast failure', () => {
     const clock = fakeClock();
     const breaker = storeBreaker(clock);
     for (let count = 0; count < 3; count += 1) breaker.failed(1_000, 1_000);

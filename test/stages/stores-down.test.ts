@@ -1,6 +1,6 @@
 /**
- * Stores that are down, slow or mad: no caller is let through unmetered, none is made to wait for
- * the books, and the books are right in the end.
+ * Stores that are down, slow or answer garbage: no caller gets through without a hold, none waits
+ * for the settlement, and all charges are right in the end.
  */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
@@ -10,8 +10,8 @@ import { failures, inTime, mad, pass, turns } from './failing.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, whole } from './scene-models.ts';
 
-describe('F64 a quota store that fails at reserve', () => {
-  it.each(failures)('$how: 503, and the hold that may stand is released', async ({ fail }) => {
+describe('a quota store that fails at reserve', () => {
+  it.each(failures)('$how: 503, and the hold that may exist is released', async ({ fail }) => {
     const released: string[] = [];
     const { call, clock, upstream, events } = scene({
       store: (quota) => ({
@@ -35,7 +35,7 @@ describe('F64 a quota store that fails at reserve', () => {
     ]);
   });
 
-  it('that took the hold all the same holds nothing in the end', async () => {
+  it('although it made the hold holds nothing in the end', async () => {
     const { call, state } = scene({
       store: (quota) => ({
         reserve: (input) => {
@@ -50,7 +50,7 @@ describe('F64 a quota store that fails at reserve', () => {
   });
 });
 
-describe('F67 a port that answers what its contract does not allow fails closed', () => {
+describe('a port that violates its contract fails closed', () => {
   const garbage: readonly unknown[] = [
     undefined,
     null,
@@ -124,15 +124,15 @@ describe('F67 a port that answers what its contract does not allow fails closed'
     return { find: mad(found), list: mad([found]) };
   }
 
-  it('a list of models that is none', async () => {
+  it('a list of models that is not a list', async () => {
     const { call } = scene({ options: { catalog: catalog({}) } });
 
     expect((await call({ method: 'GET', path: '/v1/models' })).status).toBe(503);
   });
 });
 
-describe('F65 a quota store that fails at settle', () => {
-  it.each(failures)('$how: the caller has its answer, and the charge lands once', async ({
+describe('a quota store that fails at settle', () => {
+  it.each(failures)('$how: the caller has its reply, and the charge is booked once', async ({
     fail,
   }) => {
     const ids: string[] = [];
@@ -163,7 +163,7 @@ describe('F65 a quota store that fails at settle', () => {
     expect(ids).toHaveLength(landed);
   });
 
-  it('for longer than a store keeps its tombstones hands the settle to the host', async () => {
+  it('for longer than a store remembers ended holds makes the gateway report the settlement as lost', async () => {
     const { call, clock, nextRecord, events } = scene({
       store: () => ({ settle: () => Promise.reject(new StoreUnavailable('down')) }),
       plays: [whole('chat')],
@@ -206,8 +206,8 @@ describe('F65 a quota store that fails at settle', () => {
   });
 });
 
-describe('F66 leases of a store that is down for a while', () => {
-  it('outlive it, and a settle after they ran out still lands', async () => {
+describe('leases of a store that is down for a while', () => {
+  it('outlive it, and a settle after they ran out is still booked', async () => {
     const { start, upstream, clock, nextRecord, state } = scene({
       store: () => ({
         extend: () => {

@@ -1,5 +1,6 @@
 /**
- * What a key is charged to: its own subject and its group's, by periods, and how many run at once.
+ * A key is charged on its own subject and its group's, by periods, and its concurrent calls are
+ * limited.
  */
 import { describe, expect, it } from 'vitest';
 import type { ApiKey, QuotaSubject } from '../../src/ports/key-store.ts';
@@ -35,7 +36,7 @@ describe('a key with a subject of its own and its group’s', () => {
     ]);
   });
 
-  it('is refused where either has too little, and holds on neither', async () => {
+  it('is refused if either has too little, and holds on neither', async () => {
     const { call, state } = scene({ key: { quota: [own, { ...pool, limitNanos: 100n }] } });
 
     const { status, text } = await call(ask.chat);
@@ -45,7 +46,7 @@ describe('a key with a subject of its own and its group’s', () => {
     expect(await state()).toMatchObject({ held: 0n, used: 0n });
   });
 
-  it('in debt uses free models all the same, and no other', async () => {
+  it('in debt may use free models, and no others', async () => {
     const { call, quota } = scene({
       models: [model(), model({ id: 'free', price: { per: 'free' } })],
       plays: [whole('chat')],
@@ -58,7 +59,7 @@ describe('a key with a subject of its own and its group’s', () => {
     expect((await call(chat({ model: 'free' }))).status).toBe(200);
   });
 
-  it('counts a limit of its record at once, raised or lowered', async () => {
+  it('applies a changed limit of its record immediately', async () => {
     const subject = { ...own, limitNanos: 100n };
     const { call } = scene({ key: { quota: [subject] }, plays: [whole('chat')] });
     expect((await call(ask.chat)).status).toBe(403);
@@ -70,7 +71,7 @@ describe('a key with a subject of its own and its group’s', () => {
     expect((await call(ask.chat)).status).toBe(403);
   });
 
-  it('spends image money of the group that has some, and of no other', async () => {
+  it('refuses only the calls that cost more than its budget has left', async () => {
     const texts: QuotaSubject = { id: 'texts', period: 'total', limitNanos: 300n };
     const { call } = scene({
       key: { quota: [texts] },
@@ -100,7 +101,7 @@ describe('a key with a subject of its own and its group’s', () => {
   });
 });
 
-describe('calls of a key at once', () => {
+describe('concurrent calls of a key', () => {
   const keys: readonly (readonly [string, Partial<ApiKey>])[] = [
     ['with a subject of its own', { maxConcurrentCalls: 2 }],
     ['without one', { maxConcurrentCalls: 2, quota: [pool] }],
@@ -114,7 +115,7 @@ describe('calls of a key at once', () => {
     ],
   ];
 
-  it.each(keys)('are as many as it may have: a key %s', async (_which, key) => {
+  it.each(keys)('are limited: a key %s', async (_which, key) => {
     const { start, call, upstream, nextRecord, state } = scene({ key });
 
     const running = [start(ask.chat), start(ask.chat)];
@@ -134,7 +135,7 @@ describe('calls of a key at once', () => {
     again.leave();
   });
 
-  it('are counted without money where the key has no subject of its own', async () => {
+  it('are counted without money if the key has no subject with its id', async () => {
     const { call, nextRecord, state } = scene({
       key: { maxConcurrentCalls: 1, quota: [pool] },
       plays: [whole('chat')],
@@ -182,7 +183,7 @@ describe('a period', () => {
     next.leave();
   });
 
-  it('gives a new allowance when it turns', async () => {
+  it('gives a new allowance when it changes', async () => {
     const daily: QuotaSubject = { ...own, period: 'day', limitNanos: 211n };
     const { call, clock, nextRecord } = scene({
       startMs,
@@ -199,7 +200,7 @@ describe('a period', () => {
 });
 
 describe('leases', () => {
-  it('are renewed at a third, all in one batch', async () => {
+  it('are renewed after a third of their time, all in one batch', async () => {
     const batches: (readonly ExtendInput[])[] = [];
     const { start, upstream, clock, state } = scene({
       options: { leaseMs: 30_000 },
@@ -223,7 +224,7 @@ describe('leases', () => {
     for (const calling of calls) calling.leave();
   });
 
-  it('of a key without period live in its own partition', async () => {
+  it('of a key with its own partition are in that partition', async () => {
     const { start, upstream, quota } = scene({ key: { quotaPartition: 'eu' } });
 
     const calling = start(chat());
@@ -235,7 +236,7 @@ describe('leases', () => {
   });
 });
 
-it('F71 a call whose key is disabled while it runs is charged to its end', async () => {
+it('a call whose key is disabled while it runs is charged to its end', async () => {
   let disabled = false;
   const { start, call, upstream, nextRecord } = scene({
     options: { keys: { find: () => ({ id: 'caller', group: 'staff', quota: [own], disabled }) } },
@@ -251,7 +252,7 @@ it('F71 a call whose key is disabled while it runs is charged to its end', async
   expect((await call(ask.chat)).status).toBe(401);
 });
 
-it('a key expires at its moment, not after it', async () => {
+it('a key expires exactly at its time', async () => {
   const expiresAtMs = Date.UTC(2026, 0, 1) + 1_000;
   const { call, clock } = scene({ key: { expiresAtMs } });
 

@@ -6,7 +6,7 @@ import { pass } from './failing.ts';
 import { scene } from './scene.ts';
 import { ask, channel, chat, model, whole } from './scene-models.ts';
 
-it('F73 a call in flight ends on the snapshot it began with: its price, its stores', async () => {
+it('a call in flight ends with the options it began with: its price, its stores', async () => {
   const { start, upstream, gateway, nextRecord, state, clock } = scene();
   const dear = model({
     price: {
@@ -38,7 +38,7 @@ it('the next call sees the change', async () => {
   expect((await call(chat())).status).toBe(404);
 });
 
-it('a channel that was changed in place is called at its new address, not at the old', async () => {
+it('a channel that was changed in place is called at its new URL, not at the old one', async () => {
   const changed = { ...channel(), baseUrl: 'https://old.example/v1', credential: 'old-secret' };
   const { call, gateway, upstream } = scene({
     models: [model({ channels: [changed] })],
@@ -61,7 +61,7 @@ it('a channel that was changed in place is called at its new address, not at the
   ]);
 });
 
-it('what is not named stays, and undefined goes back to the default', async () => {
+it('options that are not given stay, and undefined restores the default', async () => {
   const { call, gateway } = scene({ options: { maxBodyBytes: 10 } });
 
   gateway.update({ allowQueryKey: true });
@@ -71,7 +71,7 @@ it('what is not named stays, and undefined goes back to the default', async () =
   expect((await call(chat({ model: 'x' }))).status).toBe(404);
 });
 
-it('a bad option changes nothing, not even the good ones beside it', async () => {
+it('a bad option changes nothing, not even the good options given with it', async () => {
   const { call, gateway } = scene({ plays: [whole('chat')] });
   const change = { catalog: staticCatalog([]), maxBodyBytes: -1 };
 

@@ -1,29 +1,29 @@
 /**
- * What becomes of each failure of an upstream, as one table: what the caller is told, what the
- * record says, what is charged and what is still held (FAULTS §3, QUOTA §2.6).
+ * Each failure of an upstream, as one table: what the caller is told, what the record says, what is
+ * charged and what is still held.
  */
 import { describe, expect, it } from 'vitest';
 import type { DrivenCall } from './driven-upstream.ts';
 import { type Answer, scene } from './scene.ts';
 import { ask, channel, headersOf, heldNanos, type Kind, kinds, model } from './scene-models.ts';
 
-/** How a call may end without a reply. */
+/** A failure that ends a call without a reply. */
 interface Row {
   readonly fault: string;
   readonly play: (call: DrivenCall, kind: Kind) => void;
   readonly status: number;
-  /** Images that may have run are never said to lack an account: 502 in place of 503. */
+  /** For an image that may have run the error is never a missing account: 502 in place of 503. */
   readonly imageStatus?: number;
   readonly code: string | null;
   readonly imageCode?: string;
   readonly google: string;
   readonly reason: string;
-  /** Whether the upstream may have run it. */
+  /** True if the upstream may have run the call. */
   readonly ran: boolean;
   readonly retryAfter?: string;
-  /** For rows where images differ. */
+  /** Overrides for images. */
   readonly imageRetryAfter?: string | undefined;
-  /** Where Google's words do not say it. */
+  /** Overrides for Google's error format. */
   readonly nativeRetryAfter?: string;
   /** The same call fails until the host has changed something. */
   readonly lasts?: boolean;
@@ -69,104 +69,104 @@ const refused = {
 } as const;
 
 const rows: readonly Row[] = [
-  { fault: 'F17 400', play: refusal(400), ...refused },
-  { fault: 'F17 422', play: refusal(422), ...refused },
-  { fault: 'F17 413', play: refusal(413), ...refused, status: 413, code: 'body_too_large' },
-  { fault: 'F18 401', play: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
+  { fault: '400', play: refusal(400), ...refused },
+  { fault: '422', play: refusal(422), ...refused },
+  { fault: '413', play: refusal(413), ...refused, status: 413, code: 'body_too_large' },
+  { fault: '401', play: refusal(401), ...failed, reason: 'upstream_auth_error', ran: false },
   { fault: '402', play: refusal(402), ...failed, reason: 'upstream_unpaid', ran: false },
-  { fault: 'F19 403', play: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
+  { fault: '403', play: refusal(403), ...failed, reason: 'upstream_forbidden', ran: false },
   {
-    fault: 'F20 404',
+    fault: '404',
     play: refusal(404),
     ...failed,
     reason: 'upstream_model_not_found',
     ran: false,
     lasts: true,
   },
-  { fault: 'F21 408', play: refusal(408), ...late },
+  { fault: '408', play: refusal(408), ...late },
   {
-    fault: 'F22 409',
+    fault: '409',
     play: refusal(409),
     ...failed,
     reason: 'upstream_protocol_error',
     ran: false,
   },
-  { fault: 'F23 429', play: refusal(429), ...limited, retryAfter: '10' },
+  { fault: '429', play: refusal(429), ...limited, retryAfter: '10' },
   {
-    fault: 'F23 429, seconds',
+    fault: '429, seconds',
     play: refusal(429, { 'retry-after': '7' }),
     ...limited,
     retryAfter: '7',
   },
   {
-    fault: 'F23 429, an hour',
+    fault: '429, an hour',
     play: refusal(429, { 'retry-after': '3600' }),
     ...limited,
     retryAfter: '3600',
   },
   {
-    fault: 'F23 429, negative',
+    fault: '429, negative',
     play: refusal(429, { 'retry-after': '-5' }),
     ...limited,
     retryAfter: '10',
   },
   {
-    fault: 'F23 429, garbage',
+    fault: '429, garbage',
     play: refusal(429, { 'retry-after': 'soon' }),
     ...limited,
     retryAfter: '10',
   },
   {
-    fault: 'F23 429, in ms',
+    fault: '429, in ms',
     play: refusal(429, { 'retry-after-ms': '2500' }),
     ...limited,
     retryAfter: '3',
   },
   {
-    fault: 'F24 429 of billing',
+    fault: '429 of billing',
     play: refusal(429, {}, { code: 'insufficient_quota' }),
     ...limited,
     retryAfter: '3600',
     nativeRetryAfter: '10',
   },
-  { fault: 'F25 500', play: refusal(500), ...failed, reason: 'upstream_error', ran: true },
-  { fault: 'F25 502', play: refusal(502), ...failed, reason: 'upstream_error', ran: true },
-  { fault: 'F26 503', play: refusal(503), ...busy, retryAfter: '10' },
-  { fault: 'F26 503, 9 s', play: refusal(503, { 'retry-after': '9' }), ...busy, retryAfter: '9' },
-  { fault: 'F26 529', play: refusal(529), ...busy, retryAfter: '10' },
-  { fault: 'F27 504', play: refusal(504), ...late },
-  { fault: 'F27 524', play: refusal(524), ...late },
+  { fault: '500', play: refusal(500), ...failed, reason: 'upstream_error', ran: true },
+  { fault: '502', play: refusal(502), ...failed, reason: 'upstream_error', ran: true },
+  { fault: '503', play: refusal(503), ...busy, retryAfter: '10' },
+  { fault: '503, 9 s', play: refusal(503, { 'retry-after': '9' }), ...busy, retryAfter: '9' },
+  { fault: '529', play: refusal(529), ...busy, retryAfter: '10' },
+  { fault: '504', play: refusal(504), ...late },
+  { fault: '524', play: refusal(524), ...late },
   {
-    fault: 'F28 302',
+    fault: '302',
     play: refusal(302),
     ...failed,
     reason: 'upstream_protocol_error',
     ran: false,
   },
-  { fault: 'F33 999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
+  { fault: '999', play: refusal(999), ...failed, reason: 'upstream_protocol_error', ran: true },
   {
-    fault: 'F31 a 429 in the clothes of a 200',
+    fault: 'a 429 in the body of a 200',
     play: (call) => call.answer(200, { error: { code: 429, message: 'Slow down.' } }),
     ...limited,
     retryAfter: '10',
   },
   {
-    fault: 'F01 no such host',
+    fault: 'no such host',
     play: broken('dns', 'connect'),
     ...failed,
     reason: 'dns',
     ran: false,
   },
   {
-    fault: 'F03 no connection in time',
+    fault: 'no connection in time',
     play: broken('connect_timeout', 'connect', true),
     ...failed,
     reason: 'connect_timeout',
     ran: false,
   },
-  { fault: 'F05 a reset', play: broken('reset', 'sent'), ...failed, reason: 'reset', ran: true },
+  { fault: 'a reset', play: broken('reset', 'sent'), ...failed, reason: 'reset', ran: true },
   {
-    fault: 'F07 no headers in time',
+    fault: 'no headers in time',
     play: broken('headers_timeout', 'sent', true),
     ...late,
     reason: 'headers_timeout',
@@ -206,10 +206,10 @@ describe.each(rows)('$fault', (row) => {
 });
 
 it.each([
-  ['F38 half a document without content', 'upstream_truncated', '{"choices":[{"mess'],
-  ['F29 an empty 200', 'upstream_empty', ''],
-  ['F30 a page in place of a reply', 'upstream_protocol_error', '<html>'],
-])('%s costs nothing, an image is left pending', async (_, reason, body) => {
+  ['half a document without content', 'upstream_truncated', '{"choices":[{"mess'],
+  ['an empty 200', 'upstream_empty', ''],
+  ['a page in place of a reply', 'upstream_protocol_error', '<html>'],
+])('%s costs nothing, and an image stays in doubt', async (_, reason, body) => {
   for (const kind of ['chat', 'native', 'image'] as const) {
     const { call, nextRecord, state } = scene({
       plays: [(up) => up.answer(200, body, headersOf(kind))],
@@ -230,7 +230,7 @@ it.each([
   }
 });
 
-it('F29 an empty 200 labelled as a stream costs nothing', async () => {
+it('an empty 200 labelled as a stream costs nothing', async () => {
   const labelled = { 'content-type': 'text/event-stream' };
   for (const kind of ['chat', 'chatStream', 'native', 'nativeStream'] as const) {
     const { call, nextRecord, state } = scene({ plays: [(up) => up.answer(200, '', labelled)] });
@@ -244,7 +244,7 @@ it('F29 an empty 200 labelled as a stream costs nothing', async () => {
   }
 });
 
-it('what an image pends for is kept for 15 minutes, then goes back', async () => {
+it('the hold of an image in doubt is kept for 15 minutes, then released', async () => {
   const { call, nextRecord, state, clock } = scene({ plays: [refusal(500)] });
   await call(ask.image);
   await nextRecord();
@@ -296,7 +296,7 @@ it('a 400 that echoes the headers of a channel tells the caller none of their va
   );
 });
 
-it('T a 404 of a parameter tells the caller in the upstream’s words', async () => {
+it('a 404 of a parameter passes the upstream’s own message on', async () => {
   const error = { message: 'No such file: file-1', type: 'invalid_request_error', param: 'file' };
   const { call, nextRecord } = scene({ plays: [(up) => up.answer(404, { error })] });
 

@@ -1,4 +1,4 @@
-/** How long an upstream may be silent, by the gateway's one timer: until its head, then after. */
+/** How long an upstream may be silent, before and after its head, by the gateway's one timer. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { Model } from '../../src/ports/catalog.ts';
@@ -30,7 +30,7 @@ import {
 const isStream = (kind: Kind): boolean => kind.endsWith('Stream');
 const streams = ['chatStream', 'nativeStream'] as const;
 
-/** A call under way, and the upstream's side of it. */
+/** A running call, and the upstream's side of it. */
 interface Underway extends Scene {
   readonly up: DrivenCall;
   readonly calling: Calling;
@@ -45,7 +45,7 @@ async function underway(
   return { ...set, calling, up: await set.upstream.next() };
 }
 
-/** The same once the upstream has said so much. */
+/** The same, after the upstream has sent this much. */
 async function answering(
   kind: Kind,
   text: string,
@@ -58,14 +58,14 @@ async function answering(
   return set;
 }
 
-/** Time goes on in one go, and what is due is done. */
+/** Advances the clock in one step and runs what is due. */
 async function later({ clock }: Scene, ms: number): Promise<void> {
   clock.advance(ms);
   await turns();
 }
 
-describe('the wait for a head', () => {
-  it.each(kinds)('F07 ends the call: %s', async (kind) => {
+describe('the time-out for the head', () => {
+  it.each(kinds)('ends the call: %s', async (kind) => {
     const set = await underway(kind);
     const waitMs = isStream(kind) ? 120_000 : 300_000;
 
@@ -79,7 +79,7 @@ describe('the wait for a head', () => {
     expect(set.up.abortReason).toBe('headers_timeout');
   });
 
-  it('is over once the head is here', async () => {
+  it('is over once the head has arrived', async () => {
     const set = await underway('chat', { options: { timeouts: { firstByteMs: 5_000 } } });
     await later(set, 4_000);
     set.up.respond(200, headersOf('chat'));
@@ -91,7 +91,7 @@ describe('the wait for a head', () => {
     expect((await set.calling.answer).status).toBe(200);
   });
 
-  it('of a call that got no socket does not end it: another channel is asked', async () => {
+  it('of a call that got no socket does not end it: another channel is tried', async () => {
     const brief = channel({ timeouts: { firstByteMs: 5_000 } });
     const other = channel({ id: 'openai-b', priority: 1 });
     const set = scene({
@@ -112,8 +112,8 @@ describe('the wait for a head', () => {
   });
 });
 
-describe('the wait for the next piece', () => {
-  it.each(streams)('F49 ends a stream with an error: %s', async (kind) => {
+describe('the time-out for the next chunk', () => {
+  it.each(streams)('ends a stream with an error: %s', async (kind) => {
     const set = await answering(kind, begun[kind]);
     await later(set, 119_000);
     set.up.write(begun[kind]);
@@ -133,7 +133,7 @@ describe('the wait for the next piece', () => {
     'chat',
     'native',
     'image',
-  ] as const)('F34 ends a document, of which nobody has seen a byte: %s', async (kind) => {
+  ] as const)('ends a document, of which nobody has seen a byte: %s', async (kind) => {
     const set = await answering(kind, replies[kind].slice(0, -5));
 
     await later(set, 120_000);
@@ -142,7 +142,7 @@ describe('the wait for the next piece', () => {
     expect(await set.nextRecord()).toMatchObject({ reason: 'idle_timeout' });
   });
 
-  it('ends a refusal whose body never comes; its status is known', async () => {
+  it('ends an error response whose body never arrives; its status is known', async () => {
     const set = await underway('chat');
     set.up.respond(400, headersOf('chat'));
     await turns();
@@ -154,14 +154,14 @@ describe('the wait for the next piece', () => {
   });
 });
 
-/** What keeps a stream alive and says nothing, in each dialect. */
+/** Events without content that keep a stream alive, in each dialect. */
 const pings = {
   comment: ': ping\n\n',
   longComment: ': still working on it, please be patient with this upstream data\n\n',
   anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
 };
 
-describe('F49 the wait for an event', () => {
+describe('the time-out for an event with content', () => {
   it.each([
     ['chatStream', pings.comment],
     ['chatStream', pings.longComment],
@@ -193,7 +193,7 @@ describe('F49 the wait for an event', () => {
     expect(await set.nextRecord()).toMatchObject({ reason: 'silent_stream', chargeNanos: 0n });
   });
 
-  it.each(streams)('begins anew with every event: %s', async (kind) => {
+  it.each(streams)('restarts with every event: %s', async (kind) => {
     const set = await answering(kind, begun[kind]);
     for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
     set.up.write(begun[kind]);
@@ -208,7 +208,7 @@ describe('F49 the wait for an event', () => {
     expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'silent_stream' });
   });
 
-  it('is no matter of documents: space may come for as long as all may take', async () => {
+  it('does not apply to documents: white space may arrive until the total time-out', async () => {
     const set = await answering('chat', ' ');
     for (let minute = 0; minute < 10; minute += 1) await pinged(set, ' ');
 
@@ -224,7 +224,7 @@ describe('F49 the wait for an event', () => {
   }
 });
 
-it('waits are the gateway’s, the model’s, the channel’s, in this order', async () => {
+it('a channel’s time-outs override the model’s, which override the gateway’s', async () => {
   const silent = async (timeouts: Model['timeouts'], ofChannel: Model['timeouts']) => {
     const set = await answering('chatStream', begun.chatStream, {
       options: { timeouts: { connectMs: 1_000, idleMs: 2_000, totalMs: 60_000 } },
@@ -246,7 +246,7 @@ it('waits are the gateway’s, the model’s, the channel’s, in this order', a
   expect(await silent({ idleMs: 3_000 }, { connectMs: 1 })).toBe(3_000);
 });
 
-it('a call that has ended is not waited for any more', async () => {
+it('a call that has ended has no time-outs any more', async () => {
   const set = scene({ models: sceneModels(), plays: [whole('chat')] });
   await set.call(ask.chat);
 
@@ -256,7 +256,7 @@ it('a call that has ended is not waited for any more', async () => {
   expect(set.upstream.calls[0]?.abortReason).toBeUndefined();
 });
 
-it('F49 a caller that is always slow does not excuse an upstream that says nothing', () => {
+it('a caller that is always slow does not excuse an upstream that sends nothing', () => {
   const clock = fakeClock();
   let ended: string | undefined;
   const watch = watchAttempt({
@@ -270,7 +270,7 @@ it('F49 a caller that is always slow does not excuse an upstream that says nothi
   headReceived(watch);
   streamOf(watch, () => 0);
 
-  // Four seconds of five it is held back for its caller.
+  // It is paused for its caller for four seconds of five.
   for (let second = 0; second < 60 && ended === undefined; second += 1) {
     if (second % 5 === 0) bodyResumed(watch);
     clock.advance(1_000);
