@@ -73,8 +73,8 @@ async function tryChannels(
     const waitMs = firstByteMsOf(call, channelPlan);
     const leftMs = Math.ceil(waitMs - (clock.monotonicMs() - startedMs));
     if (failures.length > 0 && leftMs < waitMs * minShareLeft) break;
-    // Only a retry of a call that may have run adds load upstream, so only such a retry needs the
-    // budget.
+    // Only a retry of a call that may have run adds load to the remaining channels, so only such a
+    // retry needs the budget.
     if (mayHaveRun(failures) > 0 && !budget.mayRetry()) break;
     const attemptNumber = failures.length + 1;
     const lease = takeChannel(admitted, channelPlan, upstreams);
@@ -238,11 +238,14 @@ function reportedFailure(failures: readonly CallFailure[]): CallFailure {
   return limited.sort((a, b) => retryAfterMsOf(a) - retryAfterMsOf(b))[0] ?? last;
 }
 
-/** A call that continues without its caller keeps its real failure, for the usage record. */
 function retryAfterMsOf({ error }: CallFailure): number {
   return error.retryAfterMs ?? 0;
 }
 
+/**
+ * True if the caller disconnected and the call does not continue without it. A call that continues
+ * keeps its real failure, for the usage record.
+ */
 function isAbandoned({ admitted, continuesAfterDisconnect }: Held): boolean {
   return admitted.running.caller.isDisconnected && !continuesAfterDisconnect;
 }
