@@ -47,6 +47,12 @@ export const rules: readonly Rule[] = [
     find: nodes((node) => ts.isExportDeclaration(node) && !isNamedEntryExport(node)),
   },
   {
+    sentence: 'compares no name of a protocol, an operation or a dialect, where the stages are',
+    covers: (path) => /^src\/(?:stages\/|upstream\/|gateway\.ts$)/.test(path),
+    sample: `const isImage = (call: Call): boolean => call.protocol === 'images';`,
+    find: nodes(comparesName),
+  },
+  {
     sentence: 'has no any',
     covers: everywhere,
     sample: 'let a: any;',
@@ -221,4 +227,25 @@ function undocumentedExports(file: ts.SourceFile): readonly string[] {
       return exported === true && docs.length < (index === 0 ? 2 : 1);
     })
     .map((statement) => placeOf(file, statement.getStart()));
+}
+
+const names: ReadonlySet<string> = new Set([
+  ...['chat', 'images', 'native'],
+  ...['content', 'count_tokens'],
+  ...['openai', 'gemini', 'anthropic'],
+]);
+
+/** What a stage needs to know of them is in their rows: a comparison would miss the next one. */
+function comparesName(node: ts.Node): boolean {
+  if (ts.isCaseClause(node)) return isName(node.expression);
+  if (!ts.isBinaryExpression(node)) return false;
+  const { operatorToken, left, right } = node;
+  const isComparison =
+    operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken ||
+    operatorToken.kind === ts.SyntaxKind.ExclamationEqualsEqualsToken;
+  return isComparison && (isName(left) || isName(right));
+}
+
+function isName(node: ts.Node): boolean {
+  return ts.isStringLiteral(node) && names.has(node.text);
 }
