@@ -21,7 +21,7 @@ const thick: readonly string[] = [
 const slow: readonly string[] = [
   'test/faults/{upstreams,ports-fuzz,callers,callers-crowds,callers-hosts,processes}.test.ts',
   'test/{adapters/matrix,adapters/fuzz,adapters/early-refusals}.test.ts',
-  'test/{holds/hold-bounds,stages/beginning,relay/truncated,relay/foreign-words}.test.ts',
+  'test/{holds/hold-bounds,stages/reply-start,relay/truncated,relay/foreign-text}.test.ts',
   'test/translate/{laws,loss}/**',
   'test/translate/hostile-requests.test.ts',
   'test/{proof,examples}/**',

@@ -41,7 +41,7 @@ function modelsOf(changes: Changes): readonly Model[] {
 }
 
 /** The channels that calls were sent to so far. */
-function visited({ upstream }: Scene): string {
+function calledChannels({ upstream }: Scene): string {
   return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
 }
 
@@ -57,7 +57,7 @@ const limited: HealthSignal = {
 };
 
 /** The health of one channel, without a gateway. */
-function ward() {
+function singleChannel() {
   const clock = fakeClock();
   const health = channelHealth(
     clock,
@@ -72,7 +72,7 @@ function ward() {
 }
 
 it('a cooldown without a stated length is not prolonged by calls that were refused at the same time', () => {
-  const { health, clock, isOpen } = ward();
+  const { health, clock, isOpen } = singleChannel();
   const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', asked));
 
   for (const lease of leases) lease.end(limited);
@@ -83,7 +83,7 @@ it('a cooldown without a stated length is not prolonged by calls that were refus
 
 describe('an open circuit', () => {
   it('comes from five failures in a row within any minute, not only within the first one', () => {
-    const { health, clock, isOpen } = ward();
+    const { health, clock, isOpen } = singleChannel();
     let nowMs = 0;
 
     for (const atMs of [0, 30_000, 58_000, 59_000, 61_000, 62_000]) {
@@ -114,7 +114,7 @@ describe('an open circuit', () => {
     set.clock.advance(400_000);
     await set.call(ask.chat);
 
-    expect(visited(set)).toBe('abababababba');
+    expect(calledChannels(set)).toBe('abababababba');
   });
 
   it('leaves no call open although the host’s random() throws', async () => {
@@ -160,7 +160,7 @@ describe('an open circuit', () => {
     await set.call(ask.chatStream);
     await set.call(ask.chatStream);
 
-    expect(visited(set)).toBe('aaaaaab');
+    expect(calledChannels(set)).toBe('aaaaaab');
   });
 
   it('is not delayed by callers that disconnect from unfinished streams', async () => {
@@ -179,7 +179,7 @@ describe('an open circuit', () => {
     await set.call(ask.chatStream);
     await set.call(ask.chatStream);
 
-    expect(visited(set)).toBe('aaaaaab');
+    expect(calledChannels(set)).toBe('aaaaaab');
   });
 
   it('is not caused by a host’s response that throws', async () => {
@@ -213,7 +213,7 @@ async function throwAtWrite(gateway: Gateway): Promise<void> {
 }
 
 it('invented channels that all fail do not fill the memory', () => {
-  const { health } = ward();
+  const { health } = singleChannel();
 
   for (let made = 0; made < 12_000; made += 1) {
     health.begin({ ...a, id: `made-up-${made}` }, 'm', asked).end(failed);
@@ -374,6 +374,6 @@ describe('accounts whose circuits a dead network opened', () => {
 
     set.clock.advance(24_000);
     expect((await set.call(ask.chat)).status).toBe(200);
-    expect(visited(set).slice(15)).toBe('ab');
+    expect(calledChannels(set).slice(15)).toBe('ab');
   });
 });

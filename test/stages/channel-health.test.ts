@@ -31,7 +31,7 @@ function modelsOf(changes: readonly Partial<Channel>[]): NonNullable<SceneSetup[
 }
 
 /** The channels that calls were sent to so far. */
-function visited({ upstream }: Scene): string {
+function calledChannels({ upstream }: Scene): string {
   return upstream.calls.map(({ request }) => request.origin.slice(8, 9)).join('');
 }
 
@@ -54,7 +54,7 @@ describe('a channel that asks for a pause', () => {
     set.clock.advance(20_000);
     await set.call(ask.chat);
 
-    expect(visited(set)).toBe('abba');
+    expect(calledChannels(set)).toBe('abba');
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
       'cooling_down',
       'ready',
@@ -71,7 +71,7 @@ describe('a channel that asks for a pause', () => {
 
     for (let made = 0; made < 6; made += 1) expect((await set.call(ask.chat)).status).toBe(200);
 
-    expect(visited(set)).toBe('ababababab' + 'b');
+    expect(calledChannels(set)).toBe('ababababab' + 'b');
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual(['open']);
   });
 
@@ -83,7 +83,7 @@ describe('a channel that asks for a pause', () => {
     const { status, headers } = await set.call(ask.chat);
 
     expect([status, headers['retry-after']]).toEqual([429, '20']);
-    expect(visited(set)).toBe('aa');
+    expect(calledChannels(set)).toBe('aa');
   });
 
   it('is reported in preference to another channel’s failure', async () => {
@@ -110,7 +110,7 @@ describe('a channel that asks for a pause', () => {
     const { status, headers } = await set.call(ask.chat);
 
     expect([status, headers['retry-after']]).toEqual([503, '3600']);
-    expect(visited(set)).toBe('a');
+    expect(calledChannels(set)).toBe('a');
   });
 });
 
@@ -182,13 +182,13 @@ describe('a channel that fails five times in a row', () => {
     const good = whole('chat');
     const set = channels([...Array(5).fill([fails, good]).flat(), good, good, good], {}, {});
     for (let count = 0; count < 6; count += 1) await set.call(ask.chat);
-    expect(visited(set)).toBe('abababababb');
+    expect(calledChannels(set)).toBe('abababababb');
 
     set.clock.advance(30_000);
     await set.call(ask.chat);
     await set.call(ask.chat);
 
-    expect(visited(set)).toBe('abababababbaa');
+    expect(calledChannels(set)).toBe('abababababbaa');
     expect(eventsOf(set, 'channel_changed').map(({ state }) => state)).toEqual([
       'open',
       'half_open',
@@ -206,7 +206,7 @@ describe('a channel that fails five times in a row', () => {
 
     for (let count = 0; count < 6; count += 1) await set.call(ask.chatStream);
 
-    expect(visited(set)).toBe('aaaaab');
+    expect(calledChannels(set)).toBe('aaaaab');
   });
 
   it('does not count callers that disconnect or send bad requests', async () => {
@@ -220,7 +220,7 @@ describe('a channel that fails five times in a row', () => {
       await calling.answer;
     }
 
-    expect(visited(set)).toMatch(/^a+$/);
+    expect(calledChannels(set)).toMatch(/^a+$/);
     expect(set.gateway.channels()).toMatchObject([{ state: 'ready', models: [] }]);
   });
 });
@@ -270,7 +270,7 @@ describe('a limit of concurrent calls', () => {
 
     const { status, headers } = await set.call(ask.chat);
 
-    expect(visited(set)).toBe('ab');
+    expect(calledChannels(set)).toBe('ab');
     expect([status, headers['retry-after']]).toEqual([503, '1']);
     expect(await set.nextRecord()).toMatchObject({ reason: 'busy' });
     for (const up of ups) whole('chat')(up);
@@ -299,7 +299,7 @@ describe('an image', () => {
 
     const { status } = await set.call(ask.image);
 
-    expect([status, visited(set)]).toEqual([200, 'ab']);
+    expect([status, calledChannels(set)]).toEqual([200, 'ab']);
   });
 
   it('is not, after a 503 of any other account', async () => {
@@ -307,7 +307,7 @@ describe('an image', () => {
 
     const { status, headers } = await set.call(ask.image);
 
-    expect([status, headers['x-should-retry'], visited(set)]).toEqual([502, 'false', 'a']);
+    expect([status, headers['x-should-retry'], calledChannels(set)]).toEqual([502, 'false', 'a']);
     expect(await set.nextRecord()).toMatchObject({
       outcome: 'unknown',
       attempts: [{ mayHaveRun: true }],
@@ -319,10 +319,10 @@ it('a caller stays with its account by the prompt cache key it names', async () 
   const sticky = { stickyBy: 'prompt_cache_key', priority: 0 } as const;
   const set = channels(Array(40).fill(whole('chat')), sticky, sticky);
   const ask20 = async (of: (index: number) => string): Promise<string> => {
-    const before = visited(set).length;
+    const before = calledChannels(set).length;
     for (let index = 0; index < 20; index += 1)
       await set.call(chat({ prompt_cache_key: of(index) }));
-    return visited(set).slice(before);
+    return calledChannels(set).slice(before);
   };
 
   const same = await ask20(() => 'conversation');

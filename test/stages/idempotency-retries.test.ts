@@ -8,10 +8,10 @@ import { ask, chat, replies, whole } from './scene-models.ts';
 describe.each(keyedKinds)('%s with a retry count', (kind) => {
   it('joins the attempt that is still running', async () => {
     const { start, upstream, state } = deduping();
-    const first = start(tried(ask[kind], '0'));
+    const first = start(withRetryCount(ask[kind], '0'));
     const up = await upstream.next();
     first.leave();
-    const second = start(tried(ask[kind], '1'));
+    const second = start(withRetryCount(ask[kind], '1'));
     await turns();
 
     whole(kind)(up);
@@ -24,13 +24,13 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
 
   it('gets the reply of an attempt that ended less than five minutes ago', async () => {
     const { call, clock, upstream } = deduping({ plays: [whole(kind), whole(kind)] });
-    await call(tried(ask[kind], undefined));
+    await call(withRetryCount(ask[kind], undefined));
     await turns();
 
     clock.advance(300_000 - 1);
-    const late = await call(tried(ask[kind], '2'));
+    const late = await call(withRetryCount(ask[kind], '2'));
     clock.advance(1);
-    const tooLate = await call(tried(ask[kind], '2'));
+    const tooLate = await call(withRetryCount(ask[kind], '2'));
 
     expect(late.headers['idempotent-replayed']).toBe('true');
     expect(tooLate.text).toBe(replies[kind]);
@@ -40,9 +40,9 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
 
   it('is not bought again if the attempt before it may have run', async () => {
     const { call, upstream } = deduping({ plays: [(up) => up.answer(500, {}), whole(kind)] });
-    const first = await call(tried(ask[kind], '0'));
+    const first = await call(withRetryCount(ask[kind], '0'));
 
-    const second = await call(tried(ask[kind], '1'));
+    const second = await call(withRetryCount(ask[kind], '1'));
 
     expect([first.status, second.status]).toEqual([502, 502]);
     expect(second.headers['x-should-retry']).toBe('false');
@@ -53,9 +53,9 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
     const { call } = deduping({
       plays: [(up) => up.answer(429, { error: { message: 'Slow down.' } }), whole(kind)],
     });
-    await call(tried(ask[kind], '0'));
+    await call(withRetryCount(ask[kind], '0'));
 
-    expect((await call(tried(ask[kind], '1'))).text).toBe(replies[kind]);
+    expect((await call(withRetryCount(ask[kind], '1'))).text).toBe(replies[kind]);
   });
 
   it.each([
@@ -69,10 +69,10 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
     '1, 1',
   ])('of %j is a separate call, even if its body is equal', async (count) => {
     const { call, upstream, state } = deduping({ plays: [whole(kind), whole(kind)] });
-    await call(tried(ask[kind], '0'));
+    await call(withRetryCount(ask[kind], '0'));
     await turns();
 
-    const second = await call(tried(ask[kind], count));
+    const second = await call(withRetryCount(ask[kind], count));
 
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
     expect(upstream.calls).toHaveLength(2);
@@ -81,11 +81,11 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
 
   it('joins the latest equal call', async () => {
     const { start, call, upstream } = deduping();
-    const older = start(tried(ask[kind], '0'));
+    const older = start(withRetryCount(ask[kind], '0'));
     const slow = await upstream.next();
-    const newer = start(tried(ask[kind], '0'));
+    const newer = start(withRetryCount(ask[kind], '0'));
     const quick = await upstream.next();
-    const retry = start(tried(ask[kind], '1'));
+    const retry = start(withRetryCount(ask[kind], '1'));
     await turns();
 
     whole(kind)(quick);
@@ -95,7 +95,7 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
     await older.answer;
     await turns();
 
-    const late = await call(tried(ask[kind], '2'));
+    const late = await call(withRetryCount(ask[kind], '2'));
     expect(late.headers['original-request']).toBe(newerId);
     expect(upstream.calls).toHaveLength(2);
   });
@@ -105,10 +105,10 @@ describe.each(keyedKinds)('%s with a retry count', (kind) => {
     const options = { dedupeSdkRetries: true };
     const there = stores.gateway({ options, plays: [whole(kind)] });
     const here = stores.gateway({ options });
-    await there.call(tried(ask[kind], '0'));
+    await there.call(withRetryCount(ask[kind], '0'));
     await turns();
 
-    const { text, headers } = await here.call(tried(ask[kind], '1'));
+    const { text, headers } = await here.call(withRetryCount(ask[kind], '1'));
 
     expect(text).toBe(replies[kind]);
     expect(headers['idempotent-replayed']).toBe('true');
@@ -120,18 +120,18 @@ it('another body is another call, and a stream is never joined', async () => {
   const { call, upstream } = deduping({
     plays: [whole('chat'), whole('chat'), whole('chatStream'), whole('chatStream')],
   });
-  await call(tried(ask.chat, '0'));
+  await call(withRetryCount(ask.chat, '0'));
 
-  await call(tried(chat({ user: 'u' }), '1'));
-  await call(tried(ask.chatStream, '0'));
-  await call(tried(ask.chatStream, '1'));
+  await call(withRetryCount(chat({ user: 'u' }), '1'));
+  await call(withRetryCount(ask.chatStream, '0'));
+  await call(withRetryCount(ask.chatStream, '1'));
 
   expect(upstream.calls).toHaveLength(4);
 });
 
 it('a key takes precedence over a retry count', async () => {
   const { call, upstream } = deduping({ plays: [whole('chat'), whole('chat')] });
-  await call(tried(ask.chat, '0'));
+  await call(withRetryCount(ask.chat, '0'));
   await turns();
 
   await call(keyed(ask.chat, 'k1', { 'x-stainless-retry-count': '1' }));
@@ -141,13 +141,13 @@ it('a key takes precedence over a retry count', async () => {
 
 it('the retry count is ignored unless the host opts in', async () => {
   const { start, call, upstream } = scene({ plays: [whole('chat'), whole('chat')] });
-  await call(tried(ask.chat, '0'));
-  await call(tried(ask.chat, '1'));
+  await call(withRetryCount(ask.chat, '0'));
+  await call(withRetryCount(ask.chat, '1'));
   expect(upstream.calls).toHaveLength(2);
   await upstream.next();
   await upstream.next();
 
-  const leaving = start(tried(ask.chat, '0'));
+  const leaving = start(withRetryCount(ask.chat, '0'));
   const up = await upstream.next();
   leaving.leave();
 
@@ -159,6 +159,6 @@ function deduping(setup: SceneSetup = {}): Scene {
 }
 
 /** The same call, with the retry count of an SDK. */
-function tried(asked: Asked, count: string | undefined): Asked {
+function withRetryCount(asked: Asked, count: string | undefined): Asked {
   return count === undefined ? asked : { ...asked, headers: { 'x-stainless-retry-count': count } };
 }

@@ -7,8 +7,8 @@ import type { PreparedCall } from '../../src/stages/prepared-call.ts';
 import { playedBody } from '../support/played-upstream.ts';
 
 /** A call for which every reply is too large for its tap. */
-const exchange: PreparedCall = {
-  dialect: { readFailure: () => ({ ...noWords, status: 502 }) },
+const prepared: PreparedCall = {
+  dialect: { readFailure: () => ({ ...emptyReport, status: 502 }) },
   streamContentType: 'text/event-stream',
   path: '/',
   framing: 'json',
@@ -34,7 +34,7 @@ const exchange: PreparedCall = {
   judge: () => ({ kind: 'bad', reason: 'never asked' }),
   replyToRefusal: () => undefined,
 };
-const noWords = {
+const emptyReport = {
   message: undefined,
   code: undefined,
   param: undefined,
@@ -54,7 +54,7 @@ it.each([
 
   const opening = openReply(
     { status: 200, headers: { 'content-type': type }, body: openedBody(body, undefined) },
-    { ...exchange, framing },
+    { ...prepared, framing },
     { watch: undefined },
   );
 

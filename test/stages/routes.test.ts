@@ -14,11 +14,11 @@ const native = { 'x-goog-api-key': 'k' };
 const bearer = { authorization: 'Bearer k' };
 
 /** A route in a few words: `native/content gemini sse m`, `404 openai`, `models openai`, … */
-function told(request: RoutedRequest): string {
-  return words(findRoute(request, settings));
+function describedRoute(request: RoutedRequest): string {
+  return describeRoute(findRoute(request, settings));
 }
 
-function words(route: Route): string {
+function describeRoute(route: Route): string {
   switch (route.kind) {
     case 'call':
       return [
@@ -48,7 +48,7 @@ const notPost = (speaks: string): string => `method_not_allowed ${speaks} POST`;
 const notGet = (speaks: string): string => `method_not_allowed ${speaks} GET, HEAD`;
 
 /** Method, path and route. A `!` before the path means that the path is the host's. */
-const rows: readonly (readonly [method: string, path: string, told: string])[] = [
+const rows: readonly (readonly [method: string, path: string, route: string])[] = [
   ['POST', '/v1/chat/completions', chat],
   ['GET', '/v1/chat/completions', notPost('openai')],
   ['HEAD', '/v1/chat/completions', notPost('openai')],
@@ -204,7 +204,7 @@ describe('a path', () => {
     const [path = '', search = ''] = marked.replace(/^!/, '').split('?');
 
     expect(ownsPath(path)).toBe(!isHosts);
-    expect(told({ method, path, search, headers: bearer })).toBe(expected);
+    expect(describedRoute({ method, path, search, headers: bearer })).toBe(expected);
   });
 
   it('is covered by enough rows', () => {
@@ -223,7 +223,7 @@ describe('/v1/models, which both dialects use', () => {
     ['/v1/models/g', { ...native, ...bearer }, 'models openai g'],
     ['/v1beta/models', bearer, 'models gemini'],
   ])('%s with %o is %s', (path, headers, expected) => {
-    expect(told({ method: 'GET', path, search: '', headers })).toBe(expected);
+    expect(describedRoute({ method: 'GET', path, search: '', headers })).toBe(expected);
   });
 
   it('a key in the query is native if the host allows it and there is no other key', () => {
@@ -235,7 +235,7 @@ describe('/v1/models, which both dialects use', () => {
       findRoute({ ...asked, search: 'monkey=k' }, allowing),
       findRoute({ ...asked, headers: bearer }, allowing),
       findRoute(asked, settings),
-    ].map(words);
+    ].map(describeRoute);
 
     expect(speakers).toEqual(['models gemini', 'models openai', 'models openai', 'models openai']);
   });
@@ -243,8 +243,8 @@ describe('/v1/models, which both dialects use', () => {
   it('tells a native caller to add the suffix, and an OpenAI caller to use GET', () => {
     const post = { method: 'POST', path: '/v1/models/g', search: '' };
 
-    expect(told({ ...post, headers: native })).toBe(lost('gemini'));
-    expect(told({ ...post, headers: bearer })).toBe(notGet('openai'));
+    expect(describedRoute({ ...post, headers: native })).toBe(lost('gemini'));
+    expect(describedRoute({ ...post, headers: bearer })).toBe(notGet('openai'));
   });
 });
 

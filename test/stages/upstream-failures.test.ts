@@ -185,7 +185,7 @@ describe.each(rows)('$fault', (row) => {
     const answer = await call(ask[kind]);
     const record = await nextRecord();
 
-    expect(told(answer, kind)).toEqual(expectedAnswer(row, kind));
+    expect(summaryOf(answer, kind)).toEqual(expectedAnswer(row, kind));
     expect(record).toMatchObject({
       status: answer.status,
       outcome: row.ran ? 'unknown' : 'not_run',
@@ -255,7 +255,7 @@ it('the hold of an image in doubt is kept for 15 minutes, then released', async 
   expect(await state()).toEqual({ held: 0n, used: 0n, inFlight: 0 });
 });
 
-function told({ status, headers, text }: Answer, kind: Kind): object {
+function summaryOf({ status, headers, text }: Answer, kind: Kind): object {
   const { error } = JSON.parse(text);
   return {
     status,

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { dialects } from '../../src/dialects/table.ts';
 import type { Channel } from '../../src/ports/catalog.ts';
 import type { Play } from './driven-upstream.ts';
-import { type Blamed, documentOf, type Refused, refusals } from './faults-by-words.ts';
+import { type Blamed, documentOf, type Refused, refusals } from './provider-refusals.ts';
 import { type Answer, type Scene, scene } from './scene.ts';
 import { ask, channel, events, type Kind, model, whole } from './scene-models.ts';
 
@@ -139,16 +139,16 @@ function isFiltered({ error }: Refused): boolean {
   return error?.code === 'content_filter' || error?.code === 'invalid_prompt';
 }
 
-interface ToldError {
+interface CallerError {
   readonly code: string | null;
   readonly message: string;
   readonly param?: string | null;
   readonly details?: readonly { readonly reason?: string }[];
 }
 
-function errorIn(text: string): ToldError {
+function errorIn(text: string): CallerError {
   const line = text.split(/\r?\n/).findLast((one) => one.startsWith('data: {'));
-  const document: { readonly error: ToldError } = JSON.parse(line?.slice(6) ?? text);
+  const document: { readonly error: CallerError } = JSON.parse(line?.slice(6) ?? text);
   return document.error;
 }
 

@@ -56,7 +56,7 @@ interface Crowd {
   /**
    * Calls that were sent although the circuit was open, or that ran next to its half-open trial.
    */
-  readonly trespasses: readonly string[];
+  readonly violations: readonly string[];
   /** The number of calls sent to a channel since a time. */
   readonly visitsOf: (id: string, sinceMs: number) => number;
 }
@@ -66,17 +66,17 @@ async function crowd(seed: number): Promise<Crowd> {
   const random = mulberry(seed);
   const phases = new Map(['a', 'b'].map((id) => [id, phasesBy(random)]));
   const visits: { readonly id: string; readonly atMs: number }[] = [];
-  const trespasses: string[] = [];
-  const probed = new Map<string, number>();
+  const violations: string[] = [];
+  const trialsSeen = new Map<string, number>();
 
   const conducts = (id: string, nowMs: number): Conduct => {
     visits.push({ id, atMs: nowMs });
     const states = statesOf(set, id);
-    if (states.includes('open')) trespasses.push(`${id} at ${nowMs}: an open circuit`);
+    if (states.includes('open')) violations.push(`${id} at ${nowMs}: an open circuit`);
     if (states.includes('half_open')) {
-      const probes = set.states().filter((one) => one.startsWith(`${id} half_open`)).length;
-      if (probed.get(id) === probes) trespasses.push(`${id} at ${nowMs}: a second probe`);
-      probed.set(id, probes);
+      const trials = set.states().filter((one) => one.startsWith(`${id} half_open`)).length;
+      if (trialsSeen.get(id) === trials) violations.push(`${id} at ${nowMs}: a second trial`);
+      trialsSeen.set(id, trials);
     }
     if (nowMs >= faultyMs) return answers;
     return phases.get(id)?.find(({ untilMs }) => nowMs < untilMs)?.conduct ?? answers;
@@ -91,7 +91,7 @@ async function crowd(seed: number): Promise<Crowd> {
   await set.until(Promise.all(calls));
   const visitsOf = (id: string, sinceMs: number): number =>
     visits.filter((visit) => visit.id === id && visit.atMs >= sinceMs).length;
-  return { set, trespasses, visitsOf };
+  return { set, violations, visitsOf };
 }
 
 /** The states of the account, and of the models on it that have trouble. */
@@ -102,10 +102,10 @@ function statesOf({ scene }: Simulation, id: string): readonly string[] {
 
 describe.each([2, 3, 4])('three channels, two of which fail at random (seed %i)', (seed) => {
   it('serve all but 12 of 3,600 callers, and recover', { timeout: 60_000 }, async () => {
-    const { set, trespasses, visitsOf } = await crowd(seed);
+    const { set, violations, visitsOf } = await crowd(seed);
 
     // An open circuit gets no calls except its trial.
-    expect(trespasses).toEqual([]);
+    expect(violations).toEqual([]);
     // One channel always works, so no caller is told that there is none.
     expect(set.scene.eventTypes()).not.toContain('no_channel');
     // It gets its share of calls, and recovered channels get theirs again.

@@ -98,11 +98,11 @@ describe('a caller that disconnects before the status line', () => {
 
   it('pays nothing for a silent account three times an hour, counted for each key', () => {
     const clock = fakeClock();
-    const departures = freeDisconnects(clock);
+    const tracker = freeDisconnects(clock);
     const waits = { firstByteMs: 1, idleMs: 1, firstTokenMs: 1, quietMs: 1, totalMs: 1 };
-    const ground = { timeouts: waits, callerStallMs: 1, clock, end: () => {} };
-    const attempt = watchAttempt(ground, departures.lastActivity('a', 'model'));
-    const leave = (key: string) => departures.isFree(key, { watch: attempt, attemptCount: 1 });
+    const deps = { timeouts: waits, callerStallMs: 1, clock, end: () => {} };
+    const attempt = watchAttempt(deps, tracker.lastActivity('a', 'model'));
+    const leave = (key: string) => tracker.isFree(key, { watch: attempt, attemptCount: 1 });
 
     expect(leave('one')).toBe(false);
     clock.advance(10_000);
@@ -110,9 +110,9 @@ describe('a caller that disconnects before the status line', () => {
     expect(leave('two')).toBe(true);
     clock.advance(3_600_000);
     expect(leave('one')).toBe(true);
-    headReceived(watchAttempt(ground, departures.lastActivity('a', 'model')));
+    headReceived(watchAttempt(deps, tracker.lastActivity('a', 'model')));
     expect(leave('one')).toBe(false);
-    expect(departures.isFree('one', { watch: attempt, attemptCount: 2 })).toBe(true);
+    expect(tracker.isFree('one', { watch: attempt, attemptCount: 2 })).toBe(true);
   });
 
   it('pays if the account sent something to another call meanwhile', async () => {

@@ -11,7 +11,7 @@ const hangs: Conduct = { kind: 'hangs' };
 const hour = 3_600_000;
 
 /** The calls that were not served. */
-function suffered({ outcomes }: Simulation): readonly Outcome[] {
+function unserved({ outcomes }: Simulation): readonly Outcome[] {
   return outcomes.filter(({ status }) => status !== 200);
 }
 
@@ -63,8 +63,8 @@ describe('a preferred channel that hangs', () => {
 
     await oneByOne(set, 700, { asked: ask[kind], betweenMs: 9_000 });
 
-    expect(suffered(set)).toMatchObject([{ beganMs: 0, status: 504 }]);
-    expect(suffered(set)[0]?.tookMs).toBeLessThanOrEqual(waitMs + 1_000);
+    expect(unserved(set)).toMatchObject([{ beganMs: 0, status: 504 }]);
+    expect(unserved(set)[0]?.tookMs).toBeLessThanOrEqual(waitMs + 1_000);
     // Each trial is retried on another channel after ten seconds.
     const longest = set.outcomes.slice(1).map(({ tookMs }) => tookMs);
     expect(Math.max(...longest)).toBeLessThanOrEqual(12_000);
@@ -75,7 +75,7 @@ describe('a preferred channel that hangs', () => {
 
     await every(set, 500, 600_000, { asked: ask.chatStream });
 
-    expect(suffered(set).length).toBe(25);
+    expect(unserved(set).length).toBe(25);
     expect(set.states().slice(0, 2)).toEqual(['a deprioritized slow', 'a open headers_timeout']);
   });
 
@@ -84,7 +84,7 @@ describe('a preferred channel that hangs', () => {
 
     await oneByOne(set, 700, { asked: ask.image, betweenMs: 9_000 });
 
-    expect(suffered(set).length).toBe(2);
+    expect(unserved(set).length).toBe(2);
   });
 });
 
@@ -93,7 +93,7 @@ it('two of three that hang, preferred, one call after the other: 2 suffer', asyn
 
   await oneByOne(set, 200, { betweenMs: 9_000 });
 
-  expect(suffered(set).map(({ status }) => status)).toEqual([504, 504]);
+  expect(unserved(set).map(({ status }) => status)).toEqual([504, 504]);
   // The first trial waits half a minute, because the gateway does not know yet how long a reply
   // takes.
   const longest = set.outcomes.slice(2).map(({ tookMs }) => tookMs);
@@ -106,7 +106,7 @@ it('one of three that hangs, a call every 5 s for two hours: 1 suffers', async (
   await every(set, 5_000, 2 * hour);
 
   expect(set.outcomes).toHaveLength(1_440);
-  expect(suffered(set).length).toBe(1);
+  expect(unserved(set).length).toBe(1);
 });
 
 function seeded(seed: number): () => number {
@@ -123,7 +123,7 @@ describe('a channel that can’t be reached, a call every 20 s', () => {
 
     await every(set, 20_000, 30 * 20_000);
 
-    expect(suffered(set)).toEqual([]);
+    expect(unserved(set)).toEqual([]);
     expect(set.visited().slice(0, 11)).toBe('ababababab' + 'b');
     // Once in each cooldown from then on.
     expect([...set.visited()].filter((id) => id === 'a').length).toBeLessThanOrEqual(11);
@@ -134,7 +134,7 @@ describe('a channel that can’t be reached, a call every 20 s', () => {
 
     await every(set, 20_000, 30 * 20_000);
 
-    expect(suffered(set)).toEqual([]);
+    expect(unserved(set)).toEqual([]);
     const slow = set.outcomes.filter(({ tookMs }) => tookMs > 2_000);
     expect(slow.map(({ beganMs }) => beganMs).slice(0, 2)).toEqual([0, 40_000]);
     expect(slow.length).toBeLessThanOrEqual(8);
@@ -179,7 +179,7 @@ describe('all channels unreachable', () => {
 
     await oneByOne(set, 120, { betweenMs: 1_000 });
 
-    const last = suffered(set).at(-1);
+    const last = unserved(set).at(-1);
     expect(last?.beganMs).toBeLessThanOrEqual(100_000);
     expect(set.outcomes.at(-1)?.status).toBe(200);
   });
@@ -191,7 +191,7 @@ describe('callers that disconnect after 60 s from a channel that hangs, one afte
 
     await oneByOne(set, 30, { leavesMs: 60_000, betweenMs: 4_000 });
 
-    expect(suffered(set).map(({ status }) => status)).toEqual([0, 0]);
+    expect(unserved(set).map(({ status }) => status)).toEqual([0, 0]);
   });
 
   it('all of one key, which counts once: 3 suffer', async () => {
@@ -202,7 +202,7 @@ describe('callers that disconnect after 60 s from a channel that hangs, one afte
       await set.pass(1_000);
     }
 
-    expect(suffered(set).map(({ status }) => status)).toEqual([0, 0, 0]);
+    expect(unserved(set).map(({ status }) => status)).toEqual([0, 0, 0]);
     expect(set.states()[0]).toBe('a deprioritized slow');
   });
 
