@@ -6,7 +6,7 @@
 import { type JsonValue, member } from '../json.ts';
 import type { FailureReport } from './tap.ts';
 
-/** Who or what an error blames. */
+/** The party that an error blames. */
 export type Fault = NonNullable<FailureReport['fault']>;
 
 /** The parts of an error response that all dialects have. */

@@ -5,7 +5,7 @@
 import { decodeString } from '../bytes/decode.ts';
 import type { Span } from '../bytes/json/scan/scan.ts';
 
-/** What the name of a member suggests about its strings. */
+/** Hints that the name of a member gives about its strings. */
 export interface NameHints {
   readonly isText: boolean;
   readonly isImage: boolean;

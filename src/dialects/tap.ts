@@ -21,7 +21,7 @@ export interface FailureReport {
   /** From a header or from Google's `RetryInfo`. */
   readonly retryAfterMs: number | undefined;
   /**
-   * What is at fault, if the error says so: the request and what it references, a model that the
+   * The party at fault, if the error names it: the request and what it references, a model that the
    * account lacks or may not use, the account's key, or the account's billing, region or state.
    */
   readonly fault: 'request' | 'model' | 'credential' | 'account' | undefined;

@@ -4,7 +4,7 @@ import { type ExtractionRule, stringExtractor } from '../bytes/json/stream/strin
 import { parseEvents } from '../bytes/sse.ts';
 import type { Framing } from '../call.ts';
 
-/** What to watch in the documents of a reply. */
+/** The members to watch in the documents of a reply, and a callback. */
 export interface DocumentWatch {
   /** The members to look at in each document. */
   readonly root: ExtractionRule;
