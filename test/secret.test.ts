@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { issueKey } from '../src/issue-key.ts';
 import type { QuotaSubject } from '../src/ports/key-store.ts';
 import { digestSecret, isWeakSecret, mintSecret, publicPart, secretKind } from '../src/secret.ts';
-import { mad } from './stages/failing.ts';
+import { untyped } from './stages/failing.ts';
 
 describe('T01 a secret', () => {
   it('has a prefix, a public part, 256 random bits and a checksum', () => {
@@ -132,7 +132,7 @@ describe('an issued key', () => {
 
   it.each(rows)('is refused for %s, with the cure', (place, wrong, says) => {
     for (const change of wrong) {
-      const refused = () => issueKey(mad({ ...whole, ...change })());
+      const refused = () => issueKey(untyped({ ...whole, ...change })());
 
       expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
       expect(refused).toThrow(`issueKey: ${place} `);
@@ -141,7 +141,7 @@ describe('an issued key', () => {
   });
 
   it.each([undefined, null, 'chat'])('is refused for options that are %o', (options) => {
-    expect(() => issueKey(mad(options)())).toThrow('issueKey: options must be an object.');
+    expect(() => issueKey(untyped(options)())).toThrow('issueKey: options must be an object.');
   });
 
   it('fits the eight lines of a hold, the one that counts its calls among them', () => {

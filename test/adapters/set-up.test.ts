@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { expressAdapter, expressErrorHandler } from '../../adapters/express.ts';
 import { koaAdapter } from '../../adapters/koa.ts';
 import { nodeAdapter } from '../../adapters/node.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 import { toyGateway } from './toy-gateway.ts';
 
 const adapters = Object.entries({ expressAdapter, expressErrorHandler, koaAdapter, nodeAdapter });
@@ -13,7 +13,7 @@ const noPaths = ['', '/', 'llm', '/llm/', 'https://a/llm', '//llm', '/llm?x', '/
 
 it.each(adapters)('%s without a gateway', (name, adapter) => {
   for (const gateway of noGateways) {
-    const refused = () => adapter(mad(gateway)());
+    const refused = () => adapter(untyped(gateway)());
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(
@@ -24,7 +24,7 @@ it.each(adapters)('%s without a gateway', (name, adapter) => {
 
 it.each(adapters)('%s with a basePath that is none', (name, adapter) => {
   for (const basePath of noPaths) {
-    const refused = () => adapter(toyGateway(), mad({ basePath })());
+    const refused = () => adapter(toyGateway(), untyped({ basePath })());
 
     expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
     expect(refused).toThrow(
@@ -36,17 +36,17 @@ it.each(adapters)('%s with a basePath that is none', (name, adapter) => {
 
 it.each(adapters)('%s with options that are none', (name, adapter) => {
   for (const options of [null, '/llm', 5]) {
-    expect(() => adapter(toyGateway(), mad(options)())).toThrow(
+    expect(() => adapter(toyGateway(), untyped(options)())).toThrow(
       `${name}: options must be an object. Write { basePath: '/llm' }, or leave it out.`,
     );
   }
-  expect(() => adapter(toyGateway(), mad({ basepath: '/llm' })())).toThrow(
+  expect(() => adapter(toyGateway(), untyped({ basepath: '/llm' })())).toThrow(
     `${name}: options.basepath does not exist. Take it out; basePath is the only option.`,
   );
 });
 
 it.each(adapters)('%s with a basePath of several segments, or with none', (_name, adapter) => {
-  for (const options of [{ basePath: '/api/llm' }, {}, mad({ basePath: undefined })()]) {
+  for (const options of [{ basePath: '/api/llm' }, {}, untyped({ basePath: undefined })()]) {
     expect(() => adapter(toyGateway(), options)).not.toThrow();
   }
 });

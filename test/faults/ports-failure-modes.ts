@@ -1,6 +1,6 @@
 /** The ways in which a host's code can fail: throwing, rejecting, never answering. */
 import { EventEmitter } from 'node:events';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 import { canaries } from './canaries.ts';
 
 /** One way to fail; types would forbid half of them. */
@@ -61,7 +61,7 @@ function thrower(what: () => unknown): () => never {
 }
 
 function answering(how: string, answer: unknown): FailureMode {
-  return { how, isSynchronous: false, fail: mad(answer) };
+  return { how, isSynchronous: false, fail: untyped(answer) };
 }
 
 /** A rejected promise that causes no unhandled rejection if the gateway ignores it. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { mad, turns } from '../stages/failing.ts';
+import { untyped, turns } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask, kinds, model, whole } from '../stages/scene-models.ts';
 import { countedRows } from './counted-rows.ts';
@@ -56,49 +56,49 @@ const fuzzed: readonly Fuzzed[] = [
   {
     port: 'keys.find',
     answers: fc.oneof(anything, withOneBadMember(key)),
-    options: (answer) => ({ keys: { find: mad(answer) } }),
+    options: (answer) => ({ keys: { find: untyped(answer) } }),
     statuses: checked,
   },
   {
     port: 'catalog.find',
     answers: fc.oneof(anything, withOneBadMember({ ...model() })),
-    options: (answer) => ({ catalog: { find: mad(answer), list: mad([answer]) } }),
+    options: (answer) => ({ catalog: { find: untyped(answer), list: untyped([answer]) } }),
     statuses: [200, 400, 403, 404, 502, 503],
   },
   {
     port: 'rateLimiter.consume',
     answers: fc.oneof(anything, withOneBadMember({ granted: false, retryAfterMs: 1 })),
-    options: (answer) => ({ rateLimiter: { consume: mad(answer) } }),
+    options: (answer) => ({ rateLimiter: { consume: untyped(answer) } }),
     statuses: [200, 429, 503],
   },
   {
     port: 'quota.reserve',
     answers: fc.oneof(anything, withOneBadMember(held)),
-    store: (answer) => ({ reserve: mad(answer) }),
+    store: (answer) => ({ reserve: untyped(answer) }),
     statuses: [200, 403, 429, 503],
   },
   {
     port: 'quota.settle',
     answers: fc.oneof(anything, withOneBadMember({ status: 'settled' })),
-    store: (answer) => ({ settle: mad(answer) }),
+    store: (answer) => ({ settle: untyped(answer) }),
     statuses: [200],
   },
   {
     port: 'quota.check and quota.sweep',
     answers: anything,
-    store: (answer) => ({ check: mad(answer), sweep: mad(answer) }),
+    store: (answer) => ({ check: untyped(answer), sweep: untyped(answer) }),
     statuses: [200],
   },
   {
     port: 'usage.record',
     answers: anything,
-    options: (answer) => ({ usage: { record: mad(answer), close: mad(answer) } }),
+    options: (answer) => ({ usage: { record: untyped(answer), close: untyped(answer) } }),
     statuses: [200],
   },
   {
     port: 'onEvent',
     answers: anything,
-    options: (answer) => ({ onEvent: mad(answer) }),
+    options: (answer) => ({ onEvent: untyped(answer) }),
     statuses: [200],
   },
 ];
@@ -132,7 +132,7 @@ it.each(
 it('F67 only an answer that keeps to the contract lets a call through', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (answer) => {
-      const { call, upstream } = scene({ store: () => ({ reserve: mad(answer) }) });
+      const { call, upstream } = scene({ store: () => ({ reserve: untyped(answer) }) });
 
       expect((await call(ask.chat)).status).not.toBe(200);
       expect(upstream.calls).toEqual([]);

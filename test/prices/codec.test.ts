@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { imagePrice, priceFromJson, priceToJson, tokenPrice } from '../../src/prices/codec.ts';
 import { priceSchema } from '../../src/prices/schema.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 import { anyPrice } from './arbitrary.ts';
 
 it('every price comes back from JSON as it was', () => {
@@ -60,7 +60,7 @@ describe('a helper refuses by name', () => {
     ],
     [{ input: '1', members: { fast: {} } }, 'tokenPrice: price.members.fast does not exist.'],
   ])('%j', (input, says) => {
-    expect(() => tokenPrice(mad(input)())).toThrow(says);
+    expect(() => tokenPrice(untyped(input)())).toThrow(says);
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('a helper refuses by name', () => {
     [[{ price: 1 }], 'imagePrice: price.rows[0].price must be'],
     ['0.04', 'imagePrice: price.rows must be a list of rows'],
   ])('%j', (rows, says) => {
-    expect(() => imagePrice(mad(rows)())).toThrow(says);
+    expect(() => imagePrice(untyped(rows)())).toThrow(says);
   });
 });
 

@@ -44,6 +44,6 @@ export function turns(): Promise<void> {
 }
 
 /** A port function with a result that its type does not allow. */
-export function mad(answer: unknown): () => never {
+export function untyped(answer: unknown): () => never {
   return JSON.parse('{}', () => () => answer);
 }

@@ -10,7 +10,7 @@ import type { ClaimInput } from '../../src/ports/idempotency-store.ts';
 import { memoryIdempotencyStore } from '../../src/stores/memory/idempotency-store.ts';
 import { memoryResultStore } from '../../src/stores/memory/result-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { failures, inTime, mad, turns } from './failing.ts';
+import { failures, inTime, turns, untyped } from './failing.ts';
 import { codeOf, costs, keyed, keyedKinds, shared } from './idempotency-scene.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, image, replies, whole } from './scene-models.ts';
@@ -206,7 +206,7 @@ describe('a store that violates its contract is treated as one that is down', ()
   ];
 
   it.each(garbage.map((answer) => [answer]))('a claim of %j', async (answer) => {
-    const idempotency = { ...memoryIdempotencyStore(), claim: mad(answer) };
+    const idempotency = { ...memoryIdempotencyStore(), claim: untyped(answer) };
     const { call, upstream } = scene({ options: { idempotency } });
 
     expect((await call(keyed(ask.chat))).status).toBe(503);
@@ -228,7 +228,7 @@ describe('a store that violates its contract is treated as one that is down', ()
   it.each(results)('a reply of %j: %d', async (answer, status) => {
     const { call } = scene({
       plays: [whole('chat')],
-      options: { results: { put: () => {}, get: mad(answer) } },
+      options: { results: { put: () => {}, get: untyped(answer) } },
     });
     await call(keyed(ask.chat));
     await turns();

@@ -1,7 +1,7 @@
 /** Illegal options: each is refused at start-up, by its name and with a hint. */
 import { expect, it } from 'vitest';
 import { defaultOptions, type GatewayOptions, settingsOf } from '../../src/options.ts';
-import { mad } from './failing.ts';
+import { untyped } from './failing.ts';
 
 const find = (): undefined => undefined;
 const quota = {
@@ -15,7 +15,7 @@ const ports = { keys: { find }, quota, catalog: { find, list: find } };
 
 /** Options that their type does not allow. */
 function written(options: unknown): GatewayOptions {
-  return mad(options)();
+  return untyped(options)();
 }
 
 const unfit = [undefined, null, 'x', 5, {}];

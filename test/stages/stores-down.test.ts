@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import { StoreUnavailable } from '../../src/ports/call-options.ts';
 import { defaultPartition } from '../../src/ports/quota-input.ts';
-import { failures, inTime, mad, pass, turns } from './failing.ts';
+import { failures, inTime, pass, turns, untyped } from './failing.ts';
 import { scene, untouched } from './scene.ts';
 import { ask, whole } from './scene-models.ts';
 
@@ -69,7 +69,7 @@ describe('a port that violates its contract fails closed', () => {
   ];
 
   it.each(garbage.map((answer) => [answer]))('a reserve of %o', async (answer) => {
-    const { call, upstream } = scene({ store: () => ({ reserve: mad(answer) }) });
+    const { call, upstream } = scene({ store: () => ({ reserve: untyped(answer) }) });
 
     expect((await call(ask.chat)).status).toBe(503);
     expect(upstream.calls).toEqual([]);
@@ -78,13 +78,13 @@ describe('a port that violates its contract fails closed', () => {
   const ports: readonly (readonly [string, Partial<GatewayOptions>, number])[] = [
     [
       'a key without a group',
-      { keys: { find: mad({ id: 'a', disabled: false, quota: [] }) } },
+      { keys: { find: untyped({ id: 'a', disabled: false, quota: [] }) } },
       503,
     ],
-    ['a key that is a word', { keys: { find: mad('yes') } }, 503],
-    ['a key that is null', { keys: { find: mad(null) } }, 401],
-    ['a key whose expiry is a text', { keys: { find: mad(key('2020-01-01T00:00:00Z')) } }, 503],
-    ['a key whose expiry is no number', { keys: { find: mad(key(Number.NaN)) } }, 503],
+    ['a key that is a word', { keys: { find: untyped('yes') } }, 503],
+    ['a key that is null', { keys: { find: untyped(null) } }, 401],
+    ['a key whose expiry is a text', { keys: { find: untyped(key('2020-01-01T00:00:00Z')) } }, 503],
+    ['a key whose expiry is no number', { keys: { find: untyped(key(Number.NaN)) } }, 503],
     [
       'a model without a price',
       { catalog: catalog({ id: 'chat', protocols: ['chat'], groups: [], channels: [] }) },
@@ -104,8 +104,12 @@ describe('a port that violates its contract fails closed', () => {
       503,
     ],
     ['a model that is null', { catalog: catalog(null) }, 404],
-    ['a limiter’s undefined', { rateLimiter: { consume: mad(undefined) } }, 503],
-    ['a limiter’s no without a wait', { rateLimiter: { consume: mad({ granted: false }) } }, 503],
+    ['a limiter’s undefined', { rateLimiter: { consume: untyped(undefined) } }, 503],
+    [
+      'a limiter’s no without a wait',
+      { rateLimiter: { consume: untyped({ granted: false }) } },
+      503,
+    ],
   ];
 
   it.each(ports)('%s', async (_what, options, status) => {
@@ -121,7 +125,7 @@ describe('a port that violates its contract fails closed', () => {
   }
 
   function catalog(found: unknown): GatewayOptions['catalog'] {
-    return { find: mad(found), list: mad([found]) };
+    return { find: untyped(found), list: untyped([found]) };
   }
 
   it('a list of models that is not a list', async () => {

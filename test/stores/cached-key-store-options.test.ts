@@ -1,8 +1,8 @@
-/** A cached key store that is set up wrongly says which option, and the cure. */
+/** A cached key store with wrong options names the option and the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/ports/key-store.ts';
 import { cachedKeyStore } from '../../src/stores/memory/cached-key-store.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 
 describe('cachedKeyStore refuses', () => {
   const none: KeyStore = { find: () => undefined };
@@ -14,19 +14,21 @@ describe('cachedKeyStore refuses', () => {
     ['timeoutMs', 'must be a positive integer of ms'],
     ['maxKeys', 'must be a positive integer'],
     ['clock', 'must be an object with now(), monotonicMs(), every()'],
-  ])('%s that is none', (name, says) => {
+  ])('an invalid %s', (name, expected) => {
     for (const value of [0, -1, '5', null]) {
-      const make = () => cachedKeyStore(none, mad({ [name]: value })());
+      const make = () => cachedKeyStore(none, untyped({ [name]: value })());
 
-      expect(make).toThrow(`cachedKeyStore: options.${name} ${says}`);
+      expect(make).toThrow(`cachedKeyStore: options.${name} ${expected}`);
     }
   });
 
-  it('a name that does not exist, no store, and keys that go stale before they are old', () => {
-    expect(() => cachedKeyStore(none, mad({ ttl: 5 })())).toThrow('options.ttl does not exist.');
-    expect(() => cachedKeyStore(mad({})())).toThrow('store must be an object with find().');
+  it('an unknown option, a missing store, and a staleMs below ttlMs', () => {
+    expect(() => cachedKeyStore(none, untyped({ ttl: 5 })())).toThrow(
+      'options.ttl does not exist.',
+    );
+    expect(() => cachedKeyStore(untyped({})())).toThrow('store must be an object with find().');
     expect(() => cachedKeyStore(none, { ttlMs: 10, staleMs: 9 })).toThrow(
-      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out for none.',
+      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to serve',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** T05, F63: keys that are remembered for a while: for how long, under what name, and when not. */
+/** The cached key store: how long keys are cached, by what name, and when they are not. */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type MaybePromise, StoreUnavailable } from '../../src/ports/call-options.ts';
@@ -13,22 +13,23 @@ import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
 import { keyStoreContract } from '../../src/testing/contracts/key-store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { gate } from '../../src/testing/fake-upstream/scripts.ts';
-import { failures, inTime, mad } from '../stages/failing.ts';
+import { failures, inTime, untyped } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask } from '../stages/scene-models.ts';
 
-describe.each(['at once', 'by promise'])('cachedKeyStore over a store that answers %s', (how) => {
+describe.each(['directly', 'by promise'])('cachedKeyStore over a store that replies %s', (how) => {
   const contract = keyStoreContract(() => {
     const { find, add } = memoryKeyStore();
-    const behind: KeyStore = how === 'at once' ? { find } : { find: async (sent) => find(sent) };
-    return { store: cachedKeyStore(behind), put: add };
+    const underlying: KeyStore =
+      how === 'at once' ? { find } : { find: async (sent) => find(sent) };
+    return { store: cachedKeyStore(underlying), put: add };
   });
   for (const { name, run } of contract) it(name, run);
 });
 
-describe('a key that was found', () => {
-  it('is not looked up again for 30 seconds, and is answered at once', async () => {
-    const { store, asked, clock } = cached({ a: key('one') });
+describe('a found key', () => {
+  it('is served from the cache for 30 seconds, without a promise', async () => {
+    const { store, lookups, clock } = cached({ a: key('one') });
     await store.find('a');
 
     clock.advance(29_999);
@@ -37,11 +38,11 @@ describe('a key that was found', () => {
     await store.find('a');
 
     expect(remembered).toEqual(key('one'));
-    expect(asked).toEqual(['a', 'a']);
+    expect(lookups).toEqual(['a', 'a']);
   });
 
-  it('is as old as the question, not as the answer', async () => {
-    const { store, asked, clock } = cached({}, { timeoutMs: 20_000 }, async () => {
+  it('is as old as the beginning of its lookup', async () => {
+    const { store, lookups, clock } = cached({}, { timeoutMs: 20_000 }, async () => {
       clock.advance(10_000);
       return key('slow');
     });
@@ -50,24 +51,24 @@ describe('a key that was found', () => {
     clock.advance(20_000);
     await store.find('a');
 
-    expect(asked).toHaveLength(2);
+    expect(lookups).toHaveLength(2);
   });
 
-  it('serves a hundred callers at once by one question', async () => {
-    const answered = gate();
-    const { store, asked } = cached({}, {}, async () => {
-      await answered.opened;
+  it('serves a hundred concurrent callers by one lookup', async () => {
+    const replied = gate();
+    const { store, lookups } = cached({}, {}, async () => {
+      await replied.opened;
       return key('one');
     });
 
     const callers = Promise.all(Array.from({ length: 100 }, () => store.find('a')));
-    answered.open();
+    replied.open();
 
     expect(new Set(await callers)).toEqual(new Set([key('one')]));
-    expect(asked).toEqual(['a']);
+    expect(lookups).toEqual(['a']);
   });
 
-  it('is never another’s, however much the two secrets share', async () => {
+  it('is never that of another secret, however much the two have in common', async () => {
     const shared = mintSecret().repeat(4).slice(0, 200);
     const { store } = cached({ [`${shared}1`]: key('one'), [`${shared}2`]: key('two') });
 
@@ -77,18 +78,18 @@ describe('a key that was found', () => {
     expect(store.find(shared)).toBeInstanceOf(Promise);
   });
 
-  it('gives way to the ones used later where there is no more room', async () => {
-    const { store, asked } = cached({ a: key('a'), b: key('b'), c: key('c') }, { maxKeys: 2 });
+  it('is evicted first if it is the least recently used', async () => {
+    const { store, lookups } = cached({ a: key('a'), b: key('b'), c: key('c') }, { maxKeys: 2 });
     for (const secret of ['a', 'b', 'a', 'c']) await store.find(secret);
 
     await store.find('a');
     await store.find('b');
 
-    expect(asked).toEqual(['a', 'b', 'c', 'b']);
+    expect(lookups).toEqual(['a', 'b', 'c', 'b']);
   });
 
-  it('keeps its place whatever number of wrong secrets is tried', async () => {
-    const { store, asked } = cached({ a: key('a') }, { maxKeys: 2 });
+  it('is not evicted by wrong secrets', async () => {
+    const { store, lookups } = cached({ a: key('a') }, { maxKeys: 2 });
     await store.find('a');
     for (let tried = 0; tried < 10; tried += 1) await store.find(`wrong-${tried}`);
 
@@ -96,11 +97,11 @@ describe('a key that was found', () => {
     await store.find('wrong-9');
     await store.find('wrong-0');
 
-    expect(asked.filter((secret) => secret === 'a')).toHaveLength(1);
-    expect(asked.slice(-2)).toEqual(['wrong-9', 'wrong-0']);
+    expect(lookups.filter((secret) => secret === 'a')).toHaveLength(1);
+    expect(lookups.slice(-2)).toEqual(['wrong-9', 'wrong-0']);
   });
 
-  it('shows its secret nowhere in the store', async () => {
+  it('does not expose its secret in the store', async () => {
     const secret = mintSecret();
     const { store } = cached({ [secret]: key('a') });
     await store.find(secret);
@@ -109,9 +110,9 @@ describe('a key that was found', () => {
   });
 });
 
-describe('a secret of no key', () => {
-  it.each([undefined, null])('is not looked up again for 5 seconds: %s', async (answer) => {
-    const { store, asked, clock } = cached({}, {}, mad(async () => answer)());
+describe('a secret that belongs to no key', () => {
+  it.each([undefined, null])('is not looked up again for 5 seconds: %s', async (reply) => {
+    const { store, lookups, clock } = cached({}, {}, untyped(async () => reply)());
     await store.find('a');
 
     clock.advance(4_999);
@@ -120,10 +121,10 @@ describe('a secret of no key', () => {
     await store.find('a');
 
     expect(remembered).toBeUndefined();
-    expect(asked).toHaveLength(2);
+    expect(lookups).toHaveLength(2);
   });
 
-  it('becomes a key, and a key becomes none', async () => {
+  it('may become a key, and a key may disappear', async () => {
     const rows: Record<string, ApiKey> = {};
     const { store, clock } = cached(rows);
     const none = await store.find('a');
@@ -133,39 +134,39 @@ describe('a secret of no key', () => {
     const found = await store.find('a');
     Reflect.deleteProperty(rows, 'a');
     clock.advance(30_000);
-    const gone = await store.find('a');
+    const removed = await store.find('a');
 
-    expect([none, found, gone]).toEqual([undefined, key('new'), undefined]);
+    expect([none, found, removed]).toEqual([undefined, key('new'), undefined]);
   });
 
-  it('is not remembered where the answer is no key at all', async () => {
-    for (const answer of ['key', 5, {}, { id: 5 }]) {
-      const { store, asked } = cached({}, {}, mad(async () => answer)());
+  it('is not cached if the store replies with something that is not a key', async () => {
+    for (const reply of ['key', 5, {}, { id: 5 }]) {
+      const { store, lookups } = cached({}, {}, untyped(async () => reply)());
 
-      expect(await store.find('a')).toBe(answer);
+      expect(await store.find('a')).toBe(reply);
       await store.find('a');
 
-      expect(asked).toHaveLength(2);
+      expect(lookups).toHaveLength(2);
     }
   });
 });
 
-describe('a key that is revoked', () => {
-  it('is looked up again at once, by each of its secrets, and no other key is', async () => {
-    const { store, asked } = cached({ a: key('one'), b: key('one'), c: key('two') });
+describe('a revoked key', () => {
+  it('is looked up again immediately for each of its secrets, and no other key is', async () => {
+    const { store, lookups } = cached({ a: key('one'), b: key('one'), c: key('two') });
     for (const secret of ['a', 'b', 'c']) await store.find(secret);
 
     store.forget('one');
     for (const secret of ['a', 'b', 'c']) await store.find(secret);
 
-    expect(asked).toEqual(['a', 'b', 'c', 'a', 'b']);
+    expect(lookups).toEqual(['a', 'b', 'c', 'a', 'b']);
   });
 
-  it('is not remembered out of a lookup that was under way, nor waited for', async () => {
+  it('is neither cached from a lookup in flight nor waits for it', async () => {
     const [first, second] = [gate(), gate()];
     const revoked = { ...key('one'), disabled: true };
-    const answers = [first.opened.then(() => key('one')), second.opened.then(() => revoked)];
-    const { store, asked } = cached({}, {}, async () => answers.shift());
+    const replies = [first.opened.then(() => key('one')), second.opened.then(() => revoked)];
+    const { store, lookups } = cached({}, {}, async () => replies.shift());
     const before = store.find('a');
 
     store.forget('one');
@@ -176,11 +177,11 @@ describe('a key that is revoked', () => {
     await before;
 
     expect(store.find('a')).toEqual(revoked);
-    expect(asked).toHaveLength(2);
+    expect(lookups).toHaveLength(2);
   });
 
-  it('goes with all others, and with secrets of no key, when everything is forgotten', async () => {
-    const { store, asked } = cached({ a: key('one') });
+  it('is removed with all other keys and misses by clear', async () => {
+    const { store, lookups } = cached({ a: key('one') });
     await store.find('a');
     await store.find('none');
 
@@ -188,14 +189,14 @@ describe('a key that is revoked', () => {
     await store.find('a');
     await store.find('none');
 
-    expect(asked).toEqual(['a', 'none', 'a', 'none']);
+    expect(lookups).toEqual(['a', 'none', 'a', 'none']);
   });
 });
 
-describe('F63 while the store is down', () => {
-  it.each(
-    failures,
-  )('and $how, a key serves as long as it is fresh, then nobody is told no', async ({ fail }) => {
+describe('while the store is down', () => {
+  it.each(failures)('and $how, a key is served while fresh, then lookups are unavailable', async ({
+    fail,
+  }) => {
     const { store, clock, fails } = cached({ a: key('one') });
     await store.find('a');
     fails(fail);
@@ -219,7 +220,7 @@ describe('F63 while the store is down', () => {
     ).toBeInstanceOf(StoreUnavailable);
   });
 
-  it.each(failures)('and $how, a stale key serves as long as the host allows', async ({ fail }) => {
+  it.each(failures)('and $how, a stale key is served up to staleMs', async ({ fail }) => {
     const { store, clock, fails } = cached({ a: key('one') }, { staleMs: 600_000 });
     await store.find('a');
     fails(fail);
@@ -240,7 +241,7 @@ describe('F63 while the store is down', () => {
     ).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('a stale key serves no longer than allowed, though the store was just tried', async () => {
+  it('a stale key is not served beyond staleMs, though the store was just tried', async () => {
     const { store, clock, fails } = cached({ a: key('one') }, { staleMs: 600_000 });
     await store.find('a');
     fails(() => Promise.reject(new StoreUnavailable('down')));
@@ -253,8 +254,8 @@ describe('F63 while the store is down', () => {
     expect(await outcome(() => store.find('a'))).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('a stale key makes nobody wait for the store more than once a second', async () => {
-    const { store, clock, fails, asked } = cached({ a: key('one') }, { staleMs: 600_000 });
+  it('at most one call per second waits for the store while a stale key is served', async () => {
+    const { store, clock, fails, lookups } = cached({ a: key('one') }, { staleMs: 600_000 });
     await store.find('a');
     fails(() => new Promise(() => {}));
     clock.advance(30_000);
@@ -271,10 +272,10 @@ describe('F63 while the store is down', () => {
     );
 
     expect(next).toEqual(key('one'));
-    expect(asked).toHaveLength(3);
+    expect(lookups).toHaveLength(3);
   });
 
-  it('a key that was forgotten serves no more', async () => {
+  it('a forgotten key is not served', async () => {
     const { store, clock, fails } = cached({ a: key('one') }, { staleMs: 600_000 });
     await store.find('a');
     fails(() => Promise.reject(new StoreUnavailable('down')));
@@ -289,7 +290,7 @@ describe('F63 while the store is down', () => {
     ).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('it is asked again when it is back', async () => {
+  it('the store is used again when it is back', async () => {
     const { store, clock, fails } = cached({ a: key('one') });
     fails(() => Promise.reject(new StoreUnavailable('down')));
     expect(await outcome(() => store.find('a'))).toBeInstanceOf(StoreUnavailable);
@@ -317,7 +318,7 @@ describe('a gateway over a cached store', () => {
   it('refuses a key from the moment it expires, though it is remembered', async () => {
     const clock = fakeClock();
     const expiring = { ...key('one'), expiresAtMs: clock.now() + 10_000 };
-    const { store, asked } = cached({ 'caller-secret': expiring }, { clock });
+    const { store, lookups } = cached({ 'caller-secret': expiring }, { clock });
     const { call } = scene({ options: { keys: store, clock } });
     const models = { method: 'GET', path: '/v1/models' };
 
@@ -326,16 +327,16 @@ describe('a gateway over a cached store', () => {
     const after = await call(models);
 
     expect([before.status, after.status]).toEqual([200, 401]);
-    expect(asked).toHaveLength(1);
+    expect(lookups).toHaveLength(1);
   });
 });
 
 interface Cached {
   readonly store: CachedKeyStore;
   readonly clock: FakeClock;
-  /** The secrets the store behind was asked for, in order. */
-  readonly asked: readonly string[];
-  /** From now on the store behind does this; undefined: it answers again. */
+  /** The secrets that were looked up in the underlying store, in order. */
+  readonly lookups: readonly string[];
+  /** Makes the underlying store fail like this; undefined makes it reply again. */
   fails(how: (() => Promise<never>) | undefined): void;
 }
 
@@ -345,28 +346,28 @@ function cached(
   find: KeyStore['find'] = async (secret) => rows[secret],
 ): Cached {
   const clock = options.clock ?? fakeClock();
-  const asked: string[] = [];
+  const lookups: string[] = [];
   let failing: (() => Promise<never>) | undefined;
-  const behind: KeyStore = {
+  const underlying: KeyStore = {
     find: (secret) => {
-      asked.push(secret);
+      lookups.push(secret);
       return failing === undefined ? find(secret) : failing();
     },
   };
   return {
-    store: cachedKeyStore(behind, { ...options, clock }),
+    store: cachedKeyStore(underlying, { ...options, clock }),
     clock,
-    asked,
+    lookups,
     fails: (how) => {
       failing = how;
     },
   };
 }
 
-/** What it answers, or what it fails with. */
-async function outcome(question: () => MaybePromise<unknown>): Promise<unknown> {
+/** The result, or the error. */
+async function outcome(call: () => MaybePromise<unknown>): Promise<unknown> {
   try {
-    return await question();
+    return await call();
   } catch (error) {
     return error;
   }

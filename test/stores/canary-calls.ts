@@ -1,6 +1,6 @@
 /**
- * Calls full of canaries, through a real gateway: chats, streams, images and native calls that end
- * well and badly, repeated and resolved ones. What its stores keep of them must hold no canary.
+ * Calls full of canary texts through a real gateway: chats, streams, images and native calls that
+ * succeed and fail, repeated and resolved ones. The stores must not keep any canary.
  */
 import { expect, vi } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
@@ -20,14 +20,14 @@ import { keyed } from '../stages/idempotency-scene.ts';
 import { type Asked, scene } from '../stages/scene.ts';
 import { chat, events, headersOf, image, sceneModels } from '../stages/scene-models.ts';
 
-/** The key of all calls; a test adds it to its store. */
+/** The caller's key; a test adds it to its store. */
 export const caller: IssuedKey = issueKey({
   id: 'canary-caller',
   group: 'staff',
   limitNanos: 10n ** 12n,
 });
 
-/** What no store may hold. */
+/** Texts that no store may contain. */
 export const canaries: Canaries & Readonly<Record<'completion' | 'idempotencyKey', string>> = {
   ...common,
   callerKey: caller.secret,
@@ -36,7 +36,7 @@ export const canaries: Canaries & Readonly<Record<'completion' | 'idempotencyKey
   idempotencyKey: 'canary-order-4711',
 };
 
-/** The models that are called, as a database has them: a secret is a name. */
+/** The models, in the form of a database, with names in place of secrets. */
 export const canaryModels: readonly PublishedModel[] = sceneModels()
   .filter(({ id }) => ['chat', 'image', 'native'].includes(id))
   .map((model) => ({
@@ -48,7 +48,7 @@ export const canaryModels: readonly PublishedModel[] = sceneModels()
     })),
   }));
 
-/** An operator's change, so that no table of quota is empty. */
+/** An operator's adjustment, so that no quota table is empty. */
 export const adjustment: AdjustInput = {
   id: 'adjustment-of-canaries',
   partition: defaultPartition,
@@ -57,10 +57,10 @@ export const adjustment: AdjustInput = {
   addLimit: 1n,
 };
 
-/** The stores of the gateway; every sink gets every record. */
+/** The stores of the gateway. Every sink receives every record. */
 export interface CanaryStores extends Omit<GatewayOptions, 'catalog' | 'usage'> {
   readonly idempotency: IdempotencyStore;
-  /** One of the same models where left out. */
+  /** Default: a static catalog of the same models. */
   readonly catalog?: Catalog;
   readonly sinks?: readonly UsageSink[];
 }
@@ -88,7 +88,7 @@ export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): P
 
   const answers = [];
   for (const { asked } of steps) answers.push(await call(withKey(asked)));
-  // A repetition is no call, and has no record.
+  // A repeated call is answered from the store and has no record.
   await vi.waitFor(() => expect(records).toHaveLength(driven.calls.length + 1));
   const inDoubt = records.find(
     ({ protocol, outcome }) => protocol === 'images' && outcome === 'unknown',
@@ -102,7 +102,7 @@ export async function runCanaryCalls({ sinks = [], ...stores }: CanaryStores): P
   expect(canariesIn({ wire })).toHaveLength(Object.keys(canaries).length);
 }
 
-/** `prompt in usage`, `base64 in usage`: which canaries, or only their beginnings, are where. */
+/** The canaries found, also only their beginnings, as `prompt in usage`. */
 export function canariesIn(places: Readonly<Record<string, unknown>>): readonly string[] {
   const beginnings = Object.entries(canaries).map(([name, canary]) => [name, canary.slice(0, 20)]);
   return found(Object.fromEntries(beginnings), places);
@@ -110,7 +110,7 @@ export function canariesIn(places: Readonly<Record<string, unknown>>): readonly 
 
 interface Step {
   readonly asked: Asked;
-  /** What the upstream does; nothing where the call never gets there. */
+  /** The upstream's part; undefined where the call does not reach it. */
   readonly play?: Play;
   readonly status: number;
 }
@@ -146,7 +146,7 @@ const askedNative: Asked = {
   },
 };
 
-/** The first call finds nobody who listens. */
+/** The first call fails to connect. */
 const steps: readonly Step[] = [
   { asked: askedChat, status: 502 },
   { asked: keyed(askedChat, idempotencyKey), play: answers(200, chatReply), status: 200 },
@@ -166,9 +166,9 @@ const steps: readonly Step[] = [
     status: 200,
   },
   { asked: askedChat, play: answers(400, leak), status: 400 },
-  // It has begun when it fails.
+  // The stream fails after it has begun.
   { asked: askedStream, play: streams(streamPiece, leak), status: 200 },
-  // Two in doubt: one will be resolved, the other stays held.
+  // Two calls in doubt: one will be resolved, the other stays held.
   { asked: keyed(askedImage, `${idempotencyKey}-2`), play: answers(500, leak), status: 502 },
   { asked: askedImage, play: answers(500, leak), status: 502 },
 ];
@@ -181,7 +181,7 @@ function streams(...data: readonly unknown[]): Play {
   return (up) => up.answer(200, events(...data), headersOf('chatStream'));
 }
 
-/** The first call fails as a dial does, by an error that names everything. */
+/** The first call fails to connect, with an error that contains every canary. */
 function downAtFirst(upstream: DrivenUpstream): UpstreamClient {
   let isDown = true;
   return {

@@ -1,4 +1,4 @@
-/** A usage with every count and a price with every member, for what keeps them. */
+/** A usage with every count and a price with every member, for tests of stores. */
 import type { UsageRecord } from '../../src/ports/usage-sink.ts';
 
 const rates = {

@@ -1,4 +1,4 @@
-/** A catalog over a file of its own, with time that stands still and events one can wait for. */
+/** A catalog over a temporary file, with a fake clock and events that a test can await. */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,25 +11,25 @@ import {
 } from '../../src/stores/file/catalog.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** A file in a folder of its own. */
+/** A file in a temporary folder. */
 export interface FileScene {
   readonly folder: string;
   readonly file: string;
   readonly clock: FakeClock;
-  /** Everything heard so far. */
+  /** All events so far. */
   readonly events: readonly GatewayEvent[];
-  /** Writes into the file where it lies. */
+  /** Overwrites the file. */
   write(content: unknown): Promise<void>;
-  /** Puts a new file in its place at once. */
+  /** Replaces the file atomically by a rename. */
   replace(content: unknown): Promise<void>;
   open(options?: Partial<JsonFileCatalogOptions>): Promise<JsonFileCatalog>;
-  /** Takes an event, for a listener of the test's own. */
-  hear(event: GatewayEvent): void;
-  /** Looks at the file until it brings news. */
+  /** Records an event, for a test that passes its own listener. */
+  report(event: GatewayEvent): void;
+  /** Lets time pass until there is another event. */
   news(): Promise<GatewayEvent>;
 }
 
-/** The scene; the folder goes when the test is over. */
+/** Makes the scene; its folder is removed when the test is over. */
 export async function fileScene(): Promise<FileScene> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -37,7 +37,7 @@ export async function fileScene(): Promise<FileScene> {
   const clock = fakeClock();
   const events: GatewayEvent[] = [];
   let taken = 0;
-  const hear = (event: GatewayEvent): void => {
+  const report = (event: GatewayEvent): void => {
     events.push(event);
   };
 
@@ -48,12 +48,12 @@ export async function fileScene(): Promise<FileScene> {
     events,
     write: (content) => writeFile(file, textOf(content)),
     replace: async (content) => {
-      const beside = join(folder, 'models.json.new');
-      await writeFile(beside, textOf(content));
-      await rename(beside, file);
+      const newFile = join(folder, 'models.json.new');
+      await writeFile(newFile, textOf(content));
+      await rename(newFile, file);
     },
-    open: (options) => jsonFileCatalog({ path: file, clock, onEvent: hear, ...options }),
-    hear,
+    open: (options) => jsonFileCatalog({ path: file, clock, onEvent: report, ...options }),
+    report,
     news: async () => {
       for (;;) {
         const event = events[taken];
@@ -68,7 +68,7 @@ export async function fileScene(): Promise<FileScene> {
   };
 }
 
-/** A channel as a file has it; its secret stands in the environment of every test. */
+/** A channel in the file's form; its secret is in the environment of every test. */
 export const channelJson = {
   id: 'openai-1',
   dialect: 'openai',
@@ -78,7 +78,7 @@ export const channelJson = {
   weight: 1,
 } as const;
 
-/** A model as a file has it. */
+/** A model in the file's form. */
 export const modelJson = {
   id: 'gpt-5',
   vendor: 'OpenAI',

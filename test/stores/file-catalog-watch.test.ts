@@ -1,4 +1,4 @@
-/** Issue 4: the file of a catalog changes while the gateway runs, in every way that files do. */
+/** A catalog file that changes while the gateway runs, in every way that files change. */
 import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -11,8 +11,8 @@ import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-sc
 
 const oneModel: GatewayEvent = { type: 'catalog_loaded', source: 'models.json', models: 1 };
 
-describe('a file that changes is served', () => {
-  it('when it is written over where it lies', async () => {
+describe('a changed file is served', () => {
+  it('when it is overwritten', async () => {
     const { write, open, news } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -24,7 +24,7 @@ describe('a file that changes is served', () => {
     expect(catalog.list('staff', 'chat').map(({ id }) => id)).toEqual(['new', 'newer']);
   });
 
-  it('when another is renamed over it', async () => {
+  it('when another file is renamed over it', async () => {
     const { write, replace, open, news } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -35,7 +35,7 @@ describe('a file that changes is served', () => {
     expect(catalog.find('new')?.id).toBe('new');
   });
 
-  it('when a link to its folder is swapped, as Kubernetes does', async () => {
+  it('when the symbolic link to its folder is swapped, as Kubernetes does', async () => {
     const { folder, open, news } = await fileScene();
     for (const name of ['first', 'second']) {
       await mkdir(join(folder, name));
@@ -53,7 +53,7 @@ describe('a file that changes is served', () => {
     expect(catalog.find('first')).toBeUndefined();
   });
 
-  it('when its time is set back', async () => {
+  it('when its modification time is set back', async () => {
     const { file, write, replace, open, news } = await fileScene();
     await write(modelsJson('one'));
     const catalog = await open();
@@ -65,7 +65,7 @@ describe('a file that changes is served', () => {
     expect(catalog.find('two')?.id).toBe('two');
   });
 
-  it('with the secrets of the moment', async () => {
+  it('with the current secrets', async () => {
     vi.stubEnv('ROTATED_KEY_OF_TEST', 'sk-1');
     const { file, write, open, news } = await fileScene();
     const channels = [{ ...channelJson, credential: { env: 'ROTATED_KEY_OF_TEST' } }];
@@ -80,10 +80,10 @@ describe('a file that changes is served', () => {
   });
 });
 
-describe('a file that turns bad changes nothing, and is told once', () => {
+describe('an invalid version changes nothing and is reported once', () => {
   const invalid = 'jsonFileCatalog: models.json: the text is not valid JSON at line 1, column';
 
-  it('where it is half written, until it is whole', async () => {
+  it('when the file is half written, until it is complete', async () => {
     const { write, open, news, events } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -95,7 +95,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     await write(whole);
     const loaded = await news();
 
-    const reason = `${invalid} 41. Mend it there.`;
+    const reason = `${invalid} 41. Fix it there.`;
     expect(refused).toEqual({ type: 'catalog_refused', source: 'models.json', reason });
     expect(served).toBe('old');
     expect(loaded).toEqual(oneModel);
@@ -103,7 +103,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('where it breaks a rule, once a version', async () => {
+  it('when it breaks a rule, once per version', async () => {
     const { write, replace, open, news, events } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -124,7 +124,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     expect(catalog.find('new')?.id).toBe('new');
   });
 
-  it('where it is taken away, until it is put back as it was', async () => {
+  it('when the file is missing, until it is put back unchanged', async () => {
     const { file, write, open, news, events } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -143,7 +143,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     expect(catalog.find('old')?.id).toBe('old');
   });
 
-  it('where a folder takes its place', async () => {
+  it('when a folder takes its place', async () => {
     const { file, write, open, news } = await fileScene();
     await write(modelsJson('old'));
     await open();
@@ -151,10 +151,12 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     await rm(file);
     await mkdir(file);
 
-    expect(await news()).toMatchObject({ reason: expect.stringContaining('is not a file.') });
+    expect(await news()).toMatchObject({
+      reason: expect.stringContaining('is not a regular file.'),
+    });
   });
 
-  it('where a link leads in a circle, until it leads to a file', async () => {
+  it('when a link leads in a circle, until it leads to a file', async () => {
     const { folder, file, write, replace, open, news } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -170,7 +172,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     expect(catalog.find('new')?.id).toBe('new');
   });
 
-  it('where its secret is missing, until that comes: the file need not change for it', async () => {
+  it('when its secret is missing, until it is added, without a change of the file', async () => {
     const { write, open, news, events } = await fileScene();
     await write(modelsJson('old'));
     let isSealed = true;
@@ -196,7 +198,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
     expect(catalog.find('new')?.channels[0]?.credential).toBe('sk-1');
   });
 
-  it('where its secret never comes', async () => {
+  it('when its secret never resolves', async () => {
     const { write, open, news, clock } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open({ credentials: () => new Promise(() => {}) });
@@ -210,7 +212,7 @@ describe('a file that turns bad changes nothing, and is told once', () => {
 });
 
 describe('a catalog in use', () => {
-  it('lets a call end on the model it began with', async () => {
+  it('lets a call finish with the model it began with', async () => {
     const { write, replace, open, news } = await fileScene();
     const served = (price: string, upstreamModel: string): object => ({
       models: [
@@ -243,7 +245,7 @@ describe('a catalog in use', () => {
     next.leave();
   });
 
-  it('looks no more once it is closed, and goes on serving', async () => {
+  it('stops polling once it is closed, and still serves', async () => {
     const { write, replace, open, clock, events } = await fileScene();
     await write(modelsJson('old'));
     const catalog = await open();
@@ -257,17 +259,17 @@ describe('a catalog in use', () => {
     expect(catalog.find('old')?.id).toBe('old');
   });
 
-  it('looks at the file once at a time', async () => {
+  it('runs one poll at a time', async () => {
     const { write, replace, open, news, clock } = await fileScene();
     await write(modelsJson('old'));
-    const asked = gate();
-    const answered = gate();
+    const requested = gate();
+    const resolvable = gate();
     let count = 0;
     await open({
       credentials: async () => {
         count += 1;
-        asked.open();
-        await answered.opened;
+        requested.open();
+        await resolvable.opened;
         return 'sk-1';
       },
     });
@@ -275,11 +277,11 @@ describe('a catalog in use', () => {
 
     await replace({ models: [{ ...modelJson, channels }] });
     clock.advance(2_000);
-    await asked.opened;
+    await requested.opened;
     clock.advance(4_000);
-    // Time enough for a second look to come as far, if there were one.
+    // Enough turns for a second poll to get as far, if there were one.
     for (let turn = 0; turn < 50; turn += 1) await turns();
-    answered.open();
+    resolvable.open();
 
     expect(await news()).toEqual(oneModel);
     expect(count).toBe(1);
@@ -294,10 +296,10 @@ describe('a catalog in use', () => {
     ],
     ['rejects later', () => Promise.reject(new Error('listener'))],
   ])('survives a listener that %s', async (_how, fail) => {
-    const { write, replace, open, news, hear } = await fileScene();
+    const { write, replace, open, news, report } = await fileScene();
     await write(modelsJson('old'));
     const failing = (event: GatewayEvent): unknown => {
-      hear(event);
+      report(event);
       return fail();
     };
     const catalog = await open({ onEvent: failing });

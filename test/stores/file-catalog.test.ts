@@ -1,11 +1,11 @@
-/** Issue 4: a catalog from a JSON file: what may stand in it, and what is said of what may not. */
+/** A catalog from a JSON file: what it accepts, and the error messages for what it refuses. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Model } from '../../src/ports/catalog.ts';
 import { priceToJson } from '../../src/prices/codec.ts';
 import { catalogContract } from '../../src/testing/contracts/catalog.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 import { channelJson, fileScene, modelJson, modelsJson } from './file-catalog-scene.ts';
 
 describe('jsonFileCatalog', () => {
@@ -18,7 +18,7 @@ describe('jsonFileCatalog', () => {
   });
   for (const { name, run } of contract) it(name, run);
 
-  it('reads amounts as numbers or text, and secrets from where they are said to be', async () => {
+  it('reads amounts as numbers or text, and secrets by their references', async () => {
     vi.stubEnv('OPENAI_KEY_OF_TEST', 'sk-env');
     const { write, open } = await fileScene();
     const named = { ...channelJson, id: 'two', credential: { name: 'vault/two' } };
@@ -59,23 +59,23 @@ describe('jsonFileCatalog', () => {
     });
   });
 
-  it('asks for a secret once, however many channels share it', async () => {
+  it('resolves a secret once, however many channels share it', async () => {
     const { write, open } = await fileScene();
     const channels = [{ ...channelJson, credential: { name: 'shared' } }];
     await write({ models: ['a', 'b', 'c'].map((id) => ({ ...modelJson, id, channels })) });
-    const asked: string[] = [];
+    const resolved: string[] = [];
 
     await open({
       credentials: (name) => {
-        asked.push(name);
-        return `sk-${asked.length}`;
+        resolved.push(name);
+        return `sk-${resolved.length}`;
       },
     });
 
-    expect(asked).toEqual(['shared']);
+    expect(resolved).toEqual(['shared']);
   });
 
-  it('takes a secret out of the file only where the host says so', async () => {
+  it('accepts a secret in the file only if the host allows it', async () => {
     const { write, open } = await fileScene();
     const channels = [{ ...channelJson, credential: 'sk-in-the-file' }];
     await write({ models: [{ ...modelJson, channels }] });
@@ -91,25 +91,29 @@ describe('jsonFileCatalog', () => {
   });
 });
 
-describe('a file is refused at start', () => {
+describe('a file is refused at start-up', () => {
   const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('{"models":[]}')]);
   const texts: readonly (readonly [string, string | Uint8Array, string])[] = [
-    ['is empty', '', 'the text is not valid JSON at line 1, column 1. Mend it there.'],
+    ['is empty', '', 'the text is not valid JSON at line 1, column 1. Fix it there.'],
     [
-      'is no JSON',
+      'is not JSON',
       '{\n  "models": [,]\n}',
-      'is not valid JSON at line 2, column 14. Mend it there.',
+      'is not valid JSON at line 2, column 14. Fix it there.',
     ],
     ['stops half-way', '{"models":[{"id":"gp', 'is not valid JSON at line 1, column 21.'],
     ['is a list', '[]', 'is not an object. Write { "models": [ … ] }.'],
     [
       'names a member twice',
       '{"models":[{"id":"a","i\\u0064":"b"}]}',
-      'names a member twice in one object at line 1, column 23. Take one of the two out.',
+      'names a member twice in one object at line 1, column 23. Remove one of the two.',
     ],
     ['nests too deep', `{"models":${'['.repeat(70)}`, 'is nested deeper than 64 levels at line 1'],
-    ['begins with a mark', bom, 'begins with a byte order mark. Save it as UTF-8 without one.'],
-    ['is no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'is not valid UTF-8. Save it as UTF-8.'],
+    [
+      'begins with a byte order mark',
+      bom,
+      'begins with a byte order mark. Save it as UTF-8 without one.',
+    ],
+    ['is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'is not valid UTF-8. Save it as UTF-8.'],
     ['has no models', '{}', 'models must be a list. Write { "models": [ … ] }.'],
     [
       'has another member',
@@ -123,15 +127,15 @@ describe('a file is refused at start', () => {
     ],
   ];
 
-  it.each(texts)('that %s', async (_what, text, says) => {
+  it.each(texts)('that %s', async (_problem, text, expected) => {
     const { write, open } = await fileScene();
     await write(text);
 
     expect(await refusal(open())).toMatch(/^jsonFileCatalog: models\.json: /);
-    expect(await refusal(open())).toContain(says);
+    expect(await refusal(open())).toContain(expected);
   });
 
-  const models: readonly (readonly [place: string, model: object, says: string])[] = [
+  const models: readonly (readonly [problem: string, model: object, expected: string])[] = [
     ['models[1] must be a model', [], 'an id, groups, a price'],
     ['models[1].id must be text', { ...modelJson, id: 5 }, 'one character at least'],
     [
@@ -139,7 +143,7 @@ describe('a file is refused at start', () => {
       { ...modelJson, id: 'b', channels: [{ ...channelJson, priority: '1' }] },
       'lower is tried first.',
     ],
-    ['the id or alias "gpt-5" is taken', modelJson, 'share one namespace'],
+    ['the id or alias "gpt-5" is taken', modelJson, 'must be distinct'],
     ...[
       ...['-1', '1e3', '', ' 1', '.5', '1.', '0.0000000001', '9007199.254740992', '12345678'],
       ...[0.15, 1, null, true, {}, [1]],
@@ -183,42 +187,46 @@ describe('a file is refused at start', () => {
     ),
   ];
 
-  it.each(models)('where %s: %j', async (place, bad, says) => {
+  it.each(models)('if %s: %j', async (problem, invalid, expected) => {
     const { write, open } = await fileScene();
-    await write({ models: [modelJson, bad] });
+    await write({ models: [modelJson, invalid] });
 
     const message = await refusal(open());
 
     expect(message).toMatch(/^jsonFileCatalog: models\.json: (?!staticCatalog)/);
-    expect(message).toContain(place);
-    expect(message).toContain(says);
+    expect(message).toContain(problem);
+    expect(message).toContain(expected);
   });
 
-  it('whose secret is nowhere, without a word of what stood there', async () => {
+  it('if a secret is not found, without repeating what was written there', async () => {
     const { write, open } = await fileScene();
     const sources: readonly (readonly [object, object, string])[] = [
       [{ env: 'sk-pasted-here' }, {}, '.env names a variable that is not set. Set it before'],
       [{ name: 'sk-pasted-here' }, {}, '.name needs options.credentials. Give a function'],
       ...[() => '', () => 5, () => undefined, async () => () => 'sk-pasted-here'].map(
         (credentials) =>
-          [{ name: 'a' }, { credentials: mad(credentials)() }, 'gave no text. Make it'] as const,
+          [
+            { name: 'a' },
+            { credentials: untyped(credentials)() },
+            'returned no text. Add',
+          ] as const,
       ),
-      [{ name: 'a' }, { credentials: fails }, 'options.credentials failed. See to what it asks.'],
+      [{ name: 'a' }, { credentials: fails }, 'options.credentials failed. See the cause.'],
       [{ name: 'a' }, { credentials: async () => fails() }, 'options.credentials failed.'],
       [{ name: 'a' }, { credentials: () => 'sk-pasted-here\n' }, 'must be printable ASCII'],
     ];
 
-    for (const [credential, options, says] of sources) {
+    for (const [credential, options, expected] of sources) {
       await write({ models: [{ ...modelJson, channels: [{ ...channelJson, credential }] }] });
       const message = await refusal(open(options));
 
       expect(message).toContain('models[0].channels[0].credential');
-      expect(message).toContain(says);
+      expect(message).toContain(expected);
       expect(message).not.toContain('sk-pasted-here');
     }
   });
 
-  it('that is not there, or no file, or far too large, by the last part of its path', async () => {
+  it('if it is missing, not a file, or too large, by its base name', async () => {
     const { folder, write, open } = await fileScene();
     await write(Buffer.alloc(16 * 1024 * 1024 + 1, ' '));
 
@@ -227,14 +235,14 @@ describe('a file is refused at start', () => {
     const large = await refusal(open());
 
     expect(missing).toBe(
-      "jsonFileCatalog: missing.json can't be read (ENOENT). Put it there, readable by this app.",
+      "jsonFileCatalog: missing.json can't be read (ENOENT). It must exist and be readable by this app.",
     );
-    expect(directory).toMatch(/: what the path names is not a file\. Name a file of JSON\.$/);
+    expect(directory).toMatch(/: the path is not a regular file\. Name a JSON file\.$/);
     expect(large).toMatch(/is larger than 16 MiB/);
     for (const message of [missing, directory, large]) expect(message).not.toContain(`${folder}/`);
   });
 
-  it('that is never at rest', async () => {
+  it('if it keeps changing', async () => {
     const { file, write, open } = await fileScene();
     await write(' '.repeat(8 * 1024 * 1024));
     let isOver = false;
@@ -248,20 +256,20 @@ describe('a file is refused at start', () => {
       isOver = true;
     });
 
-    expect(message).toContain('changes while it is read. Write a new file beside it, and rename');
+    expect(message).toContain('changes while it is read. Write a new file next to it, then rename');
   });
 
-  it('with options that are wrong', async () => {
+  it('if options are wrong', async () => {
     const { write, open } = await fileScene();
     await write(modelsJson('a'));
 
-    expect(await refusal(open(mad({ path: 5 })()))).toBe(
+    expect(await refusal(open(untyped({ path: 5 })()))).toBe(
       'jsonFileCatalog: options.path must be the path of a file. Give it the file to read.',
     );
-    expect(await refusal(open(mad({ pollMs: 0 })()))).toContain(
+    expect(await refusal(open(untyped({ pollMs: 0 })()))).toContain(
       'options.pollMs must be a positive',
     );
-    expect(await refusal(open(mad({ file: 'x' })()))).toContain('options.file does not exist.');
+    expect(await refusal(open(untyped({ file: 'x' })()))).toContain('options.file does not exist.');
   });
 });
 
@@ -269,7 +277,7 @@ function fails(): never {
   throw new Error('the vault is sealed');
 }
 
-/** What it refuses with. */
+/** The message of the ConfigurationError that opening rejects with. */
 async function refusal(opening: Promise<unknown>): Promise<string> {
   const error: unknown = await opening.then(() => undefined).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: 'ConfigurationError' });

@@ -1,46 +1,46 @@
-/** What a look at a file brings, look by look, over a disk that a test drives by hand. */
+/** The results of polling a file, over a fake disk that the test controls. */
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { type FileWatch, fileWatch } from '../../src/stores/file/file-watch.ts';
 import type { Disk } from '../../src/stores/file/stable-read.ts';
 
-describe('a file is looked at', () => {
-  it('and read twice, then no more as long as its version stays', async () => {
+describe('polling a file', () => {
+  it('reads it twice, then not again while its version stays the same', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
 
-    const news = [await watch.look(), await watch.look(), await watch.look()];
+    const changes = [await watch.poll(), await watch.poll(), await watch.poll()];
 
-    expect(news).toEqual([undefined, undefined, undefined]);
+    expect(changes).toEqual([undefined, undefined, undefined]);
     expect(disk.reads).toBe(2);
   });
 
-  it('and a change right behind the look shows, before the clock of its disk ticks', async () => {
+  it('finds a change within one tick of the file system clock', async () => {
     const { disk, watch } = await watched({ version: 'the same second', text: 'one' });
 
     disk.text = 'two';
-    const news = [await watch.look(), await watch.look(), await watch.look()];
+    const changes = [await watch.poll(), await watch.poll(), await watch.poll()];
 
-    expect(news).toEqual([{ type: 'loaded', value: 'two' }, undefined, undefined]);
+    expect(changes).toEqual([{ type: 'loaded', value: 'two' }, undefined, undefined]);
     expect(watch.current()).toBe('two');
   });
 
-  it('and one that was touched is made anew', async () => {
+  it('loads a file again whose version changed but not its content', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
-    await watch.look();
+    await watch.poll();
 
     disk.version = '2';
 
-    expect(await watch.look()).toEqual({ type: 'loaded', value: 'one' });
-    expect(await watch.look()).toBeUndefined();
+    expect(await watch.poll()).toEqual({ type: 'loaded', value: 'one' });
+    expect(await watch.poll()).toBeUndefined();
   });
 });
 
-describe('a bad file', () => {
+describe('an invalid file', () => {
   const refused = { type: 'refused', reason: 'jsonFileCatalog: models.json: it is bad.' };
 
-  it('is told once a version, and once more when it comes back', async () => {
+  it('is reported once per version, and again when that version comes back', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
-    const told: unknown[] = [];
+    const changes: unknown[] = [];
     const versions: readonly (readonly [version: string, text: string])[] = [
       ['2', 'bad'],
       ['2', 'bad'],
@@ -53,101 +53,101 @@ describe('a bad file', () => {
 
     for (const [version, text] of versions) {
       Object.assign(disk, { version, text });
-      told.push(await watch.look());
+      changes.push(await watch.poll());
     }
 
     const loaded = { type: 'loaded', value: 'good' };
-    expect(told).toEqual([refused, undefined, refused, undefined, loaded, undefined, refused]);
+    expect(changes).toEqual([refused, undefined, refused, undefined, loaded, undefined, refused]);
     expect(watch.current()).toBe('good');
   });
 
-  it('that turns good again is told, though it is the one that is served', async () => {
+  it('is reported as loaded when the served version is restored', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
-    await watch.look();
+    await watch.poll();
     Object.assign(disk, { version: '2', text: 'bad' });
-    await watch.look();
+    await watch.poll();
 
     Object.assign(disk, { version: '1', text: 'one' });
 
-    expect(await watch.look()).toEqual({ type: 'loaded', value: 'one' });
+    expect(await watch.poll()).toEqual({ type: 'loaded', value: 'one' });
   });
 
-  it('that was away is told when it is back, though it is what it was', async () => {
+  it('is reported as loaded when a missing file comes back unchanged', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
-    await watch.look();
-    disk.isAway = true;
-    const away = await watch.look();
+    await watch.poll();
+    disk.isMissing = true;
+    const missing = await watch.poll();
 
-    disk.isAway = false;
+    disk.isMissing = false;
 
-    expect(away).toMatchObject({
+    expect(missing).toMatchObject({
       type: 'refused',
       reason: expect.stringContaining("can't be read"),
     });
-    expect(await watch.look()).toEqual({ type: 'loaded', value: 'one' });
+    expect(await watch.poll()).toEqual({ type: 'loaded', value: 'one' });
   });
 
-  it('is tried at every look, for what it refers to may come', async () => {
+  it('is tried again at each poll, since a missing secret may be added', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
     Object.assign(disk, { version: '2', text: 'bad' });
-    await watch.look();
+    await watch.poll();
 
-    disk.isMended = true;
+    disk.isFixed = true;
 
-    expect(await watch.look()).toEqual({ type: 'loaded', value: 'bad' });
+    expect(await watch.poll()).toEqual({ type: 'loaded', value: 'bad' });
   });
 
-  it('is told again where another thing is wrong with it', async () => {
+  it('is reported again when it has another problem', async () => {
     const { disk, watch } = await watched({ version: '1', text: 'one' });
     Object.assign(disk, { version: '2', text: 'bad' });
-    await watch.look();
+    await watch.poll();
 
     disk.text = 'worse';
 
-    expect(await watch.look()).toEqual({ ...refused, reason: expect.stringContaining('worse') });
+    expect(await watch.poll()).toEqual({ ...refused, reason: expect.stringContaining('worse') });
   });
 
-  it('throws at the first look', async () => {
+  it('throws at the first read', async () => {
     await expect(watched({ version: '1', text: 'bad' })).rejects.toThrow(
       new ConfigurationError(refused.reason),
     );
   });
 });
 
-interface DrivenDisk extends Disk {
+interface FakeDisk extends Disk {
   version: string;
   text: string;
-  /** From now on a bad text is good. */
-  isMended: boolean;
-  isAway: boolean;
+  /** When set, an invalid text counts as valid. */
+  isFixed: boolean;
+  isMissing: boolean;
   readonly reads: number;
 }
 
 async function watched(
-  at: Pick<DrivenDisk, 'version' | 'text'>,
-): Promise<{ readonly disk: DrivenDisk; readonly watch: FileWatch<string> }> {
+  at: Pick<FakeDisk, 'version' | 'text'>,
+): Promise<{ readonly disk: FakeDisk; readonly watch: FileWatch<string> }> {
   let reads = 0;
-  const disk: DrivenDisk = {
+  const disk: FakeDisk = {
     ...at,
-    isMended: false,
-    isAway: false,
+    isFixed: false,
+    isMissing: false,
     get reads() {
       return reads;
     },
     versionAt: async () => {
-      if (disk.isAway) throw new Error('away');
+      if (disk.isMissing) throw new Error('missing');
       return disk.version;
     },
     read: async () => {
-      if (disk.isAway) throw new Error('away');
+      if (disk.isMissing) throw new Error('missing');
       reads += 1;
       return { version: disk.version, bytes: Buffer.from(disk.text) };
     },
   };
-  const make = async (bytes: Buffer): Promise<string> => {
+  const parse = async (bytes: Buffer): Promise<string> => {
     const text = bytes.toString();
-    if (disk.isMended || !/^(?:bad|worse)$/.test(text)) return text;
+    if (disk.isFixed || !/^(?:bad|worse)$/.test(text)) return text;
     throw new ConfigurationError(`it is ${text}.`);
   };
-  return { disk, watch: await fileWatch('folder/models.json', make, disk) };
+  return { disk, watch: await fileWatch('folder/models.json', parse, disk) };
 }

@@ -1,4 +1,4 @@
-/** The file sink: one JSON line a record, batched, bounded, and whole after a close. */
+/** The file sink: one JSON line per record, batched, bounded, and complete after `close`. */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-it('writes what waits each time its interval is over, for its owner only', async () => {
+it('writes buffered records at each interval, to a file that only its owner can read', async () => {
   const clock = fakeClock();
   const path = join(folder, 'usage.jsonl');
   const sink = jsonlUsageSink({ path, clock, flushMs: 100 });
@@ -28,7 +28,7 @@ it('writes what waits each time its interval is over, for its owner only', async
   await sink.close();
 });
 
-it('keeps what could not be written, says so, and refuses what it has no room for', async () => {
+it('keeps and reports what could not be written, and refuses more when full', async () => {
   const clock = fakeClock();
   const failures: unknown[] = [];
   const path = join(folder, 'missing', 'usage.jsonl');
@@ -43,17 +43,17 @@ it('keeps what could not be written, says so, and refuses what it has no room fo
   await expect(sink.close()).rejects.toThrow(/ENOENT/);
 });
 
-it('a listener that throws or rejects is no concern of the sink’s', async () => {
+it('ignores a listener that throws or rejects', async () => {
   const clock = fakeClock();
   const path = join(tmpdir(), 'no-such-folder', 'usage.jsonl');
-  let told = 0;
+  let reported = 0;
   const listeners = [
     (): never => {
-      told += 1;
+      reported += 1;
       throw new Error('listener');
     },
     async (): Promise<never> => {
-      told += 1;
+      reported += 1;
       throw new Error('listener');
     },
   ];
@@ -64,5 +64,5 @@ it('a listener that throws or rejects is no concern of the sink’s', async () =
 
   clock.advance(100);
 
-  await vi.waitFor(() => expect(told).toBe(2));
+  await vi.waitFor(() => expect(reported).toBe(2));
 });

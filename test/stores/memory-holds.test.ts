@@ -1,4 +1,4 @@
-/** How the memory quota store finds holds by id: those that stand, and those that have ended. */
+/** How the memory quota store finds running and ended holds by id. */
 import { describe, expect, it, vi } from 'vitest';
 import { type EndedId, endedHolds } from '../../src/stores/memory/ended-holds.ts';
 import { type Chained, hashOf, holdTable } from '../../src/stores/memory/hold-table.ts';
@@ -14,7 +14,7 @@ function item(id: string, hash = hashOf(id)): Item {
 const ids = Array.from({ length: 1_000 }, (_, n) => `hold-${String(n).padStart(11, '0')}`);
 
 describe('a table of holds', () => {
-  it('finds each of a thousand, and none that was taken out', () => {
+  it('finds each of a thousand holds, and none that was deleted', () => {
     const table = holdTable<Item>();
     const items = ids.map((id) => item(id));
     for (const one of items) table.add(one);
@@ -26,7 +26,7 @@ describe('a table of holds', () => {
     expect(found).toEqual(items.filter((_, n) => n % 2 === 0));
   });
 
-  it('tells ids of one hash apart, in whatever order they go', () => {
+  it('distinguishes ids with the same hash, in any order of deletion', () => {
     for (const order of [
       [0, 1, 2],
       [2, 1, 0],
@@ -37,8 +37,8 @@ describe('a table of holds', () => {
       const items = ['a', 'b', 'c'].map((id) => item(id, 7));
       for (const one of items) table.add(one);
       for (const [turn, n] of order.entries()) {
-        const gone = items[n];
-        if (gone !== undefined) table.delete(gone);
+        const deleted = items[n];
+        if (deleted !== undefined) table.delete(deleted);
         const left = items.filter((one) => table.find(item(one.id, 7)) === one);
 
         expect(left).toEqual(items.filter((_, index) => !order.slice(0, turn + 1).includes(index)));
@@ -46,7 +46,7 @@ describe('a table of holds', () => {
     }
   });
 
-  it('lets go of what it has given out, so that it keeps nothing else alive', () => {
+  it('unlinks a deleted hold, so that it keeps no other alive', () => {
     const table = holdTable<Item>();
     const [a, b] = [item('a', 7), item('b', 7)];
     table.add(a);
@@ -57,7 +57,7 @@ describe('a table of holds', () => {
   });
 });
 
-describe('holds that have ended', () => {
+describe('ended holds', () => {
   const first = { number: 0 };
   const second = { number: 1 };
   const named = (id: string, partition = first): EndedId => ({ id, hash: hashOf(id), partition });
@@ -68,7 +68,7 @@ describe('holds that have ended', () => {
   });
   const released = { as: 'released', charged: [], expiry: [] } as const;
 
-  it('are found while there is room, and the oldest are forgotten', () => {
+  it('are found up to the limit, beyond which the oldest are forgotten', () => {
     for (const limit of [1, 2, 3, 64, 65, 100, 128, 999]) {
       const ended = endedHolds(limit, 1_000);
       for (const [n, id] of ids.entries()) ended.add(named(id), settled(BigInt(n)), 0);
@@ -93,11 +93,11 @@ describe('holds that have ended', () => {
     ]);
   });
 
-  it('are as they were where there is no memory for more', () => {
+  it('are unchanged if there is no memory for more', () => {
     const ended = endedHolds(1_000, 60_000);
     const [next = '', ...known] = ids.slice(0, 65);
     for (const id of known) ended.add(named(id), settled(1n), 0);
-    // Any fault while the lists are made; the real one needs gigabytes.
+    // A simulated allocation failure; a real one needs gigabytes.
     vi.stubGlobal('BigInt64Array', undefined);
 
     try {
@@ -111,7 +111,7 @@ describe('holds that have ended', () => {
     expect([next, ...known].every((id) => ended.find(named(id))?.as === 'settled')).toBe(true);
   });
 
-  it('are known by the whole id, not by its hash or its beginning', () => {
+  it('are identified by the whole id, not by its hash or beginning', () => {
     const ended = endedHolds(2, 1_000);
     const long = 'x'.repeat(64);
     const hash = 5;
@@ -129,7 +129,7 @@ describe('holds that have ended', () => {
     expect(charged('y'.repeat(64))).toEqual([2n]);
   });
 
-  it('are a partition’s own', () => {
+  it('belong to one partition', () => {
     const ended = endedHolds(10, 1_000);
     ended.add(named('hold-in-the-first', first), released, 0);
 
@@ -137,7 +137,7 @@ describe('holds that have ended', () => {
     expect(ended.find(named('hold-in-the-first', second))).toBeUndefined();
   });
 
-  it('are what they came to last, and what an expiry charged goes with it', () => {
+  it('keep the last ending, and the charges of an expiry only with it', () => {
     const ended = endedHolds(3, 1_000);
     const expiry = [{ row: { used: 0n }, onExpire: 5n }];
     ended.add(named(ids[0] ?? ''), { as: 'expired', charged: [], expiry }, 0);
@@ -145,7 +145,7 @@ describe('holds that have ended', () => {
 
     ended.add(named(ids[0] ?? ''), settled(1n, 2n), 0);
     ended.add(named(ids[1] ?? ''), released, 0);
-    // In the slot of the expiry, which is forgotten by now.
+    // This takes the slot of the expiry, which has been forgotten.
     ended.add(named(ids[2] ?? ''), released, 0);
 
     expect(ended.find(named(ids[0] ?? ''))).toEqual({

@@ -1,4 +1,4 @@
-/** The memory stores beyond their contracts: key store, quota, limiter and sink. */
+/** Behaviour of the memory stores beyond their contracts: keys, quota, limiter and sink. */
 import { describe, expect, it } from 'vitest';
 import { issueKey } from '../../src/issue-key.ts';
 import { memoryKeyStore } from '../../src/stores/memory/key-store.ts';
@@ -9,7 +9,7 @@ import { usageRecord } from '../../src/testing/contracts/usage-sink.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 describe('a key store', () => {
-  it('changes and forgets keys while it runs', () => {
+  it('changes and removes keys while it runs', () => {
     const { secret, key } = issueKey({ group: 'chat', limitNanos: 1n });
     const keys = memoryKeyStore({ keys: [{ secret, key }] });
 
@@ -20,7 +20,7 @@ describe('a key store', () => {
     expect([keys.update(key.id, {}), keys.remove(key.id)]).toEqual([false, false]);
   });
 
-  it('gives no id and no secret away twice', () => {
+  it('refuses an id or a secret that is taken', () => {
     const one = issueKey({ group: 'chat', limitNanos: 1n });
     const two = issueKey({ group: 'chat', limitNanos: 1n });
     const keys = memoryKeyStore({ keys: [one] });
@@ -29,7 +29,7 @@ describe('a key store', () => {
     expect(() => keys.add(one.secret, two.key)).toThrow(/is taken/);
   });
 
-  it('T03 takes a secret that could be guessed only when told to, with a pepper', () => {
+  it('accepts a secret that could be guessed only with allowWeakKeys and a pepper', () => {
     const { key } = issueKey({ group: 'chat', limitNanos: 1n });
 
     expect(() => memoryKeyStore().add('password123', key)).toThrow(/could be guessed/);
@@ -44,7 +44,7 @@ describe('a quota store', () => {
   const row = { partition: 'default', subject: 'alice', period: '' };
   const topUp = { ...row, id: 'top-up-000000000', addLimit: 100n };
 
-  it('counts a top-up once that is told again after days', () => {
+  it('counts a top-up once, though it is repeated after days', () => {
     const clock = fakeClock();
     const quota = memoryQuotaStore({ clock, maxEnded: 1 });
     quota.adjust(topUp);
@@ -56,7 +56,7 @@ describe('a quota store', () => {
     expect(quota.adjust(topUp)).toMatchObject({ extra: 300n });
   });
 
-  it('ends leases by the monotonic clock: a wall clock that is set frees and keeps nothing', () => {
+  it('ends leases by the monotonic clock, so that setting the wall clock has no effect', () => {
     const clock = fakeClock();
     let setByMs = 0;
     const quota = memoryQuotaStore({ clock: { ...clock, now: () => clock.now() + setByMs } });
@@ -76,7 +76,7 @@ describe('a quota store', () => {
     });
   });
 
-  it('T51 remembers only the latest 100,000 of them', () => {
+  it('remembers only the latest 100,000 adjustments', () => {
     const quota = memoryQuotaStore({ clock: fakeClock() });
     quota.adjust(topUp);
     for (let made = 1; made < 100_000; made += 1) {
@@ -90,7 +90,7 @@ describe('a quota store', () => {
 });
 
 describe('a rate limiter', () => {
-  it('grants its points at once and gives them back evenly', () => {
+  it('grants all points at once and gives them back evenly', () => {
     const clock = fakeClock();
     const limiter = memoryRateLimiter({ points: 3, durationMs: 3_000, clock });
     const grants = (): readonly boolean[] =>
@@ -103,7 +103,7 @@ describe('a rate limiter', () => {
     expect(grants()).toEqual([true, true, true, false]);
   });
 
-  it('takes nothing for a refused call, and says how long to wait', () => {
+  it('takes no points for a refused call, and says how long to wait', () => {
     const clock = fakeClock();
     const limiter = memoryRateLimiter({ points: 2, durationMs: 2_000, clock });
     limiter.consume('a', 2);
@@ -115,12 +115,12 @@ describe('a rate limiter', () => {
     expect(limiter.consume('a', 1)).toEqual({ granted: true });
   });
 
-  it('grants the last point whenever it begins, where the time does not divide evenly', () => {
+  it('grants the last point at any start time, though the duration does not divide evenly', () => {
     const clock = fakeClock();
     const limiter = memoryRateLimiter({ points: 3, durationMs: 1_000, clock });
     const startsMs: number[] = [];
     for (let round = 0; round < 1_000; round += 1) {
-      // The clock of a process tells fractions of a ms too.
+      // A process clock has fractions of a ms.
       clock.advance(1_000 + round * 0.377);
       const grants = [1, 1, 1, 1].map((points) => limiter.consume('a', points).granted);
       if (grants.join() !== 'true,true,true,false') startsMs.push(clock.monotonicMs());
@@ -129,7 +129,7 @@ describe('a rate limiter', () => {
     expect(startsMs).toEqual([]);
   });
 
-  it('counts each subject by itself, and T51 remembers only the latest', () => {
+  it('counts each subject separately, and remembers only the latest ones', () => {
     const limiter = memoryRateLimiter({
       points: 1,
       durationMs: 1_000,
@@ -157,7 +157,7 @@ describe('a rate limiter', () => {
   });
 });
 
-it('a usage sink keeps the latest records and finds the last of a request', () => {
+it('a usage sink keeps the latest records and finds the last one of a request', () => {
   const sink = memoryUsageSink({ limit: 2 });
   for (const requestId of ['one', 'two', 'three']) sink.record(usageRecord({ requestId }));
 
@@ -166,7 +166,7 @@ it('a usage sink keeps the latest records and finds the last of a request', () =
   expect(sink.find('three')?.requestId).toBe('three');
 });
 
-it('a fake clock calls each tick at its own moment, in order, until it is stopped', () => {
+it('a fake clock runs each tick at its due time, in order, until it is stopped', () => {
   const clock = fakeClock(1_000);
   const ticks: string[] = [];
   clock.every(20, () => ticks.push(`slow ${clock.monotonicMs()}`));

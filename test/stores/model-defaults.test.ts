@@ -1,4 +1,4 @@
-/** What a model's record may leave out, and what stands in for it. */
+/** The defaults for what a model may leave out. */
 import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { priorityOf, protocolsOf, vendorOf, weightOf } from '../../src/ports/model-defaults.ts';
@@ -15,7 +15,7 @@ function model(change: Partial<Model> = {}): Model {
   return { id: 'm', groups: ['staff'], price, channels: [channel('openai')], ...change };
 }
 
-describe('a record with nothing but what can’t be guessed', () => {
+describe('a model with only its required members', () => {
   it('is listed for chat and native callers', () => {
     const catalog = staticCatalog([model()]);
 
@@ -34,15 +34,15 @@ describe('a record with nothing but what can’t be guessed', () => {
     ['openai', 'OpenAI'],
     ['gemini', 'Google'],
     ['anthropic', 'Anthropic'],
-  ] as const)('over %s is of %s', (dialect, vendor) => {
+  ] as const)('over %s has the vendor %s', (dialect, vendor) => {
     expect(vendorOf(model({ channels: [channel(dialect)] }))).toBe(vendor);
   });
 
-  it('has one priority, and an equal share for each channel', () => {
+  it('has channels of the same priority and weight', () => {
     expect([priorityOf(channel('openai')), weightOf(channel('openai'))]).toEqual([0, 1]);
   });
 
-  it('is refused where its channels serve none of what it offers by default', () => {
+  it('is refused if its channels can serve none of its default protocols', () => {
     const images = model({
       price: imagePrice([{ price: '0.04' }]),
       channels: [channel('anthropic')],

@@ -1,8 +1,8 @@
-/** Models that could not be served: each is refused at start-up, by its path and with the cure. */
+/** Models that could not be served are refused at start-up, with their path and the remedy. */
 import { describe, expect, it } from 'vitest';
 import type { Channel, Model } from '../../src/ports/catalog.ts';
 import { staticCatalog } from '../../src/stores/memory/catalog.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 
 const channel: Channel = {
   id: 'openai-1',
@@ -24,24 +24,25 @@ const model: Model = {
   channels: [channel],
 };
 
-type Row = readonly [place: string, values: readonly unknown[], says: string];
+type Row = readonly [path: string, values: readonly unknown[], expected: string];
 
-const noText = [undefined, null, '', 5, 'a\nb'];
-const noTextWhereOptional = noText.slice(1);
-const noCount = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
-const noNanos = [-1n, 2n ** 53n, 5, '5', null];
+const notText = [undefined, null, '', 5, 'a\nb'];
+const notTextIfGiven = notText.slice(1);
+const notCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', null];
+const notNanos = [-1n, 2n ** 53n, 5, '5', null];
 const nanos = 'must be a bigint of nanos, 0n to 2^53 − 1.';
 const unknown = 'does not exist. Take it out, or look for its name in the types Model and Channel.';
-const unclean = 'must be printable ASCII without space around it; trim what was read from a file.';
+const notPrintable =
+  'must be printable ASCII without space around it; trim what was read from a file.';
 const token = { per: 'token', rates: { input: 1n, output: 1n } };
 
 const members: readonly Row[] = [
-  ['vendor', noTextWhereOptional, 'must be text of one character at least'],
+  ['vendor', notTextIfGiven, 'must be text of one character at least'],
   ['protocols', [null, 'chat', {}], "must be a list of 'chat', 'images' and 'native'."],
   ['protocols', [[]], "must name 'chat', 'images' or 'native', one at least."],
   ['protocols[0]', [['chats'], [null]], "must be 'chat', 'images' or 'native'."],
   ['groups', [undefined, null, 'chat'], 'must be a list of groups; an empty one is for nobody.'],
-  ['groups[0]', noText.map((group) => [group]), 'must be text of one character at least'],
+  ['groups[0]', notText.map((group) => [group]), 'must be text of one character at least'],
   [
     'price',
     [undefined, null, 5, []],
@@ -50,12 +51,12 @@ const members: readonly Row[] = [
   ['price.per', [{}, { per: 'call' }], "must be 'token', 'image' or 'free'."],
   [
     'price.rates.input',
-    [undefined, ...noNanos].map((input) => ({ ...token, rates: { input } })),
+    [undefined, ...notNanos].map((input) => ({ ...token, rates: { input } })),
     nanos,
   ],
   [
     'price.rates.cachedInput',
-    noNanos.map((cachedInput) => ({ ...token, rates: { ...token.rates, cachedInput } })),
+    notNanos.map((cachedInput) => ({ ...token, rates: { ...token.rates, cachedInput } })),
     nanos,
   ],
   ['price.rates.outputs', [{ ...token, rates: { input: 1n, outputs: 1n } }], unknown],
@@ -63,7 +64,7 @@ const members: readonly Row[] = [
   ['price.tiers', [{ ...token, tiers: {} }], 'must be a list of tiers'],
   [
     'price.tiers[0].aboveInputTokens',
-    noCount.map((aboveInputTokens) => ({
+    notCounts.map((aboveInputTokens) => ({
       ...token,
       tiers: [{ aboveInputTokens, rates: token.rates }],
     })),
@@ -80,13 +81,13 @@ const members: readonly Row[] = [
   ],
   [
     'price.members.web_search.perCallNanos',
-    noNanos.map((perCallNanos) => ({ ...token, members: { web_search: { perCallNanos } } })),
+    notNanos.map((perCallNanos) => ({ ...token, members: { web_search: { perCallNanos } } })),
     nanos,
   ],
   ['price.rows', [{ per: 'image' }, { per: 'image', rows: {} }], 'must be a list of rows; one'],
   ['price.rows', [{ per: 'image', rows: [] }], 'needs a row; one without a size fits all.'],
   ['price.rows[0]', [{ per: 'image', rows: [null] }], 'must be an object: { size, quality'],
-  ['price.rows[0].nanos', noNanos.map((wrong) => image({ nanos: wrong })), nanos],
+  ['price.rows[0].nanos', notNanos.map((wrong) => image({ nanos: wrong })), nanos],
   ['price.rows[0].size', [image({ nanos: 1n, size: 1024 })], 'must be text'],
   ['channels', [undefined, null, {}], 'must be a list of channels; an empty one serves nobody.'],
   [
@@ -95,31 +96,31 @@ const members: readonly Row[] = [
     'must be a channel: an id, a dialect, a baseUrl and a credential.',
   ],
   ['aliases', [null, 'gpt', {}], 'must be a list of ids. Leave it out for none.'],
-  ['aliases[0]', noText.map((alias) => [alias]), 'must be text of one character at least'],
-  ['maxOutputTokens', noCount, 'must be a positive integer. Leave it out if it is not known.'],
-  ['contextTokens', noCount, 'must be a positive integer. Leave it out if it is not known.'],
+  ['aliases[0]', notText.map((alias) => [alias]), 'must be text of one character at least'],
+  ['maxOutputTokens', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
+  ['contextTokens', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
   ['tokensPerByte', [0, -1, '1'], 'must be a number above 0. Leave it out for 0.4.'],
   ['mediaPartTokens', [null, 5], 'must be an object of tokens by kind'],
-  ['mediaPartTokens.sound', [{ sound: 5 }], unknown],
+  ['mediaPartTokens.text', [{ text: 5 }], unknown],
   ...['image', 'audio', 'video', 'document', 'reference'].map(
     (kind): Row => [
       `mediaPartTokens.${kind}`,
-      noCount.map((wrong) => ({ [kind]: wrong })),
+      notCounts.map((wrong) => ({ [kind]: wrong })),
       'must be a positive integer. Leave it out for',
     ],
   ),
   ['allow', [null, true], 'must be an object of request members'],
   ['allow.file_id', [{ file_id: 'yes' }, { file_id: false }], 'must be true, or { models'],
   ['allow.service_tier', [{ service_tier: true }], unknown],
-  ['maxCandidates', noCount, 'must be a positive integer. Leave it out for no bound.'],
-  ['createdAtSeconds', noCount, 'must be a positive integer. Leave it out if it is not known.'],
+  ['maxCandidates', notCounts, 'must be a positive integer. Leave it out for no bound.'],
+  ['createdAtSeconds', notCounts, 'must be a positive integer. Leave it out if it is not known.'],
   ['displayName', [null, 5, ''], 'must be text'],
   ['description', [null, 5], 'must be text.'],
   ['timeouts', [null, 5], "must be an object. Leave it out for the gateway's own."],
   ['timeouts.idle', [{ idle: 5 }], unknown],
   [
     'timeouts.idleMs',
-    [...noCount, undefined].map((idleMs) => ({ idleMs })),
+    [...notCounts, undefined].map((idleMs) => ({ idleMs })),
     "must be a positive integer of ms. Leave it out for the gateway's own.",
   ],
   ['timeouts.totalMs', [{ totalMs: 2 ** 31 }], 'must be at most 2147483647 ms.'],
@@ -127,7 +128,7 @@ const members: readonly Row[] = [
 ];
 
 const ofChannel: readonly Row[] = [
-  ['id', noText, 'must be text of one character at least'],
+  ['id', notText, 'must be text of one character at least'],
   ['dialect', [undefined, null, 'OpenAI'], "must be 'openai', 'gemini' or 'anthropic'."],
   [
     'baseUrl',
@@ -139,12 +140,12 @@ const ofChannel: readonly Row[] = [
     [undefined, null, '', 5, {}],
     'must be a secret, or a function that gives a promise of one.',
   ],
-  ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], unclean],
+  ['credential', ['sk-one\n', ' sk', 'sk\u0000', 'sk-ü', 'sk\r\nx: y'], notPrintable],
   ['upstreamModel', ['', 'a\r\nb', 5, null], "control character. Leave it out for the model's id."],
   ['priority', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'must be a number; lower'],
   ['weight', [null, Number.NaN, Number.POSITIVE_INFINITY, '1'], 'number of 0 or above; 0'],
   ['weight', [-1], 'must be 0 or above; 0 takes no calls.'],
-  ['maxPriceNanos', noNanos, `${nanos} Leave it out for no bound.`],
+  ['maxPriceNanos', notNanos, `${nanos} Leave it out for no bound.`],
   ['capabilities', [null, 'all'], 'must be an object. Leave it out for those of the dialect’s'],
   ['capabilities.includeUsage', [{ includeUsage: 'yes' }], 'must be true or false.'],
   ['capabilities.imageBase64', [{ imageBase64: true }], "must be 'unasked' or 'response_format'."],
@@ -162,38 +163,46 @@ const ofChannel: readonly Row[] = [
     'must be text of printable ASCII without line breaks.',
   ],
   ...['Host', 'Connection', 'Authorization', 'expect', 'upgrade'].map(
-    (header): Row => [`headers.${header}`, [{ [header]: 'a' }], 'is written by the gateway; take'],
+    (header): Row => [
+      `headers.${header}`,
+      [{ [header]: 'a' }],
+      'is written by the gateway; remove',
+    ],
   ),
   ...['content-length', 'Transfer-Encoding', 'keep-alive'].map(
     (header): Row => [`headers["${header}"]`, [{ [header]: '5' }], 'is written by the gateway;'],
   ),
   ['hideErrors', ['yes', null, 1], 'must be true or false.'],
-  ['timeouts.connectMs', noCount.map((connectMs) => ({ connectMs })), 'must be a positive integer'],
+  [
+    'timeouts.connectMs',
+    notCounts.map((connectMs) => ({ connectMs })),
+    'must be a positive integer',
+  ],
   ['wieght', [1], unknown],
 ];
 
 describe('a catalog refuses', () => {
-  it.each(members)('a model for its %s', (place, values, says) => {
+  it.each(members)('a model for its %s', (path, values, expected) => {
     for (const value of values) {
-      const bad = { ...model, id: 'bad', [firstOf(place)]: value };
+      const bad = { ...model, id: 'bad', [firstMemberOf(path)]: value };
 
-      refuses([model, bad], `Model "bad": models[1].${place} `, says);
+      refuses([model, bad], `Model "bad": models[1].${path} `, expected);
     }
   });
 
-  it.each(ofChannel)('a channel for its %s', (place, values, says) => {
+  it.each(ofChannel)('a channel for its %s', (path, values, expected) => {
     for (const value of values) {
-      const bad = { ...channel, [firstOf(place)]: value };
+      const bad = { ...channel, [firstMemberOf(path)]: value };
 
       refuses(
         [{ ...model, channels: [gemini, bad], protocols: ['chat', 'native'] }],
-        `Model "gpt-5": models[0].channels[1].${place} `,
-        says.replace('’', "'"),
+        `Model "gpt-5": models[0].channels[1].${path} `,
+        expected.replace('’', "'"),
       );
     }
   });
 
-  it.each(noText)('a model whose id is %o', (id) => {
+  it.each(notText)('a model whose id is %o', (id) => {
     refuses([{ ...model, id }], 'models[0].id must be text of one character at least');
   });
 
@@ -211,14 +220,18 @@ describe('a catalog refuses', () => {
   it('a name that is taken', () => {
     const taken = 'Model "other": the id or alias "gpt-5" is taken.';
 
-    refuses([model, { ...model, id: 'other', aliases: ['gpt-5'] }], taken, 'share one namespace.');
+    refuses([model, { ...model, id: 'other', aliases: ['gpt-5'] }], taken, 'must be distinct.');
     refuses([model, model], 'Model "gpt-5": the id or alias "gpt-5" is taken.');
   });
 
-  it('two channels of one id', () => {
+  it('two channels with the same id', () => {
     const channels = [channel, channel];
 
-    refuses([{ ...model, channels }], 'Model "gpt-5": two of its channels have one id.', 'Give');
+    refuses(
+      [{ ...model, channels }],
+      'Model "gpt-5": two of its channels have the same id.',
+      'Give',
+    );
   });
 
   it.each([
@@ -234,12 +247,16 @@ describe('a catalog refuses', () => {
 
   it('a channel that can serve none of its protocols', () => {
     const channels = [{ ...channel, dialect: 'anthropic' }];
-    const says = 'channel "openai-1" of the dialect anthropic can\'t serve images';
+    const expected = 'channel "openai-1" of the dialect anthropic can\'t serve images';
 
-    refuses([{ ...model, protocols: ['images'], channels }], `Model "gpt-5": ${says}`, 'take');
+    refuses(
+      [{ ...model, protocols: ['images'], channels }],
+      `Model "gpt-5": ${expected}`,
+      'remove',
+    );
   });
 
-  it('nothing of a secret in its message', () => {
+  it('without repeating a secret in its message', () => {
     const wrong = [
       { baseUrl: 'https://user:hunter2@a' },
       { credential: 'hunter2\n' },
@@ -260,7 +277,7 @@ describe('a catalog serves', () => {
     expect(staticCatalog(models).list('chat', 'chat')).toEqual(models);
   });
 
-  it('a model that says all there is to say', () => {
+  it('a model with every member', () => {
     const full: Model = {
       ...model,
       protocols: ['chat', 'images', 'native'],
@@ -294,10 +311,10 @@ describe('a catalog serves', () => {
     expect(staticCatalog([full]).find('gpt-latest')).toEqual(full);
   });
 
-  it('a model that is of a class, as it is, and any other as a copy that stays the same', () => {
-    const ofClass: Model = Object.assign(Object.create({}), model);
+  it('an instance of a class unchanged, and any other model as one copy', () => {
+    const instance: Model = Object.assign(Object.create({}), model);
 
-    expect(staticCatalog([ofClass]).find('gpt-5')).toBe(ofClass);
+    expect(staticCatalog([instance]).find('gpt-5')).toBe(instance);
     const catalog = staticCatalog([{ ...model, aliases: ['gpt-latest'] }]);
     expect(catalog.find('gpt-latest')).toBe(catalog.find('gpt-5'));
   });
@@ -307,13 +324,13 @@ function image(row: object): object {
   return { per: 'image', rows: [row] };
 }
 
-function firstOf(place: string): string {
-  return place.replace(/[.[].*$/s, '');
+function firstMemberOf(path: string): string {
+  return path.replace(/[.[].*$/s, '');
 }
 
-function refuses(models: unknown, ...says: readonly string[]): void {
-  const refused = () => staticCatalog(mad(models)());
+function refuses(models: unknown, ...expected: readonly string[]): void {
+  const refused = () => staticCatalog(untyped(models)());
 
   expect(refused).toThrow(expect.objectContaining({ name: 'ConfigurationError' }));
-  for (const words of says) expect(refused).toThrow(words);
+  for (const text of expected) expect(refused).toThrow(text);
 }

@@ -1,6 +1,6 @@
 /**
- * After calls full of canaries, each sink and each table is searched whole: no prompt, no answer,
- * no picture, no secret and no address of an upstream has come to rest in one.
+ * After calls full of canaries, every sink and table is searched: none may contain a prompt, a
+ * reply, an image, a secret or an upstream's address.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ import {
   runCanaryCalls,
 } from './canary-calls.ts';
 
-it('the sinks in memory and in a file and the tables of SQLite keep no canary', async () => {
+it('the memory and file sinks and the SQLite tables contain no canary', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-canaries-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'usage.jsonl');
@@ -53,7 +53,7 @@ it('the sinks in memory and in a file and the tables of SQLite keep no canary', 
   const tables = tablesOf(db);
   const sinks = { memory: memory.records, jsonl: await readFile(path, 'utf8') };
   expect(canariesIn(sinks)).toEqual([]);
-  // Where an upstream is, is what a catalog is for; its secret is a name there.
+  // A catalog has the addresses of upstreams, but only the names of their secrets.
   expect(canariesIn(tables)).toEqual(['upstreamHost in tollgate_catalog']);
   expect(Object.keys(tables).toSorted()).toEqual([
     'sqlite_sequence',
@@ -71,7 +71,7 @@ it('the sinks in memory and in a file and the tables of SQLite keep no canary', 
   expect(found({ caller: caller.key.id }, sinks)).toEqual(['caller in memory', 'caller in jsonl']);
 });
 
-/** Every table there is, with every row. */
+/** All tables with all their rows. */
 function tablesOf(db: InstanceType<typeof Libsql>): Readonly<Record<string, readonly unknown[]>> {
   const names: readonly unknown[] = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -1,9 +1,9 @@
-/** What may name a subject, a period and a hold, as the port's patterns have it. */
+/** Valid names of subjects, periods and holds, as the port documents them. */
 import { expect, it } from 'vitest';
 import { checkEnding, isName, isPeriod } from '../../src/ports/quota-input.ts';
-import { mad } from '../stages/failing.ts';
+import { untyped } from '../stages/failing.ts';
 
-/** Every character up to 255 and some that look like one, put at the beginning, middle and end. */
+/** Every character up to 255 and a look-alike, to be put at the beginning, middle and end. */
 const characters = [...Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)), '１'];
 const around = (text: string): readonly string[] =>
   characters.flatMap((character) => [
@@ -15,13 +15,13 @@ const around = (text: string): readonly string[] =>
 const lengths = (character: string): readonly string[] =>
   Array.from({ length: 70 }, (_, length) => character.repeat(length));
 
-it('a name is what the pattern says', () => {
+it('a name must match the pattern', () => {
   const texts = [...around('a-subject_1.2'), ...lengths('a'), ...characters];
 
   expect(texts.filter(isName)).toEqual(texts.filter((text) => /^[A-Za-z0-9._-]{1,64}$/.test(text)));
 });
 
-it('a period is empty, a month or a day', () => {
+it('a period must be empty, a month or a day', () => {
   const texts = [...around('2026-11'), ...around('2026-11-20'), ...lengths('1'), '2026-11-2'];
 
   expect(texts.filter(isPeriod)).toEqual(
@@ -29,7 +29,7 @@ it('a period is empty, a month or a day', () => {
   );
 });
 
-it('an id is what the pattern says', () => {
+it('an id must match the pattern', () => {
   const texts = [...around('a-hold_of_17_char'), ...lengths('a')];
   const isTaken = (id: string): boolean => {
     try {
@@ -46,9 +46,9 @@ it('an id is what the pattern says', () => {
   );
 });
 
-it('what is no text names nothing', () => {
+it('a value that is not a string is not a name', () => {
   for (const value of [undefined, null, 5, 2026n, ['alice'], { length: 7 }]) {
-    const text = mad(value)();
+    const text = untyped(value)();
 
     expect([isName(text), isPeriod(text)]).toEqual([false, false]);
   }

@@ -1,12 +1,12 @@
-/** The text of a catalog as JSON: one object with a list of models, read alike by every parser. */
+/** Parses the text of a catalog file, strictly enough that every JSON parser reads it alike. */
 import { scanJsonObject } from '../../bytes/json/scan/scan.ts';
 import { ConfigurationError, isGatewayError } from '../../errors.ts';
 import { items, type JsonValue, member, parseJson } from '../../json.ts';
 
 /**
- * The models of `{ "models": [ … ] }`, as JSON has them.
+ * The models of `{ "models": [ … ] }`, as parsed JSON.
  *
- * @throws ConfigurationError that says where the text goes wrong, and the cure
+ * @throws ConfigurationError that says where the text is wrong and how to fix it
  */
 export function modelsIn(bytes: Uint8Array): readonly JsonValue[] {
   for (const { name } of scanned(bytes)) {
@@ -23,19 +23,19 @@ function scanned(bytes: Uint8Array): ReturnType<typeof scanJsonObject> {
     return scanJsonObject(bytes);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    // The sentence speaks of a request; the place in it holds for a file too.
-    const [, at] = /at byte (\d+)/.exec(error.message) ?? [];
-    const place = at === undefined ? '' : ` at ${lineAndColumn(bytes, Number(at))}`;
-    const [problem, cure] = sayings.get(error.reason) ?? ['can not be read', 'Shorten it'];
-    throw new ConfigurationError(`the text ${problem}${place}. ${cure}.`);
+    // The scanner's message is about a request body; only its byte offset is of use here.
+    const [, offset] = /at byte (\d+)/.exec(error.message) ?? [];
+    const location = offset === undefined ? '' : ` at ${lineAndColumn(bytes, Number(offset))}`;
+    const [problem, remedy] = problems.get(error.reason) ?? ["can't be read", 'Shorten it'];
+    throw new ConfigurationError(`the text ${problem}${location}. ${remedy}.`);
   }
 }
 
-/** What is wrong and the cure, by the reason of the scan. */
-const sayings: ReadonlyMap<unknown, readonly [problem: string, cure: string]> = new Map([
-  ['invalid_json', ['is not valid JSON', 'Mend it there']],
+/** The problem and its remedy, by the reason that the scanner gives. */
+const problems: ReadonlyMap<unknown, readonly [problem: string, remedy: string]> = new Map([
+  ['invalid_json', ['is not valid JSON', 'Fix it there']],
   ['not_an_object', ['is not an object', 'Write { "models": [ … ] }']],
-  ['duplicate_key', ['names a member twice in one object', 'Take one of the two out']],
+  ['duplicate_key', ['names a member twice in one object', 'Remove one of the two']],
   ['name_too_long', ['has a name of over 4,096 bytes', 'Shorten it']],
   ['too_deep', ['is nested deeper than 64 levels', 'Flatten it']],
   ['too_many_values', ['has more values than a catalog can need', 'Shorten it']],
@@ -43,7 +43,7 @@ const sayings: ReadonlyMap<unknown, readonly [problem: string, cure: string]> = 
   ['invalid_utf8', ['is not valid UTF-8', 'Save it as UTF-8']],
 ]);
 
-function lineAndColumn(bytes: Uint8Array, at: number): string {
-  const lines = Buffer.from(bytes).subarray(0, at).toString().split('\n');
+function lineAndColumn(bytes: Uint8Array, offset: number): string {
+  const lines = Buffer.from(bytes).subarray(0, offset).toString().split('\n');
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A catalog out of a JSON file that may change while the gateway runs: a good file takes the place
- * of the last good one at once, a bad one is told and changes nothing.
+ * A catalog from a JSON file that may change while the gateway runs. A valid new version replaces
+ * the current one; an invalid version is reported and changes nothing.
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
@@ -12,28 +12,30 @@ import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
 import { checkModels } from '../memory/check-models.ts';
 import { modelsIn } from './catalog-text.ts';
 import { type CredentialSources, credentialReader } from './credentials.ts';
-import { type FileNews, fileWatch } from './file-watch.ts';
+import { type FileChange, fileWatch } from './file-watch.ts';
 import { modelsFrom } from './model-json.ts';
 import { disk } from './stable-read.ts';
 
-/** Where the file is, and how its secrets are found. */
+/** The file, how its secrets are resolved, and how often it is checked. */
 export interface JsonFileCatalogOptions {
-  /** The file; may be a link, and may be replaced or written over at any time. */
+  /**
+   * Path of the file. It may be a symbolic link, and may be replaced or overwritten at any time.
+   */
   readonly path: string;
-  /** The secret of a `{ "name": "…" }` in the file; asked once for each name when it is read. */
+  /** Resolves `{ "name": "…" }` in the file to a secret. Called once per name and file version. */
   readonly credentials?: (name: string) => MaybePromise<string>;
-  /** Takes secrets that stand in the file itself. Files end up in repositories: off by default. */
+  /** Accepts secrets in the file itself. Off by default, since files end up in repositories. */
   readonly allowSecretsInFile?: boolean;
-  /** Hears `catalog_loaded` and `catalog_refused`; the gateway's own listener will do. */
+  /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
   readonly clock?: Clock;
-  /** How often the file is looked at; every 2 s where left out. */
+  /** How often the file is checked for changes. Default: every 2 s. */
   readonly pollMs?: number;
 }
 
-/** A {@link StaticCatalog} of what the file said when it was last good. */
+/** A {@link StaticCatalog} of the last valid version of the file. */
 export interface JsonFileCatalog extends StaticCatalog {
-  /** Looks at the file no more; what was read last goes on being served. */
+  /** Stops checking the file. The last valid version is still served. */
   close(): void;
 }
 
@@ -52,7 +54,7 @@ const optionsSchema = z.strictObject(
 /**
  * A catalog of `{ "models": [ … ] }`, in the form of docs/catalog.md.
  *
- * @throws ConfigurationError that names the option, or the place in the file, and the cure
+ * @throws ConfigurationError that names the option, or where the file is wrong, and how to fix it
  */
 export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<JsonFileCatalog> {
   checkMakerOptions('jsonFileCatalog', optionsSchema, options, {
@@ -63,16 +65,16 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   const sources = { credentials, allowSecretsInFile, clock };
   const watch = await fileWatch(path, (bytes) => modelsOf(bytes, sources), disk);
   const emit = quietListener(() => onEvent);
-  let isLooking = false;
+  let isPolling = false;
 
-  const look = async (): Promise<void> => {
-    isLooking = true;
-    const news = await watch.look();
-    isLooking = false;
-    if (news !== undefined) emit(eventOf(basename(path), news));
+  const poll = async (): Promise<void> => {
+    isPolling = true;
+    const change = await watch.poll();
+    isPolling = false;
+    if (change !== undefined) emit(eventOf(basename(path), change));
   };
   const close = clock.every(pollMs, () => {
-    if (!isLooking) void look();
+    if (!isPolling) void poll();
   });
 
   return {
@@ -82,7 +84,7 @@ export async function jsonFileCatalog(options: JsonFileCatalogOptions): Promise<
   };
 }
 
-/** What a good file holds. */
+/** The content of a valid file. */
 interface Models {
   readonly catalog: StaticCatalog;
   readonly count: number;
@@ -94,8 +96,8 @@ async function modelsOf(bytes: Buffer, sources: CredentialSources): Promise<Mode
   return { catalog: catalogOf(models), count: models.length };
 }
 
-function eventOf(source: string, news: Exclude<FileNews<Models>, undefined>): GatewayEvent {
-  return news.type === 'loaded'
-    ? { type: 'catalog_loaded', source, models: news.value.count }
-    : { type: 'catalog_refused', source, reason: news.reason };
+function eventOf(source: string, change: Exclude<FileChange<Models>, undefined>): GatewayEvent {
+  return change.type === 'loaded'
+    ? { type: 'catalog_loaded', source, models: change.value.count }
+    : { type: 'catalog_refused', source, reason: change.reason };
 }

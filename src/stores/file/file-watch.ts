@@ -1,31 +1,31 @@
 /**
- * Keeps what was made of the last good version of a file. By looking, not by `fs.watch`: that loses
- * files which are renamed over, and the links by which Kubernetes swaps a volume.
+ * Keeps the value parsed from the last valid version of a file. It polls, because `fs.watch` loses
+ * files that are replaced by a rename, and the symbolic links by which Kubernetes swaps a volume.
  */
 import { basename } from 'node:path';
 import { ConfigurationError } from '../../errors.ts';
 import type { Disk, FileText } from './stable-read.ts';
 
-/** What a look at the file has brought; nothing where it is as it was. */
-export type FileNews<T> =
+/** The result of one poll; undefined where nothing is to be reported. */
+export type FileChange<T> =
   | { readonly type: 'loaded'; readonly value: T }
   | { readonly type: 'refused'; readonly reason: string }
   | undefined;
 
-/** A file as it was when it was last good. */
+/** The last valid version of a file. */
 export interface FileWatch<T> {
   current(): T;
   /**
-   * Looks at the file, one look after the other. Never rejects. A bad version is told once, and
-   * tried at each look: what it refers to may come.
+   * Checks the file; calls must not overlap. Never rejects. An invalid version is reported once,
+   * but tried again at each poll, since a secret that it refers to may be added later.
    */
-  look(): Promise<FileNews<T>>;
+  poll(): Promise<FileChange<T>>;
 }
 
-/** What the file is made into; says what is wrong with it by a ConfigurationError. */
-type Make<T> = (bytes: Buffer) => Promise<T>;
+/** Makes the value from the file's bytes; throws a ConfigurationError where they are invalid. */
+type Parse<T> = (bytes: Buffer) => Promise<T>;
 
-interface Good<T> {
+interface ValidVersion<T> {
   readonly text: FileText;
   readonly value: T;
 }
@@ -33,37 +33,41 @@ interface Good<T> {
 /**
  * Reads the file for the first time.
  *
- * @throws ConfigurationError that names the file by its last part, the place in it and the cure
+ * @throws ConfigurationError with the file's base name, where it is wrong, and how to fix it
  */
-export async function fileWatch<T>(path: string, make: Make<T>, disk: Disk): Promise<FileWatch<T>> {
-  let good = await readFirst(path, make, disk);
-  // A version counts once it was read twice, a look apart: a second write within one tick of the
-  // file system's clock is told by nothing but its bytes.
+export async function fileWatch<T>(
+  path: string,
+  parse: Parse<T>,
+  disk: Disk,
+): Promise<FileWatch<T>> {
+  let valid = await readFirst(path, parse, disk);
+  // A version is final once two successive polls have read the same bytes: a second write within
+  // one tick of the file system's clock changes only the bytes, not the version.
   let isSettled = false;
-  let told: string | undefined;
+  let lastReported: string | undefined;
 
   const isUnchanged = async (): Promise<boolean> =>
-    isSettled && (await disk.versionAt(path)) === good.text.version;
+    isSettled && (await disk.versionAt(path)) === valid.text.version;
 
-  const take = async (text: FileText): Promise<FileNews<T>> => {
-    isSettled = told === undefined && isSame(text, good.text);
+  const take = async (text: FileText): Promise<FileChange<T>> => {
+    isSettled = lastReported === undefined && isSame(text, valid.text);
     if (isSettled) return undefined;
-    good = { text, value: await make(text.bytes) };
-    told = undefined;
-    return { type: 'loaded', value: good.value };
+    valid = { text, value: await parse(text.bytes) };
+    lastReported = undefined;
+    return { type: 'loaded', value: valid.value };
   };
 
-  const refuse = (version: string | undefined, reason: string): FileNews<T> => {
+  const refuse = (version: string | undefined, reason: string): FileChange<T> => {
     isSettled = false;
-    const said = `${version}: ${reason}`;
-    if (told === said) return undefined;
-    told = said;
+    const report = `${version}: ${reason}`;
+    if (lastReported === report) return undefined;
+    lastReported = report;
     return { type: 'refused', reason };
   };
 
   return {
-    current: () => good.value,
-    look: async () => {
+    current: () => valid.value,
+    poll: async () => {
       let version: string | undefined;
       try {
         if (await isUnchanged()) return undefined;
@@ -71,18 +75,18 @@ export async function fileWatch<T>(path: string, make: Make<T>, disk: Disk): Pro
         version = text.version;
         return await take(text);
       } catch (error) {
-        return refuse(version, placed(path, error).message);
+        return refuse(version, withFileName(path, error).message);
       }
     },
   };
 }
 
-async function readFirst<T>(path: string, make: Make<T>, disk: Disk): Promise<Good<T>> {
+async function readFirst<T>(path: string, parse: Parse<T>, disk: Disk): Promise<ValidVersion<T>> {
   try {
     const text = await disk.read(path);
-    return { text, value: await make(text.bytes) };
+    return { text, value: await parse(text.bytes) };
   } catch (error) {
-    throw placed(path, error);
+    throw withFileName(path, error);
   }
 }
 
@@ -90,16 +94,16 @@ function isSame(one: FileText, other: FileText): boolean {
   return one.version === other.version && one.bytes.equals(other.bytes);
 }
 
-/** The same problem with the file's name before it: folders are nobody's business. */
-function placed(path: string, error: unknown): ConfigurationError {
+/** The problem, prefixed with the file's base name: the folders must not reach a log. */
+function withFileName(path: string, error: unknown): ConfigurationError {
   const file = `jsonFileCatalog: ${basename(path)}`;
   if (error instanceof ConfigurationError) {
     const problem = error.message.replace(/^staticCatalog: /, '');
     return new ConfigurationError(`${file}: ${problem}`, { cause: error.cause });
   }
-  // An error of `node:fs` has the whole path in its message.
+  // The message of a `node:fs` error contains the whole path, so only its code is kept.
   const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
   return new ConfigurationError(
-    `${file} can't be read${code}. Put it there, readable by this app.`,
+    `${file} can't be read${code}. It must exist and be readable by this app.`,
   );
 }

@@ -1,57 +1,61 @@
 /**
- * Reads a file whole, never half of one version and half of the next, and tells versions apart by
- * what the file system says of them.
+ * Reads a file whole, never half of one version and half of the next. Versions are told apart by
+ * the file system's metadata.
  */
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { ConfigurationError } from '../../errors.ts';
 
-/** What a file held at one moment. */
+/** The content of a file at one moment, and its version. */
 export interface FileText {
   readonly version: string;
   readonly bytes: Buffer;
 }
 
-/** Where files are looked at. */
+/** Access to files, replaceable in tests. */
 export interface Disk {
   /**
-   * Which version lies at the path, through symbolic links. When the inode last changed is part of
-   * it: no program sets that time back, and a mode that was mended shows in it.
+   * The version of the file at the path, following symbolic links. It includes the inode's change
+   * time (ctime): no program can set that back, and it shows a corrected file mode.
    */
   versionAt(path: string): Promise<string>;
   /**
-   * The file as it stood between two looks that agree; one that changes meanwhile is read again.
+   * Reads the file; reads again where its version changed during the read.
    *
-   * @throws ConfigurationError where it is no file, too large or never at rest; errors of `node:fs`
+   * @throws ConfigurationError where it is not a file, is too large, or keeps changing; errors of
+   *   `node:fs`
    */
   read(path: string): Promise<FileText>;
 }
 
-/** No list of models is that long: whoever names such a file has named the wrong one. */
+/** No list of models is that long: a larger file is surely the wrong one. */
 const maxFileBytes = 16 * 1024 * 1024;
 const maxTries = 3;
 
-/** The machine's own. */
+/** The file system of this machine. */
 export const disk: Disk = {
   versionAt: async (path) => versionOf(await stat(path, { bigint: true })),
   read: readStable,
 };
 
 async function readStable(path: string): Promise<FileText> {
-  // Opening a pipe would wait for whoever writes to it.
-  if (!(await stat(path)).isFile()) throw refused('is not a file. Name a file of JSON');
+  // Opening a named pipe would block until somebody writes to it.
+  if (!(await stat(path)).isFile()) throw refused('is not a regular file. Name a JSON file');
   for (let tries = 0; tries < maxTries; tries += 1) {
     const text = await readOnce(path);
     if (text !== undefined) return text;
   }
-  throw refused('changes while it is read. Write a new file beside it, and rename that over it');
+  throw refused(
+    'changes while it is read. Write a new file next to it, then rename it over the old one',
+  );
 }
 
 async function readOnce(path: string): Promise<FileText | undefined> {
   const handle = await open(path);
   try {
     const before = await handle.stat({ bigint: true });
-    if (before.size > maxFileBytes) throw refused('is larger than 16 MiB. Name the list of models');
+    if (before.size > maxFileBytes)
+      throw refused('is larger than 16 MiB. Name the file with the models');
     const bytes = await handle.readFile();
     const version = versionOf(await handle.stat({ bigint: true }));
     return version === versionOf(before) ? { version, bytes } : undefined;
@@ -65,5 +69,5 @@ function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 function refused(sentence: string): ConfigurationError {
-  return new ConfigurationError(`what the path names ${sentence}.`);
+  return new ConfigurationError(`the path ${sentence}.`);
 }

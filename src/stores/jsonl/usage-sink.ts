@@ -1,4 +1,4 @@
-/** Usage records as lines of JSON at the end of a file: the log that every tool can read. */
+/** Appends usage records to a file as lines of JSON, which every log tool can read. */
 import { appendFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
@@ -8,15 +8,17 @@ import { aClock, aFunction, checkMakerOptions, positive, text, wait } from '../.
 import { isInDoubt, type UsageRecord, type UsageSink } from '../../ports/usage-sink.ts';
 import { priceToJson } from '../../prices/codec.ts';
 
-/** Where the file is, and how much may wait to be written. */
+/** The file, and how many records may wait to be written. */
 export interface JsonlUsageSinkOptions {
-  /** The file; made, for its owner only, where there is none. May be moved away at any time. */
+  /**
+   * Path of the file. Created with mode 0600 where it is missing; may be moved away at any time.
+   */
   readonly path: string;
-  /** How long a record may wait for others to be written with it; 200 ms where left out. */
+  /** How long a record may wait to be written together with others. Default: 200 ms. */
   readonly flushMs?: number;
-  /** How many records may wait while the file can't be written; 10,000 where left out. */
+  /** How many records may wait while the file can't be written. Default: 10,000. */
   readonly maxBufferedRecords?: number;
-  /** Called with each write that failed; its records are kept and written with the next. */
+  /** Called for each failed write. Its records are kept and written with the next. */
   readonly onError?: (error: unknown) => void;
   readonly clock?: Clock;
 }
@@ -33,45 +35,45 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * A usage sink that appends to a file, one write in flight, amounts as decimal strings.
+ * A usage sink that appends to a file, with one write in flight. Amounts are decimal strings.
  *
- * Each record is written at least once: after a write that failed half-way its lines come again,
- * from a new line on, so a reader skips what is no JSON, counts a `reservationId` once, and takes
- * its highest `revision`. A full buffer refuses the new record, by an error for whoever recorded
- * it: what was taken is never dropped.
+ * Each record is written at least once: after a write that failed half-way its lines are written
+ * again, beginning on a new line. A reader therefore skips lines that are not JSON, counts each
+ * `reservationId` once, and takes its highest `revision`. When the buffer is full, `record` throws;
+ * accepted records are never dropped.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
   checkMakerOptions('jsonlUsageSink', optionsSchema, options, {
     path: 'Give it the file to append to',
   });
   const { path, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
-  let waiting: string[] = [];
-  let broken = false;
+  let buffered: string[] = [];
+  let mayHavePartialLine = false;
   let closed = false;
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
-    const count = waiting.length;
-    const text = (broken ? '\n' : '') + waiting.join('');
-    // Set before the write: one that fails may have left half a line.
-    broken = true;
+    const count = buffered.length;
+    const text = (mayHavePartialLine ? '\n' : '') + buffered.join('');
+    // Set before the write: a write that fails may leave half a line behind.
+    mayHavePartialLine = true;
     await appendFile(path, text, { mode: 0o600 });
-    broken = false;
-    waiting = waiting.slice(count);
+    mayHavePartialLine = false;
+    buffered = buffered.slice(count);
   };
 
   const flush = (): Promise<void> => {
-    if (waiting.length === 0) return Promise.resolve();
+    if (buffered.length === 0) return Promise.resolve();
     writing ??= write().finally(() => {
       writing = undefined;
     });
     return writing;
   };
 
-  /** A write in flight has begun without what was taken since. */
-  const flushed = async (): Promise<void> => {
+  /** A write in flight lacks the records accepted since it began, so another one follows it. */
+  const flushAll = async (): Promise<void> => {
     await writing?.catch(() => {});
     await flush();
   };
@@ -84,21 +86,21 @@ export function jsonlUsageSink(options: JsonlUsageSinkOptions): UsageSink {
   return {
     record: (entry) => {
       if (closed) throw new Error('The usage log is closed.');
-      if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
-      waiting.push(lineOf(entry));
-      return isInDoubt(entry) ? flushed() : undefined;
+      if (buffered.length >= maxBufferedRecords) throw new Error('The usage log is full.');
+      buffered.push(lineOf(entry));
+      return isInDoubt(entry) ? flushAll() : undefined;
     },
     close: async () => {
       closed = true;
       stop();
-      // The write in flight has its own listener; what it leaves is written, or fails, here.
+      // An error of the write in flight goes to `onError`; the remaining records are written here.
       await writing?.catch(() => {});
       await flush();
     },
   };
 }
 
-/** JSON escapes control characters, so a line is a record whatever a label holds. */
+/** JSON escapes control characters, so a record is one line, whatever its labels contain. */
 function lineOf(entry: UsageRecord): string {
   const text = JSON.stringify(
     { ...entry, price: priceToJson(entry.price) },

@@ -1,6 +1,6 @@
 /**
- * A key store with a short memory: a caller's second call asks nobody, a hundred at once ask once,
- * and keys that were known go on working while the store behind is down.
+ * A cache in front of a key store: concurrent lookups of one key are joined, found keys and misses
+ * are remembered for a while, and known keys keep working while the store is down.
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -18,35 +18,35 @@ import {
 import { within } from '../../ports/within.ts';
 import { digestSecret } from '../../secret.ts';
 
-/** How long what was found is believed. */
+/** How long keys and misses are cached, and how many of them. */
 export interface CachedKeyStoreOptions {
-  /** How long a key that was found is not looked up again; 30 s where left out. */
+  /** How long a found key is served from the cache. Default: 30 s. */
   readonly ttlMs?: number;
-  /** The same of a secret that belongs to no key; 5 s where left out. */
+  /** How long a secret that belongs to no key is remembered as such. Default: 5 s. */
   readonly negativeTtlMs?: number;
   /**
-   * How old a key may be that is served because the store is down, at least `ttlMs`; as `ttlMs`
-   * where left out, so that none is.
+   * Serve a cached key up to this old while the store fails (stale-if-error). At least `ttlMs`.
+   * Default: `ttlMs`, which serves no stale key.
    */
   readonly staleMs?: number;
   /**
-   * How long the store may take; 800 ms where left out. Less than the gateway's `storeTimeoutMs`,
-   * or a stale key comes too late.
+   * Deadline for a lookup in the store. Default: 800 ms. Keep it below the gateway's
+   * `storeTimeoutMs`: otherwise the gateway gives up before a stale key is served.
    */
   readonly timeoutMs?: number;
-  /** How many keys are remembered, and as many secrets of no key; 10,000 where left out. */
+  /** How many keys are cached, and separately how many misses. Default: 10,000. */
   readonly maxKeys?: number;
   readonly clock?: Clock;
 }
 
-/** A {@link KeyStore} that can be told to forget. */
+/** A {@link KeyStore} whose cached keys can be invalidated. */
 export interface CachedKeyStore extends KeyStore {
   /**
-   * Looks this key up again from the next call on: for whoever revokes or changes it. In this
-   * process: tell the others too.
+   * Looks this key up again at its next call. Call it after revoking or changing a key. It affects
+   * this process only, so call it in every process.
    */
   forget(keyId: string): void;
-  /** Forgets every key, and every secret of none. */
+  /** Clears all cached keys and misses. */
   clear(): void;
 }
 
@@ -62,37 +62,37 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** A store that is down is asked again no sooner where a stale key serves: nobody waits for it. */
+/** While a stale key is served, the failing store is asked again only after this pause. */
 const downMs = 1_000;
 
 /**
- * Remembers what `store` finds, under the whole SHA-256 digest of the secret, never the secret.
- * Whether a key is disabled or has expired is for the gateway to judge, at each call.
+ * Caches the keys of `store` by the full SHA-256 digest of the secret, never by the secret itself.
+ * The gateway still checks at each call whether the key is disabled or has expired.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function cachedKeyStore(
   store: KeyStore,
   options: CachedKeyStoreOptions = {},
 ): CachedKeyStore {
   const { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, clock } = checked(store, options);
-  // Apart, so that whoever tries secrets pushes no key out.
+  // Separate from the keys, so that guessed secrets can't evict them.
   const keys = lru(maxKeys);
   const misses = lru(maxKeys);
-  let asked = new Map<string, Promise<ApiKey | undefined>>();
+  let pending = new Map<string, Promise<ApiKey | undefined>>();
 
   const fresh = (digest: string): Found | undefined => {
     const found = keys.get(digest) ?? misses.get(digest);
     return found !== undefined && clock.monotonicMs() < found.freshUntilMs ? found : undefined;
   };
 
-  /** Aged from before the store was asked: what was revoked meanwhile is believed no longer. */
+  /** The age counts from before the lookup: a key revoked meanwhile is not cached any longer. */
   const keep = (digest: string, key: ApiKey | undefined, foundMs: number): void => {
     keys.delete(digest);
     misses.delete(digest);
     if (key === undefined)
       misses.set(digest, { key, foundMs, freshUntilMs: foundMs + negativeTtlMs });
-    // Without an id it is no key, and could not be forgotten; the gateway tells of it.
+    // A key without an id could not be invalidated; the gateway reports and refuses it.
     else if (typeof key.id === 'string')
       keys.set(digest, { key, foundMs, freshUntilMs: foundMs + ttlMs });
   };
@@ -106,25 +106,25 @@ export function cachedKeyStore(
     return found.key;
   };
 
-  const ask = (digest: string, secret: string): MaybePromise<ApiKey | undefined> => {
-    const flights = asked;
+  const lookUp = (digest: string, secret: string): MaybePromise<ApiKey | undefined> => {
+    const lookups = pending;
     const startedMs = clock.monotonicMs();
-    const take = (answer: ApiKey | undefined): ApiKey | undefined => {
-      // A database's null is no key either.
-      const key = answer ?? undefined;
-      // What was asked before a `forget` may be what had to be forgotten.
-      if (flights === asked) keep(digest, key, startedMs);
+    const accept = (result: ApiKey | undefined): ApiKey | undefined => {
+      // A store may also return a database's null for "no key".
+      const key = result ?? undefined;
+      // A lookup that began before a `forget` may return the version to be forgotten.
+      if (lookups === pending) keep(digest, key, startedMs);
       return key;
     };
     try {
-      const answer = store.find(secret, { timeoutMs });
-      if (!isPromiseLike(answer)) return take(answer);
-      const flight = within(Promise.resolve(answer), timeoutMs, clock)
-        .then(take)
+      const result = store.find(secret, { timeoutMs });
+      if (!isPromiseLike(result)) return accept(result);
+      const lookup = within(Promise.resolve(result), timeoutMs, clock)
+        .then(accept)
         .catch((error: unknown) => stale(digest, error))
-        .finally(() => flights.delete(digest));
-      flights.set(digest, flight);
-      return flight;
+        .finally(() => lookups.delete(digest));
+      lookups.set(digest, lookup);
+      return lookup;
     } catch (error) {
       return stale(digest, error);
     }
@@ -135,14 +135,14 @@ export function cachedKeyStore(
       const digest = digestSecret(secret);
       const found = fresh(digest);
       if (found !== undefined) return found.key;
-      return asked.get(digest) ?? ask(digest, secret);
+      return pending.get(digest) ?? lookUp(digest, secret);
     },
     forget: (keyId) => {
-      asked = new Map();
+      pending = new Map();
       keys.deleteWhere(({ key }) => key?.id === keyId);
     },
     clear: () => {
-      asked = new Map();
+      pending = new Map();
       keys.deleteWhere(() => true);
       misses.deleteWhere(() => true);
     },
@@ -160,29 +160,30 @@ function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<Cach
   const { staleMs = ttlMs, clock = systemClock() } = options;
   if (staleMs < ttlMs) {
     throw new ConfigurationError(
-      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out for none.',
+      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to serve ' +
+        'no stale keys.',
     );
   }
   return { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, clock };
 }
 
-/** What a lookup gave, and until when it needs no other. */
+/** The result of a lookup, and until when it is served without another one. */
 interface Found {
   readonly key: ApiKey | undefined;
   readonly foundMs: number;
   readonly freshUntilMs: number;
 }
 
-/** So many lookups, those that were used last. */
+/** A bounded number of lookups; the least recently used one is evicted. */
 interface Lru {
   get(digest: string): Found | undefined;
   set(digest: string, found: Found): void;
   delete(digest: string): void;
-  deleteWhere(isGone: (found: Found) => boolean): void;
+  deleteWhere(matches: (found: Found) => boolean): void;
 }
 
 function lru(max: number): Lru {
-  // A map keeps the order in which its entries came: the first is the one unused for longest.
+  // A map keeps insertion order, and `get` inserts again: the first is the least recently used.
   const entries = new Map<string, Found>();
   return {
     get: (digest) => {
@@ -201,8 +202,8 @@ function lru(max: number): Lru {
     delete: (digest) => {
       entries.delete(digest);
     },
-    deleteWhere: (isGone) => {
-      for (const [digest, found] of entries) if (isGone(found)) entries.delete(digest);
+    deleteWhere: (matches) => {
+      for (const [digest, found] of entries) if (matches(found)) entries.delete(digest);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What the capabilities of a channel must be, flag by flag; each refusal says what to write. */
+/** Validates the capabilities of a channel; each message says what to write instead. */
 import { z } from 'zod';
 import { type Capabilities, reasoningEfforts } from '../../ports/catalog.ts';
 import { flag, oneOf } from '../../ports/set-up.ts';
@@ -14,7 +14,7 @@ const thinkingBudget = z.strictObject(
   'must be a range: { min, max }, in tokens',
 );
 
-/** A schema for each flag, so that none is forgotten. */
+/** The type asks for a schema for every flag, so that a new one can't be forgotten. */
 const flags = {
   includeUsage: flag.optional(),
   reasoningOutsideCompletion: flag.optional(),
@@ -52,13 +52,13 @@ const flags = {
   dropBuiltInTools: flag.optional(),
 } satisfies Readonly<Record<keyof Capabilities, z.ZodType>>;
 
-/** Strict: a flag with a slip in its name is told. */
+/** Strict, so that a misspelt flag is reported. */
 export const capabilitiesSchema: z.ZodType = z.strictObject(flags, 'must be an object').optional();
 
-function choice(words: readonly string[]): z.ZodType {
-  return z.enum(words, oneOf(words)).optional();
+function choice(values: readonly string[]): z.ZodType {
+  return z.enum(values, oneOf(values)).optional();
 }
 
-function listOf(words: readonly string[]): z.ZodType {
-  return z.array(z.enum(words, oneOf(words)), `must be a list; each ${oneOf(words)}`).optional();
+function listOf(values: readonly string[]): z.ZodType {
+  return z.array(z.enum(values, oneOf(values)), `must be a list; each ${oneOf(values)}`).optional();
 }

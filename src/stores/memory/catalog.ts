@@ -1,9 +1,9 @@
-/** A catalog that is one fixed list; a host that changes its models hands the gateway a new one. */
+/** A catalog of a fixed list of models; to change them, a host gives the gateway a new catalog. */
 import type { Catalog, Model, ProtocolName } from '../../ports/catalog.ts';
 import { protocolsOf } from '../../ports/model-defaults.ts';
 import { checkModels } from './check-models.ts';
 
-/** A {@link Catalog} that answers at once. */
+/** A {@link Catalog} whose methods return directly, never a promise. */
 export interface StaticCatalog extends Catalog {
   find(modelId: string): Model | undefined;
   list(group: string, protocol: ProtocolName): readonly Model[];
@@ -13,18 +13,18 @@ export interface StaticCatalog extends Catalog {
  * A catalog of these models, listed in the order given. Reads the list once: later changes of the
  * array and of its models are not seen.
  *
- * @throws ConfigurationError that names the model and the cure
+ * @throws ConfigurationError that names the model and says how to fix it
  */
 export function staticCatalog(models: readonly Model[]): StaticCatalog {
   checkModels(models);
   return catalogOf(models);
 }
 
-/** The same of models that were checked. */
+/** The same as {@link staticCatalog}, for models that have been checked. */
 export function catalogOf(models: readonly Model[]): StaticCatalog {
   const byName = new Map<string, Model>();
   const lists = new Map<string, Model[]>();
-  for (const model of models.map(ofOneShape)) {
+  for (const model of models.map(withSharedShape)) {
     for (const name of [model.id, ...(model.aliases ?? [])]) byName.set(name, model);
     for (const list of listsOf(model)) {
       const listed = lists.get(list);
@@ -41,22 +41,22 @@ export function catalogOf(models: readonly Model[]): StaticCatalog {
 }
 
 /**
- * A copy, made member by member. V8 gives each `{ ...defaults, id }` a hidden class of its own, and
- * a member of ten thousand classes is looked up the long way by every call.
+ * A copy, made member by member. V8 gives each `{ ...defaults, id }` a separate hidden class, and
+ * with ten thousand of these every property access in a call would be slow.
  */
-function ofOneShape(model: Model): Model {
-  // What is of a class has that shape, and may have members that a copy would not.
+function withSharedShape(model: Model): Model {
+  // An instance of a class already shares its shape, and a copy would lose inherited members.
   const isPlain = Object.getPrototypeOf(model) === Object.prototype;
   return isPlain ? Object.assign({}, model) : model;
 }
 
-/** The lists a model stands in; a group or a protocol named twice counts once. */
+/** The lists that contain a model; a group or a protocol named twice counts once. */
 function listsOf(model: Model): ReadonlySet<string> {
   const protocols = protocolsOf(model);
   return new Set(model.groups.flatMap((group) => protocols.map((name) => listName(group, name))));
 }
 
-// No protocol's name holds a slash, so no two pairs share a name.
+// No protocol's name contains a slash, so the names of lists are unique.
 function listName(group: string, protocol: ProtocolName): string {
   return `${protocol}/${group}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What a list of models must be before a gateway serves it; each refusal names the model and the
- * cure.
+ * Validates a list of models before a gateway serves it; each message names the model and says how
+ * to fix it.
  */
 import { dialects } from '../../dialects/table.ts';
 import { ConfigurationError } from '../../errors.ts';
@@ -9,10 +9,10 @@ import { protocolsOf } from '../../ports/model-defaults.ts';
 import { checkSetUp } from '../../ports/set-up.ts';
 import { isServed } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/table.ts';
-import { cureOf, modelSchema } from './model-schema.ts';
+import { modelSchema, remedyOf } from './model-schema.ts';
 
 /**
- * Judges what a host's JavaScript hands in, or a file.
+ * Checks models of unknown origin: a host's JavaScript, or a file.
  *
  * @throws ConfigurationError at the first model that can't be served as it is
  */
@@ -31,16 +31,16 @@ export function checkModels(models: unknown): asserts models is readonly Model[]
       checkAccount(model, channel, accounts);
     }
     if (new Set(model.channels.map((channel) => channel.id)).size < model.channels.length) {
-      refuse(model, 'two of its channels have one id. Give each account its own.');
+      refuse(model, 'two of its channels have the same id. Give each account its own.');
     }
   }
 }
 
 function checkMembers(model: Model, index: number): void {
-  const who = typeof model?.id === 'string' ? nameOf(model) : 'staticCatalog';
+  const subject = typeof model?.id === 'string' ? nameOf(model) : 'staticCatalog';
   checkSetUp(modelSchema, model, {
-    root: `${who}: models[${index}]`,
-    remedyFor: cureOf,
+    root: `${subject}: models[${index}]`,
+    remedyFor: remedyOf,
     names: 'the types Model and Channel',
   });
 }
@@ -48,7 +48,10 @@ function checkMembers(model: Model, index: number): void {
 function checkNames(model: Model, names: Set<string>): void {
   for (const name of [model.id, ...(model.aliases ?? [])]) {
     if (names.has(name)) {
-      refuse(model, `the id or alias "${name}" is taken. Ids and aliases share one namespace.`);
+      refuse(
+        model,
+        `the id or alias "${name}" is taken. Ids and aliases of all models must be distinct.`,
+      );
     }
     names.add(name);
   }
@@ -60,11 +63,11 @@ function checkDialect(model: Model, { id, dialect }: Channel): void {
   refuse(
     model,
     `channel "${id}" of the dialect ${dialect} can't serve ${offered.join(' or ')}, ` +
-      'which is all that the model offers. Change one of the two, or take the channel out.',
+      'which is all that the model offers. Change one of the two, or remove the channel.',
   );
 }
 
-/** One channel id is one upstream account: its health and its limits are shared between models. */
+/** A channel id names one upstream account: models that use it share its health and limits. */
 function checkAccount(model: Model, channel: Channel, accounts: Map<string, Channel>): void {
   const known = accounts.get(channel.id);
   if (known === undefined) {
@@ -75,7 +78,7 @@ function checkAccount(model: Model, channel: Channel, accounts: Map<string, Chan
     if (known[member] === channel[member]) continue;
     refuse(
       model,
-      `channel "${channel.id}" has another ${member} than under another model. One id is one ` +
+      `channel "${channel.id}" has another ${member} than under another model. One id means one ` +
         'account: make them agree, or use two ids.',
     );
   }

@@ -1,81 +1,81 @@
 /**
- * Items in order of the time they fall due: a binary heap whose places know where they are, so that
- * a lease that is settled early leaves at once and nothing piles up behind long ones.
+ * A priority queue by due time: a binary heap whose entries know their index. A lease that is
+ * settled early can thus be removed at once, and nothing piles up behind long leases.
  */
 
-/** What can be queued. Its time may change, if every place of it is told by {@link reorder}. */
+/** An item with a due time. After changing the time, call {@link reorder} for all its entries. */
 export interface Due {
   readonly dueAtMs: number;
 }
 
-/** Earliest first, as heaps go; change it only by the functions below. */
-export type DueQueue<T extends Due> = Place<T>[];
+/** A heap, earliest first. Change it only by the functions below. */
+export type DueQueue<T extends Due> = QueueEntry<T>[];
 
-/** Where an item stands in one queue. */
-export interface Place<T extends Due> {
+/** An item's entry in one queue. */
+export interface QueueEntry<T extends Due> {
   readonly queue: DueQueue<T>;
   readonly item: T;
   index: number;
 }
 
-/** Puts an item into a queue. */
-export function enter<T extends Due>(queue: DueQueue<T>, item: T): Place<T> {
-  const place = { queue, item, index: queue.length };
-  queue.push(place);
-  rise(place);
-  return place;
+/** Adds an item to a queue. */
+export function enqueue<T extends Due>(queue: DueQueue<T>, item: T): QueueEntry<T> {
+  const entry = { queue, item, index: queue.length };
+  queue.push(entry);
+  siftUp(entry);
+  return entry;
 }
 
-/** Takes an item out of the queue, wherever it stands. */
-export function leave<T extends Due>(place: Place<T>): void {
-  const last = place.queue.pop();
-  if (last === undefined || last === place) return;
-  put(last, place.index);
+/** Removes an entry from its queue, at any index. */
+export function dequeue<T extends Due>(entry: QueueEntry<T>): void {
+  const last = entry.queue.pop();
+  if (last === undefined || last === entry) return;
+  moveTo(last, entry.index);
   reorder(last);
 }
 
-/** Finds the right place again after the item's time has changed. */
-export function reorder<T extends Due>(place: Place<T>): void {
-  rise(place);
-  sink(place);
+/** Restores the heap order after the item's time has changed. */
+export function reorder<T extends Due>(entry: QueueEntry<T>): void {
+  siftUp(entry);
+  siftDown(entry);
 }
 
-/** The item that is due first, if it is due by now. */
+/** The item that is due first, if it is due now. */
 export function firstDue<T extends Due>(queue: DueQueue<T>, nowMs: number): T | undefined {
   const item = queue[0]?.item;
   return item !== undefined && item.dueAtMs <= nowMs ? item : undefined;
 }
 
-function rise<T extends Due>(place: Place<T>): void {
-  while (place.index > 0) {
-    const parent = place.queue[(place.index - 1) >> 1];
-    if (parent === undefined || parent.item.dueAtMs <= place.item.dueAtMs) return;
-    swap(place, parent);
+function siftUp<T extends Due>(entry: QueueEntry<T>): void {
+  while (entry.index > 0) {
+    const parent = entry.queue[(entry.index - 1) >> 1];
+    if (parent === undefined || parent.item.dueAtMs <= entry.item.dueAtMs) return;
+    swap(entry, parent);
   }
 }
 
-function sink<T extends Due>(place: Place<T>): void {
+function siftDown<T extends Due>(entry: QueueEntry<T>): void {
   for (;;) {
-    const child = earlierChild(place);
-    if (child === undefined || place.item.dueAtMs <= child.item.dueAtMs) return;
-    swap(place, child);
+    const child = earlierChild(entry);
+    if (child === undefined || entry.item.dueAtMs <= child.item.dueAtMs) return;
+    swap(entry, child);
   }
 }
 
-function earlierChild<T extends Due>(place: Place<T>): Place<T> | undefined {
-  const left = place.queue[2 * place.index + 1];
-  const right = place.queue[2 * place.index + 2];
+function earlierChild<T extends Due>(entry: QueueEntry<T>): QueueEntry<T> | undefined {
+  const left = entry.queue[2 * entry.index + 1];
+  const right = entry.queue[2 * entry.index + 2];
   if (left === undefined || right === undefined) return left;
   return right.item.dueAtMs < left.item.dueAtMs ? right : left;
 }
 
-function swap<T extends Due>(a: Place<T>, b: Place<T>): void {
+function swap<T extends Due>(a: QueueEntry<T>, b: QueueEntry<T>): void {
   const { index } = a;
-  put(a, b.index);
-  put(b, index);
+  moveTo(a, b.index);
+  moveTo(b, index);
 }
 
-function put<T extends Due>(place: Place<T>, index: number): void {
-  place.queue[index] = place;
-  place.index = index;
+function moveTo<T extends Due>(entry: QueueEntry<T>, index: number): void {
+  entry.queue[index] = entry;
+  entry.index = index;
 }

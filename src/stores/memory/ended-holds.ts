@@ -1,11 +1,11 @@
 /**
- * What the memory quota store keeps of a hold that has ended: what a repeat of its id is answered
- * with, and nothing else. Flat lists of numbers by slot, ids among them, for there are a hundred
- * thousand: strings and objects would be the most of what the collector walks through.
+ * Ended holds of the memory quota store: just enough to answer a repeated request for an id. There
+ * are up to a hundred thousand, so they are kept in flat typed arrays by slot, ids included:
+ * strings and objects would make up most of the garbage collector's work.
  *
- * An id is found as zlib finds an earlier text: each bucket knows the number of its latest entry,
- * and each entry that of the one before it. Nothing is ever taken out of a chain. Numbers only
- * fall along it, and it ends at the first that is forgotten.
+ * Lookup works like zlib's hash chains: each bucket has the number of its latest entry, and each
+ * entry the number of the one before it. Entries are never removed from a chain. The numbers along
+ * a chain only decrease, so it ends at the first number that has been forgotten.
  */
 import type { Nanos } from '../../money.ts';
 import { maxLines } from '../../ports/quota-input.ts';
@@ -16,7 +16,7 @@ import { leastPowerOfTwo, tombstones } from './tombstones.ts';
 /** How a hold ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
 
-/** What a late settle has to take back of an expiry. */
+/** What an expiry has charged to a row; a late settle takes it back. */
 export interface ExpiryCharge {
   readonly row: { used: Nanos };
   readonly onExpire: Nanos;
@@ -25,45 +25,49 @@ export interface ExpiryCharge {
 /** The end of one hold. */
 export interface EndedHold<Charge> {
   readonly as: HoldEnding;
-  /** Settled: the final charge, by line. */
+  /** For `settled`: the final charge, by line. */
   readonly charged: readonly Charge[];
-  /** Expired: what that charged. */
+  /** For `expired`: the charges of the expiry. */
   readonly expiry: readonly ExpiryCharge[];
 }
 
-/** Whose end it is: ids are a partition's own. */
+/** The id of an ended hold; ids are unique within a partition. */
 export interface EndedId extends HashedId {
   readonly partition: { readonly number: number };
 }
 
-/** The holds that have ended, of all partitions, as long as they are remembered. */
+/** The ended holds of all partitions that are still remembered. */
 export interface EndedHolds {
-  /** Remembers an end; a later one of the same id takes its place. */
-  add(whose: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void;
+  /** Remembers an ending; a later one of the same id replaces it. */
+  add(name: EndedId, end: EndedHold<Pick<QuotaLine, 'amount'>>, nowMs: number): void;
   /** How the hold of this id ended, or undefined. */
-  find(whose: EndedId): EndedHold<Nanos> | undefined;
+  find(name: EndedId): EndedHold<Nanos> | undefined;
 }
 
 const endings: readonly HoldEnding[] = ['settled', 'released', 'expired'];
-/** The longest id, by `quota-input.ts`; shorter ones end with a zero, which no id has. */
+/** The length limit of `quota-input.ts`; a shorter id ends with a zero, which no id contains. */
 const idBytes = 64;
-const fewestSlots = 64;
-const mostBuckets = 2 ** 20;
-/** What there is room for below the longest typed array. */
-const mostEnded = 2 ** 24;
+const minSlots = 64;
+const maxBuckets = 2 ** 20;
+/** Keeps every typed array below the maximum length. */
+const maxEnded = 2 ** 24;
 
-/** Nothing has ended yet; at most `limit` ends are remembered, each for `maxAgeMs`. */
+/** An empty list that remembers at most `limit` endings, each for `maxAgeMs`. */
 export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
-  const most = Math.min(limit, mostEnded);
-  const latest = new Float64Array(Math.min(leastPowerOfTwo(most), mostBuckets));
+  const maxRemembered = Math.min(limit, maxEnded);
+  const latest = new Float64Array(Math.min(leastPowerOfTwo(maxRemembered), maxBuckets));
   const expiries = new Map<number, readonly ExpiryCharge[]>();
-  const order = tombstones({ limit: most, maxAgeMs, forget: (slot) => expiries.delete(slot) });
-  let room = fewestSlots;
-  let { before, hashes, partitions, ids, kinds, counts, amounts } = emptyLists(room);
+  const order = tombstones({
+    limit: maxRemembered,
+    maxAgeMs,
+    forget: (slot) => expiries.delete(slot),
+  });
+  let capacity = minSlots;
+  let { before, hashes, partitions, ids, kinds, counts, amounts } = emptyLists(capacity);
 
-  /** All or nothing: there may be no memory for one of them. */
-  const widen = (): void => {
-    const wider = emptyLists(2 * room);
+  /** Allocates all arrays before using any: an allocation may fail for lack of memory. */
+  const grow = (): void => {
+    const wider = emptyLists(2 * capacity);
     wider.before.set(before);
     wider.hashes.set(hashes);
     wider.partitions.set(partitions);
@@ -72,7 +76,7 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
     wider.counts.set(counts);
     wider.amounts.set(amounts);
     ({ before, hashes, partitions, ids, kinds, counts, amounts } = wider);
-    room *= 2;
+    capacity *= 2;
   };
 
   const bucketOf = (hash: number): number => hash & (latest.length - 1);
@@ -105,7 +109,7 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
 
   return {
     add: ({ partition, id, hash }, { as, charged, expiry }, nowMs) => {
-      if (order.nextSlot() >= room) widen();
+      if (order.nextSlot() >= capacity) grow();
       const number = order.add(nowMs);
       const slot = order.slotOf(number);
       const bucket = bucketOf(hash);
@@ -121,8 +125,8 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
       }
       if (expiry.length > 0) expiries.set(slot, expiry);
     },
-    find: (whose) => {
-      const slot = slotOf(whose);
+    find: (name) => {
+      const slot = slotOf(name);
       const as = slot === undefined ? undefined : endings[kinds[slot] ?? 0];
       if (slot === undefined || as === undefined) return undefined;
       const start = slot * maxLines;
@@ -132,15 +136,15 @@ export function endedHolds(limit: number, maxAgeMs: number): EndedHolds {
   };
 }
 
-/** Room for so many ends. */
-function emptyLists(room: number) {
+/** Arrays for this many endings. */
+function emptyLists(capacity: number) {
   return {
-    before: new Float64Array(room),
-    hashes: new Int32Array(room),
-    partitions: new Int32Array(room),
-    ids: new Uint8Array(room * idBytes),
-    kinds: new Uint8Array(room),
-    counts: new Uint8Array(room),
-    amounts: new BigInt64Array(room * maxLines),
+    before: new Float64Array(capacity),
+    hashes: new Int32Array(capacity),
+    partitions: new Int32Array(capacity),
+    ids: new Uint8Array(capacity * idBytes),
+    kinds: new Uint8Array(capacity),
+    counts: new Uint8Array(capacity),
+    amounts: new BigInt64Array(capacity * maxLines),
   };
 }

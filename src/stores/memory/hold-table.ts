@@ -1,44 +1,45 @@
 /**
- * Finds what calls come into and go out of, by id. Not a `Map`: V8 gives one a new table every few
- * dozen calls, and the old tables keep the calls that stood in them (`docs/performance.md`).
+ * A hash table of items by id that tolerates frequent adds and deletes. Not a `Map`: V8 reallocates
+ * its table every few dozen calls, and the old tables keep their items alive
+ * (`docs/performance.md`).
  */
 
-/** An id as it is looked for. */
+/** An id and its hash. */
 export interface HashedId {
   readonly id: string;
-  /** By {@link hashOf}. */
+  /** Computed by {@link hashOf}. */
   readonly hash: number;
 }
 
-/** What can stand in a table: it is linked to the next of its bucket. */
+/** An item of a table, linked to the next one in its bucket. */
 export interface Chained<T> extends HashedId {
   next: T | undefined;
 }
 
 /** Items by their id. */
 export interface HoldTable<T extends Chained<T>> {
-  find(asked: HashedId): T | undefined;
-  /** Puts in an item whose id is not there. */
+  find(id: HashedId): T | undefined;
+  /** Adds an item whose id is not in the table. */
   add(item: T): void;
-  /** Takes out an item that is there. */
+  /** Removes an item that is in the table. */
   delete(item: T): void;
 }
 
-/** A number for an id; ids that differ in one character only have others, too. */
+/** A 32-bit FNV-1a hash of an id; ids that differ in one character have different hashes. */
 export function hashOf(id: string): number {
   let hash = 0;
   for (let at = 0; at < id.length; at += 1) {
     hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
   }
-  // Tables look at the low bits, where the last characters alone would show.
+  // Tables use the low bits, which otherwise depend mostly on the last characters.
   return hash ^ (hash >>> 15);
 }
 
-const fewestBuckets = 64;
+const minBuckets = 64;
 
-/** An empty table. It grows and never shrinks: a crowd that came may come again. */
+/** An empty table. It never shrinks, since a peak load may return. */
 export function holdTable<T extends Chained<T>>(): HoldTable<T> {
-  let buckets = emptyBuckets<T>(fewestBuckets);
+  let buckets = emptyBuckets<T>(minBuckets);
   let count = 0;
 
   const bucketOf = (hash: number): number => hash & (buckets.length - 1);
@@ -49,7 +50,7 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
     buckets[bucket] = item;
   };
 
-  const widen = (): void => {
+  const grow = (): void => {
     const before = buckets;
     buckets = emptyBuckets(before.length * 2);
     for (const first of before) {
@@ -68,7 +69,7 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
       return item;
     },
     add: (item) => {
-      if (count === buckets.length) widen();
+      if (count === buckets.length) grow();
       put(item);
       count += 1;
     },
@@ -80,7 +81,7 @@ export function holdTable<T extends Chained<T>>(): HoldTable<T> {
         while (before !== undefined && before.next !== item) before = before.next;
         if (before !== undefined) before.next = item.next;
       }
-      // An old item must not keep the young ones behind it alive.
+      // A deleted item must not keep the newer ones in its bucket alive.
       item.next = undefined;
       count -= 1;
     },

@@ -1,6 +1,6 @@
 /**
- * Claims in this process's memory. Each operation is one synchronous step; it survives nothing and
- * serves one process.
+ * An idempotency store in this process's memory. Each operation is one synchronous step. Claims are
+ * lost when the process ends, and no other process sees them.
  */
 import { z } from 'zod';
 import { fairShares } from '../../bytes/body/fair-shares.ts';
@@ -16,16 +16,16 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 
-/** The clock of the leases, and how much is remembered. */
+/** The clock of the leases, and how many records are kept. */
 export interface MemoryIdempotencyStoreOptions {
-  /** The store's own clock, by which leases end. */
+  /** The clock by which leases end. */
   readonly clock?: Clock;
   /**
-   * How many calls are remembered; 100,000 where left out. One more takes the place of the call
-   * that was done first, else of the text that has been unknown for longest, else of such an image
-   * if it has been for an hour. Where there is none, and for a key whose running calls and unknown
-   * images are a quarter of all while those of all keys are half, it is refused with
-   * `StoreUnavailable`.
+   * How many calls are remembered. Default: 100,000. A full store makes room for a new claim by
+   * forgetting the oldest `done` record, else the oldest `unknown` one of a text call, else the
+   * oldest `unknown` one of an image call that ended over an hour ago. Where there is none of
+   * these, the claim is refused with `StoreUnavailable`. So is the claim of a key whose running
+   * calls and unknown images fill a quarter of the store while those of all keys fill half of it.
    */
   readonly maxRecords?: number;
 }
@@ -38,10 +38,10 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** An unknown image is kept for so long, whatever comes. */
-const imageKeptMs = 60 * 60 * 1000;
+/** An `unknown` record of an image call is kept at least this long. */
+const minImageRetentionMs = 60 * 60 * 1000;
 
-/** What is kept, beside what is told of it. */
+/** A record and what the store itself needs to know about it. */
 interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
   readonly record: ClaimRecord;
   readonly leaseEndsAtMs: number;
@@ -49,9 +49,9 @@ interface Kept extends Pick<ClaimInput, 'keyId' | 'operation'> {
 }
 
 /**
- * An idempotency store in memory; answers at once, never by promise.
+ * An idempotency store in memory; its methods return directly, never a promise.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function memoryIdempotencyStore(
   options: MemoryIdempotencyStoreOptions = {},
@@ -59,11 +59,11 @@ export function memoryIdempotencyStore(
   checkMakerOptions('memoryIdempotencyStore', optionsSchema, options);
   const { clock = systemClock(), maxRecords = 100_000 } = options;
   const byName = new Map<string, Kept>();
-  /** Names of what may be forgotten early, the oldest first. */
+  /** Names of the records that may be forgotten early, oldest first. */
   const done = new Set<string>();
   const unknownChats = new Set<string>();
   const unknownImages = new Set<string>();
-  /** How many records of each key can't be forgotten for others: its running calls and images. */
+  /** By key, how many records can't be forgotten early: running calls and unknown images. */
   const pinned = fairShares(() => maxRecords);
 
   const groupOf = ({ record, operation }: Kept): Set<string> | undefined => {
@@ -89,7 +89,7 @@ export function memoryIdempotencyStore(
     if (isPinned(kept)) pinned.give(kept.keyId, 1);
   };
 
-  /** Behind all others: what comes first has been kept longest. */
+  /** Appends a record, so that maps and sets stay in order of age. */
   const add = (name: string, kept: Kept): void => {
     byName.set(name, kept);
     groupOf(kept)?.add(name);
@@ -100,7 +100,7 @@ export function memoryIdempotencyStore(
     return kept !== undefined && kept.forgetAtMs > nowMs ? kept : undefined;
   };
 
-  /** What is kept of this claim, if it has not ended. */
+  /** The record of this claim, if it is still running. */
   const findOpen = (name: string, claimId: string): Kept | undefined => {
     const kept = find(name, clock.now());
     const isOpen = kept?.record.claimId === claimId && kept.record.state === 'running';
@@ -112,8 +112,8 @@ export function memoryIdempotencyStore(
     if (first !== undefined && first[1].forgetAtMs <= nowMs) forget(first[0]);
   };
 
-  const makeRoom = (nowMs: number): void => {
-    // Two for each one added: old ones shrink away, and no call pays for all of them.
+  const makeSpace = (nowMs: number): void => {
+    // Two for each one added: expired records get fewer, and no single call removes all of them.
     forgetFirstIfOld(nowMs);
     forgetFirstIfOld(nowMs);
     if (byName.size < maxRecords) return;
@@ -125,7 +125,7 @@ export function memoryIdempotencyStore(
   const oldImage = (nowMs: number): string | undefined => {
     const name = firstOf(unknownImages);
     const endedAtMs = name === undefined ? undefined : byName.get(name)?.record.endedAtMs;
-    return endedAtMs !== undefined && nowMs - endedAtMs >= imageKeptMs ? name : undefined;
+    return endedAtMs !== undefined && nowMs - endedAtMs >= minImageRetentionMs ? name : undefined;
   };
 
   return {
@@ -133,10 +133,10 @@ export function memoryIdempotencyStore(
       const nowMs = clock.now();
       const kept = find(input.name, nowMs);
       if (kept !== undefined && input.ifTaken === 'answer') {
-        return { status: 'taken', record: asOf(nowMs, kept) };
+        return { status: 'taken', record: currentRecord(nowMs, kept) };
       }
       forget(input.name);
-      makeRoom(nowMs);
+      makeSpace(nowMs);
       if (!pinned.take(input.keyId, 1, share)) throw full();
       add(input.name, claimed(input, nowMs));
       return { status: 'claimed' };
@@ -160,7 +160,7 @@ export function memoryIdempotencyStore(
   };
 }
 
-/** A claim asks for one record, and none of those that its key has is its own. */
+/** A claim takes one record and owns none yet. */
 const share = { own: 0, isSmall: true } as const;
 
 function full(): StoreUnavailable {
@@ -191,8 +191,8 @@ function claimed(input: ClaimInput, nowMs: number): Kept {
   };
 }
 
-/** A claim whose lease has run out is one of a gateway that crashed: it may have run. */
-function asOf(nowMs: number, { record, leaseEndsAtMs }: Kept): ClaimRecord {
+/** A running claim whose lease has run out is unknown: its gateway crashed, it may have run. */
+function currentRecord(nowMs: number, { record, leaseEndsAtMs }: Kept): ClaimRecord {
   const isLost = record.state === 'running' && leaseEndsAtMs <= nowMs;
   return isLost ? { ...record, state: 'unknown' } : record;
 }

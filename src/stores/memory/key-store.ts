@@ -1,22 +1,22 @@
 /**
- * Keys in this process's memory: for tests, for small hosts, and as the model of a store of one's
- * own.
+ * A key store in this process's memory: for tests, for small hosts, and as an example for your own
+ * store.
  */
 import { ConfigurationError } from '../../errors.ts';
 import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 
-/** The pepper of the digests, and keys to begin with. */
+/** The pepper of the digests, and initial keys. */
 export interface MemoryKeyStoreOptions {
   /** Mixed into every digest, so that a leaked table can't even confirm a guess. */
   readonly pepper?: string;
-  /** The keys to begin with. */
+  /** The initial keys. */
   readonly keys?: readonly { readonly secret: string; readonly key: ApiKey }[];
-  /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
+  /** Accepts secrets of under 96 bits, which could be guessed. Requires a pepper. */
   readonly allowWeakKeys?: boolean;
 }
 
-/** A {@link KeyStore} that answers at once and can be changed while the gateway runs. */
+/** A {@link KeyStore} that can be changed while the gateway runs; returns directly, no promises. */
 export interface MemoryKeyStore extends KeyStore {
   find(secret: string): ApiKey | undefined;
   /**
@@ -26,13 +26,13 @@ export interface MemoryKeyStore extends KeyStore {
    * @throws ConfigurationError where the id or the secret is taken, or the secret could be guessed
    */
   add(secret: string, key: ApiKey): void;
-  /** Changes a key from the next call on; false where there is none of this id. */
+  /** Changes a key from its next call on; false where there is no key with this id. */
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): boolean;
-  /** Forgets a key and its secret; false where there is none of this id. */
+  /** Removes a key and its secret; false where there is no key with this id. */
   remove(id: string): boolean;
 }
 
-/** A key store in memory. It keeps digests, never a secret. */
+/** A key store in memory. It keeps digests, never secrets. */
 export function memoryKeyStore(options: MemoryKeyStoreOptions = {}): MemoryKeyStore {
   const { pepper, allowWeakKeys = false } = options;
   if (allowWeakKeys && pepper === undefined) {

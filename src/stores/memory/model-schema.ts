@@ -1,6 +1,6 @@
 /**
- * What one model of a catalog must be, member by member. Each refusal is the end of a sentence that
- * begins with the member's path, and says what to write instead.
+ * Validates one model of a catalog, member by member. Each message completes a sentence that begins
+ * with the member's path, and says what to write instead.
  */
 import { z } from 'zod';
 import {
@@ -15,11 +15,11 @@ import { flag, nanos, oneOf, type Path, positive, text, wait } from '../../ports
 import { priceSchema } from '../../prices/schema.ts';
 import { capabilitiesSchema } from './capabilities-schema.ts';
 
-/** A schema for each member of a type, so that none is forgotten. */
+/** Asks for a schema for every member of a type, so that a new one can't be forgotten. */
 type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 const name = text('must be text of one character at least, none of them a control character');
-// Not `optional`: an undefined one would take the place of the gateway's own.
+// Not `optional`: an explicit undefined would override the gateway's default.
 const ownWait = wait.exactOptional();
 
 const timeouts = z
@@ -39,7 +39,7 @@ const timeouts = z
 
 const baseUrl = 'must be an http or https URL without user, query and fragment';
 
-// Printable ASCII: anything else would break the header it is sent in, or the call that sends it.
+// Printable ASCII: anything else would break the header it is sent in, or make the call throw.
 const credential = z
   .custom(
     (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
@@ -50,7 +50,7 @@ const credential = z
     'must be printable ASCII without space around it; trim what was read from a file',
   );
 
-/** Ours to write, or the connection's: an upstream would be told two things. */
+/** Headers that the gateway or the HTTP client writes: a second value would contradict theirs. */
 const reservedHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'connection',
@@ -67,7 +67,7 @@ const headerName = z
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name, which takes letters, digits and dashes')
   .refine(
     (header) => !reservedHeaders.has(header.toLowerCase()),
-    'is written by the gateway; take it out, and give an account its secret by credential',
+    'is written by the gateway; remove it, and give the secret as credential',
   );
 
 const headerValue = 'must be text of printable ASCII without line breaks';
@@ -151,7 +151,7 @@ const allow = z
 
 const protocol = z.enum(['chat', 'images', 'native'], "must be 'chat', 'images' or 'native'");
 
-/** One model, without a glance at the others. Strict: a member with a slip in its name is told. */
+/** One model, checked without the others. Strict, so that a misspelt member is reported. */
 export const modelSchema: z.ZodType = z.strictObject(
   {
     id: name,
@@ -182,8 +182,8 @@ export const modelSchema: z.ZodType = z.strictObject(
   'must be a model: an id, groups, a price and channels',
 );
 
-/** How to mend what may be left out, by its name. */
-const cures: ReadonlyMap<unknown, string> = new Map([
+/** By name of an optional member: what leaving it out means. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
   ['aliases', 'Leave it out for none'],
   ['capabilities', "Leave it out for those of the dialect's own provider"],
   ['contextTokens', 'Leave it out if it is not known'],
@@ -211,13 +211,13 @@ const cures: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** What to do about the member at a path. */
-export function cureOf(path: Path): string | undefined {
+export function remedyOf(path: Path): string | undefined {
   if (path.includes('timeouts')) return "Leave it out for the gateway's own";
-  return cures.get(path.at(-1));
+  return remedies.get(path.at(-1));
 }
 
 function isBaseUrl(url: string): boolean {
-  // `URL` forgets an empty query or fragment, and with it a slip of the pen.
+  // `URL` drops an empty query or fragment, so a stray ? or # must be found in the text.
   if (!URL.canParse(url) || /[?#]/.test(url)) return false;
   const { protocol: scheme, username, password } = new URL(url);
   return /^https?:$/.test(scheme) && username === '' && password === '';

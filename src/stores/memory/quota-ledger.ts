@@ -1,23 +1,23 @@
 /**
- * The books of the memory quota store: rows of money, the reservations on them, and the steps that
- * move amounts between the two. Each step is synchronous and leaves every invariant whole.
+ * The ledger of the memory quota store: rows, the reservations on them, and the steps that move
+ * amounts between the two. Each step is synchronous and preserves every invariant.
  */
 import type { Nanos } from '../../money.ts';
 import { limitWithExtra, maxLazyExpirations } from '../../ports/quota-input.ts';
 import type { QuotaLine } from '../../ports/quota-store.ts';
-import type { DueQueue, Place } from './due-queue.ts';
-import { enter, firstDue, leave, reorder } from './due-queue.ts';
+import type { DueQueue, QueueEntry } from './due-queue.ts';
+import { dequeue, enqueue, firstDue, reorder } from './due-queue.ts';
 import { type EndedHolds, endedHolds } from './ended-holds.ts';
 import { type HashedId, type HoldTable, hashOf, holdTable } from './hold-table.ts';
 
 /** One subject and period. */
 export interface Row {
   readonly period: string;
-  /** The row of the same subject that was made before. */
+  /** The row of the same subject that was created before this one. */
   readonly older: Row | undefined;
-  /** Undefined where only a charge is known of it: the next reserve brings its limit. */
+  /** Undefined where the row was created by a charge: the next reserve carries the limit. */
   limit: Nanos | undefined;
-  /** The latest reserve carried the limit, so it is not the operator's to set. */
+  /** The latest reserve carried the limit, so an operator must not set it. */
   isCarried: boolean;
   /** What operators have added to the limit. */
   extra: bigint;
@@ -28,19 +28,19 @@ export interface Row {
   version: number;
 }
 
-/** Reservations are counted and expired by subject, whatever period they are pinned to. */
+/** Reservations are counted and expired by subject, across its periods. */
 export interface Subject {
   readonly name: string;
-  /** The row that was made last, nearly always the one that is asked for; the others behind it. */
+  /** The newest row, nearly always the one that is needed; links to the older ones. */
   latest: Row | undefined;
   readonly leases: DueQueue<Reservation>;
-  /** How many of the leases are of calls in doubt, which run no more. */
+  /** How many of the leases belong to calls in doubt, which no longer run. */
   idle: number;
 }
 
 /** The subjects that share a shard, and every reservation on them. */
 export interface Partition {
-  /** Among the partitions, in the order in which they were made. */
+  /** The index among all partitions, in order of creation. */
   readonly number: number;
   readonly subjects: Map<string, Subject>;
   readonly held: HoldTable<Reservation>;
@@ -51,43 +51,43 @@ export interface Partition {
 export interface HeldLine {
   readonly subject: Subject;
   readonly row: Row;
-  /** The amount of the reserve, which a replay must repeat; extends add to `amount` only. */
-  readonly asked: Nanos;
+  /** The amount of the reserve, which a replay must repeat; an extend adds to `amount` only. */
+  readonly reserved: Nanos;
   amount: Nanos;
-  /** What an expiry charges. */
+  /** The amount that is charged if the lease expires. */
   readonly onExpire: Nanos;
-  /** Undefined where a line of the same subject before it has queued the reservation. */
-  place: Place<Reservation> | undefined;
+  /** Undefined where an earlier line of the same subject has queued the reservation. */
+  entry: QueueEntry<Reservation> | undefined;
 }
 
-/** What a hold is known by. */
+/** The key of a hold. */
 export interface HoldName extends HashedId {
   readonly partition: Partition;
 }
 
-/** A hold that stands. */
+/** A hold that has not ended. */
 export interface Reservation extends HoldName {
   readonly lines: readonly HeldLine[];
   dueAtMs: number;
-  /** The call runs no more; its money stays held. */
+  /** The call no longer runs, but its money stays held. */
   isIdle: boolean;
-  place: Place<Reservation> | undefined;
-  /** The next of its bucket. */
+  entry: QueueEntry<Reservation> | undefined;
+  /** The next reservation in the same bucket of the hold table. */
   next: Reservation | undefined;
 }
 
-/** All partitions, and what has ended in them. */
+/** All partitions and their ended holds. */
 export interface Ledger {
   readonly partitions: Map<string, Partition>;
   readonly ended: EndedHolds;
 }
 
-/** Empty books that remember at most `limit` ended reservations, each for `maxAgeMs`. */
+/** An empty ledger that remembers at most `limit` ended reservations, each for `maxAgeMs`. */
 export function openLedger(limit: number, maxAgeMs: number): Ledger {
   return { partitions: new Map(), ended: endedHolds(limit, maxAgeMs) };
 }
 
-/** The partition of this name, made where there is none. */
+/** The partition of this name, created where there is none. */
 export function partitionOf(ledger: Ledger, name: string): Partition {
   const known = ledger.partitions.get(name);
   if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export function partitionOf(ledger: Ledger, name: string): Partition {
   return partition;
 }
 
-/** What the hold of this id is known by, whether it stands or not. */
+/** The key of the hold with this id, whether that exists or not. */
 export function holdName(
   ledger: Ledger,
   { id, partition }: { readonly id: string; readonly partition: string },
@@ -115,19 +115,19 @@ export function findRow(partition: Partition, subject: string, period: string): 
   return known === undefined ? undefined : findRowIn(known, period);
 }
 
-/** The same of a subject that is at hand. */
+/** The row of a period, or undefined. */
 export function findRowIn({ latest }: Subject, period: string): Row | undefined {
   let row = latest;
   while (row !== undefined && row.period !== period) row = row.older;
   return row;
 }
 
-/** The row of a subject and period, made without a limit where there is none. */
+/** The row of a subject and period, created without a limit where there is none. */
 export function rowOf(partition: Partition, subject: string, period: string): Row {
   return rowIn(subjectOf(partition, subject), period);
 }
 
-/** The same of a subject that is at hand. */
+/** The row of a period, created without a limit where there is none. */
 export function rowIn(subject: Subject, period: string): Row {
   const known = findRowIn(subject, period);
   if (known !== undefined) return known;
@@ -147,7 +147,7 @@ export function rowIn(subject: Subject, period: string): Row {
   return row;
 }
 
-/** What can still be held; below zero in debt. */
+/** The amount that can still be held; below zero in debt. */
 export function availableOf(row: Row): bigint {
   return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
 }
@@ -165,18 +165,18 @@ export function hold(
     lines,
     dueAtMs,
     isIdle: false,
-    place: undefined,
+    entry: undefined,
     next: undefined,
   };
-  reservation.place = enter(partition.leases, reservation);
+  reservation.entry = enqueue(partition.leases, reservation);
   let previous: Subject | undefined;
   for (const line of lines) {
     const { subject, row } = line;
     row.held += line.amount;
     row.inFlight += 1;
     row.version += 1;
-    // Sorted by subject: one with lines in two periods queues once.
-    if (subject !== previous) line.place = enter(subject.leases, reservation);
+    // Lines are sorted by subject: a subject with lines in two periods queues the hold once.
+    if (subject !== previous) line.entry = enqueue(subject.leases, reservation);
     previous = subject;
   }
   partition.held.add(reservation);
@@ -186,37 +186,37 @@ export function hold(
 /** Moves the end of a lease. */
 export function renew(reservation: Reservation, dueAtMs: number): void {
   reservation.dueAtMs = dueAtMs;
-  if (reservation.place !== undefined) reorder(reservation.place);
-  for (const { place } of reservation.lines) if (place !== undefined) reorder(place);
+  if (reservation.entry !== undefined) reorder(reservation.entry);
+  for (const { entry } of reservation.lines) if (entry !== undefined) reorder(entry);
 }
 
-/** Frees the places of a reservation whose call runs no more; its money stays held. */
+/** Stops counting a reservation whose call no longer runs; its money stays held. */
 export function makeIdle(reservation: Reservation): void {
   if (reservation.isIdle) return;
   reservation.isIdle = true;
-  for (const { subject, row, place } of reservation.lines) {
-    // The one line of each subject that has queued the reservation.
-    if (place !== undefined) subject.idle += 1;
+  for (const { subject, row, entry } of reservation.lines) {
+    // Only one line of each subject has queued the reservation.
+    if (entry !== undefined) subject.idle += 1;
     row.inFlight -= 1;
     row.version += 1;
   }
 }
 
-/** Gives back what is held: the reservation stands no more. How it ended is a step of its own. */
+/** Removes a reservation and returns its amounts; the caller records how it ended. */
 export function giveBack(reservation: Reservation): void {
   const { isIdle } = reservation;
   reservation.partition.held.delete(reservation);
-  if (reservation.place !== undefined) leave(reservation.place);
-  for (const { subject, row, amount, place } of reservation.lines) {
-    if (place !== undefined) leave(place);
+  if (reservation.entry !== undefined) dequeue(reservation.entry);
+  for (const { subject, row, amount, entry } of reservation.lines) {
+    if (entry !== undefined) dequeue(entry);
     row.held -= amount;
     row.version += 1;
     if (!isIdle) row.inFlight -= 1;
-    else if (place !== undefined) subject.idle -= 1;
+    else if (entry !== undefined) subject.idle -= 1;
   }
 }
 
-/** Ends a lease that ran out, with the charge fixed when it was reserved. */
+/** Ends a hold whose lease ran out, with the charge that was fixed when it was reserved. */
 function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
   const { lines } = reservation;
   const expiry = lines.map(({ row, onExpire }) => ({ row, onExpire }));
@@ -225,7 +225,7 @@ function expire(ledger: Ledger, reservation: Reservation, nowMs: number): void {
   for (const { row, onExpire } of expiry) row.used += onExpire;
 }
 
-/** Expires due leases of a queue, at most `max`; tells how many. */
+/** Expires due leases of a queue, at most `max`; returns how many. */
 export function expireDue(
   ledger: Ledger,
   queue: DueQueue<Reservation>,
@@ -242,7 +242,7 @@ export function expireDue(
   return expired;
 }
 
-/** What every operation on a subject does first. */
+/** Expires due leases of these subjects; every operation on a subject does this first. */
 export function expireDueOf(
   ledger: Ledger,
   partition: Partition,
@@ -255,7 +255,7 @@ export function expireDueOf(
   }
 }
 
-/** The reservation of this id as of now: one whose lease has run out has expired. */
+/** The reservation with this id, unless its lease has run out: then it is expired first. */
 export function findHeld(ledger: Ledger, name: HoldName, nowMs: number): Reservation | undefined {
   const reservation = name.partition.held.find(name);
   if (reservation === undefined || reservation.dueAtMs > nowMs) return reservation;
@@ -263,7 +263,7 @@ export function findHeld(ledger: Ledger, name: HoldName, nowMs: number): Reserva
   return undefined;
 }
 
-/** The subject of this name, made where there is none. */
+/** The subject of this name, created where there is none. */
 export function subjectOf(partition: Partition, name: string): Subject {
   const known = partition.subjects.get(name);
   if (known !== undefined) return known;

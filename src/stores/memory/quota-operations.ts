@@ -1,8 +1,7 @@
 /**
- * The operations of the memory quota store on its books, each one synchronous step. Their input has
- * been checked.
+ * The operations of the memory quota store on its ledger, each one synchronous step. Their input
+ * has been checked.
  */
-
 import type { Nanos } from '../../money.ts';
 import {
   checkExtra,
@@ -43,10 +42,10 @@ import {
   subjectOf,
 } from './quota-ledger.ts';
 
-/** A moment of the store's clock. Leases count by `nowMs`, which never jumps. */
+/** A moment of the store's clock. Leases are timed by `nowMs`, which is monotonic. */
 export interface Moment {
   readonly nowMs: number;
-  /** What is added to a time of leases for the Unix time of it. */
+  /** Add this to a monotonic time to get its Unix time. */
   readonly epochMs: number;
 }
 
@@ -75,12 +74,12 @@ function replay(known: Reservation, input: ReserveInput, epochMs: number): Reser
     known.lines.length === input.lines.length &&
     input.lines.every((line, index) => {
       const heldBefore = known.lines[index];
-      return isOf(line, heldBefore) && heldBefore.asked === line.amount;
+      return isOf(line, heldBefore) && heldBefore.reserved === line.amount;
     });
   return same ? held(known, true, epochMs) : { status: 'id_conflict' };
 }
 
-/** Whether a line names the subject and the period of a line that is held. */
+/** Whether a line has the same subject and period as a held line. */
 function isOf({ subject, period }: QuotaLine, line: HeldLine | undefined): line is HeldLine {
   return line?.subject.name === subject && line.row.period === period;
 }
@@ -95,7 +94,7 @@ function availableTo({ row }: HeldLine): bigint {
   return availableOf(row);
 }
 
-/** Why the lines can't all be held, by the first that can't; each keeps the limit it carries. */
+/** Why a line can't be held, for the first such line; stores the limits that lines carry. */
 function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | undefined {
   let refusal: ReserveResult | undefined;
   for (let index = 0; index < input.lines.length; index += 1) {
@@ -110,8 +109,8 @@ function refusalOf(partition: Partition, input: ReserveInput): ReserveResult | u
 }
 
 /**
- * Kept whether the hold is granted or not: a limit that was lowered must bound the growth of
- * running holds too, while every new one is refused.
+ * The limit is stored whether the hold is granted or not: a lowered limit must also bound the
+ * growth of running holds while every new one is refused.
  */
 function carryLimit(row: Row, limit: Nanos | undefined): void {
   row.isCarried = limit !== undefined;
@@ -130,7 +129,7 @@ function lineRefusal(
   if (row?.enabled === false) return { status: 'disabled_subject', subject };
   if (limit === undefined) return { status: 'unknown_subject', subject };
   const available = row === undefined ? limit : availableOf(row);
-  // What costs nothing fits a debt too.
+  // A hold of nothing is granted even in debt.
   if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
   if (cap !== undefined && runningOf(known) >= cap) {
     return { status: 'too_many_in_flight', subject };
@@ -150,18 +149,18 @@ function heldLine(
 ): HeldLine {
   const subject = subjectOf(partition, name);
   const row = rowIn(subject, period);
-  // A row that is made here; one that stood has taken over the limit already.
+  // Only for a row created here: an existing one took the limit in `carryLimit`.
   if (row.limit === undefined) {
     row.limit = limit;
     row.isCarried = limit !== undefined;
   }
   const onExpire = input.onExpire === 'release' ? 0n : (input.onExpire.charge[index] ?? 0n);
-  return { subject, row, asked: amount, amount, onExpire, place: undefined };
+  return { subject, row, reserved: amount, amount, onExpire, entry: undefined };
 }
 
 /**
- * @throws RangeError before anything changes, where a hold is to grow by other than one amount a
- * line
+ * @throws RangeError before anything changes, where `add` does not have one amount for each line of
+ *   a hold
  */
 export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): void {
   for (const { id, partition, add } of inputs) {
@@ -172,7 +171,7 @@ export function checkGrowth(ledger: Ledger, inputs: readonly ExtendInput[]): voi
   }
 }
 
-/** Renews one lease, never to an earlier end, and grows its hold where asked and where it fits. */
+/** Renews one lease, never to an earlier end, and grows its hold if requested and if it fits. */
 export function extend(
   ledger: Ledger,
   input: ExtendInput,
@@ -184,7 +183,7 @@ export function extend(
     const ended = ledger.ended.find(name);
     return { status: 'gone', as: ended?.as ?? 'unknown' };
   }
-  // A short renewal that comes late must not cut a long lease.
+  // A delayed renewal with a short lease must not shorten a long one.
   renew(reservation, Math.max(reservation.dueAtMs, nowMs + input.ttlMs));
   if (input.idle === true) makeIdle(reservation);
   for (const { subject } of reservation.lines) {
@@ -195,7 +194,7 @@ export function extend(
   return refusal ?? { status: 'held', expiresAtMs };
 }
 
-/** Why a hold can't grow; undefined where it has. */
+/** Grows a hold, or returns why it can't grow. */
 function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult | undefined {
   for (const [index, { row, subject }] of reservation.lines.entries()) {
     const amount = add[index] ?? 0n;
@@ -214,7 +213,7 @@ function grow(reservation: Reservation, add: readonly Nanos[]): ExtendResult | u
   return undefined;
 }
 
-/** Ends a hold with a charge, in whatever state it is but released or settled. */
+/** Ends a hold with a charge, in any state but released or settled. */
 export function settle(ledger: Ledger, input: SettleInput, nowMs: number): SettleResult {
   const { lines } = input;
   const name = holdName(ledger, input);
@@ -223,7 +222,7 @@ export function settle(ledger: Ledger, input: SettleInput, nowMs: number): Settl
   expireDueOf(ledger, partition, lines, nowMs);
   const known = findHeld(ledger, name, nowMs);
   if (known !== undefined) {
-    // The end first: where there is no memory for it nothing was charged, and a repeat does it.
+    // The ending first: if its allocation fails, nothing was charged and a repeat can do it.
     ledger.ended.add(name, end, nowMs);
     charge(partition, lines, known.lines);
     giveBack(known);
@@ -234,7 +233,7 @@ export function settle(ledger: Ledger, input: SettleInput, nowMs: number): Settl
   if (ended?.as === 'released') return { status: 'conflict', as: 'released' };
   ledger.ended.add(name, end, nowMs);
   charge(partition, lines, []);
-  // What the expiry charged is inside the final charge, not beside it.
+  // The final charge includes what the expiry charged.
   for (const { row, onExpire } of ended?.expiry ?? []) row.used -= onExpire;
   return { status: 'settled_late', from: ended === undefined ? 'unknown' : 'expired' };
 }
@@ -257,7 +256,7 @@ function charge(
   }
 }
 
-/** Ends a hold without a charge, or blocks one that is still to come. */
+/** Ends a hold without a charge, or blocks a reserve that has not arrived yet. */
 export function release(ledger: Ledger, input: ReleaseInput, nowMs: number): ReleaseResult {
   const name = holdName(ledger, input);
   expireDueOf(ledger, name.partition, input.lines, nowMs);
@@ -289,7 +288,7 @@ export function sweep(
   return { expired, more };
 }
 
-/** Changes what an operator may change of a row. */
+/** Applies an operator's change to a row. */
 export function adjust(partition: Partition, input: AdjustInput): void {
   const { limit, addLimit = 0n } = input;
   const known = findRow(partition, input.subject, input.period);
@@ -298,14 +297,14 @@ export function adjust(partition: Partition, input: AdjustInput): void {
   checkExtra(extra);
   const row = rowOf(partition, input.subject, input.period);
   row.limit = limit ?? row.limit;
-  // What is added to no limit is added to one of nothing.
+  // An addition to a row without a limit counts from a limit of zero.
   if (input.addLimit !== undefined) row.limit ??= 0n;
   row.extra = extra;
   row.enabled = input.enabled ?? row.enabled;
   row.version += 1;
 }
 
-/** A row as a reader sees it. */
+/** The public state of a row. */
 export function stateOf({ limit, extra, used, held, inFlight, enabled, version }: Row): QuotaState {
   return { limit: limit ?? 0n, extra, used, held, inFlight, enabled, version };
 }

@@ -1,6 +1,6 @@
 /**
- * Quota in this process's memory. Each operation is one synchronous step, so that no two of them
- * can meet; it survives nothing and serves one process.
+ * A quota store in this process's memory. Each operation is one synchronous step, so operations
+ * never interleave. Balances are lost when the process ends, and no other process sees them.
  */
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
@@ -33,22 +33,22 @@ import {
 } from './quota-operations.ts';
 import { tombstones } from './tombstones.ts';
 
-/** Limits to begin with, the clock of the leases, and how much is remembered. */
+/** Initial limits, the clock of the leases, and how much is remembered. */
 export interface MemoryQuotaStoreOptions {
-  /** The store's own clock; leases end by its `monotonicMs`. */
+  /** The clock of the store; leases end by its `monotonicMs`. */
   readonly clock?: Clock;
-  /** How many ended reservations are remembered for repeats; 100,000 where left out. */
+  /** How many ended reservations are remembered to answer repeats. Default: 100,000. */
   readonly maxEnded?: number;
-  /** How long each is remembered, if there is room; an hour where left out. */
+  /** How long each ended reservation is remembered, within `maxEnded`. Default: an hour. */
   readonly endedTtlMs?: number;
-  /** Limits to begin with, of subjects whose limit no key's record states. */
+  /** Initial limits of subjects whose limit is not in any key's record. */
   readonly limits?: readonly QuotaLimit[];
 }
 
-/** A limit that the store itself keeps; one that a key's record states takes its place. */
+/** A limit that the store itself keeps; a limit in a key's record overrides it. */
 export interface QuotaLimit {
   readonly subject: string;
-  /** `''`, for no period, where left out. */
+  /** Default: `''`, no period. */
   readonly period?: string;
   readonly limitNanos: Nanos;
   readonly partition?: string;
@@ -77,16 +77,16 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** A payment may be told again after days, so these are bounded by their number alone. */
-const mostAdjustments = 100_000;
+/** A payment may be reported again after days, so adjustments are bounded by number, not age. */
+const maxAdjustments = 100_000;
 
 /**
- * A quota store in memory; answers at once, never by promise.
+ * A quota store in memory; its methods return directly, never a promise.
  *
- * Balances live as long as the store: each subject and period that was ever held keeps its row. Of
- * adjustments the latest 100,000 are remembered, however old: one that is told again counts once.
+ * Balances live as long as the store: each subject and period that was ever held keeps its row. The
+ * latest 100,000 adjustments are remembered, however old, so that a repeated one counts once.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaStore {
   checkMakerOptions('memoryQuotaStore', optionsSchema, options);
@@ -95,7 +95,7 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
   const adjusted = new Set<string>();
   const adjustedIds: string[] = [];
   const adjustments = tombstones({
-    limit: mostAdjustments,
+    limit: maxAdjustments,
     maxAgeMs: Number.POSITIVE_INFINITY,
     forget: (slot) => adjusted.delete(adjustedIds[slot] ?? ''),
   });
@@ -127,10 +127,10 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
     },
     read: (subject, period, partition) => {
       checkRow(subject, period, partition);
-      const place = ledger.partitions.get(partition);
-      if (place === undefined) return undefined;
-      expireDueOf(ledger, place, [{ subject }], clock.monotonicMs());
-      const row = findRow(place, subject, period);
+      const known = ledger.partitions.get(partition);
+      if (known === undefined) return undefined;
+      expireDueOf(ledger, known, [{ subject }], clock.monotonicMs());
+      const row = findRow(known, subject, period);
       return row === undefined ? undefined : stateOf(row);
     },
     adjust: (input) => {
@@ -147,12 +147,12 @@ export function memoryQuotaStore(options: MemoryQuotaStoreOptions = {}): QuotaSt
       return stateOf(rowOf(partition, input.subject, input.period));
     },
     check: () => ({ ok: true }),
-    // Nothing is pending, ever; what was charged can still be read.
+    // There is nothing to wait for, and balances can still be read.
     close: () => {},
   };
 }
 
-/** The wall clock is only for what is answered: whoever sets it must end no lease. */
+/** Leases use the monotonic clock, so that setting the wall clock ends none of them. */
 function momentOf(clock: Clock): Moment {
   const nowMs = clock.monotonicMs();
   return { nowMs, epochMs: clock.now() - nowMs };

@@ -1,6 +1,6 @@
 /**
- * A rate limiter in this process's memory, by GCRA (ITU-T I.371): one number a subject, the time at
- * which its allowance is whole again.
+ * A rate limiter in this process's memory, by GCRA (ITU-T I.371): it keeps one number per subject,
+ * the time at which its allowance is full again.
  */
 import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
@@ -8,14 +8,14 @@ import { systemClock } from '../../clock.ts';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 
-/** How many points a subject may take in which time. */
+/** How many points a subject may spend, and how fast they come back. */
 export interface MemoryRateLimiterOptions {
   /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
   readonly points: number;
   readonly durationMs: number;
   readonly clock?: Clock;
   /**
-   * How many subjects are remembered at least, the latest ones, and at most twice as many; 50,000.
+   * How many recent subjects are remembered at least; at most it is twice as many. Default: 50,000.
    */
   readonly maxSubjects?: number;
 }
@@ -30,12 +30,12 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** A {@link RateLimiter} that answers at once. */
+/** A {@link RateLimiter} whose `consume` returns directly, never a promise. */
 export interface MemoryRateLimiter extends RateLimiter {
   /**
-   * A refused call takes nothing, so that asking again does not push the end away.
+   * A refused call takes no points, so that retrying does not prolong the wait.
    *
-   * @throws RangeError where `points` could never be granted: above the allowance, or not positive
+   * @throws RangeError where `points` is not positive or is above the allowance
    */
   consume(subject: string, points: number): RateDecision;
 }
@@ -43,7 +43,7 @@ export interface MemoryRateLimiter extends RateLimiter {
 /**
  * A rate limiter in memory.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
   checkMakerOptions('memoryRateLimiter', optionsSchema, options, {
@@ -51,9 +51,9 @@ export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRate
     durationMs: 'Say over how many ms they come back',
   });
   const { points: allowance, durationMs, clock = systemClock(), maxSubjects = 50_000 } = options;
-  // Whole microseconds: sums of fractions are rounded, and would refuse the last of the points.
+  // Whole microseconds: rounded sums of fractions would refuse the last point.
   const durationUs = durationMs * 1_000;
-  const wholeAtUs = recentNumbers(maxSubjects);
+  const fullAtUs = recentNumbers(maxSubjects);
 
   return {
     consume: (subject, points) => {
@@ -61,12 +61,12 @@ export function memoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRate
         throw new RangeError(`points must be above 0 and at most ${allowance}`);
       }
       const nowUs = Math.floor(clock.monotonicMs() * 1_000);
-      // Rounded in the caller's favour, as in Redis: all of the points must fit.
+      // Rounded down, as in Redis, so that the whole allowance can be spent.
       const costUs = Math.floor((points * durationUs) / allowance);
-      const nextUs = Math.max(wholeAtUs.get(subject) ?? nowUs, nowUs) + costUs;
+      const nextUs = Math.max(fullAtUs.get(subject) ?? nowUs, nowUs) + costUs;
       const retryAfterMs = Math.ceil((nextUs - durationUs - nowUs) / 1_000);
       if (retryAfterMs > 0) return { granted: false, retryAfterMs };
-      wholeAtUs.set(subject, nextUs);
+      fullAtUs.set(subject, nextUs);
       return { granted: true };
     },
   };
@@ -78,8 +78,8 @@ interface RecentNumbers {
 }
 
 /**
- * Remembers the latest `size` names at least, in two generations: when the young one is full it
- * becomes the old one, whose forgotten rest goes at once. No order to keep, nothing to sweep.
+ * Remembers at least the latest `size` names, in two generations: when the young one is full, it
+ * replaces the old one, which is dropped as a whole. This needs no order and no clean-up.
  */
 function recentNumbers(size: number): RecentNumbers {
   let young = new Map<string, number>();

@@ -1,15 +1,15 @@
-/** Replies in this process's memory, up to a number of bytes and an age; the oldest go first. */
+/** Keeps replies in this process's memory, bounded by bytes and age; evicts the oldest first. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 
-/** How much is kept, and how long. */
+/** How many bytes are kept, and for how long. */
 export interface MemoryResultStoreOptions {
   readonly clock?: Clock;
-  /** All bodies together; 64 MiB where left out. A larger one is not kept. */
+  /** For all bodies together; a larger body is not kept. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** How long a reply is kept, if there is room; 30 min where left out. */
+  /** How long a reply is kept, within `maxBytes`. Default: 30 min. */
   readonly maxAgeMs?: number;
 }
 
@@ -22,7 +22,7 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** What a reply weighs beside its body: headers, names, and the entry itself. */
+/** Estimated memory of a reply besides its body: headers, names, and the entry itself. */
 const entryBytes = 1024;
 
 interface Kept {
@@ -31,14 +31,14 @@ interface Kept {
 }
 
 /**
- * A result store in memory; answers at once, never by promise.
+ * A result store in memory; its methods return directly, never a promise.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function memoryResultStore(options: MemoryResultStoreOptions = {}): ResultStore {
   checkMakerOptions('memoryResultStore', optionsSchema, options);
   const { clock = systemClock(), maxBytes = 64 * 1024 * 1024, maxAgeMs = 30 * 60 * 1000 } = options;
-  // In order of age, for each is put once.
+  // In order of age, since `put` always appends.
   const byName = new Map<string, Kept>();
   let keptBytes = 0;
 
@@ -46,7 +46,7 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
     const kept = byName.get(name);
     if (kept === undefined) return;
     byName.delete(name);
-    keptBytes -= weightOf(kept.result);
+    keptBytes -= sizeOf(kept.result);
   };
 
   const forgetOld = (nowMs: number): void => {
@@ -56,7 +56,7 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
     }
   };
 
-  const makeRoom = (bytes: number): void => {
+  const makeSpace = (bytes: number): void => {
     for (const name of byName.keys()) {
       if (keptBytes + bytes <= maxBytes) return;
       forget(name);
@@ -66,13 +66,13 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
   return {
     put: (name, { headers, body }) => {
       const nowMs = clock.monotonicMs();
-      // A copy: what is handed over may be a view of a larger buffer, or be written to again.
+      // A copy: the given body may be a view of a larger buffer, or be overwritten later.
       const result = { headers: { ...headers }, body: new Uint8Array(body) };
-      const bytes = weightOf(result);
+      const bytes = sizeOf(result);
       forget(name);
       forgetOld(nowMs);
       if (bytes > maxBytes) return;
-      makeRoom(bytes);
+      makeSpace(bytes);
       byName.set(name, { result, forgetAtMs: nowMs + maxAgeMs });
       keptBytes += bytes;
     },
@@ -83,6 +83,6 @@ export function memoryResultStore(options: MemoryResultStoreOptions = {}): Resul
   };
 }
 
-function weightOf({ body }: StoredResult): number {
+function sizeOf({ body }: StoredResult): number {
   return body.byteLength + entryBytes;
 }

@@ -1,38 +1,38 @@
 /**
- * The order in which what has ended is forgotten, oldest first: a ring of slots, each with its
- * time. Entries are numbered as they come, so that a number tells whether its entry is still
- * remembered, and where; what stands there is its owner's to keep, in flat lists.
+ * The order in which ended items are forgotten, oldest first: a ring of slots, each with its time.
+ * Entries are numbered in order, so that the number alone says whether an entry is still remembered
+ * and in which slot. The caller keeps the data of each slot in flat arrays.
  */
 
 /** Numbers the latest entries, and forgets the oldest. */
 export interface Tombstones {
   /**
-   * The number of a new entry, above 0 and above all before. Forgets what is too old, at most two
-   * at a time, and the oldest if full.
+   * Adds an entry and returns its number, above 0 and above all earlier ones. Forgets at most two
+   * entries that are too old, and the oldest one if the ring is full.
    */
   add(atMs: number): number;
-  /** The slot of the entry that comes next. */
+  /** The slot of the next entry. */
   nextSlot(): number;
-  /** Whether an entry is remembered still: of any number that was ever given, and of 0. */
+  /** Whether an entry is still remembered. Takes any number ever returned, and 0, for none. */
   has(number: number): boolean;
-  /** The slot of an entry that is remembered. Slots are taken up in order, from 0 on. */
+  /** The slot of a remembered entry. Slots are used in order, beginning with 0. */
   slotOf(number: number): number;
 }
 
-/** How many entries are remembered, how long, and what forgetting one means. */
+/** How many entries are remembered and for how long, and what to do when one is forgotten. */
 export interface TombstoneOptions {
   /** How many are remembered at most. */
   readonly limit: number;
-  /** How long each is remembered, if there is room. */
+  /** How long each is remembered, within `limit`. */
   readonly maxAgeMs: number;
   /** Called with the slot of each entry as it is forgotten, before the slot is used again. */
   readonly forget: (slot: number) => void;
 }
 
-/** A ring that grows to its limit and then turns. */
+/** An empty ring that grows to its limit and then reuses the oldest slots. */
 export function tombstones(options: TombstoneOptions): Tombstones {
   const { limit, maxAgeMs, forget } = options;
-  // A power of two, for a remainder by bits: the numbers grow beyond what divides cheaply.
+  // A power of two, so that a bit mask finds the slot: dividing large numbers is slow.
   const slots = leastPowerOfTwo(limit);
   const times: number[] = [];
   let oldest = slots;
@@ -52,7 +52,7 @@ export function tombstones(options: TombstoneOptions): Tombstones {
 
   return {
     add: (atMs) => {
-      // Two for each one added: old entries shrink away, and no call pays for all of them.
+      // Two for each one added: old entries get fewer, and no single call removes all of them.
       dropOld(atMs);
       dropOld(atMs);
       if (next - oldest === limit) dropOldest();

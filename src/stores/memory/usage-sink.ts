@@ -1,5 +1,5 @@
 /**
- * The latest usage records in this process's memory, for tests and for a look at what is going on.
+ * Keeps the latest usage records in this process's memory, for tests and for inspection.
  */
 import { z } from 'zod';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
@@ -8,8 +8,8 @@ import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 /** How many records are kept. */
 export interface MemoryUsageSinkOptions {
   /**
-   * How many records are kept, the latest ones; 1,000 where left out, which cost each call 3 µs: a
-   * young collection copies what it finds alive. 100 cost nothing that could be measured.
+   * How many of the latest records are kept. Default: 1,000, which costs 3 µs per call, since V8's
+   * young-generation collector copies live objects. 100 cost nothing measurable.
    */
   readonly limit?: number;
 }
@@ -22,16 +22,16 @@ const optionsSchema = z.strictObject(
 /** A sink whose records can be read back. */
 export interface MemoryUsageSink extends UsageSink {
   record(entry: UsageRecord): void;
-  /** What is kept, oldest first; a copy. */
+  /** A copy of the kept records, oldest first. */
   readonly records: readonly UsageRecord[];
-  /** The latest record of a request, by the `x-request-id` of its answer. */
+  /** The latest record of a request, by the `x-request-id` of its response. */
   find(requestId: string): UsageRecord | undefined;
 }
 
 /**
- * A usage sink in memory; what it keeps can still be read when it is closed.
+ * A usage sink in memory; its records can still be read after it is closed.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function memoryUsageSink(options: MemoryUsageSinkOptions = {}): MemoryUsageSink {
   checkMakerOptions('memoryUsageSink', optionsSchema, options);

@@ -1,4 +1,4 @@
-/** A catalog in a table of PostgreSQL: versions of the list of models, the newest one served. */
+/** A catalog in a PostgreSQL table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
@@ -11,7 +11,7 @@ import {
 } from '../sql/published-catalog.ts';
 import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 
-/** Where the table is, and how the secrets that its models name are found. */
+/** Where the table is, and how the secrets that its models refer to are resolved. */
 export interface PostgresCatalogOptions extends PublishedCatalogOptions, PostgresLocation {}
 
 const optionsSchema = z.strictObject(
@@ -26,33 +26,33 @@ const selectVersion = 'SELECT coalesce(max(version), 0)::text AS version FROM "t
 const selectNewest = `
 SELECT version::text AS version, models::text AS models FROM "tollgate".catalogs
 ORDER BY version DESC LIMIT 1`;
-// A few are kept for whoever wants to see what was changed, and to go back.
+// The last ten versions are kept, to see what was changed and to go back.
 const insertVersion = `
 WITH added AS (
   INSERT INTO "tollgate".catalogs (models) VALUES ($1::text::json) RETURNING version
 )
 DELETE FROM "tollgate".catalogs WHERE version <= (SELECT version - 10 FROM added)`;
 
-/** Nobody waits for a look but whoever publishes. */
-const patience = { timeoutMs: 10_000 };
+/** Long, since only `publish` waits for these statements, not calls. */
+const deadline = { timeoutMs: 10_000 };
 
 /**
- * A catalog of the version that was published last; an empty one where none was.
+ * A catalog of the newest published version, or an empty one where nothing was published.
  *
- * @throws ConfigurationError that names the option or the model and the cure; StoreUnavailable
+ * @throws ConfigurationError that names the option or the model and how to fix it; StoreUnavailable
  */
 export async function postgresCatalog(options: PostgresCatalogOptions): Promise<PublishedCatalog> {
   checkMakerOptions('postgresCatalog', optionsSchema, options, locationRemedies);
   const { rows } = statements(options);
   const table: CatalogTable = {
-    version: async () => bigintAt((await rows(selectVersion, [], patience))[0], 'version'),
+    version: async () => bigintAt((await rows(selectVersion, [], deadline))[0], 'version'),
     read: async () => {
-      const [row] = await rows(selectNewest, [], patience);
+      const [row] = await rows(selectNewest, [], deadline);
       if (row === undefined) return { version: 0n, models: undefined };
       return { version: bigintAt(row, 'version'), models: textAt(row, 'models') };
     },
     add: async (models) => {
-      await rows(insertVersion, [models], patience);
+      await rows(insertVersion, [models], deadline);
     },
   };
   return publishedCatalog('postgresCatalog', table, options);

@@ -1,6 +1,6 @@
 /**
- * The door to PostgreSQL: one statement, its deadline, and every failure said as a store may say
- * it.
+ * The only file that talks to PostgreSQL: it runs a statement with its deadline and maps failures
+ * to the errors of a store.
  */
 import { z } from 'zod';
 import { systemClock } from '../../clock.ts';
@@ -9,8 +9,8 @@ import { methods } from '../../ports/set-up.ts';
 import { within } from '../../ports/within.ts';
 
 /**
- * What runs SQL: a `Pool` of pg, a PGlite, or three lines around postgres.js. Each call is a
- * transaction of its own, so no `Client` that is inside one.
+ * Runs SQL: a `Pool` of pg, a PGlite, or a small wrapper around postgres.js. Each call must be a
+ * separate transaction, so don't pass a `Client` that is inside one.
  */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -19,11 +19,11 @@ export interface PostgresClient {
 /** Where the tables are. */
 export interface PostgresLocation {
   readonly client: PostgresClient;
-  /** The schema of the tables; `tollgate` where left out. */
+  /** The schema of the tables. Default: `tollgate`. */
   readonly schema?: string;
 }
 
-/** The members of {@link PostgresLocation}, for the check of a maker's options. */
+/** Schemas for the members of {@link PostgresLocation}, for checking a maker's options. */
 export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>> = {
   client: methods('query'),
   schema: z
@@ -32,40 +32,41 @@ export const locationMembers: Readonly<Record<keyof PostgresLocation, z.ZodType>
     .optional(),
 };
 
-/** What to do about {@link locationMembers}. */
+/** Remedies for {@link locationMembers}. */
 export const locationRemedies: Readonly<Record<string, string>> = {
-  client: 'Give it a Pool of pg, or what has its query(text, values)',
+  client: 'Give it a Pool of pg, or an object with its query(text, values)',
 };
 
 /** Runs the statements of one store. */
 export interface Statements {
   /**
-   * The rows of a statement. One that lost a race in the database (40001, 40P01) is sent again: the
-   * ids in it make that harmless.
+   * The rows of a statement. After a serialization failure or deadlock (40001, 40P01) it is sent
+   * again; the ids in statements make that safe.
    *
-   * @throws StoreUnavailable; RangeError where the statement found its input illegal
+   * @throws StoreUnavailable; RangeError where the database refused the input
    */
   rows(text: string, values: unknown[], options?: CallOptions): Promise<readonly unknown[]>;
 }
 
-/** The schema that the constants of this folder name. */
-const written = '"tollgate"';
+/** The schema name in the SQL of this folder, replaced by the configured one. */
+const schemaPlaceholder = '"tollgate"';
 
-/** How often a statement is sent: a race is lost to one that was won, so some get through. */
-const maxRaces = 10;
+/** How often a statement is sent; a lost race means that another statement has made progress. */
+const maxTries = 10;
 
-/** Statements in the schema of a place; in their text it is called `"tollgate"`. */
+/** Runs statements in the configured schema; their text calls it `"tollgate"`. */
 export function statements({ client, schema = 'tollgate' }: PostgresLocation): Statements {
-  // A name can't be a bound parameter; this one has been checked, and is quoted.
-  const inSchema = (text: string): string => text.replaceAll(written, ['"', schema, '"'].join(''));
+  // A schema name can't be a bound parameter; this one has been validated and is quoted.
+  const inSchema = (text: string): string =>
+    text.replaceAll(schemaPlaceholder, ['"', schema, '"'].join(''));
 
   const run = async (text: string, values: unknown[], isOver: () => boolean) => {
-    for (let races = 1; ; races += 1) {
-      if (isOver()) throw given('not_done');
+    for (let tries = 1; ; tries += 1) {
+      if (isOver()) throw abortedCall('not_done');
       try {
         return rowsOf(await client.query(text, values));
       } catch (error) {
-        if (races === maxRaces || !isLostRace(error)) throw failureOf(error);
+        if (tries === maxTries || !isLostRace(error)) throw failureOf(error);
       }
     }
   };
@@ -74,75 +75,78 @@ export function statements({ client, schema = 'tollgate' }: PostgresLocation): S
     rows: async (text, values, options = {}) => {
       let isOver = options.signal?.aborted === true;
       try {
-        return await inTime(
+        return await withDeadline(
           run(inSchema(text), values, () => isOver),
           options,
         );
       } finally {
-        // Nobody waits any more: a race that is lost later is not run again.
+        // Nobody waits for the result any more, so a race lost from here on is not retried.
         isOver = true;
       }
     },
   };
 }
 
-/** What it answers is a host's to choose. */
-function rowsOf(answer: unknown): readonly unknown[] {
+/** The host chooses the client, so its result is checked. */
+function rowsOf(result: unknown): readonly unknown[] {
   const rows: unknown =
-    typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'rows') : undefined;
-  if (!Array.isArray(rows)) throw new StoreCorrupt('the client answered without rows');
+    typeof result === 'object' && result !== null ? Reflect.get(result, 'rows') : undefined;
+  if (!Array.isArray(rows)) throw new StoreCorrupt('the client returned a result without rows');
   return rows;
 }
 
-/** The outcome of a statement, or a rejection once nobody waits for it any more. */
-async function inTime<T>(promise: Promise<T>, { signal, timeoutMs }: CallOptions): Promise<T> {
-  // Whoever gave up has no use for what comes later.
+/** The outcome of a statement, or a rejection at the deadline or when the call is aborted. */
+async function withDeadline<T>(
+  promise: Promise<T>,
+  { signal, timeoutMs }: CallOptions,
+): Promise<T> {
+  // A failure after the deadline must not become an unhandled rejection.
   promise.catch(() => {});
   const timed = timeoutMs === undefined ? promise : within(promise, timeoutMs, systemClock());
   if (signal === undefined) return timed;
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(given('unknown'));
+    const abort = (): void => reject(abortedCall('unknown'));
     signal.addEventListener('abort', abort, { once: true });
     timed.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 }
 
-function given(outcome: StoreUnavailable['outcome']): StoreUnavailable {
-  return new StoreUnavailable('the call was given up', { outcome });
+function abortedCall(outcome: StoreUnavailable['outcome']): StoreUnavailable {
+  return new StoreUnavailable('the call was aborted', { outcome });
 }
 
 function isLostRace(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error));
 }
 
-/** What our functions raise where an input is illegal. */
-const illegalInput = 'TG001';
+/** The SQLSTATE that our functions raise where an input is not allowed. */
+const invalidInput = 'TG001';
 
-/** Codes after which a statement may have been committed, its answer lost. */
+/** SQLSTATEs after which a statement may have been committed and only its reply was lost. */
 const mayBeDone = /^(?:08(?!001|004)|40003|57P0[12]|58|F0|XX)/;
 
-/** Node's codes of five letters have no digit in them. */
+/** Node's error codes may also have five letters, but no digit. */
 const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 function failureOf(error: unknown): Error {
   if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return error;
   const code = codeOf(error);
-  if (code === illegalInput && error instanceof Error) return new RangeError(error.message);
-  // The code alone: a message of the server may quote what was sent.
+  if (code === invalidInput && error instanceof Error) return new RangeError(error.message);
+  // Only the code: a message of the server may quote the statement's values.
   return new StoreUnavailable(['PostgreSQL is unavailable', code].join(' ').trimEnd(), {
     outcome: isNotDone(error, code) ? 'not_done' : 'unknown',
     cause: error,
   });
 }
 
-/** An error of the server has rolled its statement back; one of dialling has sent nothing. */
+/** A server error rolls the statement back; where connecting failed, nothing was sent. */
 function isNotDone(error: unknown, code: string): boolean {
   if (sqlState.test(code)) return !mayBeDone.test(code);
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND') return true;
   return typeof error === 'object' && error !== null && Reflect.get(error, 'syscall') === 'connect';
 }
 
-/** The SQLSTATE of an error, or Node's code; empty where there is none. */
+/** The SQLSTATE of an error, or Node's error code; empty where there is none. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const code: unknown = Reflect.get(error, 'code');

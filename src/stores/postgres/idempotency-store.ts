@@ -1,4 +1,6 @@
-/** Claims in a table of PostgreSQL: exact over any number of processes, by the server's clock. */
+/**
+ * An idempotency store in PostgreSQL, exact over any number of processes, by the server's clock.
+ */
 import { z } from 'zod';
 import { type JsonValue, member } from '../../json.ts';
 import { type CallOptions, StoreCorrupt } from '../../ports/call-options.ts';
@@ -12,13 +14,13 @@ import type {
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
 import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
-import { resultOf } from './quota-answers.ts';
+import { resultOf } from './quota-replies.ts';
 
-/** An {@link IdempotencyStore} that answers by promise. */
+/** An {@link IdempotencyStore} whose methods always return promises. */
 export interface PostgresIdempotencyStore extends IdempotencyStore {
-  claim(...asked: Parameters<IdempotencyStore['claim']>): Promise<ClaimResult>;
-  finish(...asked: Parameters<IdempotencyStore['finish']>): Promise<FinishResult>;
-  abandon(...asked: Parameters<IdempotencyStore['abandon']>): Promise<AbandonResult>;
+  claim(...args: Parameters<IdempotencyStore['claim']>): Promise<ClaimResult>;
+  finish(...args: Parameters<IdempotencyStore['finish']>): Promise<FinishResult>;
+  abandon(...args: Parameters<IdempotencyStore['abandon']>): Promise<AbandonResult>;
 }
 
 const optionsSchema = z.strictObject(
@@ -40,10 +42,10 @@ WHERE name = $1 AND claim_id = $2 AND state = 'running' AND forget_ms > "tollgat
 RETURNING name`;
 
 /**
- * An idempotency store over a migrated database. Each claim forgets a few records that are old
- * enough, so there is nothing to sweep.
+ * An idempotency store over a migrated database. Each claim deletes a few expired records, so no
+ * sweep is needed.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function postgresIdempotencyStore(options: PostgresLocation): PostgresIdempotencyStore {
   checkMakerOptions('postgresIdempotencyStore', optionsSchema, options, locationRemedies);
@@ -51,39 +53,39 @@ export function postgresIdempotencyStore(options: PostgresLocation): PostgresIde
   const changed = async (
     sql: string,
     values: unknown[],
-    patience: CallOptions | undefined,
-  ): Promise<boolean> => (await rows(sql, values, patience)).length > 0;
+    callOptions: CallOptions | undefined,
+  ): Promise<boolean> => (await rows(sql, values, callOptions)).length > 0;
 
   return {
-    claim: async (input, patience) =>
-      claimResult(resultOf(await rows(claimSql, [jsonText(input)], patience))),
-    finish: async ({ name, claimId, state, httpStatus, keepMs }, patience) => {
+    claim: async (input, callOptions) =>
+      claimResult(resultOf(await rows(claimSql, [jsonText(input)], callOptions))),
+    finish: async ({ name, claimId, state, httpStatus, keepMs }, callOptions) => {
       const values = [name, claimId, state, String(httpStatus), String(keepMs)];
-      return { status: (await changed(finishSql, values, patience)) ? 'finished' : 'gone' };
+      return { status: (await changed(finishSql, values, callOptions)) ? 'finished' : 'gone' };
     },
-    abandon: async ({ name, claimId }, patience) => ({
-      status: (await changed(abandonSql, [name, claimId], patience)) ? 'abandoned' : 'gone',
+    abandon: async ({ name, claimId }, callOptions) => ({
+      status: (await changed(abandonSql, [name, claimId], callOptions)) ? 'abandoned' : 'gone',
     }),
   };
 }
 
-function claimResult(answer: JsonValue | undefined): ClaimResult {
-  const status = member(answer, 'status');
+function claimResult(reply: JsonValue | undefined): ClaimResult {
+  const status = member(reply, 'status');
   if (status === 'claimed') return { status };
   if (status !== 'taken') corrupt('status');
-  return { status, record: recordFrom(answer) };
+  return { status, record: recordFrom(reply) };
 }
 
-function recordFrom(answer: JsonValue | undefined): ClaimRecord {
+function recordFrom(reply: JsonValue | undefined): ClaimRecord {
   const text = (name: string): string => {
-    const value = member(answer, name);
+    const value = member(reply, name);
     return typeof value === 'string' ? value : corrupt(name);
   };
   const number = (name: string): number | undefined => {
-    const value = member(answer, name) ?? undefined;
+    const value = member(reply, name) ?? undefined;
     return value === undefined || typeof value === 'number' ? value : corrupt(name);
   };
-  const state = states.find((word) => word === text('state')) ?? corrupt('state');
+  const state = states.find((known) => known === text('state')) ?? corrupt('state');
   return {
     state,
     fingerprint: text('fingerprint'),
@@ -98,5 +100,5 @@ function recordFrom(answer: JsonValue | undefined): ClaimRecord {
 const states: readonly ClaimRecord['state'][] = ['running', 'done', 'unknown'];
 
 function corrupt(name: string): never {
-  throw new StoreCorrupt(['PostgreSQL answered what it may not: ', name].join(''));
+  throw new StoreCorrupt(['PostgreSQL returned an invalid ', name].join(''));
 }

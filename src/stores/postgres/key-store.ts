@@ -1,4 +1,4 @@
-/** Keys in a table of PostgreSQL, by the digest of their secret. */
+/** A key store in PostgreSQL, by the digest of the secret. */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, issueKey } from '../../issue-key.ts';
@@ -14,11 +14,11 @@ import { locationMembers, locationRemedies, type PostgresLocation, statements } 
 export interface PostgresKeyStoreOptions extends PostgresLocation {
   /** Mixed into every digest, so that a leaked table can't even confirm a guess. */
   readonly pepper?: string;
-  /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
+  /** Accepts secrets of under 96 bits, which could be guessed. Requires a pepper. */
   readonly allowWeakKeys?: boolean;
 }
 
-/** A {@link KeyTable} that answers by promise. */
+/** A {@link KeyTable} whose methods always return promises. */
 export interface PostgresKeyStore extends KeyTable {
   find(secret: string, options?: CallOptions): Promise<ApiKey | undefined>;
   issue(options: Parameters<KeyTable['issue']>[0]): Promise<IssuedKey>;
@@ -54,12 +54,12 @@ SET key_group = $3, disabled = $4, record = $5::text::json, version = version + 
 WHERE id = $1 AND version = $2::text::bigint RETURNING id`;
 const deleteKey = 'DELETE FROM "tollgate".keys WHERE id = $1 RETURNING id';
 
-const maxRaces = 20;
+const maxTries = 20;
 
 /**
- * A key store over a migrated database. It keeps digests, never a secret.
+ * A key store over a migrated database. It keeps digests, never secrets.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyStore {
   checkMakerOptions('postgresKeyStore', optionsSchema, options, locationRemedies);
@@ -77,12 +77,12 @@ export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyS
   };
 
   return {
-    find: async (secret, patience) => {
-      const [row] = await rows(selectByDigest, [digestSecret(secret, pepper)], patience);
+    find: async (secret, callOptions) => {
+      const [row] = await rows(selectByDigest, [digestSecret(secret, pepper)], callOptions);
       return row === undefined ? undefined : keyFrom(row);
     },
-    issue: async (asked) => {
-      const issued = issueKey(asked);
+    issue: async (keyOptions) => {
+      const issued = issueKey(keyOptions);
       await insert(issued.secret, issued.key);
       return issued;
     },
@@ -91,15 +91,15 @@ export function postgresKeyStore(options: PostgresKeyStoreOptions): PostgresKeyS
       await insert(secret, key);
     },
     update: async (id, change) => {
-      // Read, changed and written back only where nobody else has written meanwhile.
-      for (let races = 0; races < maxRaces; races += 1) {
+      // Optimistic locking: written only if nobody else has changed the key since it was read.
+      for (let tries = 0; tries < maxTries; tries += 1) {
         const [row] = await rows(selectById, [id]);
         if (row === undefined) return false;
         const key = { ...keyFrom(row), ...change, id };
         const values = [id, textAt(row, 'version'), key.group, key.disabled, keyText(key)];
         if ((await rows(updateKey, values)).length > 0) return true;
       }
-      throw new StoreUnavailable('the key is being changed by others', { outcome: 'not_done' });
+      throw new StoreUnavailable('other processes kept changing the key', { outcome: 'not_done' });
     },
     remove: async (id) => (await rows(deleteKey, [id])).length > 0,
     list: async (group) => (await rows(selectAll, [group ?? null])).map(keyFrom),

@@ -1,4 +1,4 @@
-/** The schema, as numbered migrations: run by {@link migratePostgres}, or by a host's own tool. */
+/** The schema as numbered migrations, run by {@link migratePostgres} or by a host's own tool. */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
@@ -20,18 +20,18 @@ import { quotaSteps } from './sql-quota-steps.ts';
 import { quotaTables } from './sql-quota-tables.ts';
 import { usageTables } from './sql-usage.ts';
 
-/** One step of the schema. */
+/** One migration. */
 export interface PostgresMigration {
-  /** From 1, without gaps. */
+  /** Numbers begin with 1 and have no gaps. */
   readonly version: number;
   /**
-   * One statement, in the schema `"tollgate"`. It takes its own advisory lock, is one transaction,
-   * and does nothing where it has run before: any number of processes may send it.
+   * One statement, in the schema `"tollgate"`. It takes an advisory lock, is one transaction, and
+   * does nothing if it has run before, so any number of processes may send it.
    */
   readonly sql: string;
 }
 
-/** All of them, in order. One that was published is never changed. */
+/** All migrations in order. A released migration is never changed. */
 export const postgresMigrations: readonly PostgresMigration[] = [
   base,
   quotaTables,
@@ -43,7 +43,7 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   usageTables,
 ].map((sql, index) => ({ version: index + 1, sql }));
 
-const placeSchema = z.strictObject(
+const locationSchema = z.strictObject(
   { schema: locationMembers.schema } satisfies Record<
     keyof Omit<PostgresLocation, 'client'>,
     z.ZodType
@@ -57,16 +57,16 @@ const clientSchema = z.strictObject(
 );
 
 /**
- * Brings the schema up to date; harmless where it is, and where several processes do so at once.
+ * Brings the schema up to date. Safe to repeat, and safe from several processes at once.
  *
- * @throws ConfigurationError that names the option and the cure; StoreUnavailable
+ * @throws ConfigurationError that names the option and says how to fix it; StoreUnavailable
  */
 export async function migratePostgres(
   client: PostgresLocation['client'],
   options: Omit<PostgresLocation, 'client'> = {},
 ): Promise<void> {
   checkMakerOptions('migratePostgres', clientSchema, { client }, locationRemedies);
-  checkMakerOptions('migratePostgres', placeSchema, options);
+  checkMakerOptions('migratePostgres', locationSchema, options);
   const { rows } = statements({ client, ...options });
   for (const { sql } of postgresMigrations) await rows(sql, []);
   const problem = await layoutProblem(rows);
@@ -75,9 +75,9 @@ export async function migratePostgres(
 
 const readVersion = 'SELECT coalesce(max(version), 0) AS version FROM "tollgate".schema_versions';
 
-const cure = 'Run migratePostgres(client) before the gateway starts.';
+const remedy = 'Run migratePostgres(client) before the gateway starts.';
 
-/** What is wrong with the version of the schema, in a sentence; undefined where it is ours. */
+/** The problem with the schema's version, as a sentence; undefined where it matches. */
 export async function versionProblem(
   { rows }: Statements,
   options: CallOptions,
@@ -87,16 +87,16 @@ export async function versionProblem(
     const version = integerAt(row, 'version');
     if (version === postgresMigrations.length) return await layoutProblem(rows, options);
     const versions = [version, ', this package has ', postgresMigrations.length].join('');
-    return ['The schema has version ', versions, '. ', cure].join('');
+    return ['The schema has version ', versions, '. ', remedy].join('');
   } catch (error) {
     if (!isMissing(error)) throw error;
-    return ['The tables are missing. ', cure].join('');
+    return ['The tables are missing. ', remedy].join('');
   }
 }
 
 /**
- * The tables of versions before the first release have the same numbers and other columns: one is
- * looked for in each table that has changed.
+ * Tables made before the first release have the same version number but other columns, so one new
+ * column is looked for in each table that has changed.
  */
 const countColumns = `
 SELECT count(*)::integer AS found FROM pg_attribute WHERE NOT attisdropped AND (
@@ -116,7 +116,7 @@ async function layoutProblem(
 }
 
 const oldLayout =
-  'The tables are those of a version before the first release, which this package can not use. ' +
+  "The tables are those of a version before the first release, which this package can't use. " +
   'Drop the schema, or name a new one, and run migratePostgres(client).';
 
 function isMissing(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** The self-test of the quota store: what of a server's settings would make its promises false. */
+/** The self-test of the quota store: finds server settings that would break its guarantees. */
 import type { CallOptions } from '../../ports/call-options.ts';
 import { flagAt, integerAt, textAt } from '../sql/columns.ts';
 import type { Statements } from './client.ts';
@@ -11,19 +11,19 @@ SELECT current_setting('server_version_num')::integer AS server_version,
   current_setting('default_transaction_read_only') AS read_only,
   current_setting('synchronous_commit') AS synchronous_commit`;
 
-/** The oldest release that is still mended. */
+/** The oldest release that still gets fixes. */
 const oldestServer = 130_000;
 
 /**
- * Sentences with their cure; none where all is well.
+ * The problems, each a sentence with its remedy; empty where there is none.
  *
- * @throws StoreUnavailable where the server can't be asked
+ * @throws StoreUnavailable where the server can't be reached
  */
 export async function quotaProblems(
-  place: Statements,
+  db: Statements,
   options: CallOptions,
 ): Promise<readonly string[]> {
-  const [row] = await place.rows(readSettings, [], options);
+  const [row] = await db.rows(readSettings, [], options);
   const problems: readonly (readonly [boolean, string])[] = [
     [
       integerAt(row, 'server_version') < oldestServer,
@@ -31,7 +31,7 @@ export async function quotaProblems(
     ],
     [
       flagAt(row, 'is_replica') || textAt(row, 'read_only') === 'on',
-      'The server only reads. Connect to the primary.',
+      'The server is read-only. Connect to the primary.',
     ],
     [
       textAt(row, 'isolation') !== 'read committed',
@@ -39,10 +39,10 @@ export async function quotaProblems(
     ],
     [
       textAt(row, 'synchronous_commit') === 'off',
-      'synchronous_commit is off: a crash forgets the last charges. Switch it on for the role.',
+      'synchronous_commit is off: a crash loses the last charges. Switch it on for the role.',
     ],
   ];
-  const version = await versionProblem(place, options);
-  const found = problems.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));
+  const version = await versionProblem(db, options);
+  const found = problems.flatMap(([isPresent, sentence]) => (isPresent ? [sentence] : []));
   return version === undefined ? found : [...found, version];
 }

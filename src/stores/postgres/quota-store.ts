@@ -1,6 +1,6 @@
 /**
- * Quota in PostgreSQL: each operation is one statement and one transaction, made by a function of
- * the schema. It survives what the database survives, and serves any number of processes.
+ * A quota store in PostgreSQL, shared by any number of processes. Each operation is one statement
+ * and one transaction, run by a function in the database.
  */
 import { z } from 'zod';
 import type { JsonValue } from '../../json.ts';
@@ -32,6 +32,7 @@ import {
   type Statements,
   statements,
 } from './client.ts';
+import { quotaProblems } from './quota-check.ts';
 import {
   extendResults,
   quotaState,
@@ -40,40 +41,40 @@ import {
   resultOf,
   settleResult,
   sweepResult,
-} from './quota-answers.ts';
-import { quotaProblems } from './quota-check.ts';
+} from './quota-replies.ts';
 
-/** Where the tables are, and how long is remembered what has ended. */
+/** Where the tables are, and how long ended reservations are remembered. */
 export interface PostgresQuotaStoreOptions extends PostgresLocation {
   /**
-   * How long an ended reservation is remembered for repeats, in ms; an hour where left out. Not
-   * under 15 minutes: so long a gateway tries to settle, and one forgotten would be charged twice.
+   * How long an ended reservation is remembered to answer repeats. Default: an hour. At least 15
+   * minutes, since a gateway retries a settle for that long, and one that was forgotten would be
+   * charged twice.
    */
   readonly endedTtlMs?: number;
 }
 
-/** A {@link QuotaStore} that answers by promise. */
+/** A {@link QuotaStore} whose methods always return promises. */
 export interface PostgresQuotaStore extends QuotaStore {
   readonly durability: 'durable';
   reserve(input: ReserveInput, options?: CallOptions): Promise<ReserveResult>;
   extend(inputs: readonly ExtendInput[], options?: CallOptions): Promise<readonly ExtendResult[]>;
-  settle(...asked: Parameters<QuotaStore['settle']>): Promise<SettleResult>;
-  release(...asked: Parameters<QuotaStore['release']>): Promise<ReleaseResult>;
+  settle(...args: Parameters<QuotaStore['settle']>): Promise<SettleResult>;
+  release(...args: Parameters<QuotaStore['release']>): Promise<ReleaseResult>;
   sweep(
-    ...asked: Parameters<QuotaStore['sweep']>
+    ...args: Parameters<QuotaStore['sweep']>
   ): Promise<{ readonly expired: number; readonly more: boolean }>;
-  read(...asked: Parameters<QuotaStore['read']>): Promise<QuotaState | undefined>;
-  adjust(...asked: Parameters<QuotaStore['adjust']>): Promise<QuotaState>;
+  read(...args: Parameters<QuotaStore['read']>): Promise<QuotaState | undefined>;
+  adjust(...args: Parameters<QuotaStore['adjust']>): Promise<QuotaState>;
 }
 
-/** As long as a gateway goes on telling how a call ended. */
-const shortestEndedTtlMs = 900_000;
-const longEnough = 'must be an integer of at least 900000 ms';
+/** A gateway retries a settle or release for this long. */
+const minEndedTtlMs = 900_000;
+const minEndedTtl = 'must be an integer of at least 900000 ms';
 
 const optionsSchema = z.strictObject(
   {
     ...locationMembers,
-    endedTtlMs: z.int(longEnough).min(shortestEndedTtlMs, longEnough).optional(),
+    endedTtlMs: z.int(minEndedTtl).min(minEndedTtlMs, minEndedTtl).optional(),
   } satisfies Record<keyof PostgresQuotaStoreOptions, z.ZodType>,
   'must be an object',
 );
@@ -86,95 +87,98 @@ const sweepSql = 'SELECT "tollgate".quota_sweep($1::text::jsonb)::text AS result
 const readSql = 'SELECT "tollgate".quota_read($1::text::jsonb)::text AS result';
 const adjustSql = 'SELECT "tollgate".quota_adjust($1::text::jsonb)::text AS result';
 
-/** How many leases one statement renews or expires: a server has room for so many locks at once. */
-const leasesAtOnce = 100;
+/** How many leases one statement renews or expires: the server's lock table is limited. */
+const maxBatch = 100;
 
-/** Asks a function of the schema: JSON in, JSON out. */
-type Ask = (sql: string, input: unknown, options: CallOptions) => Promise<JsonValue | undefined>;
+/** Calls a function in the database with JSON, which returns JSON. */
+type CallFunction = (
+  sql: string,
+  input: unknown,
+  options: CallOptions,
+) => Promise<JsonValue | undefined>;
 
 /**
- * A quota store in PostgreSQL; `migratePostgres` has made its tables. Leases end by the server's
- * clock.
+ * A quota store over a migrated database. Leases end by the server's clock.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function postgresQuotaStore(options: PostgresQuotaStoreOptions): PostgresQuotaStore {
   checkMakerOptions('postgresQuotaStore', optionsSchema, options, locationRemedies);
   const { endedTtlMs = 3_600_000 } = options;
-  const place = statements(options);
-  const ask = asking(place);
+  const db = statements(options);
+  const call = functionCaller(db);
 
   return {
     durability: 'durable',
-    reserve: async (input, patience = {}) => {
+    reserve: async (input, callOptions = {}) => {
       checkReserve(input);
-      const answer = await ask(reserveSql, reserveJson(input), patience);
-      return reserveResult(answer, input.lines.length);
+      const reply = await call(reserveSql, reserveJson(input), callOptions);
+      return reserveResult(reply, input.lines.length);
     },
-    extend: async (inputs, patience = {}) => {
+    extend: async (inputs, callOptions = {}) => {
       checkExtend(inputs);
-      return extendAll(inParts(ask), inputs, patience);
+      return extendAll(inBatches(call), inputs, callOptions);
     },
-    settle: async ({ id, partition, lines }, patience = {}) => {
+    settle: async ({ id, partition, lines }, callOptions = {}) => {
       checkEnding({ id, partition, lines });
-      return settleResult(await ask(settleSql, { id, partition, lines }, patience));
+      return settleResult(await call(settleSql, { id, partition, lines }, callOptions));
     },
-    release: async ({ id, partition, lines }, patience = {}) => {
+    release: async ({ id, partition, lines }, callOptions = {}) => {
       checkEnding({ id, partition, lines });
-      return releaseResult(await ask(releaseSql, { id, partition, lines }, patience));
+      return releaseResult(await call(releaseSql, { id, partition, lines }, callOptions));
     },
-    sweep: async ({ max, partition, ...patience }) => {
+    sweep: async ({ max, partition, ...callOptions }) => {
       checkSweep({ max, ...(partition === undefined ? {} : { partition }) });
-      const askPart = inParts(ask);
+      const callBatch = inBatches(call);
       let expired = 0;
       for (;;) {
-        const part = { max: Math.min(max - expired, leasesAtOnce), partition, keepMs: endedTtlMs };
-        const swept = sweepResult(await askPart(sweepSql, part, patience));
+        const batch = { max: Math.min(max - expired, maxBatch), partition, keepMs: endedTtlMs };
+        const swept = sweepResult(await callBatch(sweepSql, batch, callOptions));
         expired += swept.expired;
-        // Where nothing could be expired, the rest is in other hands.
+        // Where nothing could be expired, others have locked the remaining subjects.
         if (!swept.more || swept.expired === 0 || expired >= max) {
           return { expired, more: swept.more };
         }
       }
     },
-    read: async (subject, period, partition, patience = {}) => {
+    read: async (subject, period, partition, callOptions = {}) => {
       checkRow(subject, period, partition);
-      const answer = await ask(readSql, { subject, period, partition }, patience);
-      return answer === undefined ? undefined : quotaState(answer);
+      const reply = await call(readSql, { subject, period, partition }, callOptions);
+      return reply === undefined ? undefined : quotaState(reply);
     },
-    adjust: async (input, patience = {}) => {
+    adjust: async (input, callOptions = {}) => {
       checkAdjust(input);
-      return quotaState(await ask(adjustSql, input, patience));
+      return quotaState(await call(adjustSql, input, callOptions));
     },
-    check: async (patience = {}) => {
-      const problems = await quotaProblems(place, patience);
+    check: async (callOptions = {}) => {
+      const problems = await quotaProblems(db, callOptions);
       return problems.length === 0 ? { ok: true } : { ok: false, problems };
     },
-    // The client is the host's to close.
+    // The host closes its client.
     close: () => {},
   };
 }
 
-function asking({ rows }: Statements): Ask {
+function functionCaller({ rows }: Statements): CallFunction {
   return async (sql, input, options) => resultOf(await rows(sql, [jsonText(input)], options));
 }
 
-/** For one call in several transactions: once one was answered, no failure undoes the whole. */
-function inParts(ask: Ask): Ask {
-  let isBegun = false;
-  return async (...asked) => {
+/** For a call of several transactions: once the first has succeeded, no failure is `not_done`. */
+function inBatches(call: CallFunction): CallFunction {
+  let hasBegun = false;
+  return async (...args) => {
     try {
-      const answer = await ask(...asked);
-      isBegun = true;
-      return answer;
+      const reply = await call(...args);
+      hasBegun = true;
+      return reply;
     } catch (error) {
-      if (!isBegun || !(error instanceof StoreUnavailable)) throw error;
+      if (!hasBegun || !(error instanceof StoreUnavailable)) throw error;
       throw new StoreUnavailable(error.message, { outcome: 'unknown', cause: error.cause });
     }
   };
 }
 
-/** Each line with what the reserve says of it elsewhere. */
+/** Moves the charge on expiry and the cap of each line into the line. */
 function reserveJson({
   lines,
   onExpire,
@@ -195,19 +199,19 @@ function reserveJson({
   };
 }
 
-/** In batches of one partition each, one after the other; answers in the order asked. */
+/** Renews in batches of one partition each, one after the other; results in order of the inputs. */
 async function extendAll(
-  ask: Ask,
+  call: CallFunction,
   inputs: readonly ExtendInput[],
   options: CallOptions,
 ): Promise<readonly ExtendResult[]> {
   const results = new Map<ExtendInput, ExtendResult>();
   for (const partition of new Set(inputs.map((input) => input.partition))) {
     const all = inputs.filter((input) => input.partition === partition);
-    for (let first = 0; first < all.length; first += leasesAtOnce) {
-      const batch = all.slice(first, first + leasesAtOnce);
-      const answer = await ask(extendSql, { partition, items: batch }, options);
-      for (const [index, result] of extendResults(answer, batch.length).entries()) {
+    for (let first = 0; first < all.length; first += maxBatch) {
+      const batch = all.slice(first, first + maxBatch);
+      const reply = await call(extendSql, { partition, items: batch }, options);
+      for (const [index, result] of extendResults(reply, batch.length).entries()) {
         const input = batch[index];
         if (input !== undefined) results.set(input, result);
       }

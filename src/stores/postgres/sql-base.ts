@@ -1,13 +1,11 @@
-/** Migration 1: the schema, the table of what was migrated, and what alone tells the time. */
+/** Migration 1: the schema, the table of applied migrations, and the clock. */
 
-/**
- * Leases end by the server's clock alone. The number of the lock is any; all migrations share it.
- */
+/** Leases end by the server's clock alone. All migrations share one arbitrary lock number. */
 export const base = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF to_regclass('"tollgate".schema_versions') IS NOT NULL THEN RETURN; END IF;
--- Made only where it is missing: a role may be let into a schema and not allowed to make one.
+-- Created only where it is missing: a role may use a schema without being allowed to create one.
 IF to_regnamespace('"tollgate"') IS NULL THEN CREATE SCHEMA "tollgate"; END IF;
 
 CREATE TABLE "tollgate".schema_versions (

@@ -1,6 +1,6 @@
-/** Migration 6: claims of the `Idempotency-Key`. No column has a place for a body or the header. */
+/** Migration 6: claims of the `Idempotency-Key`. No column holds a body or the header itself. */
 
-/** The table, and `claim`, which takes a name or tells who has it. */
+/** The table, and the function `claim`, which claims a name or returns the record that has it. */
 export const idempotencyTables = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
@@ -26,7 +26,7 @@ DECLARE
   lease_ms bigint := (p_input->>'leaseMs')::bigint;
   standing "tollgate".claims;
 BEGIN
-  -- A few for each one added: old ones shrink away, and no call pays for all of them.
+  -- A few for each one added: expired records get fewer, and no single call deletes all of them.
   DELETE FROM "tollgate".claims c USING (
     SELECT name FROM "tollgate".claims WHERE forget_ms <= at_ms
     ORDER BY forget_ms LIMIT 4 FOR UPDATE SKIP LOCKED
@@ -45,13 +45,13 @@ BEGIN
       lease_ends_ms = excluded.lease_ends_ms, forget_ms = excluded.forget_ms
     WHERE c.forget_ms <= at_ms OR p_input->>'ifTaken' = 'replace';
     IF FOUND THEN RETURN jsonb_build_object('status', 'claimed'); END IF;
-    -- Gone between the two statements: the name is free after all.
+    -- If the record was deleted between the two statements, the name is free: try again.
     SELECT * INTO standing FROM "tollgate".claims WHERE name = p_input->>'name';
     EXIT WHEN FOUND;
   END LOOP;
   RETURN jsonb_build_object(
     'status', 'taken',
-    -- A claim whose lease has run out is one of a gateway that crashed: it may have run.
+    -- The lease has run out: the gateway crashed and the call may have run.
     'state', CASE WHEN standing.state = 'running' AND standing.lease_ends_ms <= at_ms
       THEN 'unknown' ELSE standing.state END,
     'fingerprint', standing.fingerprint, 'claimId', standing.claim_id,

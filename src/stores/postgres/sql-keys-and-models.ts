@@ -1,6 +1,6 @@
-/** Migration 7: keys by the digests of their secrets, and the versions of the catalog. */
+/** Migration 7: keys by the digest of their secret, and the versions of the catalog. */
 
-/** No column has a place for a secret: a channel's credential is a name, or a variable's. */
+/** No column holds a secret: a channel's credential is a reference by name or variable. */
 export const keysAndModels = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
@@ -11,14 +11,14 @@ CREATE TABLE "tollgate".keys (
   digest text COLLATE "C" NOT NULL UNIQUE,
   key_group text COLLATE "C" NOT NULL,
   disabled boolean NOT NULL DEFAULT false,
-  -- Of type json: labels may hold what jsonb refuses, such as an escaped NUL.
+  -- json, not jsonb: labels may contain what jsonb refuses, such as an escaped NUL.
   record json NOT NULL,
   version bigint NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX keys_by_group ON "tollgate".keys (key_group, id);
 
--- Lists of models as they were published; the newest is served.
+-- The published lists of models; the newest is served.
 CREATE TABLE "tollgate".catalogs (
   version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   models json NOT NULL,

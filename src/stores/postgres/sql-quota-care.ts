@@ -1,13 +1,13 @@
-/** Migration 5: the operations of quota for the sweeper, for readers and for operators. */
+/** Migration 5: the quota operations sweep, read and adjust. */
 import { extraTooLarge, limitStatedByRecords } from '../../ports/quota-input.ts';
 
-/** `quota_sweep`, `quota_read`, `quota_adjust`. */
+/** Creates `quota_sweep`, `quota_read` and `quota_adjust`. */
 export const quotaCare: string = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 5) THEN RETURN; END IF;
 
--- Locks these subjects if nobody else has one of them; never waits.
+-- Locks these subjects unless somebody else has locked one of them; never waits.
 CREATE FUNCTION "tollgate".quota_try_lock(p_partition text, p_subjects text[]) RETURNS boolean
 LANGUAGE plpgsql AS $body$
 DECLARE
@@ -21,8 +21,8 @@ BEGIN
   RETURN true;
 END $body$;
 
--- Expires due leases without waiting for anybody: a subject that is locked is being touched, and
--- whoever touches it expires what is due of it. Forgets what ended long enough ago.
+-- Expires due leases without waiting for locks: whoever has locked a subject also expires its due
+-- leases. Deletes reservations that ended long enough ago.
 CREATE FUNCTION "tollgate".quota_sweep(p_input jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
@@ -62,7 +62,7 @@ RETURNS jsonb LANGUAGE sql AS $body$
   WHERE subject = p_subject AND period = p_period AND partition = p_partition
 $body$;
 
--- One row at one moment; readers lock nothing unless a lease has run out. Null for no row.
+-- Reads one row, null where there is none; locks nothing unless a lease has run out.
 CREATE FUNCTION "tollgate".quota_read(p_input jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '5s' AS $body$
 DECLARE
@@ -109,7 +109,7 @@ BEGIN
     IF abs(new_extra) > 9007199254740991 THEN
       RAISE EXCEPTION 'Quota input refused: ${extraTooLarge}.' USING ERRCODE = 'TG001';
     END IF;
-    -- What is added to no limit is added to one of nothing.
+    -- An addition to a row without a limit counts from a limit of zero.
     UPDATE "tollgate".quota_rows
     SET limit_nanos = coalesce(given, limit_nanos, CASE WHEN added IS NOT NULL THEN 0 END),
       extra_nanos = new_extra, enabled = coalesce(switched, enabled), version = version + 1

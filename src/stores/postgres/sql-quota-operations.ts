@@ -1,11 +1,11 @@
 /**
- * Migration 4: the operations that reservations go through, one function each. JSON in, JSON out;
- * amounts are decimal text on both sides, which no parser rounds. Each is told never to read a
- * table from end to end, for a connection keeps the plans it made while a table was small; and to
- * give up a lock that it does not get in 5 s, so that one that is stuck can't hold a whole pool.
+ * Migration 4: the operations on reservations, one function each, with JSON as input and output.
+ * Amounts are decimal text, which no parser rounds. `enable_seqscan` is off because a connection
+ * keeps the plans it made while a table was small. `lock_timeout` is 5 s so that one stuck lock
+ * can't block a whole connection pool.
  */
 
-/** `quota_reserve`, `quota_extend`, `quota_settle`, `quota_release`. */
+/** Creates `quota_reserve`, `quota_extend`, `quota_settle` and `quota_release`. */
 export const quotaOperations = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
@@ -48,9 +48,9 @@ BEGIN
     RETURN jsonb_build_object('status', 'id_conflict');
   END IF;
 
-  -- Line by line, in order: the first reason against the hold is the one that is told. Each row
-  -- keeps the limit that its line carries, granted or not: one that was lowered must bound the
-  -- growth of running holds too.
+  -- Line by line, in order: the first refusal is the one returned. Each row stores the limit that
+  -- its line carries, whether the hold is granted or not: a lowered limit must also bound the
+  -- growth of running holds.
   FOR i IN 1 .. cardinality(subjects) LOOP
     SELECT * INTO standing FROM "tollgate".quota_rows
     WHERE subject = subjects[i] AND period = periods[i] AND partition = place;
@@ -78,7 +78,7 @@ BEGIN
       refusal := jsonb_build_object('status', 'disabled_subject', 'subject', subjects[i]);
     ELSIF coalesce(standing.limit_nanos, limits[i]) IS NULL THEN
       refusal := jsonb_build_object('status', 'unknown_subject', 'subject', subjects[i]);
-    -- What costs nothing fits a debt too.
+    -- A hold of nothing is granted even in debt.
     ELSIF amounts[i] > 0 AND room < amounts[i] THEN
       refusal := jsonb_build_object(
         'status', 'insufficient', 'subject', subjects[i], 'available', room::text);
@@ -101,7 +101,7 @@ BEGIN
     (partition, id, state, due_ms, subjects, periods, asked, amounts, on_expire)
   VALUES (place, name, 'held', end_ms, subjects, periods, amounts, amounts, charges)
   ON CONFLICT DO NOTHING;
-  -- Only the same id under other subjects can have come between.
+  -- Only a reservation with the same id and other subjects can have been created meanwhile.
   IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;
   INSERT INTO "tollgate".quota_leases (partition, subject, due_ms, id)
   SELECT DISTINCT place, s.subject, end_ms, name FROM unnest(subjects) AS s (subject);
@@ -116,7 +116,7 @@ BEGIN
     'status', 'held', 'replay', false, 'expiresAtMs', end_ms, 'available', rest);
 END $body$;
 
--- One lease of a batch, behind the locks.
+-- Extends one lease of a batch; the caller has taken the locks.
 CREATE FUNCTION "tollgate".quota_extend_one(p_partition text, p_item jsonb, p_at_ms bigint)
 RETURNS jsonb LANGUAGE plpgsql AS $body$
 DECLARE
@@ -138,7 +138,7 @@ BEGIN
       USING ERRCODE = 'TG001';
   END IF;
 
-  -- A short renewal that comes late must not cut a long lease.
+  -- A delayed renewal with a short lease must not shorten a long one.
   end_ms := greatest(known.due_ms, p_at_ms + (p_item->>'ttlMs')::bigint);
   IF coalesce((p_item->>'idle')::boolean, false) AND NOT known.idle THEN
     UPDATE "tollgate".quota_reservations SET idle = true
@@ -241,7 +241,7 @@ BEGIN
   IF known.state = 'held' THEN
     PERFORM "tollgate".quota_give_back(known, 'settled', at_ms);
   ELSE
-    -- What the expiry charged is inside the final charge, not beside it.
+    -- The final charge includes what the expiry charged.
     FOR i IN 1 .. cardinality(known.subjects) LOOP
       UPDATE "tollgate".quota_rows
       SET used_nanos = used_nanos - known.on_expire[i], version = version + 1
@@ -273,7 +273,7 @@ BEGIN
   IF known.state = 'held' THEN
     PERFORM "tollgate".quota_give_back(known, 'released', at_ms);
   ELSE
-    -- It has overtaken its reserve, and blocks it.
+    -- The release has overtaken its reserve and blocks it.
     INSERT INTO "tollgate".quota_reservations (partition, id, state, due_ms, ended_ms)
     VALUES (place, name, 'released', at_ms, at_ms) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN RAISE EXCEPTION 'a reservation appeared' USING ERRCODE = '40001'; END IF;

@@ -1,40 +1,40 @@
 /**
- * Migration 3: the steps that the operations of quota are made of. An operation first locks all its
- * subjects, sorted, and waits for nothing after: so no two of them can block each other.
+ * Migration 3: the steps that the quota operations consist of. An operation first locks all its
+ * subjects in sorted order and then waits for nothing else, so operations can't deadlock.
  */
 
 /**
- * A subject is locked by an advisory lock of its transaction: it needs no row, and readers don't
- * wait for it. Whoever changes a reservation holds the locks of all its subjects.
+ * A subject is locked by an advisory lock of the transaction: this needs no row, and readers don't
+ * wait for it. To change a reservation, the locks of all its subjects must be held.
  */
 export const quotaSteps = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 3) THEN RETURN; END IF;
 
--- Names hold no slash, so no two pairs are one text. Two that share a hash only wait needlessly.
+-- Names contain no slash, so the texts are unique. Two that share a hash only wait needlessly.
 CREATE FUNCTION "tollgate".quota_lock_key(p_partition text, p_subject text) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $body$
   SELECT hashtextextended('tollgate/' || p_partition || '/' || p_subject, 0)
 $body$;
 
--- What counts as the limit of a row: within the bounds of an amount.
+-- The effective limit of a row, kept within the range of an amount.
 CREATE FUNCTION "tollgate".quota_limit(p_limit bigint, p_extra bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $body$
   SELECT greatest(0, least(9007199254740991, coalesce(p_limit, 0) + p_extra))
 $body$;
 
--- A reservation as it stands; read behind the locks of its subjects. Its row is locked too, against
--- whoever prunes.
+-- Reads a reservation; the caller has locked its subjects. The row is locked too, so that a sweep
+-- can't delete it.
 CREATE FUNCTION "tollgate".quota_find(p_partition text, p_id text)
 RETURNS "tollgate".quota_reservations LANGUAGE sql AS $body$
   SELECT * FROM "tollgate".quota_reservations
   WHERE id = p_id AND partition = p_partition FOR UPDATE
 $body$;
 
--- Ends a reservation that is held and gives back what it held. An expiry charges what the reserve
--- has fixed; any other charge is a step of its own. Each statement names whole keys: whatever the
--- tables held when it was planned, it goes by the index.
+-- Ends a held reservation and returns its amounts. An expiry charges what the reserve has fixed;
+-- any other charge is a separate step. Each statement names complete keys, so that it uses the
+-- index whatever the tables contained when it was planned.
 CREATE FUNCTION "tollgate".quota_give_back(
   p_known "tollgate".quota_reservations, p_state text, p_at_ms bigint
 ) RETURNS void LANGUAGE plpgsql AS $body$
@@ -54,7 +54,7 @@ BEGIN
   END LOOP;
 END $body$;
 
--- Expires a reservation if its lease has run out; tells whether it did.
+-- Expires a reservation if its lease has run out; returns whether it did.
 CREATE FUNCTION "tollgate".quota_expire(p_partition text, p_id text, p_at_ms bigint)
 RETURNS boolean LANGUAGE plpgsql AS $body$
 DECLARE
@@ -66,7 +66,7 @@ BEGIN
   RETURN true;
 END $body$;
 
--- Adds charges to rows, made without a limit where there are none.
+-- Adds charges to rows, which are created without a limit where there are none.
 CREATE FUNCTION "tollgate".quota_charge(
   p_partition text, p_subjects text[], p_periods text[], p_amounts bigint[]
 ) RETURNS void LANGUAGE sql AS $body$
@@ -77,8 +77,8 @@ CREATE FUNCTION "tollgate".quota_charge(
   SET used_nanos = r.used_nanos + excluded.used_nanos, version = r.version + 1
 $body$;
 
--- What every operation does first: locks the subjects it is about, and expires what is due of
--- them, up to 64 leases each, and of the reservations it is about. Gives the time from then on.
+-- The first step of every operation: locks its subjects, and expires up to 64 due leases of each,
+-- and its reservations if they are due. Returns the time from which the operation counts.
 CREATE FUNCTION "tollgate".quota_enter(p_partition text, p_ids text[], p_subjects text[])
 RETURNS bigint LANGUAGE plpgsql AS $body$
 DECLARE
@@ -89,7 +89,7 @@ DECLARE
   due text[];
   one text;
 BEGIN
-  -- With an older snapshot a count made behind the lock could miss what was held before it.
+  -- An older snapshot could miss holds that were committed before the lock was granted.
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'quota needs the isolation level READ COMMITTED' USING ERRCODE = 'TG002';
   END IF;
@@ -105,7 +105,7 @@ BEGIN
       ORDER BY l.due_ms LIMIT 64
     ) d
   );
-  -- A lease that ran out may be of other subjects too, and they must be locked before it is ended.
+  -- A due reservation may have other subjects too, which must be locked before it is expired.
   wanted := touched;
   IF cardinality(due) > 0 THEN
     wanted := ARRAY (
@@ -118,7 +118,7 @@ BEGIN
     SELECT DISTINCT "tollgate".quota_lock_key(p_partition, w.subject) AS key
     FROM unnest(wanted) AS w (subject) ORDER BY key
   ) k;
-  -- A reservation that came to be meanwhile with subjects nobody named: once more, from the start.
+  -- A reservation with these ids, but other subjects, was created meanwhile: start again.
   IF EXISTS (
     SELECT FROM "tollgate".quota_reservations
     WHERE id = ANY (p_ids) AND partition = p_partition

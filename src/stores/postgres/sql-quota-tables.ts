@@ -1,15 +1,15 @@
-/** Migration 2: the tables of quota. Reservations go an hour after their end, rows never. */
+/** Migration 2: the quota tables. Ended reservations are deleted after an hour, rows never. */
 
 /**
- * Amounts are bigints of nanos, times Unix milliseconds of the server's clock. Keys begin with what
- * tells most apart: a plan that was made while a table was empty is then no worse than any other.
+ * Amounts are nanos as bigint; times are Unix milliseconds of the server's clock. Keys begin with
+ * the most selective column, so that even a plan made while a table was empty is a good one.
  */
 export const quotaTables = `
 DO $migration$ BEGIN
 PERFORM pg_advisory_xact_lock(8390880602266034277);
 IF EXISTS (SELECT FROM "tollgate".schema_versions WHERE version = 2) THEN RETURN; END IF;
 
--- One subject and period. No limit where only a charge is known of it.
+-- One row per subject and period. No limit where the row was created by a charge.
 CREATE TABLE "tollgate".quota_rows (
   partition text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE "tollgate".quota_rows (
   limit_nanos bigint CHECK (limit_nanos BETWEEN 0 AND 9007199254740991),
   -- Whether the latest reserve carried the limit.
   limit_carried boolean NOT NULL DEFAULT false,
-  -- What operators have added to the limit.
+  -- The amount that operators have added to the limit.
   extra_nanos bigint NOT NULL DEFAULT 0
     CHECK (extra_nanos BETWEEN -9007199254740991 AND 9007199254740991),
   used_nanos bigint NOT NULL DEFAULT 0 CHECK (used_nanos >= 0),
@@ -26,20 +26,20 @@ CREATE TABLE "tollgate".quota_rows (
   enabled boolean NOT NULL DEFAULT true,
   version bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, period, partition)
-  -- Room on the page, so that an update need not touch the index.
+  -- Free space on each page, so that an update need not touch the index.
 ) WITH (fillfactor = 50);
 
--- Member n of each array is line n. What a reserve never brought here has none.
+-- Item n of each array belongs to line n. Empty where the store never saw the reserve.
 CREATE TABLE "tollgate".quota_reservations (
   partition text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   state text NOT NULL CHECK (state IN ('held', 'settled', 'released', 'expired')),
   due_ms bigint NOT NULL,
-  -- The call runs no more; its money stays held.
+  -- The call no longer runs, but its money stays held.
   idle boolean NOT NULL DEFAULT false,
   subjects text[] COLLATE "C" NOT NULL DEFAULT '{}',
   periods text[] COLLATE "C" NOT NULL DEFAULT '{}',
-  -- The amounts of the reserve, which a replay must repeat; extends add to the next array only.
+  -- The amounts of the reserve, which a replay must repeat; an extend adds to amounts only.
   asked bigint[] NOT NULL DEFAULT '{}',
   amounts bigint[] NOT NULL DEFAULT '{}',
   on_expire bigint[] NOT NULL DEFAULT '{}',
@@ -52,7 +52,7 @@ CREATE INDEX quota_reservations_due ON "tollgate".quota_reservations (due_ms)
 CREATE INDEX quota_reservations_ended ON "tollgate".quota_reservations (ended_ms)
   WHERE state <> 'held';
 
--- What is held, by subject and in order of its end: a row for each subject of a held reservation.
+-- Held reservations by subject and due time: one row for each subject of a reservation.
 CREATE TABLE "tollgate".quota_leases (
   partition text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
@@ -62,7 +62,7 @@ CREATE TABLE "tollgate".quota_leases (
   PRIMARY KEY (subject, partition, due_ms, id)
 );
 
--- What operators changed, each once by its id; never pruned, for a payment may be told twice.
+-- Adjustments by operators, each once by its id. Never pruned: payments may be reported again.
 CREATE TABLE "tollgate".quota_adjustments (
   partition text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,

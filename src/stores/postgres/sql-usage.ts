@@ -1,8 +1,9 @@
-/** Migration 8: the usage log, a row for each call. No column has room for a body or a secret. */
+/** Migration 8: the usage log, one row per call. No column holds a body or a secret. */
 
 /**
- * What is asked or summed up by has a column; the rest is json, not jsonb, which refuses some of
- * what a label may hold. The call's two ids make a batch that is sent twice land once.
+ * Members that reports filter by or sum up have a column; the rest is json, not jsonb, which
+ * refuses some characters of a label. The two ids of a call let a batch be sent twice and count
+ * once.
  */
 export const usageTables = `
 DO $migration$ BEGIN

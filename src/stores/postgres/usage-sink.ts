@@ -1,4 +1,4 @@
-/** The usage log in a table of PostgreSQL: written in batches, and asked for bills. */
+/** The usage log in a PostgreSQL table: written in batches, and queried for bills. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import { swallowErrors } from '../../events.ts';
@@ -17,38 +17,38 @@ import type {
 } from '../sql/usage-report.ts';
 import { locationMembers, locationRemedies, type PostgresLocation, statements } from './client.ts';
 import {
+  type BufferedRecord,
   isRefused,
+  prepare,
   readUsageCharges,
   readUsagePage,
   readUsageReport,
-  type Taken,
-  take,
   writeUsage,
 } from './usage-statements.ts';
 
-/** Where the table is, and how much may wait to be written. */
+/** Where the table is, and how many records may wait to be written. */
 export interface PostgresUsageSinkOptions extends PostgresLocation {
-  /** How long a record may wait for others to be written with it; 200 ms where left out. */
+  /** How long a record may wait to be written together with others. Default: 200 ms. */
   readonly flushMs?: number;
-  /** How many records may wait while nothing can be written; 10,000 where left out. */
+  /** How many records may wait while the database can't be written. Default: 10,000. */
   readonly maxBufferedRecords?: number;
   /**
-   * Called with each write that failed; its records are kept and written with the next. What it
-   * throws is swallowed.
+   * Called for each failed write. Its records are kept and written with the next. Errors that the
+   * callback throws are ignored.
    */
   readonly onError?: (error: unknown) => void;
   /**
-   * Called with each record that will never be written: the database refuses it for what is in it,
-   * or the sink is closed and the database down, or silent for 8 s; a write in flight may still
-   * land then. What it throws is swallowed. Where left out, `close()` rejects.
+   * Called for each record that is given up: the database refused its content, or was down or
+   * silent for 8 s while the sink was closing, in which case a write in flight may still succeed.
+   * Errors that the callback throws are ignored. Without it, `close()` rejects.
    */
   readonly onLost?: (record: UsageRecord, error: unknown) => void;
   readonly clock?: Clock;
 }
 
-/** A sink that can be asked. */
+/** A sink whose log can be queried. */
 export interface PostgresUsageSink extends UsageSink, UsageQueries {
-  /** Resolves when it is written where the call is in doubt; returns at once for any other. */
+  /** For a call in doubt, resolves when the record is written; otherwise returns immediately. */
   record(entry: UsageRecord): MaybePromise<void>;
   usageReport(query: UsageReportQuery, options?: CallOptions): Promise<readonly UsageReportRow[]>;
   usageCharges(
@@ -74,64 +74,63 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** The most that one statement writes. */
+/** How many records one statement writes at most. */
 const batchSize = 500;
 
-/** How often a write is tried while the sink closes. */
-const lastTries = 3;
+/** How often a failing write is tried while the sink closes. */
+const maxCloseTries = 3;
 
-/** How long a close may take in all: a gateway waits 10 s for it, and then its process may end. */
+/** Deadline of `close`, below the 10 s after which a gateway's process may end. */
 const closeMs = 8_000;
 
 /**
- * A usage sink over a migrated database, one write in flight. Each call is one row: a batch that is
- * written again counts once, and a later revision takes the place of an earlier one.
+ * A usage sink over a migrated database, with one write in flight. Each call is one row: a batch
+ * that is written again counts once, and a later revision replaces an earlier one.
  *
- * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
- * written, or told as lost.
+ * When the buffer is full, `record` throws; accepted records are written or reported as lost.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUsageSink {
   checkMakerOptions('postgresUsageSink', optionsSchema, options, locationRemedies);
   const { flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
-  const place = statements(options);
-  const waiting: Taken[] = [];
-  const untold: unknown[] = [];
-  const givingUp = new AbortController();
+  const db = statements(options);
+  const buffered: BufferedRecord[] = [];
+  const unreported: unknown[] = [];
+  const closeDeadline = new AbortController();
   let closed = false;
   let writing: Promise<void> | undefined;
 
-  const lose = (record: UsageRecord, error: unknown): void => {
-    if (options.onLost === undefined) untold.push(error);
+  const reportLost = (record: UsageRecord, error: unknown): void => {
+    if (options.onLost === undefined) unreported.push(error);
     else swallowErrors(() => options.onLost?.(record, error));
   };
 
-  /** Writes the first so many; one that is refused for what it holds must not block others. */
+  /** Writes the first records. A batch is halved until it holds only the refused record. */
   const writeFirst = async (count: number): Promise<void> => {
-    const batch = waiting.slice(0, count);
+    const batch = buffered.slice(0, count);
     try {
-      await writeUsage(place, batch, givingUp.signal);
+      await writeUsage(db, batch, closeDeadline.signal);
     } catch (error) {
       if (!isRefused(error)) throw error;
       if (batch.length > 1) return writeFirst(Math.ceil(batch.length / 2));
-      for (const { record } of waiting.splice(0, batch.length)) lose(record, error);
+      for (const { record } of buffered.splice(0, batch.length)) reportLost(record, error);
       return;
     }
-    waiting.splice(0, batch.length);
+    buffered.splice(0, batch.length);
   };
 
   const writeAll = async (): Promise<void> => {
     try {
-      while (waiting.length > 0) await writeFirst(batchSize);
+      while (buffered.length > 0) await writeFirst(batchSize);
     } finally {
-      // At once: what is recorded from here on starts a write of its own.
+      // Cleared synchronously, so that a record added from here on starts a new write.
       writing = undefined;
     }
   };
 
   const flush = async (): Promise<void> => {
-    if (waiting.length > 0) writing ??= writeAll();
+    if (buffered.length > 0) writing ??= writeAll();
     return writing;
   };
 
@@ -140,13 +139,13 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
     flush().catch((error: unknown) => swallowErrors(() => options.onError?.(error)));
   });
 
-  const writeLast = async (): Promise<void> => {
-    for (let tries = 1; waiting.length > 0; tries += 1) {
+  const writeRemaining = async (): Promise<void> => {
+    for (let tries = 1; buffered.length > 0; tries += 1) {
       try {
         await flush();
       } catch (error) {
-        if (tries < lastTries && !givingUp.signal.aborted) continue;
-        for (const { record } of waiting.splice(0)) lose(record, error);
+        if (tries < maxCloseTries && !closeDeadline.signal.aborted) continue;
+        for (const { record } of buffered.splice(0)) reportLost(record, error);
       }
     }
   };
@@ -154,31 +153,31 @@ export function postgresUsageSink(options: PostgresUsageSinkOptions): PostgresUs
   return {
     record: (entry) => {
       if (closed) throw new Error('The usage log is closed.');
-      if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
-      waiting.push(take(entry));
+      if (buffered.length >= maxBufferedRecords) throw new Error('The usage log is full.');
+      buffered.push(prepare(entry));
       return isInDoubt(entry) ? flush() : undefined;
     },
     close: async () => {
       closed = true;
       stop();
-      const stopTimer = clock.every(closeMs, () => givingUp.abort());
-      await writeLast();
+      const stopTimer = clock.every(closeMs, () => closeDeadline.abort());
+      await writeRemaining();
       stopTimer();
-      const [error] = untold.splice(0);
+      const [error] = unreported.splice(0);
       if (error !== undefined) throw error;
     },
-    // What was recorded here is in the answer, so it is written first.
-    usageReport: async (query, patience) => {
+    // Buffered records are written first, so that the result includes them.
+    usageReport: async (query, callOptions) => {
       await flush();
-      return readUsageReport(place, query, patience);
+      return readUsageReport(db, query, callOptions);
     },
-    usageCharges: async (filter, patience) => {
+    usageCharges: async (filter, callOptions) => {
       await flush();
-      return readUsageCharges(place, filter, patience);
+      return readUsageCharges(db, filter, callOptions);
     },
-    usageRecords: async (filter, page, patience) => {
+    usageRecords: async (filter, page, callOptions) => {
       await flush();
-      return readUsagePage(place, filter, page, patience);
+      return readUsagePage(db, filter, page, callOptions);
     },
   };
 }

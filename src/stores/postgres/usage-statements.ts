@@ -1,4 +1,4 @@
-/** The statements of the usage table: a batch of records, sums by name, and pages of records. */
+/** The statements on the usage table: writing batches, and reading sums and pages of records. */
 import { type CallOptions, StoreUnavailable } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, jsonText, textAt } from '../sql/columns.ts';
@@ -29,7 +29,7 @@ import { codeOf, type Statements } from './client.ts';
 
 const columnNames = usageColumns.map(({ name }) => name).join(', ');
 
-// One parameter for any number of rows. What is JSON comes as text, and is not looked into.
+// One parameter for any number of rows. Members that are JSON are passed as text, unparsed.
 const insertUsage = [
   'INSERT INTO "tollgate".usage AS u (',
   columnNames,
@@ -47,27 +47,27 @@ SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis
 WHERE excluded.revision > u.revision`,
 ].join('');
 
-/** A write that hangs must not keep all later ones waiting. */
+/** Deadline of a write: one that hangs must not block all later ones. */
 const timeoutMs = 10_000;
 
 /**
- * Writes records, each call once: the highest revision stays.
+ * Writes records, one row per call: the highest revision wins.
  *
- * @throws StoreUnavailable; none of them is written then, unless the outcome is unknown
+ * @throws StoreUnavailable, in which case none is written unless the outcome is `unknown`
  */
 export async function writeUsage(
   { rows }: Statements,
-  taken: readonly Taken[],
+  records: readonly BufferedRecord[],
   signal: AbortSignal,
 ): Promise<void> {
-  const written = [...oneOfEach(taken).values()].map(({ row }) => row);
-  await rows(insertUsage, [jsonText(written)], { timeoutMs, signal });
+  const rowsToWrite = [...latestOfEachCall(records).values()].map(({ row }) => row);
+  await rows(insertUsage, [jsonText(rowsToWrite)], { timeoutMs, signal });
 }
 
-/** One statement can't change a row twice, so that the rule of the table is kept here too. */
-function oneOfEach(taken: readonly Taken[]): ReadonlyMap<string, Taken> {
-  const byCall = new Map<string, Taken>();
-  for (const entry of taken) {
+/** The highest revision of each call, since one statement can't change a row twice. */
+function latestOfEachCall(records: readonly BufferedRecord[]): ReadonlyMap<string, BufferedRecord> {
+  const byCall = new Map<string, BufferedRecord>();
+  for (const entry of records) {
     const known = byCall.get(entry.call)?.record.revision ?? 0;
     if (entry.record.revision > known) byCall.set(entry.call, entry);
   }
@@ -75,30 +75,30 @@ function oneOfEach(taken: readonly Taken[]): ReadonlyMap<string, Taken> {
 }
 
 /** A record that waits to be written. */
-export interface Taken {
+export interface BufferedRecord {
   readonly record: UsageRecord;
-  /** Which call it is of. */
+  /** Identifies the call. */
   readonly call: string;
   readonly row: object;
 }
 
 /**
- * A record as it will be written.
+ * Prepares a record for writing.
  *
- * @throws RangeError where it is none
+ * @throws RangeError where it is not a valid record
  */
-export function take(record: UsageRecord): Taken {
+export function prepare(record: UsageRecord): BufferedRecord {
   const values = usageValuesOf(record);
   const row = Object.fromEntries(usageColumns.map(({ name }, index) => [name, values[index]]));
   return { record, call: jsonText([record.requestId, record.reservationId]), row };
 }
 
-/** Whether the database refused what is in a record, which no other try can mend. */
+/** Whether the database refused the content of a record, so that a retry is useless. */
 export function isRefused(error: unknown): boolean {
   return error instanceof StoreUnavailable && /^2[23]/.test(codeOf(error.cause));
 }
 
-// Sums are read as text: a year's may pass what a number holds.
+// Sums are read as text: those of a year may exceed 2^53.
 const sums = [
   ' count(*)::text AS calls',
   ...countColumns.map((name) => ['coalesce(sum(', name, '), 0)::text AS ', name].join('')),
@@ -108,26 +108,26 @@ const sums = [
   'coalesce(sum(charge_nanos - cost_nanos), 0)::text AS margin_nanos',
 ].join(', ');
 
-const fitting = `
+const filterClause = `
 FROM "tollgate".usage
 WHERE started_at_ms >= $1::text::bigint AND started_at_ms < $2::text::bigint
   AND ($3::text IS NULL OR key_id = $3)
   AND ($4::text IS NULL OR key_group = $4)
   AND ($5::text IS NULL OR model_id = $5)`;
 
-const named = ' GROUP BY 1 ORDER BY 1';
+const groupByName = ' GROUP BY 1 ORDER BY 1';
 
 const utcDay = `
   to_char(to_timestamp(started_at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS name,`;
 
 const reports: Readonly<Record<UsageGrouping, string>> = {
-  key: ['SELECT key_id AS name,', sums, fitting, named].join(''),
-  group: ['SELECT key_group AS name,', sums, fitting, named].join(''),
-  model: ['SELECT model_id AS name,', sums, fitting, named].join(''),
-  day: ['SELECT', utcDay, sums, fitting, named].join(''),
+  key: ['SELECT key_id AS name,', sums, filterClause, groupByName].join(''),
+  group: ['SELECT key_group AS name,', sums, filterClause, groupByName].join(''),
+  model: ['SELECT model_id AS name,', sums, filterClause, groupByName].join(''),
+  day: ['SELECT', utcDay, sums, filterClause, groupByName].join(''),
 };
 
-// A line that only counts calls holds no money and is charged none.
+// A line that holds nothing only counts calls and is never charged.
 const selectCharges = `
 SELECT u.quota_partition, l.subject, l.period,
   sum(CASE WHEN u.booked THEN u.charge_nanos ELSE 0 END)::text AS booked_nanos,
@@ -140,7 +140,7 @@ WHERE l."heldNanos" <> '0'
   AND ($3::text IS NULL OR l.period = $3)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
-/** Drivers differ in what they make of these types; all of them read text as it is. */
+/** Drivers convert these types differently, but all of them return text unchanged. */
 const readAsText: ReadonlySet<UsageColumn['type']> = new Set([
   'bigint',
   'double precision',
@@ -152,7 +152,7 @@ const selectRecords = [
   usageColumns
     .map(({ name, type }) => (readAsText.has(type) ? `${name}::text AS ${name}` : name))
     .join(', '),
-  fitting,
+  filterClause,
   `
   AND (usage.started_at_ms, usage.seq) > ($6::text::bigint, $7::text::bigint)
 ORDER BY usage.started_at_ms, usage.seq LIMIT $8::text::integer`,
@@ -165,7 +165,9 @@ export async function readUsageReport(
   options?: CallOptions,
 ): Promise<readonly UsageReportRow[]> {
   checkReport(query);
-  return (await rows(reports[query.by], fits(query, query.fromMs), options)).map(reportRowFrom);
+  return (await rows(reports[query.by], filterValues(query, query.fromMs), options)).map(
+    reportRowFrom,
+  );
 }
 
 /** See `UsageQueries.usageCharges`. */
@@ -190,8 +192,8 @@ export async function readUsagePage(
   const { limit, after } = checkPage(page);
   const fromMs = filter.fromMs ?? 0;
   const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
-  const behind = [String(after?.startedAtMs ?? fromMs), String(after?.seq ?? -1n)];
-  const values = [...fits(filter, start), ...behind, String(limit + 1)];
+  const afterCursor = [String(after?.startedAtMs ?? fromMs), String(after?.seq ?? -1n)];
+  const values = [...filterValues(filter, start), ...afterCursor, String(limit + 1)];
   const found = (await rows(selectRecords, values, options)).map((row) => ({
     seq: bigintAt(row, 'seq'),
     record: usageRecordFrom(row),
@@ -199,8 +201,8 @@ export async function readUsagePage(
   return pageOf(found, limit);
 }
 
-/** The values of `fitting`. */
-function fits(
+/** The values of `filterClause`. */
+function filterValues(
   { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId }: UsageFilter,
   fromMs: number,
 ): unknown[] {

@@ -1,8 +1,8 @@
-/** Runs scripts whose arguments and replies are bytes, over node-redis and ioredis. */
+/** Runs scripts with binary arguments and replies, over node-redis and ioredis. */
 import { failureOf, isUnknownScript } from './failure.ts';
 import type { Script } from './script.ts';
 
-/** What we use of node-redis, version 5 and above, for bytes. */
+/** The part of node-redis, version 5 and above, that is used for binary data. */
 export interface NodeRedisBytesClient {
   withCommandOptions(options: {
     readonly typeMapping: Record<never, never>;
@@ -10,38 +10,38 @@ export interface NodeRedisBytesClient {
   }): NodeRedisBytesScripts;
 }
 
-/** Its scripts. */
+/** The script commands of {@link NodeRedisBytesClient}. */
 export interface NodeRedisBytesScripts {
   evalSha(sha1: string, options: NodeRedisBytesOptions): Promise<unknown>;
   eval(script: string, options: NodeRedisBytesOptions): Promise<unknown>;
 }
 
-/** The keys and arguments of a script, as node-redis wants them. */
+/** The keys and arguments of a script in node-redis's form. */
 export interface NodeRedisBytesOptions {
   keys: string[];
   arguments: (string | Buffer)[];
 }
 
-/** What we use of ioredis, version 5 and above, for bytes. */
+/** The part of ioredis, version 5 and above, that is used for binary data. */
 export interface IoRedisBytesClient {
-  callBuffer(command: string, ...words: (string | Buffer)[]): Promise<unknown>;
+  callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>;
 }
 
-/** What a store of bytes takes for a client. */
+/** The clients that a store of binary data accepts. */
 export type RedisBytesClient = NodeRedisBytesClient | IoRedisBytesClient;
 
-/** Runs a script on one key; texts of its reply come as bytes. */
+/** Runs a script on one key; strings in its reply are returned as bytes. */
 export type RunBytesScript = (
   script: Script,
   key: string,
-  words: readonly (string | Uint8Array)[],
+  args: readonly (string | Uint8Array)[],
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** Runs scripts by their digest, and by their text where the server does not know it. */
+/** Runs a script by its digest, and by its text if the server does not know it. */
 export function bytesScriptRunner(client: RedisBytesClient): RunBytesScript {
-  return async (script, key, words, signal) => {
-    const bytes = words.map((word) => (typeof word === 'string' ? word : bufferOf(word)));
+  return async (script, key, args, signal) => {
+    const bytes = args.map((arg) => (typeof arg === 'string' ? arg : bufferOf(arg)));
     try {
       return await send(client, 'EVALSHA', script, key, bytes, signal);
     } catch (error) {
@@ -58,11 +58,11 @@ export function bytesScriptRunner(client: RedisBytesClient): RunBytesScript {
 /** Whether a value is a client that can send and receive bytes. */
 export function isRedisBytesClient(value: unknown): value is RedisBytesClient {
   if (typeof value !== 'object' || value === null) return false;
-  const can = (name: string): boolean => typeof Reflect.get(value, name) === 'function';
-  return (can('withCommandOptions') && can('evalSha')) || can('callBuffer');
+  const hasMethod = (name: string): boolean => typeof Reflect.get(value, name) === 'function';
+  return (hasMethod('withCommandOptions') && hasMethod('evalSha')) || hasMethod('callBuffer');
 }
 
-/** RESP's type of a text, `$`, which is to come as bytes. */
+/** The RESP type byte of a string, `$`, here mapped to bytes. */
 const blobString = 36;
 
 function send(
@@ -70,20 +70,23 @@ function send(
   command: 'EVALSHA' | 'EVAL',
   { text, sha1 }: Script,
   key: string,
-  words: (string | Buffer)[],
+  args: (string | Buffer)[],
   abortSignal: AbortSignal,
 ): Promise<unknown> {
   if ('callBuffer' in client) {
-    // In small letters, by which ioredis finds the key, and with it the node of a cluster.
+    // Lower case: ioredis finds the key, and thus the cluster node, only by the lower-case name.
     const name = command.toLowerCase();
-    return client.callBuffer(name, command === 'EVAL' ? text : sha1, '1', key, ...words);
+    return client.callBuffer(name, command === 'EVAL' ? text : sha1, '1', key, ...args);
   }
-  const own = client.withCommandOptions({ typeMapping: { [blobString]: Buffer }, abortSignal });
-  const options = { keys: [key], arguments: words };
-  return command === 'EVAL' ? own.eval(text, options) : own.evalSha(sha1, options);
+  const bytesClient = client.withCommandOptions({
+    typeMapping: { [blobString]: Buffer },
+    abortSignal,
+  });
+  const options = { keys: [key], arguments: args };
+  return command === 'EVAL' ? bytesClient.eval(text, options) : bytesClient.evalSha(sha1, options);
 }
 
-/** The same bytes, not a copy. */
+/** A Buffer over the same memory, not a copy. */
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

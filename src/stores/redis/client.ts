@@ -1,64 +1,64 @@
 /**
- * The one place that knows Redis clients: turns node-redis, ioredis, or a function that sends
- * words into a way to run a script. No client is imported; the host hands one in, and closes it.
+ * The only file that knows Redis clients: it makes node-redis, ioredis or a function that sends
+ * commands run scripts. No client is imported; the host passes one in, and closes it.
  */
 import { failureOf, isUnknownScript } from './failure.ts';
 import type { Script } from './script.ts';
 
-/** What we use of node-redis, version 4 and above: a client, a pool, a sentinel or a cluster. */
+/** The part of node-redis 4 and above that is used; a client, a pool, a sentinel or a cluster. */
 export interface NodeRedisClient {
   evalSha(sha1: string, options: NodeRedisScriptOptions): Promise<unknown>;
   eval(script: string, options: NodeRedisScriptOptions): Promise<unknown>;
-  /** Missing in version 4, which sends what waits for a connection though it was given up. */
+  /** Missing in version 4, which therefore sends queued commands even after they were aborted. */
   withCommandOptions?(options: {
     readonly typeMapping: Record<never, never>;
     readonly abortSignal: AbortSignal;
   }): NodeRedisClient;
 }
 
-/** The keys and arguments of a script, as node-redis wants them. */
+/** The keys and arguments of a script in node-redis's form. */
 export interface NodeRedisScriptOptions {
   keys: string[];
   arguments: string[];
 }
 
-/** What we use of ioredis, version 5 and above: a `Redis` or a `Cluster`. */
+/** The part of ioredis 5 and above that is used; a `Redis` or a `Cluster`. */
 export interface IoRedisClient {
   evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }
 
 /**
- * Any other client: sends one command and resolves to its reply, texts as strings; rejects with an
- * error whose message begins with Redis' own code, as in `NOSCRIPT No matching script`. In a
- * cluster the fourth word, the key, says where to.
+ * An adapter for any other client. `send` sends one command, given as its name and arguments, and
+ * resolves to the reply. It rejects with an error whose message begins with Redis' error code, as
+ * in `NOSCRIPT No matching script`. In a cluster, route by the fourth item, the first key.
  */
 export interface RedisLike {
-  send(words: readonly string[], options: { readonly signal: AbortSignal }): Promise<unknown>;
+  send(args: readonly string[], options: { readonly signal: AbortSignal }): Promise<unknown>;
 }
 
-/** What the stores take for a client. */
+/** The clients that the stores accept. */
 export type RedisClient = NodeRedisClient | IoRedisClient | RedisLike;
 
-/** Runs a script and resolves to its reply, unchecked; rejects with what a store may throw. */
+/** Runs a script and resolves to its unchecked reply; rejects with a port's store errors. */
 export type RunScript = (call: ScriptCall, signal: AbortSignal) => Promise<unknown>;
 
-/** Sends the texts of scripts to the node of these keys, which knows them by their digests then. */
+/** Loads scripts on the node that has these keys, so that it knows them by their digests. */
 export type LoadScripts = (keys: readonly string[], signal: AbortSignal) => Promise<void>;
 
-/** A script and what it is given. Its keys, at least one, decide on the node of a cluster. */
+/** A script with its keys and arguments. At least one key: it selects the node of a cluster. */
 export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   /**
-   * Sent to its end though the asker has given up: what gives something back must not be lost
-   * because the server had to be sent the text of the script first.
+   * Send the text of the script, if it is needed, even after the call's deadline: a release must
+   * not be lost because the server did not know the script.
    */
   readonly mustLand?: boolean;
 }
 
-/** Runs scripts by their digest, and by their text where the server does not know it. */
+/** Runs a script by its digest, and by its text if the server does not know it. */
 export function scriptRunner(client: RedisClient): RunScript {
   const send = senderOf(client);
   return async (call, signal) => {
@@ -69,7 +69,7 @@ export function scriptRunner(client: RedisClient): RunScript {
       if (signal.aborted && call.mustLand !== true) throw failureOf(error);
     }
     try {
-      // A signal that is aborted would keep node-redis from sending it.
+      // node-redis would not send the command with an aborted signal.
       return await send('EVAL', call, signal.aborted ? new AbortController().signal : signal);
     } catch (error) {
       throw failureOf(error);
@@ -78,14 +78,14 @@ export function scriptRunner(client: RedisClient): RunScript {
 }
 
 /**
- * Sends scripts without arguments, on which each of them does nothing. EVAL and not SCRIPT LOAD: it
- * goes to the node of a cluster that has the keys, and every client can send it.
+ * Loads scripts by running each without arguments, upon which they do nothing. EVAL, not SCRIPT
+ * LOAD, since it goes to the cluster node that has the keys, and every client can send it.
  */
 export function scriptLoader(client: RedisClient, scripts: readonly Script[]): LoadScripts {
   const send = senderOf(client);
   return async (keys, signal) => {
     try {
-      const loads = scripts.map((script) => send('EVAL', { script, keys, words: [] }, signal));
+      const loads = scripts.map((script) => send('EVAL', { script, keys, args: [] }, signal));
       await Promise.all(loads);
     } catch (error) {
       throw failureOf(error);
@@ -93,9 +93,9 @@ export function scriptLoader(client: RedisClient, scripts: readonly Script[]): L
   };
 }
 
-/** Whether a value is a client we know how to use. */
+/** Whether a value is a supported client. */
 export function isRedisClient(value: unknown): value is RedisClient {
-  return ['evalSha', 'evalsha', 'send'].some((name) => can(value, name));
+  return ['evalSha', 'evalsha', 'send'].some((name) => hasMethod(value, name));
 }
 
 type Send = (
@@ -107,34 +107,36 @@ type Send = (
 function senderOf(client: RedisClient): Send {
   if ('evalSha' in client) return nodeRedisSender(client);
   if ('evalsha' in client) return ioRedisSender(client);
-  return (command, { script, keys, words }, signal) =>
-    client.send([command, nameOf(command, script), `${keys.length}`, ...keys, ...words], {
+  return (command, { script, keys, args }, signal) =>
+    client.send([command, nameOf(command, script), `${keys.length}`, ...keys, ...args], {
       signal,
     });
 }
 
 function nodeRedisSender(client: NodeRedisClient): Send {
-  return (command, { script, keys, words }, abortSignal) => {
-    // A host may have asked for buffers instead of texts; and with a signal it forgets what it has
-    // not sent yet when nobody waits any more.
-    const own = client.withCommandOptions?.({ typeMapping: {}, abortSignal }) ?? client;
-    const options = { keys: [...keys], arguments: [...words] };
-    return command === 'EVAL' ? own.eval(script.text, options) : own.evalSha(script.sha1, options);
+  return (command, { script, keys, args }, abortSignal) => {
+    // The host may have configured buffers instead of strings. With the signal, node-redis drops a
+    // queued command as soon as it is aborted.
+    const configured = client.withCommandOptions?.({ typeMapping: {}, abortSignal }) ?? client;
+    const options = { keys: [...keys], arguments: [...args] };
+    return command === 'EVAL'
+      ? configured.eval(script.text, options)
+      : configured.evalSha(script.sha1, options);
   };
 }
 
 function ioRedisSender(client: IoRedisClient): Send {
-  return (command, { script, keys, words }) =>
+  return (command, { script, keys, args }) =>
     command === 'EVAL'
-      ? client.eval(script.text, keys.length, ...keys, ...words)
-      : client.evalsha(script.sha1, keys.length, ...keys, ...words);
+      ? client.eval(script.text, keys.length, ...keys, ...args)
+      : client.evalsha(script.sha1, keys.length, ...keys, ...args);
 }
 
 function nameOf(command: 'EVALSHA' | 'EVAL', { text, sha1 }: Script): string {
   return command === 'EVAL' ? text : sha1;
 }
 
-function can(value: unknown, name: string): boolean {
+function hasMethod(value: unknown, name: string): boolean {
   return (
     typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
   );

@@ -1,7 +1,7 @@
 /**
- * The operations of the Redis idempotency store, one script each. A record is a hash with a TTL,
- * its name the key: state, fingerprint, claimId, requestId, status, and in Unix ms claimedAt,
- * endedAt, leaseEndsAt and forgetAt.
+ * The operations of the Redis idempotency store, one script each. A record is a hash with a TTL
+ * under a key made from its name. Fields: state, fingerprint, claimId, requestId, status, and in
+ * Unix ms claimedAt, endedAt, leaseEndsAt and forgetAt.
  */
 import { type Script, scriptOf } from './script.ts';
 
@@ -14,7 +14,7 @@ local function ms(x)
   return string.format('%.0f', x)
 end
 
--- The TTL frees the memory; what counts is the time in the record.
+-- The TTL only frees the memory; the time in the record decides.
 local function isKept(forgetAt)
   return forgetAt and tonumber(forgetAt) > now
 end
@@ -28,14 +28,14 @@ end
 /** ARGV: claimId, ifTaken, fingerprint, requestId, leaseMs, keepMs. */
 export const claimScript: Script = scriptOf(`${prelude}
 local claimId, ifTaken = ARGV[1], ARGV[2]
--- Sent again by a client that lost the reply: it is the claimer's all the same.
+-- A client that lost the reply has sent its claim again: it still owns the claim.
 if isOpen(claimId) then return { 'claimed' } end
 
 local fields = redis.call('HMGET', key, 'state', 'fingerprint', 'claimId', 'requestId', 'status',
   'claimedAt', 'endedAt', 'leaseEndsAt', 'forgetAt')
 if isKept(fields[9]) and ifTaken == 'answer' then
   local state = fields[1]
-  -- A claim whose lease has run out is one of a gateway that crashed: it may have run.
+  -- The lease has run out: the gateway crashed and the call may have run.
   if state == 'running' and tonumber(fields[8]) <= now then state = 'unknown' end
   return { 'taken', state, fields[2], fields[3], fields[4], fields[5] or '', fields[6],
     fields[7] or '' }
@@ -43,7 +43,7 @@ end
 
 local leaseEndsAt = now + ARGV[5]
 local forgetAt = ms(leaseEndsAt + ARGV[6])
--- HSET comes first: a full server refuses it, and so every new claim.
+-- HSET comes first: a full server refuses it, and thus every new claim.
 redis.call('HSET', key, 'state', 'running', 'fingerprint', ARGV[3], 'claimId', claimId,
   'requestId', ARGV[4], 'claimedAt', ms(now), 'leaseEndsAt', ms(leaseEndsAt),
   'forgetAt', forgetAt)

@@ -1,4 +1,4 @@
-/** Claims in Redis, for any number of processes: which calls have run, never what they said. */
+/** An idempotency store in Redis, shared by any number of processes. It holds no bodies. */
 import { z } from 'zod';
 import type {
   AbandonResult,
@@ -8,16 +8,16 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
+import { withDeadline } from './deadline.ts';
 import { abandonScript, claimScript, finishScript } from './idempotency-scripts.ts';
-import { patiently } from './patience.ts';
-import { corrupt, countOf, textsOf, wordOf } from './reply.ts';
-import { aPrefix, aRedisClient, cures, defaultPrefix } from './set-up.ts';
+import { corrupt, countOf, literalOf, textsOf } from './reply.ts';
+import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
 
-/** The client, and what may be said beside it. */
+/** The client and the prefix of the keys. */
 export interface RedisIdempotencyStoreOptions {
-  /** Connected by the host, and closed by it. */
+  /** Connected and closed by the host. */
   readonly client: RedisClient;
-  /** What every key begins with; `tollgate` where left out. */
+  /** Prefix of every key. Default: `tollgate`. */
   readonly prefix?: string;
 }
 
@@ -30,20 +30,20 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * An idempotency store in Redis 6.2 or newer; one script for each operation. Records are kept as
- * long as they are asked to be: a full server refuses new claims, it forgets none.
+ * An idempotency store in Redis 6.2 or newer; one script for each operation. Each record is kept
+ * for its full time: a full server refuses new claims instead of forgetting old ones.
  *
- * A claim sent again with the same `claimId` is `claimed` again while it runs: a client may resend
- * what it had no reply to.
+ * Repeating a claim with the same `claimId` while it runs returns `claimed` again, since a client
+ * may resend a command whose reply it lost.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function redisIdempotencyStore(options: RedisIdempotencyStoreOptions): IdempotencyStore {
-  checkMakerOptions('redisIdempotencyStore', optionsSchema, options, cures);
+  checkMakerOptions('redisIdempotencyStore', optionsSchema, options, remedies);
   return idempotencyStoreOver(scriptRunner(options.client), options);
 }
 
-/** The same over whatever runs scripts. */
+/** The same store over a function that runs scripts. */
 export function idempotencyStoreOver(
   run: RunScript,
   { prefix = defaultPrefix }: Omit<RedisIdempotencyStoreOptions, 'client'>,
@@ -53,21 +53,21 @@ export function idempotencyStoreOver(
   return {
     claim: async (input, options): Promise<ClaimResult> => {
       const { name, claimId, ifTaken, fingerprint, requestId, leaseMs, keepMs } = input;
-      const words = [claimId, ifTaken, fingerprint, requestId, msOf(leaseMs), msOf(keepMs)];
-      const call = { script: claimScript, keys: [keyOf(name)], words };
-      return readClaim(await patiently(options, (signal) => run(call, signal)));
+      const args = [claimId, ifTaken, fingerprint, requestId, msOf(leaseMs), msOf(keepMs)];
+      const call = { script: claimScript, keys: [keyOf(name)], args };
+      return readClaim(await withDeadline(options, (signal) => run(call, signal)));
     },
     finish: async (input, options): Promise<FinishResult> => {
       const { name, claimId, state, httpStatus, keepMs } = input;
-      const words = [claimId, state, String(httpStatus), msOf(keepMs)];
-      const call = { script: finishScript, keys: [keyOf(name)], words };
-      const [status] = textsOf(await patiently(options, (signal) => run(call, signal)));
-      return { status: wordOf(status, ['finished', 'gone']) };
+      const args = [claimId, state, String(httpStatus), msOf(keepMs)];
+      const call = { script: finishScript, keys: [keyOf(name)], args };
+      const [status] = textsOf(await withDeadline(options, (signal) => run(call, signal)));
+      return { status: literalOf(status, ['finished', 'gone']) };
     },
     abandon: async ({ name, claimId }, options): Promise<AbandonResult> => {
-      const call = { script: abandonScript, keys: [keyOf(name)], words: [claimId] };
-      const [status] = textsOf(await patiently(options, (signal) => run(call, signal)));
-      return { status: wordOf(status, ['abandoned', 'gone']) };
+      const call = { script: abandonScript, keys: [keyOf(name)], args: [claimId] };
+      const [status] = textsOf(await withDeadline(options, (signal) => run(call, signal)));
+      return { status: literalOf(status, ['abandoned', 'gone']) };
     },
   };
 }
@@ -80,7 +80,7 @@ function readClaim(reply: unknown): ClaimResult {
   return {
     status,
     record: {
-      state: wordOf(state, ['running', 'done', 'unknown']),
+      state: literalOf(state, ['running', 'done', 'unknown']),
       fingerprint: fingerprint ?? corrupt(),
       claimId: claimId ?? corrupt(),
       requestId: requestId ?? corrupt(),
@@ -95,10 +95,10 @@ function countOrNone(text: string | undefined): number | undefined {
   return text === '' ? undefined : countOf(text);
 }
 
-/** A TTL is whole, and a part of a ms must not cut a lease short. */
+/** Rounded up: a TTL is a whole number, and no lease may end early. */
 function msOf(ms: number): string {
   if (!(ms >= 0 && ms <= Number.MAX_SAFE_INTEGER)) {
-    throw new RangeError('a claim is kept for a number of ms from 0');
+    throw new RangeError('leaseMs and keepMs of a claim must be numbers of ms from 0');
   }
   return String(Math.ceil(ms));
 }

@@ -1,6 +1,6 @@
 /**
- * Published as `tollgate/redis`: quota, rates, claims and, where a host asks for it, kept replies
- * for many processes, over Redis.
+ * Published as `tollgate/redis`: stores for quota, rate limits, idempotency and, if a host wants
+ * it, replies, shared by many processes.
  */
 export type {
   IoRedisBytesClient,

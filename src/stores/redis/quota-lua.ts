@@ -1,39 +1,39 @@
 /**
- * What every quota script begins with: the names of keys, the clock, and the steps that move money
- * between a row and the reservations on it. The operations are in `quota-scripts.ts`.
+ * The common beginning of all quota scripts: names of keys, the clock, and the steps that move
+ * money between a row and its reservations. The operations are in `quota-scripts.ts`.
  *
- * Keys, all under the hash tag of their partition `p`, so that a Redis Cluster keeps them together:
+ * All keys have the hash tag of their partition `p`, so that a Redis Cluster keeps them together:
  *
  * ```
  * <prefix>:{p}:b:<subject>|<period>  hash    limit, carried, extra, used, held, inFlight, disabled,
  *                                            version
  * <prefix>:{p}:r:<id>                hash    state, idle, lines until settled, charged from then on
- * <prefix>:{p}:l                     zset    id → when its lease runs out, of the whole partition
- * <prefix>:{p}:s:<subject>           zset    the same, of one subject
- * <prefix>:{p}:i:<subject>           set     those of them that hold money and run no more
- * <prefix>:{p}:a:<id>                string  an adjustment that was made
+ * <prefix>:{p}:l                     zset    id → end of its lease, for the whole partition
+ * <prefix>:{p}:s:<subject>           zset    the same, for one subject
+ * <prefix>:{p}:i:<subject>           set     ids that hold money but whose calls no longer run
+ * <prefix>:{p}:a:<id>                string  an adjustment that has been applied
  * ```
  *
- * Only ended `r` have a TTL. A script is given the base `<prefix>:{p}:` and builds names from it,
- * for which leases are due can't be known outside. No name holds `:` or `|`.
+ * Only ended `r` have a TTL. A script gets the base `<prefix>:{p}:` and builds key names from it,
+ * because only the script knows which leases are due. No name contains `:` or `|`.
  */
 import { maxNanos } from '../../money.ts';
 import { maxLazyExpirations } from '../../ports/quota-input.ts';
 
-/** The common part of the quota scripts. A line of a reservation: row, asked, held, onExpire. */
+/** The common part of the quota scripts. Reservation lines have: row, asked, held, onExpire. */
 export const quotaPrelude: string = `
--- Only loaded, not asked for anything.
+-- Without arguments the script is only being loaded.
 if #ARGV == 0 then return {} end
 local base = KEYS[1]
 local endedTtlMs = ARGV[1]
 local lazily = ${maxLazyExpirations}
 local leases = base .. 'l'
 
--- The server's own clock: whoever asks may be wrong about the time.
+-- The server's clock, since the clocks of the callers may differ.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- Lua counts in doubles: whole as they are up to 2^53, but written as 1e+15, or -0, if let.
+-- Lua numbers are doubles, exact up to 2^53, but by default printed as 1e+15, or as -0.
 local function int(x)
   return string.format('%.0f', x == 0 and 0 or x)
 end
@@ -50,7 +50,7 @@ local function idleKey(row)
   return base .. 'i:' .. string.match(row, '^[^|]+')
 end
 
--- What counts as the limit. Within the bounds of an amount, so that doubles stay whole.
+-- The effective limit, kept within the range of an amount so that doubles stay exact.
 local function limitWithExtra(limit, extra)
   return math.max(0, math.min(${maxNanos}, limit + extra))
 end
@@ -77,7 +77,7 @@ local function writeLines(reservation)
   redis.call('HSET', reservation.key, 'lines', table.concat(parts, ' '))
 end
 
--- HINCRBY counts in 64 bits, and stays whole where a sum of debts passes 2^53.
+-- HINCRBY uses 64-bit integers, and stays exact where a sum of debts exceeds 2^53.
 local function add(row, field, amount)
   redis.call('HINCRBY', rowKey(row), field, amount)
 end
@@ -89,8 +89,8 @@ local function setDue(reservation, dueAt)
   end
 end
 
--- The leases go first: a full server refuses the first write of a script if that takes memory, and
--- what ends a hold must land there too.
+-- The leases are removed first: a full server refuses a script whose first write takes memory, but
+-- it must still be possible to end a hold.
 local function giveBack(reservation)
   redis.call('ZREM', leases, reservation.id)
   for _, line in ipairs(reservation.lines) do
@@ -110,7 +110,7 @@ local function bury(reservation, state)
   redis.call('PEXPIRE', reservation.key, endedTtlMs)
 end
 
--- What a repeat needs is little: most of the memory is tombstones.
+-- Keeps only what a repeat needs, since ended holds take most of the memory.
 local function buryBare(key, state, charged)
   redis.call('DEL', key)
   redis.call('HSET', key, 'state', state, 'charged', charged)
@@ -133,7 +133,7 @@ local function expireDue(queue, max)
     if reservation and reservation.state == 'held' then
       expire(reservation)
     else
-      -- Deleted by a stranger's hand: it must not stand in the way of the others.
+      -- Somebody else deleted the reservation: its lease must not block the others.
       redis.call('ZREM', queue, id)
       if queue ~= leases then
         redis.call('SREM', base .. 'i:' .. string.sub(queue, #base + 3), id)
@@ -149,7 +149,7 @@ local function expireDueOf(rows)
   end
 end
 
--- The reservation as of now: one whose lease has run out has expired.
+-- The current reservation: one whose lease has run out is expired first.
 local function findAsOfNow(id)
   local reservation = find(id)
   if reservation and reservation.state == 'held' then
@@ -163,7 +163,7 @@ local function findAsOfNow(id)
   return reservation
 end
 
--- What an asker reckons the rest from: limit with extra, used, held. Texts, for they may pass 2^53.
+-- The caller computes the rest from: limit with extra, used, held. Texts: they may exceed 2^53.
 local function balance(row)
   local fields = redis.call('HMGET', rowKey(row), 'limit', 'used', 'held', 'extra')
   local limit = int(limitWithExtra(fields[1] or '0', fields[4] or '0'))

@@ -1,6 +1,6 @@
 /**
- * The quota store over whatever runs scripts: checks each input, asks one script, and checks its
- * reply.
+ * The quota store over a function that runs scripts: each operation checks its input, runs a
+ * script, and checks the reply.
  */
 import type { Nanos } from '../../money.ts';
 import {
@@ -17,8 +17,9 @@ import {
 } from '../../ports/quota-input.ts';
 import type { AdjustInput, QuotaLine, QuotaStore, ReserveInput } from '../../ports/quota-store.ts';
 import type { LoadScripts, RunScript } from './client.ts';
-import { partitionBook } from './partition-book.ts';
-import { patiently } from './patience.ts';
+import { withDeadline } from './deadline.ts';
+import { partitionList } from './partition-list.ts';
+import { extendLeases, type RunInPartition, sweepPartitions } from './quota-batches.ts';
 import { readRelease, readReserve, readSettle, readState } from './quota-replies.ts';
 import {
   adjustScript,
@@ -28,20 +29,19 @@ import {
   reserveScript,
   settleScript,
 } from './quota-scripts.ts';
-import { type Ask, extendLeases, sweepPartitions } from './quota-walks.ts';
 import { corrupt, textsOf } from './reply.ts';
 import { problemsOf } from './self-test.ts';
 
-/** What a quota store is made of, beside the way to its server. */
+/** Settings of a quota store. */
 export interface QuotaSettings {
-  /** What every key begins with. */
+  /** Prefix of every key. */
   readonly prefix: string;
   /** How long an ended reservation is remembered. */
   readonly endedTtlMs: number;
   readonly durability: 'replica-async' | 'durable';
 }
 
-/** A quota store whose every operation is one script. */
+/** A quota store whose operations are one script each. */
 export function quotaStoreOver(
   run: RunScript,
   settings: QuotaSettings,
@@ -49,48 +49,48 @@ export function quotaStoreOver(
 ): QuotaStore {
   const { prefix, durability } = settings;
   const endedTtlMs = String(settings.endedTtlMs);
-  // Two keys that never exist: where their slot is on its way to another node, Redis runs the
-  // script on neither, for each would know a part of the books only.
+  // Two keys that never exist: while their slot migrates to another node, Redis then runs the
+  // script on neither node, since each has only a part of the data.
   const keysOf = (partition: string): readonly string[] => {
     const base = `${prefix}:{${partition}}:`;
     return [base, `${base}x`];
   };
-  const ask: Ask = (script, partition, words, signal) =>
-    run({ script, keys: keysOf(partition), words: [endedTtlMs, ...words] }, signal);
-  const book = partitionBook(run, `${prefix}:partitions`);
+  const runIn: RunInPartition = (script, partition, args, signal) =>
+    run({ script, keys: keysOf(partition), args: [endedTtlMs, ...args] }, signal);
+  const partitions = partitionList(run, `${prefix}:partitions`);
 
   return {
     durability,
     reserve: async (input, options) => {
       checkReserve(input);
-      return patiently(options, async (signal) => {
-        await book.enter(input.partition, signal);
-        const reply = await ask(reserveScript, input.partition, reserveWords(input), signal);
+      return withDeadline(options, async (signal) => {
+        await partitions.add(input.partition, signal);
+        const reply = await runIn(reserveScript, input.partition, reserveArgs(input), signal);
         return readReserve(reply, input.lines);
       });
     },
     extend: async (inputs, options) => {
       checkExtend(inputs);
-      return patiently(options, (signal) => extendLeases(ask, inputs, signal));
+      return withDeadline(options, (signal) => extendLeases(runIn, inputs, signal));
     },
     settle: async (input, options) => {
       checkEnding(input);
       const lines = input.lines.flatMap((line) => [rowOf(line), String(line.amount)]);
-      const words = [input.id, String(input.lines.length), ...lines];
-      return patiently(options, async (signal) =>
-        readSettle(await ask(settleScript, input.partition, words, signal)),
+      const args = [input.id, String(input.lines.length), ...lines];
+      return withDeadline(options, async (signal) =>
+        readSettle(await runIn(settleScript, input.partition, args, signal)),
       );
     },
     release: async (input, options) => {
       checkEnding(input);
-      const words = [input.id, String(input.lines.length), ...input.lines.map(rowOf)];
-      return patiently(options, async (signal) =>
+      const args = [input.id, String(input.lines.length), ...input.lines.map(rowOf)];
+      return withDeadline(options, async (signal) =>
         readRelease(
           await run(
             {
               script: releaseScript,
               keys: keysOf(input.partition),
-              words: [endedTtlMs, ...words],
+              args: [endedTtlMs, ...args],
               mustLand: true,
             },
             signal,
@@ -100,18 +100,18 @@ export function quotaStoreOver(
     },
     sweep: async (options) => {
       checkSweep(options);
-      return patiently(options, (signal) => sweepPartitions(ask, book, options, signal));
+      return withDeadline(options, (signal) => sweepPartitions(runIn, partitions, options, signal));
     },
     read: async (subject, period, partition, options) => {
       checkRow(subject, period, partition);
-      return patiently(options, async (signal) =>
-        readState(await ask(readScript, partition, [rowOf({ subject, period })], signal)),
+      return withDeadline(options, async (signal) =>
+        readState(await runIn(readScript, partition, [rowOf({ subject, period })], signal)),
       );
     },
     adjust: async (input, options) => {
       checkAdjust(input);
-      return patiently(options, async (signal) => {
-        const reply = await ask(adjustScript, input.partition, adjustWords(input), signal);
+      return withDeadline(options, async (signal) => {
+        const reply = await runIn(adjustScript, input.partition, adjustArgs(input), signal);
         const [status] = textsOf(reply);
         if (status === 'refused') refuse(extraTooLarge);
         if (status === 'carried') refuse(limitStatedByRecords);
@@ -119,15 +119,15 @@ export function quotaStoreOver(
       });
     },
     check: async (options) =>
-      patiently(options, async (signal) => {
-        const reply = await ask(checkScript, defaultPartition, [], signal);
+      withDeadline(options, async (signal) => {
+        const reply = await runIn(checkScript, defaultPartition, [], signal);
         const problems = problemsOf(textsOf(reply), durability);
-        // Ahead of the first call: a server that hangs when it comes has each script, and does what
-        // it was sent as soon as it goes on.
+        // Loaded before the first call: a server that hangs during a call then knows the script,
+        // and runs the call as soon as it recovers.
         await load(keysOf(defaultPartition), signal);
         return problems.length === 0 ? { ok: true } : { ok: false, problems };
       }),
-    // The client is the host's, and so is its end.
+    // The host closes its client.
     close: () => {},
   };
 }
@@ -136,23 +136,23 @@ function rowOf({ subject, period }: Pick<QuotaLine, 'subject' | 'period'>): stri
   return `${subject}|${period}`;
 }
 
-function reserveWords({ id, ttlMs, lines, onExpire, maxConcurrentCalls }: ReserveInput): string[] {
-  const words = lines.flatMap((line, index) => [
+function reserveArgs({ id, ttlMs, lines, onExpire, maxConcurrentCalls }: ReserveInput): string[] {
+  const args = lines.flatMap((line, index) => [
     rowOf(line),
     String(line.amount),
     String(onExpire === 'release' ? 0 : (onExpire.charge[index] ?? 0)),
     textOr(line.limit),
     textOr(maxConcurrentCalls?.[index]),
   ]);
-  return [id, String(ttlMs), String(lines.length), ...words];
+  return [id, String(ttlMs), String(lines.length), ...args];
 }
 
-function adjustWords(input: AdjustInput): string[] {
+function adjustArgs(input: AdjustInput): string[] {
   const enabled = input.enabled === undefined ? '' : input.enabled ? '1' : '0';
   return [input.id, rowOf(input), textOr(input.limit), textOr(input.addLimit), enabled];
 }
 
-/** Nothing is an empty word. */
+/** An argument that is left out is sent as an empty string. */
 function textOr(value: Nanos | number | undefined): string {
   return value === undefined ? '' : String(value);
 }

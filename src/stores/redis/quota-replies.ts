@@ -1,4 +1,4 @@
-/** The replies of the quota scripts, read into the results of the port. */
+/** Converts the replies of the quota scripts to the results of the port. */
 import type { Nanos } from '../../money.ts';
 import type {
   ExtendResult,
@@ -8,18 +8,18 @@ import type {
   ReserveResult,
   SettleResult,
 } from '../../ports/quota-store.ts';
-import { corrupt, countOf, listOf, nanosOf, signedNanosOf, textsOf, wordOf } from './reply.ts';
+import { corrupt, countOf, listOf, literalOf, nanosOf, signedNanosOf, textsOf } from './reply.ts';
 
 const endings = ['settled', 'released', 'expired'] as const;
 
-/** @throws StoreCorrupt where it is no reply to a reserve of these lines */
+/** @throws StoreCorrupt where it is not a valid reply to a reserve of these lines */
 export function readReserve(reply: unknown, lines: readonly QuotaLine[]): ReserveResult {
   const [status, ...rest] = textsOf(reply);
   switch (status) {
     case 'held':
       return heldOf(rest, lines.length);
     case 'resolved':
-      return { status, as: wordOf(rest[0], endings) };
+      return { status, as: literalOf(rest[0], endings) };
     case 'id_conflict':
       return { status };
     case 'insufficient':
@@ -33,23 +33,23 @@ export function readReserve(reply: unknown, lines: readonly QuotaLine[]): Reserv
   }
 }
 
-/** One result for each lease asked; undefined where a hold was to grow by too few or many lines. */
+/** One result per lease; undefined where `add` did not match the number of a hold's lines. */
 export function readExtend(reply: unknown, count: number): readonly ExtendResult[] | undefined {
   const list = listOf(reply);
   if (list[0] === 'misfit') return undefined;
   return list.length === count ? list.map(readExtended) : corrupt();
 }
 
-/** @throws StoreCorrupt where it is no reply to a settle */
+/** @throws StoreCorrupt where it is not a valid reply to a settle */
 export function readSettle(reply: unknown): SettleResult {
-  const [status, word] = textsOf(reply);
+  const [status, detail] = textsOf(reply);
   switch (status) {
     case 'settled':
       return { status };
     case 'settled_late':
-      return { status, from: wordOf(word, ['expired', 'unknown']) };
+      return { status, from: literalOf(detail, ['expired', 'unknown']) };
     case 'already':
-      return { status, charged: chargedOf(word) };
+      return { status, charged: chargedOf(detail) };
     case 'conflict':
       return { status, as: 'released' };
     default:
@@ -57,14 +57,14 @@ export function readSettle(reply: unknown): SettleResult {
   }
 }
 
-/** @throws StoreCorrupt where it is no reply to a release */
+/** @throws StoreCorrupt where it is not a valid reply to a release */
 export function readRelease(reply: unknown): ReleaseResult {
-  const [status, word] = textsOf(reply);
+  const [status, detail] = textsOf(reply);
   if (status === 'released') return { status };
-  return status === 'already' ? { status, as: wordOf(word, endings) } : corrupt();
+  return status === 'already' ? { status, as: literalOf(detail, endings) } : corrupt();
 }
 
-/** A row as it stands, or undefined where there is none. */
+/** The state of a row, or undefined where there is none. */
 export function readState(reply: unknown): QuotaState | undefined {
   const [found, limit, used, held, inFlight, enabled, version, extra] = textsOf(reply);
   if (found === 'none') return undefined;
@@ -75,7 +75,7 @@ export function readState(reply: unknown): QuotaState | undefined {
     used: nanosOf(used),
     held: nanosOf(held),
     inFlight: countOf(inFlight),
-    enabled: wordOf(enabled, ['0', '1']) === '1',
+    enabled: literalOf(enabled, ['0', '1']) === '1',
     version: countOf(version),
   };
 }
@@ -84,7 +84,7 @@ function heldOf([replay, dueAt, ...balances]: readonly string[], count: number):
   if (balances.length !== 3 * count) return corrupt();
   return {
     status: 'held',
-    replay: wordOf(replay, ['0', '1']) === '1',
+    replay: literalOf(replay, ['0', '1']) === '1',
     expiresAtMs: countOf(dueAt),
     available: Array.from({ length: count }, (_, line) =>
       availableOf(balances.slice(3 * line, 3 * line + 3)),
@@ -93,20 +93,20 @@ function heldOf([replay, dueAt, ...balances]: readonly string[], count: number):
 }
 
 function readExtended(reply: unknown): ExtendResult {
-  const [status, word, ...balance] = textsOf(reply);
+  const [status, detail, ...balance] = textsOf(reply);
   switch (status) {
     case 'held':
-      return { status, expiresAtMs: countOf(word) };
+      return { status, expiresAtMs: countOf(detail) };
     case 'insufficient':
-      return { status, subject: word ?? corrupt(), available: availableOf(balance) };
+      return { status, subject: detail ?? corrupt(), available: availableOf(balance) };
     case 'gone':
-      return { status, as: wordOf(word, [...endings, 'unknown']) };
+      return { status, as: literalOf(detail, [...endings, 'unknown']) };
     default:
       return corrupt();
   }
 }
 
-/** Reckoned here and not in Lua, where what passes 2^53 is no longer exact. */
+/** Computed here and not in Lua, whose numbers are exact only up to 2^53. */
 function availableOf([limit, used, held]: readonly string[]): bigint {
   return nanosOf(limit) - nanosOf(used) - nanosOf(held);
 }

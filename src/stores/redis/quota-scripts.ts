@@ -1,6 +1,6 @@
 /**
- * The operations of the Redis quota store, one script each: one step that no other meets. They do
- * what `stores/memory/quota-operations.ts` does, in its order; every number in a reply is a text.
+ * The operations of the Redis quota store, one atomic script each. They do the same as
+ * `stores/memory/quota-operations.ts`, in the same order. Numbers in replies are strings.
  */
 import { maxNanos } from '../../money.ts';
 import { quotaPrelude } from './quota-lua.ts';
@@ -47,11 +47,11 @@ if known then
   return held('1', known.dueAt)
 end
 
--- Each line keeps the limit it carries, granted or not: one that was lowered must bound the growth
--- of running holds too. Nothing else is written before every line is found to fit.
+-- The limit of each line is stored whether the hold is granted or not: a lowered limit must also
+-- bound the growth of running holds. Nothing else is written before every line is known to fit.
 local function carryLimit(row, kept, carried, limit)
   local is = limit == '' and '0' or '1'
-  -- HSET, for a full server refuses it, and so every new hold.
+  -- HSET, because a full server refuses it, and thus every new hold.
   if (carried or '0') ~= is then redis.call('HSET', rowKey(row), 'carried', is) end
   if limit == '' or limit == kept then return kept end
   redis.call('HSET', rowKey(row), 'limit', limit)
@@ -75,7 +75,7 @@ for index, line in ipairs(asked) do
   if not refusal and limit == '' then refusal = { 'unknown_subject', at } end
   if not refusal then
     local most, amount = limitWithExtra(limit, fields[5] or '0'), tonumber(line.asked)
-    -- What costs nothing fits a debt too.
+    -- A hold of nothing is granted even in debt.
     if amount > 0 and most - used - heldNow < amount then
       refusal = { 'insufficient', at, int(most), used, heldNow }
     elseif line.cap ~= '' then
@@ -104,8 +104,8 @@ return held('0', now + ttlMs)
 
 /**
  * ARGV: endedTtlMs, count; by lease: id, ttlMs, idle `1` or '', number of added amounts or '', the
- * amounts. A reply for each, or `misfit` and no change where a hold would grow by other than one
- * amount a line.
+ * amounts. Replies one item per lease, or `misfit` without any change where the number of added
+ * amounts is not the number of a hold's lines.
  */
 export const extendScript: Script = scriptOf(`${quotaPrelude}
 local count, at = tonumber(ARGV[2]), 3
@@ -144,7 +144,7 @@ local function grow(reservation, amounts)
   return nil
 end
 
--- The call runs no more; its money stays held.
+-- The call no longer runs, but its money stays held.
 local function makeIdle(reservation)
   redis.call('HSET', reservation.key, 'idle', '1')
   for _, line in ipairs(reservation.lines) do
@@ -158,9 +158,9 @@ local function extend(lease)
   local reservation = findAsOfNow(lease.id)
   if not reservation then return { 'gone', 'unknown' } end
   if reservation.state ~= 'held' then return { 'gone', reservation.state } end
-  -- A short renewal that comes late must not cut a long one.
+  -- A delayed renewal with a short lease must not shorten a long one.
   local dueAt = math.max(reservation.dueAt, now + lease.ttlMs)
-  -- A full server refuses a first write that may take memory, and a hold that stands is renewed.
+  -- A full server refuses a first write that may take memory; removing first lets a hold renew.
   redis.call('ZREM', leases, lease.id)
   setDue(reservation, dueAt)
   if lease.idle and not reservation.idle then makeIdle(reservation) end
@@ -188,13 +188,13 @@ local known = findAsOfNow(id)
 if known and known.state == 'settled' then return { 'already', known.charged } end
 if known and known.state == 'released' then return { 'conflict' } end
 
--- Past 2^63 an addition would fail with the lines before it written.
+-- Above 2^63 an addition would fail after the earlier lines have been written.
 for index, row in ipairs(rows) do
   local used = redis.call('HGET', rowKey(row), 'used') or '0'
   if used + amounts[index] > 9.2e18 then return { 'overflow' } end
 end
 
--- A first write that a full server does not refuse: what has run is charged there too.
+-- A full server accepts this first write, so that it can still charge calls that have run.
 redis.call('ZREM', leases, id)
 if known and known.state == 'held' then giveBack(known) end
 for index, row in ipairs(rows) do
@@ -202,7 +202,7 @@ for index, row in ipairs(rows) do
   add(row, 'version', 1)
 end
 if known and known.state == 'expired' then
-  -- What the expiry charged is inside the final charge, not beside it.
+  -- The final charge includes what the expiry charged.
   for _, line in ipairs(known.lines) do add(line.row, 'used', int(-line.onExpire)) end
 end
 buryBare(base .. 'r:' .. id, 'settled', table.concat(amounts, ' '))
@@ -220,12 +220,12 @@ expireDueOf(rows)
 local known = findAsOfNow(id)
 if known and known.state ~= 'held' then return { 'already', known.state } end
 if known then giveBack(known) end
--- One that overtakes its reserve blocks it.
+-- A release that overtakes its reserve blocks it.
 buryBare(base .. 'r:' .. id, 'released', '')
 return { 'released' }
 `);
 
-/** ARGV: endedTtlMs, max. Replies how many have expired, and whether more are due. */
+/** ARGV: endedTtlMs, max. Replies with how many have expired, and whether more are due. */
 export const sweepScript: Script = scriptOf(`${quotaPrelude}
 local expired = expireDue(leases, ARGV[2])
 local more = redis.call('ZRANGEBYSCORE', leases, '-inf', int(now), 'LIMIT', 0, 1)
@@ -255,7 +255,7 @@ export const adjustScript: Script = scriptOf(`${quotaPrelude}${stateReply}
 local done, row = base .. 'a:' .. ARGV[2], ARGV[3]
 expireDueOf({ row })
 if redis.call('EXISTS', done) == 1 then
-  -- Makes the row where there is none, as an adjustment always does.
+  -- Creates the row where there is none, as an adjustment always does.
   add(row, 'version', 0)
   return state(row)
 end
@@ -267,19 +267,19 @@ if ARGV[5] ~= '' then
   local extra = (fields[2] or 0) + ARGV[5]
   if math.abs(extra) > ${maxNanos} then return { 'refused' } end
   redis.call('HSET', rowKey(row), 'extra', int(extra))
-  -- What is added to no limit is added to one of nothing.
+  -- An addition to a row without a limit counts from a limit of zero.
   limit = limit or '0'
 end
 if limit then redis.call('HSET', rowKey(row), 'limit', limit) end
 if ARGV[6] == '1' then redis.call('HDEL', rowKey(row), 'disabled') end
 if ARGV[6] == '0' then redis.call('HSET', rowKey(row), 'disabled', '1') end
 add(row, 'version', 1)
--- Without an end: a payment may be told again after days.
+-- Without a TTL: a payment may be reported again after days.
 redis.call('SET', done, '1')
 return state(row)
 `);
 
-/** KEYS: the set of partitions. ARGV: one that is used from now on, or none to list them all. */
+/** KEYS: the set of partitions. ARGV: a partition to add, or nothing to list them all. */
 export const partitionsScript: Script = scriptOf(`
 if ARGV[1] then
   redis.call('SADD', KEYS[1], ARGV[1])
@@ -289,8 +289,8 @@ return redis.call('SMEMBERS', KEYS[1])
 `);
 
 /**
- * Replies what INFO says of the server, after every command of the scripts above: a write shows
- * whether it takes any, and a right that is missing must not be found amid a settle.
+ * Runs every command that the scripts above use, then replies with INFO. This shows at start-up
+ * whether the server accepts writes and the user has all permissions, not only during a settle.
  */
 export const checkScript: Script = scriptOf(`
 local probe = KEYS[1] .. 'probe'

@@ -1,4 +1,4 @@
-/** Quota in Redis, for any number of processes: what a host says to make one. */
+/** The maker of the quota store in Redis, which any number of processes share. */
 import { z } from 'zod';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import { checkMakerOptions, oneOf, positive } from '../../ports/set-up.ts';
@@ -13,24 +13,25 @@ import {
   settleScript,
   sweepScript,
 } from './quota-scripts.ts';
-import { aPrefix, aQuotaClient, cures, defaultPrefix } from './set-up.ts';
+import { aPrefix, aQuotaClient, defaultPrefix, remedies } from './set-up.ts';
 
-/** The client, and what may be said beside it. */
+/** The client, and optional settings. */
 export interface RedisQuotaStoreOptions {
-  /** Connected by the host, and closed by it. */
+  /** Connected and closed by the host. */
   readonly client: RedisClient;
-  /** What every key begins with; `tollgate` where left out. */
+  /** Prefix of every key. Default: `tollgate`. */
   readonly prefix?: string;
-  /** How long an ended reservation is remembered for repeats; an hour where left out. */
+  /** How long an ended reservation is remembered to answer repeats. Default: an hour. */
   readonly endedTtlMs?: number;
   /**
-   * `replica-async`, the default: a failover may lose what the replica had not seen. `durable` is
-   * right for one server, without failover, with `appendonly yes` and `appendfsync always`.
+   * `replica-async`, the default: a failover may lose writes that the replica had not received.
+   * `durable` is right only for a single server without failover, with `appendonly yes` and
+   * `appendfsync always`.
    */
   readonly durability?: 'replica-async' | 'durable';
 }
 
-/** Sent by `check`, ahead of the first call that needs them. */
+/** Loaded by `check`, before the first call that needs them. */
 const quotaScripts = [
   ...[reserveScript, extendScript, settleScript, releaseScript],
   ...[sweepScript, readScript, adjustScript],
@@ -49,15 +50,15 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * A quota store in Redis 6.2 or newer. Each operation is one script on the server, so that no two
- * of them meet; leases end by the server's clock.
+ * A quota store in Redis 6.2 or newer. Each operation is one script on the server, so operations
+ * never interleave; leases end by the server's clock.
  *
- * Balances and holds never expire; the server must not evict (`check` looks).
+ * Balances and holds have no TTL, so the server must not evict keys; `check` verifies that.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function redisQuotaStore(options: RedisQuotaStoreOptions): QuotaStore {
-  checkMakerOptions('redisQuotaStore', optionsSchema, options, cures);
+  checkMakerOptions('redisQuotaStore', optionsSchema, options, remedies);
   const { client, prefix = defaultPrefix, endedTtlMs = 3_600_000 } = options;
   const { durability = 'replica-async' } = options;
   const load = scriptLoader(client, quotaScripts);

@@ -1,24 +1,24 @@
 /**
- * A rate limiter in Redis, for any number of processes, by GCRA (ITU-T I.371): one number a
- * subject, the time at which its allowance is whole again.
+ * A rate limiter in Redis, shared by any number of processes, by GCRA (ITU-T I.371): it keeps one
+ * number per subject, the time at which its allowance is full again.
  */
 import { z } from 'zod';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { type RedisClient, type RunScript, scriptRunner } from './client.ts';
-import { patiently } from './patience.ts';
-import { countOf, textsOf, wordOf } from './reply.ts';
+import { withDeadline } from './deadline.ts';
+import { countOf, literalOf, textsOf } from './reply.ts';
 import { type Script, scriptOf } from './script.ts';
-import { aPrefix, aRedisClient, cures, defaultPrefix } from './set-up.ts';
+import { aPrefix, aRedisClient, defaultPrefix, remedies } from './set-up.ts';
 
-/** How many points a subject may take in which time. */
+/** The client, how many points a subject may spend, and how fast they come back. */
 export interface RedisRateLimiterOptions {
-  /** Connected by the host, and closed by it. */
+  /** Connected and closed by the host. */
   readonly client: RedisClient;
   /** How many points a subject may spend at once; they come back evenly over `durationMs`. */
   readonly points: number;
   readonly durationMs: number;
-  /** What every key begins with; `tollgate` where left out. Alike limiters share their counts. */
+  /** Prefix of every key. Default: `tollgate`. Limiters with the same settings share counts. */
   readonly prefix?: string;
 }
 
@@ -33,24 +33,23 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * A rate limiter in Redis, with the meaning of `memoryRateLimiter`: a refused call takes nothing.
- * A subject is forgotten as soon as its allowance is whole.
+ * A rate limiter in Redis that behaves like `memoryRateLimiter`: a refused call takes no points. A
+ * subject's key expires as soon as its allowance is full.
  *
- * `consume` throws a RangeError where `points` could never be granted: above the allowance, or not
- * positive.
+ * `consume` throws a RangeError where `points` is not positive or is above the allowance.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function redisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
   checkMakerOptions('redisRateLimiter', optionsSchema, options, {
-    ...cures,
+    ...remedies,
     points: 'Say how many points a subject may spend at once',
     durationMs: 'Say over how many ms they come back',
   });
   return rateLimiterOver(scriptRunner(options.client), options);
 }
 
-/** The same over whatever runs scripts. */
+/** The same limiter over a function that runs scripts. */
 export function rateLimiterOver(
   run: RunScript,
   options: Omit<RedisRateLimiterOptions, 'client'>,
@@ -63,20 +62,20 @@ export function rateLimiterOver(
         throw new RangeError(`points must be above 0 and at most ${allowance}`);
       }
       const key = `${prefix}:rate:${allowance}/${durationMs}:${subject}`;
-      // Whole microseconds, rounded in the caller's favour: the last of the points must fit.
+      // Whole microseconds, rounded down, so that the whole allowance can be spent.
       const costUs = Math.floor((points * durationMs * 1_000) / allowance);
-      const words = [String(costUs), String(durationMs)];
-      const call = { script: consumeScript, keys: [key], words };
-      const reply = await patiently(undefined, (signal) => run(call, signal));
+      const args = [String(costUs), String(durationMs)];
+      const call = { script: consumeScript, keys: [key], args };
+      const reply = await withDeadline(undefined, (signal) => run(call, signal));
       const [granted, retryAfterMs] = textsOf(reply);
-      return wordOf(granted, ['1', '0']) === '1'
+      return literalOf(granted, ['1', '0']) === '1'
         ? { granted: true }
         : { granted: false, retryAfterMs: countOf(retryAfterMs) };
     },
   };
 }
 
-/** KEYS: the subject. ARGV: the cost in µs, the whole time in ms. */
+/** KEYS: the subject's key. ARGV: the cost in µs, `durationMs`. */
 const consumeScript: Script = scriptOf(`
 local cost, durationUs = tonumber(ARGV[1]), ARGV[2] * 1000
 local time = redis.call('TIME')

@@ -1,13 +1,13 @@
-/** What a script may reply, checked before it is believed: lists of texts, and numbers in them. */
+/** Checked readers for the replies of scripts: lists of strings, and numbers in them. */
 import { StoreCorrupt } from '../../ports/call-options.ts';
 
-/** Sums of debts may pass 2^53, up to where Redis counts: 2^63 − 1. */
-const mostNanos = 9_223_372_036_854_775_807n;
+/** The largest integer of Redis, 2^63 − 1: sums of debts may exceed 2^53. */
+const maxRedisInteger = 9_223_372_036_854_775_807n;
 
 /**
- * A reply that is a list of texts.
+ * A reply that is a list of strings.
  *
- * @throws StoreCorrupt where it is none
+ * @throws StoreCorrupt where it is not one
  */
 export function textsOf(reply: unknown): readonly string[] {
   return listOf(reply).map((text) => (typeof text === 'string' ? text : corrupt()));
@@ -18,14 +18,14 @@ export function listOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : corrupt();
 }
 
-/** An amount, from 0 to the most that Redis counts. */
+/** An amount, from 0 to the largest integer of Redis. */
 export function nanosOf(text: string | undefined): bigint {
   if (text === undefined || !/^\d{1,19}$/.test(text)) return corrupt();
   const nanos = BigInt(text);
-  return nanos <= mostNanos ? nanos : corrupt();
+  return nanos <= maxRedisInteger ? nanos : corrupt();
 }
 
-/** The same, or below zero. */
+/** The same, but possibly below zero. */
 export function signedNanosOf(text: string | undefined): bigint {
   return text?.startsWith('-') === true ? -nanosOf(text.slice(1)) : nanosOf(text);
 }
@@ -36,15 +36,15 @@ export function countOf(text: string | undefined): number {
   return Number.isSafeInteger(count) ? count : corrupt();
 }
 
-/** One of the words that may stand here. */
-export function wordOf<const Word extends string>(
+/** One of the expected literals. */
+export function literalOf<const Literal extends string>(
   text: string | undefined,
-  words: readonly Word[],
-): Word {
-  return words.find((word) => word === text) ?? corrupt();
+  literals: readonly Literal[],
+): Literal {
+  return literals.find((literal) => literal === text) ?? corrupt();
 }
 
-/** @throws StoreCorrupt without what was found, which is anything */
+/** @throws StoreCorrupt whose message leaves out the reply, since that may be anything */
 export function corrupt(): never {
-  throw new StoreCorrupt('Redis answered what no script of ours replies');
+  throw new StoreCorrupt("Redis returned a reply that is not in the script's format");
 }

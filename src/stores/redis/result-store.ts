@@ -1,8 +1,8 @@
 /**
- * Replies in Redis, for those who ask again of another process: bytes, for a time, up to a number
- * of bytes that the server itself keeps to.
+ * A result store in Redis, so that a repeated call can be answered by another process. Age and
+ * total bytes are bounded on the server.
  *
- * They are user data, pictures among them. Nothing keeps them here unless a host asks for it.
+ * Replies are user data, including images, so this store is used only if a host sets it up.
  */
 import { z } from 'zod';
 import { parseJson } from '../../json.ts';
@@ -11,23 +11,23 @@ import { checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { jsonText } from '../sql/columns.ts';
 import { labelsFrom } from '../sql/usage-json.ts';
 import { bytesScriptRunner, isRedisBytesClient, type RedisBytesClient } from './binary-client.ts';
-import { patiently } from './patience.ts';
+import { withDeadline } from './deadline.ts';
 import { corrupt } from './reply.ts';
 import { type Script, scriptOf } from './script.ts';
-import { aPrefix, cures, defaultPrefix } from './set-up.ts';
+import { aPrefix, defaultPrefix, remedies } from './set-up.ts';
 
-/** The client, and how much is kept how long. */
+/** The client, how many bytes are kept, and for how long. */
 export interface RedisResultStoreOptions {
   /**
-   * Connected by the host, and closed by it. Better not the quota store's: large bodies would delay
-   * its calls, and a quota server must not share its memory with pictures.
+   * Connected and closed by the host. Better not the quota store's client or server: large bodies
+   * delay its calls and take its memory.
    */
   readonly client: RedisBytesClient;
-  /** What every key begins with; `tollgate` where left out. */
+  /** Prefix of every key. Default: `tollgate`. */
   readonly prefix?: string;
-  /** All replies together, with what they cost beside their bodies; 64 MiB where left out. */
+  /** For all replies together, with 1 KiB of overhead for each. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** How long a reply is kept, if there is room; 30 min where left out. */
+  /** How long a reply is kept, within `maxBytes`. Default: 30 min. */
   readonly maxAgeMs?: number;
 }
 
@@ -41,30 +41,30 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-/** What a reply costs the server beside its body: name, headers, and a place in three keys. */
+/** Estimated memory of a reply besides its body: name, headers, and an entry in three keys. */
 const entryBytes = 1024;
 
 /**
  * A result store in Redis 6.2 or newer, shared by any number of processes with the same `prefix`.
- * The oldest replies go first; one larger than `maxBytes` is not kept. All of it lies on one node
- * of a cluster.
+ * The oldest replies are evicted first; a reply larger than `maxBytes` is not kept. All replies are
+ * on one node of a cluster.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function redisResultStore(options: RedisResultStoreOptions): ResultStore {
-  checkMakerOptions('redisResultStore', optionsSchema, options, cures);
+  checkMakerOptions('redisResultStore', optionsSchema, options, remedies);
   const { prefix = defaultPrefix, maxBytes = 64 * 1024 * 1024, maxAgeMs = 1_800_000 } = options;
   const run = bytesScriptRunner(options.client);
   const base = `${prefix}:{results}:`;
 
   return {
-    put: async (name, { headers, body }, call) => {
+    put: async (name, { headers, body }, callOptions) => {
       const size = body.byteLength + entryBytes;
-      const words = [name, String(size), String(maxAgeMs), String(maxBytes), jsonText(headers)];
-      await patiently(call, (signal) => run(putScript, base, [...words, body], signal));
+      const args = [name, String(size), String(maxAgeMs), String(maxBytes), jsonText(headers)];
+      await withDeadline(callOptions, (signal) => run(putScript, base, [...args, body], signal));
     },
-    get: async (name, call) =>
-      resultFrom(await patiently(call, (signal) => run(getScript, base, [name], signal))),
+    get: async (name, callOptions) =>
+      resultFrom(await withDeadline(callOptions, (signal) => run(getScript, base, [name], signal))),
   };
 }
 
@@ -78,13 +78,13 @@ function resultFrom(reply: unknown): StoredResult | undefined {
 }
 
 /**
- * KEYS: what all keys begin with. ARGV: name, size, maxAgeMs, maxBytes, headers, body.
+ * KEYS: the prefix of all keys. ARGV: name, size, maxAgeMs, maxBytes, headers, body.
  *
  * ```
  * <base>r:<name>  hash    headers, body
- * <base>ages      zset    name → when it is forgotten
- * <base>sizes     hash    name → what it counts
- * <base>bytes     string  the sum of them
+ * <base>ages      zset    name → when it expires
+ * <base>sizes     hash    name → its size
+ * <base>bytes     string  the sum of the sizes
  * ```
  */
 const putScript: Script = scriptOf(`
@@ -125,14 +125,14 @@ redis.call('PEXPIRE', base .. 'r:' .. name, int(maxAgeMs))
 redis.call('ZADD', ages, int(now + maxAgeMs), name)
 redis.call('HSET', sizes, name, int(size))
 redis.call('INCRBY', bytes, int(size))
--- What is counted lives as long as what it counts, and no longer.
+-- The counts live exactly as long as the replies that they count.
 for _, key in ipairs({ ages, sizes, bytes }) do
   if redis.call('PTTL', key) < maxAgeMs then redis.call('PEXPIRE', key, int(maxAgeMs)) end
 end
 return { '1' }
 `);
 
-/** KEYS: what all keys begin with. ARGV: name. */
+/** KEYS: the prefix of all keys. ARGV: name. */
 const getScript: Script = scriptOf(`
 local fields = redis.call('HMGET', KEYS[1] .. 'r:' .. ARGV[1], 'headers', 'body')
 if not fields[1] then return {} end

@@ -1,8 +1,8 @@
-/** What a Redis server says of itself, and what of it unfits it for money. */
+/** Checks by INFO whether a Redis server is fit to hold quota. */
 
 const oldest = { major: 6, minor: 2 };
 
-/** The problems of a server, each a sentence with its cure; `info` is the text of INFO. */
+/** The problems of a server, each a sentence with its remedy; `info` is the text of INFO. */
 export function problemsOf(
   info: readonly string[],
   durability: 'replica-async' | 'durable',
@@ -24,7 +24,7 @@ export function problemsOf(
   ];
 }
 
-/** `name:value`, one a line. */
+/** Parses lines of `name:value`. */
 function fieldsOf(info: readonly string[]): ReadonlyMap<string, string> {
   const lines = info.flatMap((text) => text.split('\r\n'));
   return new Map(

@@ -1,37 +1,37 @@
-/** What the makers of all three Redis stores check of their options. */
+/** Schemas and defaults for the options that the Redis stores share. */
 import { z } from 'zod';
 import { isRedisClient } from './client.ts';
 
-/** A client we know how to use. */
+/** A supported client. */
 export const aRedisClient: z.ZodType = z.custom(
   isRedisClient,
   'must be a node-redis or ioredis client, or an object with send()',
 );
 
 /**
- * The same for quota. Such a client sends again what was given up, without an end: a settle perhaps
- * after its tombstone, and then it charges twice.
+ * The same for quota. A client that resends forever could send a settle again after its record of
+ * the ended hold has expired, which would charge twice.
  */
 export const aQuotaClient: z.ZodType = aRedisClient.refine(
-  (client) => !resendsForEver(client),
-  'must not send a call again for ever: beside maxRetriesPerRequest null set ' +
+  (client) => !resendsForever(client),
+  'must not resend a call forever: with maxRetriesPerRequest null, also set ' +
     'autoResendUnfulfilledCommands to false',
 );
 
-/** What keys begin with: no brace, for what stands in braces decides on the node of a cluster. */
+/** A prefix of keys. No braces: in a cluster they would select the node. */
 export const aPrefix: z.ZodType = z
   .string('must match /^[A-Za-z0-9._:-]{1,64}$/')
   .regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must match /^[A-Za-z0-9._:-]{1,64}$/');
 
-/** The cures of the options that all three have. */
-export const cures: Readonly<Record<string, string>> = {
-  client: 'Hand in the client that your app connected',
+/** Remedies for the options that all Redis stores have. */
+export const remedies: Readonly<Record<string, string>> = {
+  client: 'Pass in the client that your app connected',
 };
 
-/** What every key begins with, where nothing else is said. */
+/** The default prefix of every key. */
 export const defaultPrefix = 'tollgate';
 
-function resendsForEver(client: unknown): boolean {
+function resendsForever(client: unknown): boolean {
   const options = memberOf(client, 'options');
   return (
     memberOf(options, 'maxRetriesPerRequest') === null &&

@@ -1,24 +1,23 @@
 /**
- * Reads the columns of a row that a database answered with. Drivers differ in what they make of a
- * value (int8 as number, bigint or text; flags as 0 and 1; JSON as text or parsed), and none of it
- * is believed unchecked.
+ * Checked readers for the columns of a row. Drivers return values in different forms: int8 as
+ * number, bigint or text; flags as 0 and 1; JSON as text or parsed.
  */
 import { type JsonValue, parseJson } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
 import { StoreCorrupt } from '../../ports/call-options.ts';
 import { isNanos } from '../../ports/quota-input.ts';
 
-/** What a column may be given, and may come back as. `null` is SQL's. */
+/** A value that can be bound to a column. `null` is SQL's NULL. */
 export type SqlValue = string | bigint | number | boolean | null;
 
-/** The value of a column as the driver gave it; undefined where there is none, or it is NULL. */
+/** The driver's value of a column; undefined where there is none or it is NULL. */
 export function valueAt(row: unknown, column: string): unknown {
-  if (typeof row !== 'object' || row === null) throw new StoreCorrupt('a row is no object');
+  if (typeof row !== 'object' || row === null) throw new StoreCorrupt('a row is not an object');
   const value: unknown = Reflect.get(row, column);
   return value === null ? undefined : value;
 }
 
-/** @throws StoreCorrupt where it is no text */
+/** @throws StoreCorrupt where the value is not text */
 export function textAt(row: unknown, column: string): string {
   return textOrNoneAt(row, column) ?? corrupt(column);
 }
@@ -29,7 +28,7 @@ export function textOrNoneAt(row: unknown, column: string): string | undefined {
   return value === undefined || typeof value === 'string' ? value : corrupt(column);
 }
 
-/** A whole number of any sign, exact, whatever the driver makes of int8. */
+/** An exact whole number of either sign, in any form in which drivers return int8. */
 export function bigintAt(row: unknown, column: string): bigint {
   const value = valueAt(row, column);
   if (typeof value === 'bigint') return value;
@@ -50,7 +49,7 @@ export function nanosOrNoneAt(row: unknown, column: string): Nanos | undefined {
   return valueAt(row, column) === undefined ? undefined : nanosAt(row, column);
 }
 
-/** A whole number that a double holds: a count, Unix milliseconds. */
+/** A whole number within ±(2^53 − 1), such as a count or Unix milliseconds. */
 export function integerAt(row: unknown, column: string): number {
   const value = Number(bigintAt(row, column));
   return Number.isSafeInteger(value) ? value : corrupt(column);
@@ -61,7 +60,7 @@ export function integerOrNoneAt(row: unknown, column: string): number | undefine
   return valueAt(row, column) === undefined ? undefined : integerAt(row, column);
 }
 
-/** A number with a fraction: a duration in milliseconds. */
+/** A number that may have a fraction, such as a duration in milliseconds. */
 export function numberAt(row: unknown, column: string): number {
   const value = Number(valueAt(row, column));
   return Number.isFinite(value) ? value : corrupt(column);
@@ -80,28 +79,32 @@ export function flagAt(row: unknown, column: string): boolean {
   return number === 0n || number === 1n ? number === 1n : corrupt(column);
 }
 
-/** One of a few words. */
-export function wordAt<T extends string>(row: unknown, column: string, words: readonly T[]): T {
+/** One of the expected literals. */
+export function literalAt<T extends string>(
+  row: unknown,
+  column: string,
+  literals: readonly T[],
+): T {
   const value = valueAt(row, column);
-  return words.find((word) => word === value) ?? corrupt(column);
+  return literals.find((literal) => literal === value) ?? corrupt(column);
 }
 
-/** The JSON of a column that is text, or that the driver has parsed; undefined for NULL. */
+/** The JSON in a column, from text or as parsed by the driver; undefined for NULL. */
 export function jsonAt(row: unknown, column: string): JsonValue | undefined {
   const value = valueAt(row, column);
   if (value === undefined) return undefined;
-  // Only objects and lists are kept as JSON, so text is never a parsed value.
+  // Only objects and arrays are stored as JSON, so a string is never an already parsed value.
   return parseJson(typeof value === 'string' ? value : JSON.stringify(value)) ?? corrupt(column);
 }
 
-/** JSON with amounts as decimal text, which no parser rounds. */
+/** JSON with bigints as decimal text, which no parser rounds. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_name, item: unknown) =>
     typeof item === 'bigint' ? item.toString() : item,
   );
 }
 
-/** Refuses a row. It names the column, never the value: that may be anything. */
+/** Refuses a row. The error names the column but not the value, which may be anything. */
 export function corrupt(column: string): never {
-  throw new StoreCorrupt(`the column ${column} holds what it may not`);
+  throw new StoreCorrupt(`the column ${column} has an invalid value`);
 }

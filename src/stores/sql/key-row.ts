@@ -1,6 +1,6 @@
 /**
- * A key as a row: its id, its group and whether it is disabled are columns, the digest of its
- * secret is one more, and the rest is JSON. No column has a place for a secret.
+ * The row of a key: the columns are its id, its group, whether it is disabled and the digest of its
+ * secret; the rest is JSON. No column holds a secret.
  */
 import { ConfigurationError } from '../../errors.ts';
 import type { IssuedKey, IssueKeyOptions } from '../../issue-key.ts';
@@ -10,32 +10,32 @@ import type { ApiKey, KeyStore, QuotaSubject } from '../../ports/key-store.ts';
 import { corrupt, flagAt, jsonAt, jsonText, textAt } from './columns.ts';
 import { labelsFrom, nanosFrom } from './usage-json.ts';
 
-/** A {@link KeyStore} over a table, which can be changed while gateways run. */
+/** A {@link KeyStore} over a table whose keys can be changed while gateways run. */
 export interface KeyTable extends KeyStore {
   /**
-   * Issues a key and keeps its digest. The secret is in the answer and nowhere else.
+   * Issues a key and stores its digest. The secret exists only in the returned value.
    *
    * @throws ConfigurationError where the key could never be charged, or its id is taken
    */
   issue(options: IssueKeyOptions): MaybePromise<IssuedKey>;
   /**
-   * Adds a key under a secret of the host's own.
+   * Adds a key with a secret that the host chooses.
    *
    * @throws ConfigurationError where the id or the secret is taken, or the secret could be guessed
    */
   add(secret: string, key: ApiKey): MaybePromise<void>;
   /**
-   * Changes a key from the next look-up on, `{ disabled: true }` for one; false where there is none
-   * of this id.
+   * Changes a key from its next lookup on, for example `{ disabled: true }`; false where there is
+   * no key with this id.
    */
   update(id: string, change: Partial<Omit<ApiKey, 'id'>>): MaybePromise<boolean>;
-  /** Forgets a key and the digest of its secret; false where there is none of this id. */
+  /** Removes a key and the digest of its secret; false where there is no key with this id. */
   remove(id: string): MaybePromise<boolean>;
-  /** The keys of a group, or of all, in the order of their ids. */
+  /** The keys of a group, or all keys, ordered by id. */
   list(group?: string): MaybePromise<readonly ApiKey[]>;
 }
 
-/** What is in the column `record`: all that has no column of its own. */
+/** The column `record`: all members that have no separate column. */
 export function keyText({ id: _id, group: _group, disabled: _disabled, ...rest }: ApiKey): string {
   return jsonText(rest);
 }
@@ -65,7 +65,7 @@ export function keyFrom(row: unknown): ApiKey {
   };
 }
 
-/** The secret of a key that is added could be guessed. */
+/** The error for an added key whose secret could be guessed. */
 export function weakSecret(store: string, id: string): ConfigurationError {
   return new ConfigurationError(
     `${store}: the secret of key "${id}" has under 96 bits and could be guessed. ` +
@@ -73,7 +73,7 @@ export function weakSecret(store: string, id: string): ConfigurationError {
   );
 }
 
-/** A key that is added is there already. */
+/** The error for an added key whose id or secret exists already. */
 export function takenKey(store: string, id: string): ConfigurationError {
   return new ConfigurationError(
     `${store}: the id or the secret of key "${id}" is taken. Remove that key first.`,
@@ -86,7 +86,7 @@ function subjectsFrom(value: JsonValue | undefined): readonly QuotaSubject[] {
 
 function subjectFrom(value: JsonValue): QuotaSubject {
   const id = member(value, 'id');
-  const period = periods.find((word) => word === member(value, 'period'));
+  const period = periods.find((known) => known === member(value, 'period'));
   const limit = member(value, 'limitNanos');
   const maxConcurrentCalls = countFrom(value, 'maxConcurrentCalls');
   if (typeof id !== 'string' || period === undefined) corrupt('record');

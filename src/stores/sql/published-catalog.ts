@@ -1,6 +1,6 @@
 /**
- * A catalog that a database holds version by version: publishing writes a new one, and every
- * gateway serves it when it next looks at the number. A bad version changes nothing.
+ * A catalog stored as versions in a database. Publishing writes a new version, and every gateway
+ * serves it once it polls the version number. An invalid version changes nothing.
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -20,31 +20,31 @@ import { catalogOf, type StaticCatalog } from '../memory/catalog.ts';
 import { checkModels } from '../memory/check-models.ts';
 import { jsonText } from './columns.ts';
 
-/** Where a secret is found: a variable of the environment, or a name the host resolves. */
+/** Refers to a secret: an environment variable, or a name that the host resolves. */
 export type CredentialReference = { readonly env: string } | { readonly name: string };
 
-/** A channel as a table may hold it: its secret is referred to, never there. */
+/** A channel as stored in the table, with a reference in place of its secret. */
 export interface PublishedChannel extends Omit<Channel, 'credential'> {
   readonly credential: CredentialReference;
 }
 
-/** A model as a table may hold it. */
+/** A model as stored in the table. */
 export interface PublishedModel extends Omit<Model, 'channels'> {
   readonly channels: readonly PublishedChannel[];
 }
 
-/** How secrets are found, who hears of new versions, and how often one is looked for. */
+/** How secrets are resolved, how new versions are reported, and how often the table is polled. */
 export interface PublishedCatalogOptions {
-  /** The secret of a `{ name }`; asked once for each name when a version is read. */
+  /** Resolves a `{ name }` to its secret. Called once per name and version. */
   readonly credentials?: (name: string) => MaybePromise<string>;
-  /** Hears `catalog_loaded` and `catalog_refused`; the gateway's own listener will do. */
+  /** Receives `catalog_loaded` and `catalog_refused`. May be the gateway's own listener. */
   readonly onEvent?: EventListener;
   readonly clock?: Clock;
-  /** How often the version is looked at; every 2 s where left out. */
+  /** How often the version is polled. Default: every 2 s. */
   readonly pollMs?: number;
 }
 
-/** How {@link PublishedCatalogOptions} are checked, beside what a maker has of its own. */
+/** Schemas for {@link PublishedCatalogOptions}, to which a maker adds those of its own options. */
 export const publishedCatalogShape: Readonly<
   Record<keyof PublishedCatalogOptions, z.ZodOptional<z.ZodType>>
 > = {
@@ -54,34 +54,34 @@ export const publishedCatalogShape: Readonly<
   pollMs: z.optional(wait),
 };
 
-/** A {@link StaticCatalog} of the last good version. */
+/** A {@link StaticCatalog} of the last valid version. */
 export interface PublishedCatalog extends StaticCatalog {
   /**
-   * Writes a new version, and serves it here at once; other processes follow when they next look.
-   * What this process could not serve, for want of a secret too, is not written: a gateway that
-   * starts finds nothing else.
+   * Writes a new version and serves it here immediately; other processes serve it after their next
+   * poll. A version that this process can't serve, even if only a secret is missing, is not
+   * written, because a starting gateway would have no other version to serve.
    *
-   * @throws ConfigurationError that names the model and the cure; StoreUnavailable
+   * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
    */
   publish(models: readonly PublishedModel[]): Promise<void>;
-  /** Looks at the table no more; what was read last goes on being served. */
+  /** Stops polling. The last valid version is still served. */
   close(): void;
 }
 
-/** The table. Versions only grow; 0 stands for a table that nothing was published to. */
+/** The table of versions. Versions only grow; 0 means that nothing has been published. */
 export interface CatalogTable {
   version(): MaybePromise<bigint>;
-  /** The newest version; its models as JSON text, undefined where there are none. */
+  /** The newest version, with its models as JSON text; undefined where there is none. */
   read(): MaybePromise<{ readonly version: bigint; readonly models: string | undefined }>;
   /** Adds a version, given the models as JSON text. */
   add(models: string): MaybePromise<void>;
 }
 
 /**
- * Follows a table.
+ * A catalog that polls a table.
  *
- * @param maker the name of the function that makes the catalog, for events and refusals
- * @throws ConfigurationError that names the model of the table and the cure; StoreUnavailable
+ * @param maker the name of the function that makes the catalog, for events and error messages
+ * @throws ConfigurationError that names the model and says how to fix it; StoreUnavailable
  */
 export async function publishedCatalog(
   maker: string,
@@ -91,40 +91,40 @@ export async function publishedCatalog(
   const { credentials, onEvent, pollMs = 2_000, clock = systemClock() } = options;
   const sources = { credentials, allowSecretsInFile: false, clock };
   const emit = quietListener(() => onEvent);
-  let good = await readVersion(maker, table, credentialReader(sources));
-  let looking: Promise<void> | undefined;
-  let told: string | undefined;
+  let current = await readVersion(maker, table, credentialReader(sources));
+  let polling: Promise<void> | undefined;
+  let lastReported: string | undefined;
 
   const read = async (): Promise<void> => {
-    if ((await table.version()) === good.version) return;
-    good = await readVersion(maker, table, credentialReader(sources));
-    told = undefined;
-    emit({ type: 'catalog_loaded', source: maker, models: good.count });
+    if ((await table.version()) === current.version) return;
+    current = await readVersion(maker, table, credentialReader(sources));
+    lastReported = undefined;
+    emit({ type: 'catalog_loaded', source: maker, models: current.count });
   };
-  /** Tells a problem once; it is tried again at each look, for what it needs may come. */
+  /** Reports a problem once; each poll tries again, since a missing secret may be added later. */
   const refuse = (error: unknown): void => {
     const reason = error instanceof ConfigurationError ? error.message : errorName(error);
-    if (told !== reason) emit({ type: 'catalog_refused', source: maker, reason });
-    told = reason;
+    if (lastReported !== reason) emit({ type: 'catalog_refused', source: maker, reason });
+    lastReported = reason;
   };
-  const look = (): Promise<void> => {
-    looking ??= read().finally(() => {
-      looking = undefined;
+  const poll = (): Promise<void> => {
+    polling ??= read().finally(() => {
+      polling = undefined;
     });
-    return looking;
+    return polling;
   };
   const close = clock.every(pollMs, () => {
-    if (looking === undefined) look().catch(refuse);
+    if (polling === undefined) poll().catch(refuse);
   });
 
   return {
-    find: (modelId) => good.catalog.find(modelId),
-    list: (group, protocol) => good.catalog.list(group, protocol),
+    find: (modelId) => current.catalog.find(modelId),
+    list: (group, protocol) => current.catalog.list(group, protocol),
     publish: async (models) => {
       await table.add(await textOf(maker, models, credentialReader(sources)));
-      // A look that was under way may have come before.
-      await looking?.catch(() => {});
-      await look();
+      // A poll that was in flight may have read the version before.
+      await polling?.catch(() => {});
+      await poll();
     },
     close,
   };
@@ -146,7 +146,7 @@ async function readVersion(
   return { version, catalog: catalogOf(models), count: models.length };
 }
 
-/** The models as JSON, once they are known to be good, and to have no secret in them. */
+/** The models as JSON text, after checking that they are valid and contain no secret. */
 async function textOf(
   maker: string,
   models: readonly PublishedModel[],
@@ -158,26 +158,26 @@ async function textOf(
   return text;
 }
 
-/** Prices as decimal strings; whatever else is wrong is for the check of the text to say. */
+/** Converts prices to decimal strings; other problems are found by the check of the text. */
 function modelToJson(model: PublishedModel, index: number): object {
   if (!isJsonObject(model)) return model;
-  const place = `models[${index}]`;
+  const path = `models[${index}]`;
   const { price, channels } = model;
-  if (!Array.isArray(channels)) return { ...model, price: priceJsonAt(price, `${place}.price`) };
+  if (!Array.isArray(channels)) return { ...model, price: priceJsonAt(price, `${path}.price`) };
   return {
     ...model,
-    price: priceJsonAt(price, `${place}.price`),
+    price: priceJsonAt(price, `${path}.price`),
     channels: channels.map((channel: PublishedChannel, at) =>
       channel?.cost === undefined
         ? channel
-        : { ...channel, cost: priceJsonAt(channel.cost, `${place}.channels[${at}].cost`) },
+        : { ...channel, cost: priceJsonAt(channel.cost, `${path}.channels[${at}].cost`) },
     ),
   };
 }
 
-function priceJsonAt(price: Price, place: string): PriceJson {
+function priceJsonAt(price: Price, path: string): PriceJson {
   const names = 'the types Model and Channel';
-  checkSetUp(priceSchema, price, { root: place, remedyFor: () => undefined, names });
+  checkSetUp(priceSchema, price, { root: path, remedyFor: () => undefined, names });
   return priceToJson(price);
 }
 
@@ -198,16 +198,16 @@ async function checked(
   }
 }
 
-/** Stands for the secret where only the form is judged; equal references are one account. */
-const readReference: ReadCredential = async (value, place) => {
+/** A placeholder for the secret where only the form is checked; equal references stay equal. */
+const readReference: ReadCredential = async (value, path) => {
   const env = member(value, 'env');
   const name = member(value, 'name');
   const [reference, other] = env === undefined ? [name, env] : [env, name];
   if (typeof reference === 'string' && reference !== '' && other === undefined) {
     return jsonText(value);
   }
-  // Nothing of the value: who writes a secret there must not read it in a log.
+  // The value is not repeated: a secret written here must not reach a log.
   throw new ConfigurationError(
-    `${place} must be { env: 'NAME OF A VARIABLE' } or { name: '…' }: no table holds a secret.`,
+    `${path} must be { env: 'NAME OF A VARIABLE' } or { name: '…' }: no table holds a secret.`,
   );
 };

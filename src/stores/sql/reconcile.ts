@@ -1,34 +1,35 @@
-/** Holds what the quota store has charged against what the usage log says of it. */
+/** Compares the charges in the quota store with those in the usage log. */
 import type { MaybePromise } from '../../ports/call-options.ts';
 import { defaultPartition } from '../../ports/quota-input.ts';
 import type { QuotaStore } from '../../ports/quota-store.ts';
 import type { UsageCharges, UsageChargesFilter, UsageQueries } from './usage-report.ts';
 
-/** Where the books and the log are. */
+/** The quota store and the usage log to compare. */
 export interface ReconcileSources {
   readonly quota: Pick<QuotaStore, 'read'>;
-  /** The SQLite or PostgreSQL usage sink, or anything else that sums charges up. */
+  /** The SQLite or PostgreSQL usage sink, or anything else that sums up charges. */
   readonly usage: Pick<UsageQueries, 'usageCharges'>;
 }
 
-/** One subject and period, as both sides have it. */
+/** The charges of one subject and period in both sources. */
 export interface Reconciliation extends UsageCharges {
   /** What the quota store has charged. */
   readonly usedNanos: bigint;
   /**
-   * `usedNanos − bookedNanos`: charges that no record in the log says are booked. A gateway that
-   * was killed had not written their records, or had not heard that they landed. Never below zero,
-   * unless rows of the books were deleted or changed by hand.
+   * `usedNanos − bookedNanos`: charges that no record in the log shows as booked. A gateway was
+   * killed before it wrote their records, or before it received the store's reply. Never below
+   * zero, unless rows of the quota store were deleted or changed by hand.
    */
   readonly beyondLogNanos: bigint;
 }
 
 /**
- * The subjects and periods whose books and log differ. The log is read first, so that a charge
- * which lands meanwhile shows as beyond the log, and never as one that the books lack. A subject
- * and period that the filter names is looked up in the books even if the log does not know it.
+ * The subjects and periods whose quota store and log differ. The log is read first, so that a
+ * charge made meanwhile appears as beyond the log, and never as missing from the quota store. A
+ * subject and period that the filter names is read from the quota store even if the log has no
+ * record of it.
  *
- * @throws RangeError where the filter is none; StoreUnavailable, StoreCorrupt
+ * @throws RangeError where the filter is not valid; StoreUnavailable, StoreCorrupt
  */
 export async function reconcile(
   { quota, usage }: ReconcileSources,

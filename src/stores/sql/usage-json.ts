@@ -1,4 +1,4 @@
-/** The parts of a usage record that are kept as JSON, read back; undefined for what is none. */
+/** Reads the parts of a usage record that are stored as JSON; undefined where one is not valid. */
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import { type CostMember, costMembers, type Nanos, type ToolCalls } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
@@ -11,7 +11,7 @@ export function nanosFrom(value: JsonValue | undefined): Nanos | undefined {
   return isNanos(nanos) ? nanos : undefined;
 }
 
-/** Labels: an object of texts. */
+/** Labels: an object whose values are strings. */
 export function labelsFrom(
   value: JsonValue | undefined,
 ): Readonly<Record<string, string>> | undefined {
@@ -22,7 +22,7 @@ export function labelsFrom(
   return entries === undefined ? undefined : Object.fromEntries(entries);
 }
 
-/** What each subject had to hold. */
+/** The amount held for each subject and period. */
 export function linesFrom(value: JsonValue | undefined): readonly RecordedLine[] | undefined {
   return listOf(value, (item) => {
     const subject = member(item, 'subject');
@@ -33,7 +33,7 @@ export function linesFrom(value: JsonValue | undefined): readonly RecordedLine[]
   });
 }
 
-/** The tries on channels. */
+/** The attempts on channels. */
 export function attemptsFrom(value: JsonValue | undefined): readonly CallAttempt[] | undefined {
   return listOf(value, (item) => {
     const channelId = member(item, 'channelId');
@@ -67,7 +67,7 @@ function listOf<T>(
   return Array.isArray(value) ? allOf(items(value), read) : undefined;
 }
 
-/** Every item read, or undefined where one can't be. */
+/** All items, or undefined where one is not valid. */
 function allOf<T, U>(
   list: readonly T[],
   read: (item: T) => U | undefined,

@@ -1,10 +1,10 @@
-/** What can be asked of a usage log in a database: sums to bill from, and the records behind. */
+/** Queries on a usage log in a database: sums for billing, and the records themselves. */
 import type { Usage } from '../../money.ts';
 import type { CallOptions, MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord } from '../../ports/usage-sink.ts';
 import { bigintAt, integerAt, textAt } from './columns.ts';
 
-/** Which records; all of them where nothing is said. Times are of the call's start. */
+/** Selects records; all of them by default. Times are those of the call's start. */
 export interface UsageFilter {
   /** Unix milliseconds, inclusive. */
   readonly fromMs?: number;
@@ -15,95 +15,95 @@ export interface UsageFilter {
   readonly modelId?: string;
 }
 
-/** What records are summed up by: one sum for each key, group, model or UTC day. */
+/** One sum for each key, group, model or UTC day. */
 export type UsageGrouping = 'key' | 'group' | 'model' | 'day';
 
-/** A report over a span of time: a bill has a beginning and an end. */
+/** A report over a period of time, as a bill has a beginning and an end. */
 export interface UsageReportQuery extends UsageFilter {
   readonly by: UsageGrouping;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** The counts of a usage; those that an upstream does not report count as 0 in a sum. */
+/** The counts of a usage; a count that an upstream does not report is 0 in a sum. */
 export type UsageCount = Exclude<keyof Usage, 'largestPassInputTokens' | 'toolCalls'>;
 
 /** The sum of the records that share a name. */
 export interface UsageReportRow extends Readonly<Record<UsageCount, number>> {
   /** The key's id, the group, the model's id, or the day as `2026-11-21`. */
   readonly name: string;
-  /** How many calls, whatever became of them. */
+  /** The number of calls with any outcome. */
   readonly calls: number;
-  /** Exact; may pass what one amount can be. */
+  /** Exact; may exceed the range of one amount. */
   readonly chargeNanos: bigint;
-  /** The part of it that the quota store has not taken, or not yet: `booked` is false there. */
+  /** The part of it that the quota store has not accepted, or not yet: `booked` is false. */
   readonly unbookedNanos: bigint;
-  /** What the calls cost the operator, of those whose channel states its cost. */
+  /** The operator's cost, for the calls whose channel states its cost. */
   readonly costNanos: bigint;
-  /** What those calls were charged less what they cost; below zero where they cost more. */
+  /** The charges of those calls minus their cost; below zero where they cost more. */
   readonly marginNanos: bigint;
 }
 
-/** Which charges; all of them where nothing is said, which walks the whole log. */
+/** Selects charges; all of them by default, which reads the whole log. */
 export interface UsageChargesFilter {
   readonly partition?: string;
   readonly subject?: string;
-  /** As the quota store names it: `''`, `2026-11` or `2026-11-20`. */
+  /** In the quota store's form: `''`, `2026-11` or `2026-11-20`. */
   readonly period?: string;
 }
 
-/** What the log says was charged to one subject and period. */
+/** The charges to one subject and period, according to the log. */
 export interface UsageCharges {
   readonly partition: string;
   readonly subject: string;
   readonly period: string;
-  /** Of records that are `booked`: the quota store has taken these. */
+  /** The sum of records that are `booked`: the quota store has accepted these charges. */
   readonly bookedNanos: bigint;
-  /** Of records that are not, or not yet. */
+  /** The sum of records that are not booked, or not yet. */
   readonly unbookedNanos: bigint;
 }
 
-/** How much of a list. */
+/** Selects a page of a list. */
 export interface UsagePage {
-  /** How many records, 1 to 1,000; 100 where left out. */
+  /** How many records, 1 to 1,000. Default: 100. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
 }
 
-/** A part of the list. */
+/** A page of records. */
 export interface UsageRecordPage {
-  /** In the order of their start, those of one moment in the order they were written. */
+  /** Ordered by start time, then by the order in which they were written. */
   readonly records: readonly UsageRecord[];
-  /** For `after`; undefined where this is the last page. */
+  /** Pass this as `after`; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** A usage log that can be asked. */
+/** The queries of a usage log. */
 export interface UsageQueries {
   /**
    * Sums by name, sorted by name.
    *
-   * @throws RangeError where the query is none; StoreUnavailable, StoreCorrupt
+   * @throws RangeError where the query is not valid; StoreUnavailable, StoreCorrupt
    */
   usageReport(
     query: UsageReportQuery,
     options?: CallOptions,
   ): MaybePromise<readonly UsageReportRow[]>;
   /**
-   * Charges by partition, subject and period, as the quota store keeps them: what `reconcile` holds
-   * against its books.
+   * Charges by partition, subject and period, as the quota store keeps them; `reconcile` compares
+   * the two.
    *
-   * @throws RangeError where the filter is none; StoreUnavailable, StoreCorrupt
+   * @throws RangeError where the filter is not valid; StoreUnavailable, StoreCorrupt
    */
   usageCharges(
     filter?: UsageChargesFilter,
     options?: CallOptions,
   ): MaybePromise<readonly UsageCharges[]>;
   /**
-   * The records themselves, page by page; what was recorded meanwhile may be missed.
+   * The records themselves, page by page; records added during paging may be missed.
    *
-   * @throws RangeError where the filter or the page is none; StoreUnavailable, StoreCorrupt
+   * @throws RangeError where the filter or the page is not valid; StoreUnavailable, StoreCorrupt
    */
   usageRecords(
     filter: UsageFilter,
@@ -112,19 +112,19 @@ export interface UsageQueries {
   ): MaybePromise<UsageRecordPage>;
 }
 
-/** Where a page begins: behind the record of this start and this number of its row. */
+/** The start of a page: after the record with this start time and row number. */
 export interface UsageCursor {
   readonly startedAtMs: number;
   readonly seq: bigint;
 }
 
-/** A record as it was read, with the number of its row. */
+/** A record with its row number. */
 export interface NumberedRecord {
   readonly seq: bigint;
   readonly record: UsageRecord;
 }
 
-/** A page with every member, checked. */
+/** A checked {@link UsagePage} with its defaults. */
 export interface CheckedPage {
   readonly limit: number;
   readonly after: UsageCursor | undefined;
@@ -133,14 +133,14 @@ export interface CheckedPage {
 const groupings: readonly UsageGrouping[] = ['key', 'group', 'model', 'day'];
 const cursorShape = /^(\d{1,16}):(\d{1,19})$/;
 
-/** @throws RangeError where the query can't be answered */
+/** @throws RangeError where the query is not valid */
 export function checkReport(query: UsageReportQuery): void {
   if (!groupings.includes(query.by)) refuse("by must be 'key', 'group', 'model' or 'day'");
   checkFilter(query);
   if (query.fromMs === undefined || query.toMs === undefined) refuse('fromMs and toMs are needed');
 }
 
-/** @throws RangeError where the filter can't be answered */
+/** @throws RangeError where the filter is not valid */
 export function checkFilter({ fromMs, toMs, keyId, group, modelId }: UsageFilter): void {
   for (const time of [fromMs, toMs]) {
     if (time !== undefined && !Number.isSafeInteger(time)) {
@@ -152,7 +152,7 @@ export function checkFilter({ fromMs, toMs, keyId, group, modelId }: UsageFilter
   }
 }
 
-/** @throws RangeError where the filter can't be answered */
+/** @throws RangeError where the filter is not valid */
 export function checkChargesFilter({ partition, subject, period }: UsageChargesFilter): void {
   for (const name of [partition, subject, period]) {
     if (name !== undefined && typeof name !== 'string') {
@@ -161,7 +161,7 @@ export function checkChargesFilter({ partition, subject, period }: UsageChargesF
   }
 }
 
-/** @throws RangeError where there is no such page */
+/** @throws RangeError where the page is not valid */
 export function checkPage({ limit = 100, after }: UsagePage = {}): CheckedPage {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000) {
     refuse('limit must be an integer from 1 to 1,000');
@@ -169,7 +169,7 @@ export function checkPage({ limit = 100, after }: UsagePage = {}): CheckedPage {
   return { limit, after: after === undefined ? undefined : cursorFrom(after) };
 }
 
-/** One row of a report, as both databases answer it. */
+/** A row of a report from a database row. */
 export function reportRowFrom(row: unknown): UsageReportRow {
   const countOf = (column: string): number => integerAt(row, column);
   return {
@@ -194,7 +194,7 @@ export function reportRowFrom(row: unknown): UsageReportRow {
   };
 }
 
-/** The page of rows that were read in order, one more than its limit where there are more. */
+/** A page from ordered rows, of which one more than the limit was read to see if more follow. */
 export function pageOf(rows: readonly NumberedRecord[], limit: number): UsageRecordPage {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);

@@ -1,6 +1,6 @@
 /**
- * A usage record as a row: a column for what is asked or summed up by, JSON for the rest. What
- * comes back is the record that went in, checked.
+ * The row of a usage record: members that reports filter by or sum up are columns, the rest is
+ * JSON. Reading a row checks it and returns the original record.
  */
 import type { Usage } from '../../money.ts';
 import { isNanos } from '../../ports/quota-input.ts';
@@ -13,6 +13,7 @@ import {
   integerOrNoneAt,
   jsonAt,
   jsonText,
+  literalAt,
   nanosAt,
   nanosOrNoneAt,
   numberAt,
@@ -20,11 +21,10 @@ import {
   type SqlValue,
   textAt,
   textOrNoneAt,
-  wordAt,
 } from './columns.ts';
 import { attemptsFrom, labelsFrom, linesFrom, toolCallsFrom } from './usage-json.ts';
 
-/** A column of a usage row, by PostgreSQL's type; SQLite has no types that matter here. */
+/** A column of a usage row, with its PostgreSQL type; SQLite needs no type here. */
 export interface UsageColumn {
   readonly name: string;
   readonly type: 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'json';
@@ -74,7 +74,7 @@ export const usageColumns: readonly UsageColumn[] = [
   { name: 'revision', type: 'integer' },
 ];
 
-/** The columns that a report sums up, beside amounts. */
+/** The columns that a report sums up, besides amounts. */
 export const countColumns: readonly string[] = [
   'input_tokens',
   'cached_input_tokens',
@@ -91,9 +91,9 @@ export const countColumns: readonly string[] = [
 ];
 
 /**
- * What goes into {@link usageColumns}. Whole numbers are bigints, JSON is text.
+ * The values for {@link usageColumns}. Whole numbers are bigints, JSON is text.
  *
- * @throws RangeError where a record of a host's own making is none
+ * @throws RangeError where a record that a host has made is not valid
  */
 export function usageValuesOf(record: UsageRecord): readonly SqlValue[] {
   const { usage } = record;
@@ -160,7 +160,7 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     keyId: textAt(row, 'key_id'),
     group: textAt(row, 'key_group'),
     metadata: metadata === undefined ? undefined : (labelsFrom(metadata) ?? corrupt('metadata')),
-    protocol: wordAt(row, 'protocol', ['chat', 'images', 'native']),
+    protocol: literalAt(row, 'protocol', ['chat', 'images', 'native']),
     streamed: flagAt(row, 'streamed'),
     modelId: textAt(row, 'model_id'),
     channelId: textOrNoneAt(row, 'channel_id'),
@@ -170,10 +170,10 @@ export function usageRecordFrom(row: unknown): UsageRecord {
     durationMs: numberAt(row, 'duration_ms'),
     firstByteMs: numberOrNoneAt(row, 'first_byte_ms'),
     status: integerAt(row, 'status'),
-    outcome: wordAt(row, 'outcome', outcomes),
+    outcome: literalAt(row, 'outcome', outcomes),
     reason: textOrNoneAt(row, 'reason'),
     usage: usageOf(row),
-    basis: wordAt(row, 'basis', ['usage', 'counted', 'estimate', 'policy']),
+    basis: literalAt(row, 'basis', ['usage', 'counted', 'estimate', 'policy']),
     heldNanos: nanosAt(row, 'held_nanos'),
     chargeNanos: nanosAt(row, 'charge_nanos'),
     costNanos: nanosOrNoneAt(row, 'cost_nanos'),
@@ -194,8 +194,8 @@ const outcomes: readonly UsageRecord['outcome'][] = [
 ];
 
 /**
- * PostgreSQL takes no NUL in a text, and C strings end there; a half of a pair is no Unicode. What
- * a table would refuse is refused here, where one record is at stake and not its whole batch.
+ * Replaces characters that a database can't store: NUL, which ends C strings, and lone surrogates.
+ * Values that a table would refuse are refused here, where that affects one record and not a batch.
  */
 function storable(value: SqlValue | undefined): SqlValue {
   if (typeof value === 'string') return value.replaceAll('\u0000', '\ufffd').toWellFormed();
@@ -203,7 +203,8 @@ function storable(value: SqlValue | undefined): SqlValue {
     value === undefined ||
     (typeof value === 'number' && !Number.isFinite(value)) ||
     (typeof value === 'bigint' && !isNanos(value));
-  if (isRefused) throw new RangeError('Usage record refused: a member is missing or no amount.');
+  if (isRefused)
+    throw new RangeError('Usage record refused: a member is missing or is not a valid amount.');
   return value;
 }
 

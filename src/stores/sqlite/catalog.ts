@@ -1,4 +1,4 @@
-/** A catalog in a SQLite table: versions of the list of models, the newest one served. */
+/** A catalog in a SQLite table of versions of the list of models; serves the newest one. */
 import { z } from 'zod';
 import { systemClock } from '../../clock.ts';
 import { checkMakerOptions } from '../../ports/set-up.ts';
@@ -11,9 +11,9 @@ import {
   publishedCatalogShape,
 } from '../sql/published-catalog.ts';
 import { connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleCure } from './schema.ts';
+import { aHandle, handleRemedy } from './schema.ts';
 
-/** The database, and how the secrets that its models name are found. */
+/** The database, and how the secrets that its models refer to are resolved. */
 export interface SqliteCatalogOptions extends PublishedCatalogOptions {
   /** Open and migrated. */
   readonly client: SqliteHandle;
@@ -28,20 +28,20 @@ const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate
 const selectNewest = `
 SELECT version, models FROM tollgate_catalog ORDER BY version DESC LIMIT 1`;
 const insertVersion = 'INSERT INTO tollgate_catalog (models, published_at_ms) VALUES (?, ?)';
-// A few are kept for whoever wants to see what was changed, and to go back.
+// The last ten versions are kept, to see what was changed and to go back.
 const deleteOld = `
 DELETE FROM tollgate_catalog WHERE version <= (SELECT max(version) FROM tollgate_catalog) - 10`;
 
-/** The statement every look runs, for the test of its plan. */
+/** The statement of a poll, exported so that a test can check its query plan. */
 export const catalogStatements: readonly string[] = [selectNewest];
 
 /**
- * A catalog of the version that was published last; an empty one where none was.
+ * A catalog of the newest published version, or an empty one where nothing was published.
  *
- * @throws ConfigurationError that names the option or the model and the cure; StoreUnavailable
+ * @throws ConfigurationError that names the option or the model and how to fix it; StoreUnavailable
  */
 export async function sqliteCatalog(options: SqliteCatalogOptions): Promise<PublishedCatalog> {
-  checkMakerOptions('sqliteCatalog', optionsSchema, options, handleCure);
+  checkMakerOptions('sqliteCatalog', optionsSchema, options, handleRemedy);
   const { client, clock = systemClock() } = options;
   const connection = connectionTo(client);
 

@@ -1,7 +1,7 @@
-/** What a driver threw, as one of the errors that a store may throw. */
+/** Maps a driver's errors to the errors of a store. */
 import { StoreCorrupt, StoreUnavailable } from '../../ports/call-options.ts';
 
-/** SQLite's primary result codes (sqlite.org/rescode.html) that mean something here. */
+/** SQLite's primary result codes (sqlite.org/rescode.html) that are distinguished here. */
 const codes = {
   busy: 5,
   locked: 6,
@@ -24,7 +24,7 @@ const names: ReadonlyMap<string, number> = new Map([
   ['SQLITE_NOTADB', codes.notADatabase],
 ]);
 
-/** The file holds what the stores can't have written, or a write would break what always holds. */
+/** The file has content that the stores can't have written, or a write would break an invariant. */
 const corruptions: readonly (number | undefined)[] = [
   codes.corrupt,
   codes.constraint,
@@ -32,26 +32,26 @@ const corruptions: readonly (number | undefined)[] = [
   codes.notADatabase,
 ];
 
-/** These leave nothing behind, at a commit too. */
+/** After these nothing is written, even if they occur at a commit. */
 const surelyNotDone: readonly (number | undefined)[] = [codes.busy, codes.locked, codes.full];
 
-/** What the values of one row can be refused for. */
+/** Codes with which the values of a single row are refused. */
 const refusals: readonly (number | undefined)[] = [codes.tooBig, codes.constraint, codes.mismatch];
 
-/** Whether a row was refused for what is in it, which no other try can mend. */
+/** Whether a row was refused for its content, so that a retry is useless. */
 export function isRefused(error: unknown): boolean {
   return refusals.includes(codeOf(error));
 }
 
-/** Whether another connection has the lock. */
+/** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.busy || code === codes.locked;
 }
 
 /**
- * The error to throw: what is ours already stays, all else becomes StoreUnavailable with what is
- * known of the outcome, or StoreCorrupt.
+ * The error to throw: errors of the stores are kept; all others become StoreCorrupt, or
+ * StoreUnavailable with the known outcome.
  */
 export function failureOf(error: unknown, outcome: 'not_done' | 'unknown'): Error {
   if (isOurs(error)) return error;
@@ -60,8 +60,8 @@ export function failureOf(error: unknown, outcome: 'not_done' | 'unknown'): Erro
     return new StoreCorrupt(`SQLite refused with code ${code}`, { cause: error });
   }
   const known = surelyNotDone.includes(code) ? 'not_done' : outcome;
-  const told = code === undefined ? 'failed' : `failed with code ${code}`;
-  return new StoreUnavailable(`SQLite ${told}`, { outcome: known, cause: error });
+  const problem = code === undefined ? 'failed' : `failed with code ${code}`;
+  return new StoreUnavailable(`SQLite ${problem}`, { outcome: known, cause: error });
 }
 
 function isOurs(error: unknown): error is Error {
@@ -72,8 +72,8 @@ function isOurs(error: unknown): error is Error {
 }
 
 /**
- * The primary code, the low byte of an extended one. A number in libsql (`rawCode`) and node:sqlite
- * (`errcode`), a name in better-sqlite3 (`SQLITE_BUSY_SNAPSHOT`).
+ * The primary code, which is the low byte of an extended code. libsql (`rawCode`) and node:sqlite
+ * (`errcode`) give a number, better-sqlite3 a name (`SQLITE_BUSY_SNAPSHOT`).
  */
 function codeOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -1,20 +1,20 @@
 /**
- * The little of a SQLite driver that the stores use, alike in better-sqlite3, libsql and Node's own
- * `node:sqlite`, and a connection over it: statements prepared once, and one kind of transaction.
+ * The part of a SQLite driver that the stores use, the same in better-sqlite3, libsql and
+ * `node:sqlite`, and a connection over it with cached statements and transactions.
  */
 import type { CallOptions } from '../../ports/call-options.ts';
 import { StoreUnavailable } from '../../ports/call-options.ts';
 import { failureOf, isBusy } from './failure.ts';
 
-/** An open database: libsql's `Database`, better-sqlite3's, or `DatabaseSync` of `node:sqlite`. */
+/** An open `Database` of libsql or better-sqlite3, or a `DatabaseSync` of `node:sqlite`. */
 export interface SqliteHandle {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
 }
 
 /**
- * A prepared statement; `run` for one that answers no rows, `all` for one that does. It is given
- * {@link SqliteValue}s; the drivers' own types for that have nothing in common but `unknown`.
+ * A prepared statement: `all` returns rows, `run` doesn't. The values are {@link SqliteValue}s, but
+ * the drivers' types for values have nothing in common except `unknown`.
  */
 export interface SqliteStatement {
   run(...values: unknown[]): unknown;
@@ -22,55 +22,55 @@ export interface SqliteStatement {
 }
 
 /**
- * What is bound. Whole numbers are bigints, for a number is bound as a double; `undefined` is
- * refused by some drivers, and booleans by all.
+ * A bound value. Whole numbers are bigints, because a number is bound as a double. Some drivers
+ * refuse `undefined`, and all refuse booleans.
  */
 export type SqliteValue = string | bigint | number | null;
 
-/** A handle of which every answer and every failure is known. */
+/** A handle whose results are checked and whose failures are the errors of a store. */
 export interface Connection {
-  /** The rows of a query, all of them: a cursor left open would hold its snapshot. */
+  /** All rows of a query at once, since an open cursor would pin its snapshot. */
   rows(sql: string, ...values: SqliteValue[]): readonly unknown[];
   /** The only row of a query, or undefined. */
   row(sql: string, ...values: SqliteValue[]): unknown;
   run(sql: string, ...values: SqliteValue[]): void;
   /**
-   * One transaction that may write, held against every other process from its first moment.
+   * Runs work in a transaction that holds the write lock from its beginning.
    *
-   * @throws StoreUnavailable `not_done` where the lock is not free in time: `timeoutMs`, or 1 s
+   * @throws StoreUnavailable `not_done` where the lock is not free within `timeoutMs`, default 1 s
    */
   transaction<T>(work: () => T, options?: CallOptions): T;
-  /** One reading outside a transaction, with failures of the driver told as ours. */
+  /** Runs reads outside a transaction, and maps the driver's errors. */
   reading<T>(work: () => T, options?: CallOptions): T;
 }
 
-/** How long the driver itself waits for a lock: short, so that the deadline is ours. */
-const waitMs = 25;
+/** How long the driver waits for a lock: short, so that the deadline can be checked. */
+const busyTimeoutMs = 25;
 const defaultTimeoutMs = 1_000;
 
 /**
- * `synchronous = FULL`: a commit is on the disk before it is answered, also in WAL. Both settings
- * are the connection's, not the file's.
+ * `synchronous = FULL`: a commit is on disk before it returns, also in WAL mode. Both settings
+ * belong to the connection, not to the file.
  */
 const settings = 'PRAGMA busy_timeout = 25; PRAGMA synchronous = FULL;';
 
-/** Takes a handle into use. The tables may be made later. */
+/** A connection over a handle. The tables may be created later. */
 export function connectionTo(db: SqliteHandle): Connection {
   const prepared = new Map<string, SqliteStatement>();
-  let isSet = false;
+  let isConfigured = false;
 
   const statement = (sql: string): SqliteStatement => {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
-    const made = db.prepare(sql);
-    prepared.set(sql, made);
-    return made;
+    const created = db.prepare(sql);
+    prepared.set(sql, created);
+    return created;
   };
 
-  const set = (): void => {
-    if (isSet) return;
+  const configure = (): void => {
+    if (isConfigured) return;
     db.exec(settings);
-    isSet = true;
+    isConfigured = true;
   };
 
   const rows: Connection['rows'] = (sql, ...values) => {
@@ -87,8 +87,9 @@ export function connectionTo(db: SqliteHandle): Connection {
     transaction: (work, options) => {
       refuseAborted(options);
       try {
-        set();
-        // Deferred would take the lock at the first write, and fail if another wrote since BEGIN.
+        configure();
+        // A deferred one would lock at its first write, and fail if another has written since
+        // BEGIN.
         execWhenFree(db, 'BEGIN IMMEDIATE', options?.timeoutMs ?? defaultTimeoutMs);
       } catch (error) {
         throw failureOf(error, 'not_done');
@@ -98,7 +99,7 @@ export function connectionTo(db: SqliteHandle): Connection {
     reading: (work, options) => {
       refuseAborted(options);
       try {
-        set();
+        configure();
         return work();
       } catch (error) {
         throw failureOf(error, 'not_done');
@@ -108,16 +109,16 @@ export function connectionTo(db: SqliteHandle): Connection {
 }
 
 /**
- * Runs a statement again until no other connection is in its way, or the time is up. Nothing else
- * runs in this process meanwhile, so the wait is counted in tries.
+ * Repeats a statement until no other connection blocks it, or the deadline has passed. It is
+ * synchronous and each try waits for the busy timeout, so the time is counted in tries.
  */
 export function execWhenFree(db: SqliteHandle, sql: string, timeoutMs: number): void {
-  for (let leftMs = timeoutMs; ; leftMs -= waitMs) {
+  for (let remainingMs = timeoutMs; ; remainingMs -= busyTimeoutMs) {
     try {
       db.exec(sql);
       return;
     } catch (error) {
-      if (!isBusy(error) || leftMs <= waitMs) throw error;
+      if (!isBusy(error) || remainingMs <= busyTimeoutMs) throw error;
     }
   }
 }
@@ -133,23 +134,23 @@ function commitAfter<T>(db: SqliteHandle, work: () => T): T {
   try {
     db.exec('COMMIT');
   } catch (error) {
-    // A lock or a full disk leaves nothing behind; of a failed write to the disk nobody knows.
+    // After a lock or a full disk nothing is written; after an I/O error the outcome is unknown.
     rollBack(db);
     throw failureOf(error, 'unknown');
   }
   return result;
 }
 
-/** Some failures have rolled back already, and then there is nothing to do. */
+/** Rolls back, unless the failure has done so already. */
 function rollBack(db: SqliteHandle): void {
   try {
     db.exec('ROLLBACK');
   } catch {
-    // The failure before this one is what is told.
+    // The caller throws the original failure.
   }
 }
 
 function refuseAborted(options: CallOptions | undefined): void {
   if (options?.signal?.aborted !== true) return;
-  throw new StoreUnavailable('the call was given up', { outcome: 'not_done' });
+  throw new StoreUnavailable('the call was aborted', { outcome: 'not_done' });
 }

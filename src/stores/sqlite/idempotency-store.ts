@@ -1,4 +1,4 @@
-/** Claims in a SQLite table: exact over any number of processes on one machine. */
+/** An idempotency store in SQLite, exact over any number of processes on one machine. */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
 import type {
@@ -10,15 +10,15 @@ import type {
   IdempotencyStore,
 } from '../../ports/idempotency-store.ts';
 import { aClock, checkMakerOptions } from '../../ports/set-up.ts';
-import { integerAt, integerOrNoneAt, textAt, wordAt } from '../sql/columns.ts';
+import { integerAt, integerOrNoneAt, literalAt, textAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleCure } from './schema.ts';
+import { aHandle, handleRemedy } from './schema.ts';
 
 /** The database, and the clock of the leases. */
 export interface SqliteIdempotencyStoreOptions {
   /** Open and migrated. */
   readonly client: SqliteHandle;
-  /** The store's own clock, by which leases end: the machine's, which all processes share. */
+  /** The clock by which leases end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
 }
 
@@ -50,7 +50,7 @@ DELETE FROM tollgate_claim WHERE name IN (
   SELECT name FROM tollgate_claim WHERE forget_at_ms <= ? ORDER BY forget_at_ms LIMIT 10
 )`;
 
-/** The statements of the idempotency store, for the test of their plans. */
+/** The statements, exported so that a test can check their query plans. */
 export const claimStatements: readonly string[] = [
   selectClaim,
   selectOpen,
@@ -60,43 +60,43 @@ export const claimStatements: readonly string[] = [
 ];
 
 /**
- * An idempotency store over a migrated database; answers at once, never by promise. Nothing is
- * forgotten before its time; each claim forgets up to ten whose time has come.
+ * An idempotency store over a migrated database; its methods return directly, never a promise.
+ * Records are kept for their full time; each claim deletes up to ten expired ones.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function sqliteIdempotencyStore(options: SqliteIdempotencyStoreOptions): IdempotencyStore {
-  checkMakerOptions('sqliteIdempotencyStore', optionsSchema, options, handleCure);
+  checkMakerOptions('sqliteIdempotencyStore', optionsSchema, options, handleRemedy);
   const { client, clock = systemClock() } = options;
   const connection = connectionTo(client);
 
-  /** Whether this claim runs still; only inside a transaction is it true for longer. */
+  /** Whether this claim is still running; call it inside a transaction. */
   const isOpen = (name: string, claimId: string): boolean =>
     connection.row(selectOpen, name, claimId, BigInt(clock.now())) !== undefined;
 
   return {
-    claim: (input, call) =>
-      connection.transaction(() => claim(connection, input, clock.now()), call),
-    finish: (input, call) =>
+    claim: (input, callOptions) =>
+      connection.transaction(() => claim(connection, input, clock.now()), callOptions),
+    finish: (input, callOptions) =>
       connection.transaction((): FinishResult => {
         if (!isOpen(input.name, input.claimId)) return { status: 'gone' };
         end(connection, input, clock.now());
         return { status: 'finished' };
-      }, call),
-    abandon: ({ name, claimId }, call) =>
+      }, callOptions),
+    abandon: ({ name, claimId }, callOptions) =>
       connection.transaction(() => {
         if (!isOpen(name, claimId)) return { status: 'gone' };
         connection.run(deleteClaim, name);
         return { status: 'abandoned' };
-      }, call),
+      }, callOptions),
   };
 }
 
 function claim(connection: Connection, input: ClaimInput, nowMs: number): ClaimResult {
   const { name, fingerprint, claimId, requestId, leaseMs, keepMs } = input;
-  const standing = connection.row(selectClaim, name, BigInt(nowMs));
-  if (standing !== undefined && input.ifTaken === 'answer') {
-    return { status: 'taken', record: recordFrom(standing, nowMs) };
+  const existing = connection.row(selectClaim, name, BigInt(nowMs));
+  if (existing !== undefined && input.ifTaken === 'answer') {
+    return { status: 'taken', record: recordFrom(existing, nowMs) };
   }
   connection.run(forgetClaims, BigInt(nowMs));
   connection.run(
@@ -121,9 +121,9 @@ function end(
   connection.run(endClaim, state, BigInt(httpStatus), now, BigInt(nowMs + keepMs), name);
 }
 
-/** A claim whose lease has run out is one of a gateway that crashed: it may have run. */
+/** A running claim whose lease has run out is unknown: its gateway crashed, it may have run. */
 function recordFrom(row: unknown, nowMs: number): ClaimRecord {
-  const state = wordAt(row, 'state', ['running', 'done', 'unknown']);
+  const state = literalAt(row, 'state', ['running', 'done', 'unknown']);
   const isLost = state === 'running' && integerAt(row, 'lease_ends_at_ms') <= nowMs;
   return {
     state: isLost ? 'unknown' : state,

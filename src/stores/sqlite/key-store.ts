@@ -1,4 +1,4 @@
-/** Keys in a SQLite table, by the digest of their secret. */
+/** A key store in SQLite, by the digest of the secret. */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
 import { type IssuedKey, issueKey } from '../../issue-key.ts';
@@ -8,7 +8,7 @@ import { checkMakerOptions, flag, text } from '../../ports/set-up.ts';
 import { digestSecret, isWeakSecret } from '../../secret.ts';
 import { type KeyTable, keyFrom, keyText, takenKey, weakSecret } from '../sql/key-row.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { aHandle, handleCure } from './schema.ts';
+import { aHandle, handleRemedy } from './schema.ts';
 
 /** The database, and the pepper of the digests. */
 export interface SqliteKeyStoreOptions {
@@ -16,11 +16,11 @@ export interface SqliteKeyStoreOptions {
   readonly client: SqliteHandle;
   /** Mixed into every digest, so that a leaked file can't even confirm a guess. */
   readonly pepper?: string;
-  /** Takes secrets that could be guessed, of under 96 bits; needs a pepper. */
+  /** Accepts secrets of under 96 bits, which could be guessed. Requires a pepper. */
   readonly allowWeakKeys?: boolean;
 }
 
-/** A {@link KeyTable} that answers at once. */
+/** A {@link KeyTable} whose methods return directly, never a promise. */
 export interface SqliteKeyStore extends KeyTable {
   find(secret: string, options?: CallOptions): ApiKey | undefined;
   issue(options: Parameters<KeyTable['issue']>[0]): IssuedKey;
@@ -52,7 +52,7 @@ INSERT INTO tollgate_key (id, digest, key_group, disabled, record) VALUES (?, ?,
 const updateKey = 'UPDATE tollgate_key SET key_group = ?, disabled = ?, record = ? WHERE id = ?';
 const deleteKey = 'DELETE FROM tollgate_key WHERE id = ?';
 
-/** The statements of the key store, for the test of their plans. */
+/** The statements, exported so that a test can check their query plans. */
 export const keyStatements: readonly string[] = [
   selectByDigest,
   selectById,
@@ -63,13 +63,13 @@ export const keyStatements: readonly string[] = [
 ];
 
 /**
- * A key store over a migrated database; answers at once, never by promise. It keeps digests, never
- * a secret.
+ * A key store over a migrated database; its methods return directly, never a promise. It keeps
+ * digests, never secrets.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
-  checkMakerOptions('sqliteKeyStore', optionsSchema, options, handleCure);
+  checkMakerOptions('sqliteKeyStore', optionsSchema, options, handleRemedy);
   const { client, pepper, allowWeakKeys = false } = options;
   if (allowWeakKeys && pepper === undefined) {
     throw new ConfigurationError('sqliteKeyStore: allowWeakKeys needs a pepper. Give it one.');
@@ -88,13 +88,13 @@ export function sqliteKeyStore(options: SqliteKeyStoreOptions): SqliteKeyStore {
   };
 
   return {
-    find: (secret, call) =>
+    find: (secret, callOptions) =>
       connection.reading(
         () => keyAt(connection, selectByDigest, digestSecret(secret, pepper)),
-        call,
+        callOptions,
       ),
-    issue: (asked) => {
-      const issued = issueKey(asked);
+    issue: (keyOptions) => {
+      const issued = issueKey(keyOptions);
       insert(issued.secret, issued.key);
       return issued;
     },

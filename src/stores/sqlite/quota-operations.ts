@@ -1,5 +1,5 @@
 /**
- * The operations of the SQLite quota store on its books, each inside one transaction. Their input
+ * The operations of the SQLite quota store on its ledger, each inside one transaction. Their input
  * has been checked.
  */
 import type { Nanos } from '../../money.ts';
@@ -19,9 +19,8 @@ import type {
 } from '../../ports/quota-store.ts';
 import {
   availableOf,
-  type Books,
-  bury,
   carryLimit,
+  changeAmounts,
   changeRow,
   expireDueOf,
   findHold,
@@ -32,30 +31,31 @@ import {
   hold,
   inFlightOf,
   makeRow,
-  move,
+  type PartitionLedger,
   type Row,
+  recordEnding,
   renew,
-} from './quota-books.ts';
+} from './quota-ledger.ts';
 
 /** Holds every line or none. */
-export function reserve(books: Books, input: ReserveInput): ReserveResult {
-  expireDueOf(books, input.lines);
-  const known = findHold(books, input.id);
-  if (known !== undefined) return replay(books, known, input);
-  const refusal = refusalOf(books, input);
+export function reserve(ledger: PartitionLedger, input: ReserveInput): ReserveResult {
+  expireDueOf(ledger, input.lines);
+  const known = findHold(ledger, input.id);
+  if (known !== undefined) return replay(ledger, known, input);
+  const refusal = refusalOf(ledger, input);
   if (refusal !== undefined) return refusal;
 
   for (const line of input.lines) {
-    makeRow(books, line.subject, line.period);
-    const row = findRow(books, line.subject, line.period);
-    if (row !== undefined) carryLimit(books, line, row);
+    makeRow(ledger, line.subject, line.period);
+    const row = findRow(ledger, line.subject, line.period);
+    if (row !== undefined) carryLimit(ledger, line, row);
   }
-  const dueAtMs = books.nowMs + input.ttlMs;
-  hold(books, input.id, heldLines(input), dueAtMs);
-  return held(books, dueAtMs, input.lines, false);
+  const dueAtMs = ledger.nowMs + input.ttlMs;
+  hold(ledger, input.id, heldLines(input), dueAtMs);
+  return held(ledger, dueAtMs, input.lines, false);
 }
 
-function replay(books: Books, known: Hold, { lines }: ReserveInput): ReserveResult {
+function replay(ledger: PartitionLedger, known: Hold, { lines }: ReserveInput): ReserveResult {
   if (known.state !== 'held') return { status: 'resolved', as: known.state };
   const same =
     known.lines.length === lines.length &&
@@ -63,35 +63,35 @@ function replay(books: Books, known: Hold, { lines }: ReserveInput): ReserveResu
       const line = known.lines[index];
       return line?.subject === subject && line.period === period && line.asked === amount;
     });
-  return same ? held(books, known.dueAtMs, lines, true) : { status: 'id_conflict' };
+  return same ? held(ledger, known.dueAtMs, lines, true) : { status: 'id_conflict' };
 }
 
 function held(
-  books: Books,
+  ledger: PartitionLedger,
   expiresAtMs: number,
   lines: readonly QuotaLine[],
   isReplay: boolean,
 ): ReserveResult {
   const available = lines.map(({ subject, period }) =>
-    availableOf(findRow(books, subject, period)),
+    availableOf(findRow(ledger, subject, period)),
   );
   return { status: 'held', replay: isReplay, expiresAtMs, available };
 }
 
-/** Why the lines can't all be held, by the first that can't; each keeps the limit it carries. */
-function refusalOf(books: Books, input: ReserveInput): ReserveResult | undefined {
+/** Why a line can't be held, for the first such line; stores the limits that lines carry. */
+function refusalOf(ledger: PartitionLedger, input: ReserveInput): ReserveResult | undefined {
   let refusal: ReserveResult | undefined;
   for (const [index, line] of input.lines.entries()) {
-    const found = findRow(books, line.subject, line.period);
-    // Granted or not: a limit that was lowered must bound the growth of running holds too.
-    const row = found === undefined ? undefined : carryLimit(books, line, found);
-    refusal ??= lineRefusal(books, line, row, input.maxConcurrentCalls?.[index]);
+    const found = findRow(ledger, line.subject, line.period);
+    // Even if the hold is refused: a lowered limit must also bound the growth of running holds.
+    const row = found === undefined ? undefined : carryLimit(ledger, line, found);
+    refusal ??= lineRefusal(ledger, line, row, input.maxConcurrentCalls?.[index]);
   }
   return refusal;
 }
 
 function lineRefusal(
-  books: Books,
+  ledger: PartitionLedger,
   { subject, amount, limit: carried }: QuotaLine,
   row: Row | undefined,
   cap: number | undefined,
@@ -100,9 +100,9 @@ function lineRefusal(
   if (row?.enabled === false) return { status: 'disabled_subject', subject };
   if (limit === undefined) return { status: 'unknown_subject', subject };
   const available = row === undefined ? limit : availableOf(row);
-  // What costs nothing fits a debt too.
+  // A hold of nothing is granted even in debt.
   if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
-  if (cap !== undefined && inFlightOf(books, subject, cap) >= cap) {
+  if (cap !== undefined && inFlightOf(ledger, subject, cap) >= cap) {
     return { status: 'too_many_in_flight', subject };
   }
   return undefined;
@@ -119,97 +119,108 @@ function heldLines({ lines, onExpire }: ReserveInput): readonly HeldLine[] {
 }
 
 /**
- * Renews one lease, and grows its hold where asked and where it fits.
+ * Renews one lease, never to an earlier end, and grows its hold if requested and if it fits.
  *
- * @throws RangeError where it is to grow by other than one amount a line
+ * @throws RangeError where `add` does not have one amount for each line
  */
-export function extend(books: Books, { id, ttlMs, add, idle }: ExtendInput): ExtendResult {
-  const known = findHold(books, id);
+export function extend(
+  ledger: PartitionLedger,
+  { id, ttlMs, add, idle }: ExtendInput,
+): ExtendResult {
+  const known = findHold(ledger, id);
   if (known === undefined) return { status: 'gone', as: 'unknown' };
   if (known.state !== 'held') return { status: 'gone', as: known.state };
   if (add !== undefined && add.length !== known.lines.length) {
     throw new RangeError('Quota input refused: add must have an amount for each line.');
   }
-  expireDueOf(books, known.lines);
-  const grown = add === undefined ? known.lines : grow(books, known.lines, add);
-  // A short renewal that comes late must not cut a long one.
-  const dueAtMs = Math.max(known.dueAtMs, books.nowMs + ttlMs);
+  expireDueOf(ledger, known.lines);
+  const grown = add === undefined ? known.lines : grow(ledger, known.lines, add);
+  // A delayed renewal with a short lease must not shorten a long one.
+  const dueAtMs = Math.max(known.dueAtMs, ledger.nowMs + ttlMs);
   const renewed = { ...known, dueAtMs, isIdle: known.isIdle || idle === true };
   if ('status' in grown) {
-    renew(books, known, renewed);
+    renew(ledger, known, renewed);
     return grown;
   }
-  renew(books, known, { ...renewed, lines: grown });
+  renew(ledger, known, { ...renewed, lines: grown });
   return { status: 'held', expiresAtMs: dueAtMs };
 }
 
-/** The lines as they are when grown, or why they can't be. */
+/** The grown lines, or why they can't grow. */
 function grow(
-  books: Books,
+  ledger: PartitionLedger,
   lines: readonly HeldLine[],
   add: readonly Nanos[],
 ): readonly HeldLine[] | Extract<ExtendResult, { status: 'insufficient' }> {
   for (const [index, { subject, period }] of lines.entries()) {
     const amount = add[index] ?? 0n;
-    const available = availableOf(findRow(books, subject, period));
+    const available = availableOf(findRow(ledger, subject, period));
     if (amount > 0n && available < amount) return { status: 'insufficient', subject, available };
   }
   return lines.map((line, index) => {
     const amount = add[index] ?? 0n;
-    if (amount > 0n) move(books, line, { held: amount });
+    if (amount > 0n) changeAmounts(ledger, line, { held: amount });
     return { ...line, amount: line.amount + amount };
   });
 }
 
-/** Ends a hold with a charge, in whatever state it is but released or settled. */
-export function settle(books: Books, { id, lines }: SettleInput): SettleResult {
-  expireDueOf(books, lines);
-  const known = findHold(books, id);
+/** Ends a hold with a charge, in any state but released or settled. */
+export function settle(ledger: PartitionLedger, { id, lines }: SettleInput): SettleResult {
+  expireDueOf(ledger, lines);
+  const known = findHold(ledger, id);
   if (known?.state === 'settled') return { status: 'already', charged: known.charged };
   if (known?.state === 'released') return { status: 'conflict', as: 'released' };
 
   for (const line of lines) {
-    makeRow(books, line.subject, line.period);
-    move(books, line, { used: line.amount });
+    makeRow(ledger, line.subject, line.period);
+    changeAmounts(ledger, line, { used: line.amount });
   }
-  if (known?.state === 'held') giveBack(books, known);
-  // What the expiry charged is inside the final charge, not beside it.
+  if (known?.state === 'held') giveBack(ledger, known);
+  // The final charge includes what the expiry charged.
   if (known?.state === 'expired') {
-    for (const line of known.lines) move(books, line, { used: -line.onExpire });
+    for (const line of known.lines) changeAmounts(ledger, line, { used: -line.onExpire });
   }
   const charged = lines.map(({ amount }) => amount);
-  bury(books, id, known, 'settled', charged);
+  recordEnding(ledger, id, known, 'settled', charged);
   if (known?.state === 'held') return { status: 'settled' };
   return { status: 'settled_late', from: known === undefined ? 'unknown' : 'expired' };
 }
 
-/** Ends a hold without a charge, or blocks one that is still to come. */
-export function release(books: Books, { id, lines }: ReleaseInput): ReleaseResult {
-  expireDueOf(books, lines);
-  const known = findHold(books, id);
+/** Ends a hold without a charge, or blocks a reserve that has not arrived yet. */
+export function release(ledger: PartitionLedger, { id, lines }: ReleaseInput): ReleaseResult {
+  expireDueOf(ledger, lines);
+  const known = findHold(ledger, id);
   if (known !== undefined && known.state !== 'held') return { status: 'already', as: known.state };
-  if (known !== undefined) giveBack(books, known);
-  bury(books, id, known, 'released');
+  if (known !== undefined) giveBack(ledger, known);
+  recordEnding(ledger, id, known, 'released');
   return { status: 'released' };
 }
 
-/** A row as a reader sees it, or undefined. */
-export function read(books: Books, subject: string, period: string): QuotaState | undefined {
-  expireDueOf(books, [{ subject }]);
-  const row = findRow(books, subject, period);
+/** The public state of a row, or undefined. */
+export function read(
+  ledger: PartitionLedger,
+  subject: string,
+  period: string,
+): QuotaState | undefined {
+  expireDueOf(ledger, [{ subject }]);
+  const row = findRow(ledger, subject, period);
   if (row === undefined) return undefined;
   const { isCarried: _, ...state } = row;
   return { ...state, limit: row.limit ?? 0n };
 }
 
-/** Changes what an operator may change of a row, unless this id has done so already. */
-export function adjust(books: Books, input: AdjustInput, isRepeated: boolean): QuotaState {
+/** Applies an operator's change to a row, unless its id was applied before. */
+export function adjust(
+  ledger: PartitionLedger,
+  input: AdjustInput,
+  isRepeated: boolean,
+): QuotaState {
   const { subject, period } = input;
-  makeRow(books, subject, period);
-  const known = findRow(books, subject, period);
-  if (!isRepeated && known !== undefined) changeRow(books, input, changed(known, input));
-  const state = read(books, subject, period);
-  if (state === undefined) throw new Error('a row that was made is not there');
+  makeRow(ledger, subject, period);
+  const known = findRow(ledger, subject, period);
+  if (!isRepeated && known !== undefined) changeRow(ledger, input, changed(known, input));
+  const state = read(ledger, subject, period);
+  if (state === undefined) throw new Error('a row that was created is missing');
   return state;
 }
 
@@ -217,7 +228,7 @@ function changed(row: Row, { limit, addLimit, enabled }: AdjustInput): Row {
   if (limit !== undefined && row.isCarried) refuse(limitStatedByRecords);
   const extra = row.extra + (addLimit ?? 0n);
   checkExtra(extra);
-  // What is added to no limit is added to one of nothing.
+  // An addition to a row without a limit counts from a limit of zero.
   const none = addLimit === undefined ? undefined : 0n;
   return { ...row, limit: limit ?? row.limit ?? none, extra, enabled: enabled ?? row.enabled };
 }

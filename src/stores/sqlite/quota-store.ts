@@ -1,6 +1,6 @@
 /**
- * Quota in a SQLite file: durable, exact over any number of processes on one machine. Each
- * operation is one transaction that holds the file's only write lock from its first moment.
+ * A quota store in SQLite: durable, and exact over any number of processes on one machine. Each
+ * operation is one transaction that holds the file's write lock from its beginning.
  */
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -17,17 +17,17 @@ import type { AdjustInput, QuotaState, QuotaStore } from '../../ports/quota-stor
 import { aClock, checkMakerOptions, positive } from '../../ports/set-up.ts';
 import { integerAt, textAt, textOrNoneAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, type SqliteHandle } from './handle.ts';
-import { type Books, findHold } from './quota-books.ts';
+import { findHold, type PartitionLedger } from './quota-ledger.ts';
 import { adjust, extend, read, release, reserve, settle } from './quota-operations.ts';
-import { aHandle, handleCure, schemaProblems } from './schema.ts';
+import { aHandle, handleRemedy, schemaProblems } from './schema.ts';
 
-/** The database, the clock of the leases, and how long is remembered. */
+/** The database, the clock of the leases, and how long ended reservations are remembered. */
 export interface SqliteQuotaStoreOptions {
-  /** Open, migrated, and not in the middle of a transaction when the store is asked. */
+  /** Open, migrated, and not inside a transaction when the store is called. */
   readonly client: SqliteHandle;
-  /** The store's own clock, by which leases end: the machine's, which all processes share. */
+  /** The clock by which leases end. Default: the machine's clock, which all processes share. */
   readonly clock?: Clock;
-  /** How long a reservation that has ended is remembered for repeats; an hour where left out. */
+  /** How long an ended reservation is remembered to answer repeats. Default: an hour. */
   readonly endedTtlMs?: number;
 }
 
@@ -40,7 +40,7 @@ const optionsSchema = z.strictObject(
   'must be an object',
 );
 
-// Named, for the planner would rather walk a partition's tombstones by the primary key.
+// INDEXED BY, because the planner prefers the primary key and would read all ended reservations.
 const selectDue = `
 SELECT quota_partition, id FROM tollgate_hold INDEXED BY tollgate_hold_due
 WHERE state = 'held' AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`;
@@ -57,7 +57,7 @@ SELECT id FROM tollgate_adjustment WHERE quota_partition = ? AND id = ?`;
 const insertAdjustment = `
 INSERT INTO tollgate_adjustment (quota_partition, id, adjusted_at_ms) VALUES (?, ?, ?)`;
 
-/** The statements of a sweep and of an adjustment, for the test of their plans. */
+/** Statements of sweeps and adjustments, exported so that a test can check their query plans. */
 export const sweepStatements: readonly string[] = [
   selectDue,
   selectDueOfPartition,
@@ -65,35 +65,36 @@ export const sweepStatements: readonly string[] = [
   selectAdjustment,
 ];
 
-/** One sweep forgets at most so many: at one every half minute, those of 300 calls a second. */
-const mostForgotten = 10_000n;
+/** Ended holds that one sweep deletes at most: with a sweep every 30 s, enough for 300 calls/s. */
+const maxForgotten = 10_000n;
 
 /**
- * A quota store over a migrated database; answers at once, never by promise. Adjustments are
- * remembered for ever: a payment may be told again after days.
+ * A quota store over a migrated database; its methods return directly, never a promise. Adjustments
+ * are remembered forever, since a payment may be reported again after days.
  *
- * @throws ConfigurationError that names the option and the cure; StoreUnavailable where the
- *   database can't be read
+ * @throws ConfigurationError that names the option and says how to fix it; StoreUnavailable where
+ *   the database can't be read
  */
 export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
-  checkMakerOptions('sqliteQuotaStore', optionsSchema, options, handleCure);
+  checkMakerOptions('sqliteQuotaStore', optionsSchema, options, handleRemedy);
   const { client, clock = systemClock(), endedTtlMs = 3_600_000 } = options;
   const connection = connectionTo(client);
   const durability = connection.reading(() => (isInFile(connection) ? 'durable' : 'process'));
 
-  const inBooks = <T>(
+  const inLedger = <T>(
     partition: string,
-    call: CallOptions | undefined,
-    work: (books: Books) => T,
-  ): T => connection.transaction(() => work({ connection, partition, nowMs: clock.now() }), call);
+    callOptions: CallOptions | undefined,
+    work: (ledger: PartitionLedger) => T,
+  ): T =>
+    connection.transaction(() => work({ connection, partition, nowMs: clock.now() }), callOptions);
 
   return {
     durability,
-    reserve: (input, call) => {
+    reserve: (input, callOptions) => {
       checkReserve(input);
-      return inBooks(input.partition, call, (books) => reserve(books, input));
+      return inLedger(input.partition, callOptions, (ledger) => reserve(ledger, input));
     },
-    extend: (inputs, call) => {
+    extend: (inputs, callOptions) => {
       checkExtend(inputs);
       if (inputs.length === 0) return [];
       return connection.transaction(() => {
@@ -101,39 +102,39 @@ export function sqliteQuotaStore(options: SqliteQuotaStoreOptions): QuotaStore {
         return inputs.map((input) =>
           extend({ connection, partition: input.partition, nowMs }, input),
         );
-      }, call);
+      }, callOptions);
     },
-    settle: (input, call) => {
+    settle: (input, callOptions) => {
       checkEnding(input);
-      return inBooks(input.partition, call, (books) => settle(books, input));
+      return inLedger(input.partition, callOptions, (ledger) => settle(ledger, input));
     },
-    release: (input, call) => {
+    release: (input, callOptions) => {
       checkEnding(input);
-      return inBooks(input.partition, call, (books) => release(books, input));
+      return inLedger(input.partition, callOptions, (ledger) => release(ledger, input));
     },
     sweep: (bounds) => {
       checkSweep(bounds);
       return connection.transaction(() => {
         const nowMs = clock.now();
-        connection.run(forgetHolds, BigInt(nowMs - endedTtlMs), mostForgotten);
+        connection.run(forgetHolds, BigInt(nowMs - endedTtlMs), maxForgotten);
         return sweep(connection, bounds, nowMs);
       }, bounds);
     },
-    read: (subject, period, partition, call) => {
+    read: (subject, period, partition, callOptions) => {
       checkRow(subject, period, partition);
-      return inBooks(partition, call, (books) => read(books, subject, period));
+      return inLedger(partition, callOptions, (ledger) => read(ledger, subject, period));
     },
-    adjust: (input, call) => {
+    adjust: (input, callOptions) => {
       checkAdjust(input);
-      return inBooks(input.partition, call, (books) => adjustOnce(books, input));
+      return inLedger(input.partition, callOptions, (ledger) => adjustOnce(ledger, input));
     },
-    check: (call) => connection.reading(() => verdictOn(connection), call),
-    // The handle is the host's, and nothing is pending, ever.
+    check: (callOptions) => connection.reading(() => checkResult(connection), callOptions),
+    // The host closes its handle, and there is nothing to wait for.
     close: () => {},
   };
 }
 
-/** What is in memory has no file to its name. */
+/** Whether the database has a file; one in memory has none. */
 function isInFile(connection: Connection): boolean {
   const main = connection
     .rows('PRAGMA database_list')
@@ -146,10 +147,10 @@ function sweep(
   { max, partition }: { readonly max: number; readonly partition?: string },
   nowMs: number,
 ): { readonly expired: number; readonly more: boolean } {
-  const due = (most: number): readonly unknown[] =>
+  const due = (limit: number): readonly unknown[] =>
     partition === undefined
-      ? connection.rows(selectDue, BigInt(nowMs), BigInt(most))
-      : connection.rows(selectDueOfPartition, BigInt(nowMs), partition, BigInt(most));
+      ? connection.rows(selectDue, BigInt(nowMs), BigInt(limit))
+      : connection.rows(selectDueOfPartition, BigInt(nowMs), partition, BigInt(limit));
   const expired = due(max);
   for (const row of expired) {
     findHold({ connection, partition: textAt(row, 'quota_partition'), nowMs }, textAt(row, 'id'));
@@ -157,14 +158,14 @@ function sweep(
   return { expired: expired.length, more: due(1).length > 0 };
 }
 
-function adjustOnce(books: Books, input: AdjustInput): QuotaState {
-  const { connection, partition, nowMs } = books;
+function adjustOnce(ledger: PartitionLedger, input: AdjustInput): QuotaState {
+  const { connection, partition, nowMs } = ledger;
   const isRepeated = connection.row(selectAdjustment, partition, input.id) !== undefined;
   if (!isRepeated) connection.run(insertAdjustment, partition, input.id, BigInt(nowMs));
-  return adjust(books, input, isRepeated);
+  return adjust(ledger, input, isRepeated);
 }
 
-function verdictOn(connection: Connection): Awaited<ReturnType<QuotaStore['check']>> {
+function checkResult(connection: Connection): Awaited<ReturnType<QuotaStore['check']>> {
   const problems = [...schemaProblems(connection), ...settingProblems(connection)];
   return problems.length === 0 ? { ok: true } : { ok: false, problems };
 }
@@ -174,11 +175,11 @@ function settingProblems(connection: Connection): readonly string[] {
   const level = integerAt(connection.row('PRAGMA synchronous'), 'synchronous');
   const isReadOnly = integerAt(connection.row('PRAGMA query_only'), 'query_only') === 1;
   return [
-    // A database in memory has no other mode. A file with its journal there breaks in a crash.
+    // `memory` is right only for a database in memory: a crash would corrupt a file in that mode.
     ...(mode === 'wal' || (mode === 'memory' && !isInFile(connection))
       ? []
       : [`journal_mode is ${mode}, not wal: run migrateSqlite(db)`]),
     ...(level >= 2 ? [] : ['synchronous is below FULL: leave it as the store sets it']),
-    ...(isReadOnly ? ['query_only is on: give the store a handle that may write'] : []),
+    ...(isReadOnly ? ['query_only is on: give the store a handle that can write'] : []),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * The tables, as numbered migrations, and how a file is brought to the newest. A migration that was
- * published never changes: the next one does.
+ * The tables as numbered migrations, and the function that applies them. A released migration never
+ * changes; a change is a new migration.
  */
 import { z } from 'zod';
 import { ConfigurationError } from '../../errors.ts';
@@ -8,17 +8,17 @@ import { checkMakerOptions, methods } from '../../ports/set-up.ts';
 import { integerAt, textAt } from '../sql/columns.ts';
 import { type Connection, connectionTo, execWhenFree, type SqliteHandle } from './handle.ts';
 
-/** Money is in whole nanos; STRICT tables take no text and no fraction for it. */
+/** Money is in whole nanos; STRICT tables accept no text or fraction for it. */
 const quotaTables = `
 CREATE TABLE tollgate_quota (
   quota_partition TEXT NOT NULL,
   subject TEXT NOT NULL,
   period TEXT NOT NULL,
-  -- NULL where only a charge is known of the row: the next reserve brings its limit.
+  -- NULL where the row was created by a charge: the next reserve carries the limit.
   limit_nanos INTEGER CHECK (limit_nanos >= 0),
   -- Whether the latest reserve carried the limit.
   limit_carried INTEGER NOT NULL DEFAULT 0 CHECK (limit_carried IN (0, 1)),
-  -- What operators have added to the limit.
+  -- The amount that operators have added to the limit.
   extra_nanos INTEGER NOT NULL DEFAULT 0,
   used_nanos INTEGER NOT NULL DEFAULT 0 CHECK (used_nanos >= 0),
   held_nanos INTEGER NOT NULL DEFAULT 0 CHECK (held_nanos >= 0),
@@ -28,25 +28,25 @@ CREATE TABLE tollgate_quota (
   PRIMARY KEY (quota_partition, subject, period)
 ) STRICT, WITHOUT ROWID;
 
--- A reservation; once it has ended, its tombstone.
+-- A reservation that is held, or has ended.
 CREATE TABLE tollgate_hold (
   quota_partition TEXT NOT NULL,
   id TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'released', 'expired')),
   due_at_ms INTEGER NOT NULL,
-  -- The call runs no more; its money stays held.
+  -- The call no longer runs, but its money stays held.
   idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1)),
   ended_at_ms INTEGER CHECK ((ended_at_ms IS NULL) = (state = 'held')),
   -- JSON: subject, period, asked, amount and onExpire of each line; amounts as text.
   lines TEXT NOT NULL,
-  -- JSON: what was charged, by line; amounts as text.
+  -- JSON: the charge of each line; amounts as text.
   charged TEXT NOT NULL DEFAULT '[]',
   PRIMARY KEY (quota_partition, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tollgate_hold_due ON tollgate_hold (due_at_ms, quota_partition) WHERE state = 'held';
 CREATE INDEX tollgate_hold_ended ON tollgate_hold (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
 
--- The held reservations of each subject, whatever their periods, in the order of their ends.
+-- The held reservations of each subject, in all its periods, by due time.
 CREATE TABLE tollgate_lease (
   quota_partition TEXT NOT NULL,
   subject TEXT NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE tollgate_lease (
   PRIMARY KEY (quota_partition, subject, due_at_ms, id)
 ) STRICT, WITHOUT ROWID;
 
--- Never forgotten: a payment may be told again after days.
+-- Never deleted: a payment may be reported again after days.
 CREATE TABLE tollgate_adjustment (
   quota_partition TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE tollgate_adjustment (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Keys by the digest of their secret; claims by the digest of theirs. */
+/** Keys by the digest of their secret; claims by the digest of their name; the catalog. */
 const keyTables = `
 CREATE TABLE tollgate_key (
   id TEXT NOT NULL PRIMARY KEY,
@@ -97,7 +97,7 @@ CREATE TABLE tollgate_catalog (
 ) STRICT;
 `;
 
-/** One row a call; a later revision of its record takes the place of an earlier one. */
+/** One row per call; a later revision of its record replaces an earlier one. */
 const usageTable = `
 CREATE TABLE tollgate_usage (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -146,7 +146,7 @@ CREATE TABLE tollgate_usage (
 CREATE INDEX tollgate_usage_start ON tollgate_usage (started_at_ms, seq);
 `;
 
-/** The migrations, the first to run first; its number is its place in the list, from 1. */
+/** The migrations in order. The number of a migration is its position in the list, from 1. */
 export const sqliteMigrations: readonly string[] = [quotaTables + keyTables + usageTable];
 
 const versionTable = `
@@ -159,10 +159,10 @@ const selectVersion = 'SELECT coalesce(max(version), 0) AS version FROM tollgate
 const insertVersion = 'INSERT INTO tollgate_schema (version) VALUES (?)';
 
 /**
- * Makes the tables, or brings them to the newest version, in one transaction; any number of
- * processes may do so at once. Turns the file to WAL, so that readers wait for nobody.
+ * Creates the tables, or brings them to the newest version, in one transaction; several processes
+ * may do so at once. Switches the file to WAL mode, so that readers never wait.
  *
- * @throws ConfigurationError where a newer version of this package has been at the file;
+ * @throws ConfigurationError where a newer version of this package has migrated the file;
  *   StoreUnavailable where it can't be written
  */
 export function migrateSqlite(db: SqliteHandle): void {
@@ -170,10 +170,10 @@ export function migrateSqlite(db: SqliteHandle): void {
   const connection = connectionTo(db);
   connection.reading(() => {
     const mode = textAt(connection.row('PRAGMA journal_mode'), 'journal_mode');
-    // Setting it waits for whoever reads; where it is set there is nothing to wait for. A database
-    // without a file stays in memory.
+    // Switching waits for readers, so it is done only if needed. It has no effect on a database in
+    // memory.
     if (mode === 'wal') return;
-    execWhenFree(db, 'PRAGMA journal_mode = WAL', patient.timeoutMs);
+    execWhenFree(db, 'PRAGMA journal_mode = WAL', migrationDeadline.timeoutMs);
   });
   connection.transaction(() => {
     db.exec(versionTable);
@@ -186,13 +186,13 @@ export function migrateSqlite(db: SqliteHandle): void {
     }
     const [problem] = layoutProblems(connection);
     if (problem !== undefined) throw new ConfigurationError(`migrateSqlite: ${problem}.`);
-  }, patient);
+  }, migrationDeadline);
 }
 
-/** Others may be migrating, and may have much to copy. */
-const patient = { timeoutMs: 30_000 };
+/** Long, since other processes may be migrating much data. */
+const migrationDeadline = { timeoutMs: 30_000 };
 
-/** What is wrong with the file for these stores; nothing where it is fit. */
+/** The problems of the file's tables, each a sentence; empty where there is none. */
 export function schemaProblems(connection: Connection): readonly string[] {
   const found = connection.row(
     "SELECT count(*) AS tables FROM sqlite_master WHERE name = 'tollgate_schema'",
@@ -200,13 +200,14 @@ export function schemaProblems(connection: Connection): readonly string[] {
   if (integerAt(found, 'tables') === 0) return ['the tables are missing: run migrateSqlite(db)'];
   const version = integerAt(connection.row(selectVersion), 'version');
   if (version === sqliteMigrations.length) return layoutProblems(connection);
-  const cure = version > sqliteMigrations.length ? 'update this package' : 'run migrateSqlite(db)';
-  return [`the tables are of version ${version}, not ${sqliteMigrations.length}: ${cure}`];
+  const remedy =
+    version > sqliteMigrations.length ? 'update this package' : 'run migrateSqlite(db)';
+  return [`the tables are of version ${version}, not ${sqliteMigrations.length}: ${remedy}`];
 }
 
 /**
- * The tables of versions before the first release have the same number and other columns: one is
- * looked for in each table that has changed.
+ * Tables made before the first release have the same version number but other columns, so one new
+ * column is looked for in each table that has changed.
  */
 const newColumns: readonly (readonly [table: string, column: string])[] = [
   ['tollgate_quota', 'extra_nanos'],
@@ -228,19 +229,19 @@ function layoutProblems(connection: Connection): readonly string[] {
 }
 
 const oldLayout =
-  'the tables are those of a version before the first release, which this package can not use: ' +
+  "the tables are those of a version before the first release, which this package can't use: " +
   'start with a new file, or drop the tables that begin with tollgate_ and run migrateSqlite(db)';
 
-/** What each maker checks first. */
+/** The schema of each maker's `client`. */
 export const aHandle: z.ZodType = methods('exec', 'prepare');
 
-/** The cure each maker names for its `client`. */
-export const handleCure: Readonly<Record<'client', string>> = {
+/** The remedy for each maker's `client`. */
+export const handleRemedy: Readonly<Record<'client', string>> = {
   client: 'Give it an open database of libsql, better-sqlite3 or node:sqlite',
 };
 
 function checkHandle(maker: string, db: unknown): void {
-  checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleCure);
+  checkMakerOptions(maker, z.object({ client: aHandle }), { client: db }, handleRemedy);
 }
 
 function newer(version: number): ConfigurationError {

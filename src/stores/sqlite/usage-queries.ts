@@ -1,4 +1,4 @@
-/** What is asked of the usage table: sums by name, and pages of records. */
+/** The queries on the usage table: sums by name, and pages of records. */
 import type { CallOptions } from '../../ports/call-options.ts';
 import { bigintAt, textAt } from '../sql/columns.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import { countColumns, usageRecordFrom } from '../sql/usage-row.ts';
 import type { Connection, SqliteValue } from './handle.ts';
 
-// Sums are read as text: a year's may pass what a number holds.
+// Sums are read as text: those of a year may exceed 2^53.
 const sums = [
   'count(*) AS calls',
   ...countColumns.map((name) => ['CAST(coalesce(sum(', name, '), 0) AS TEXT) AS ', name].join('')),
@@ -30,29 +30,34 @@ const sums = [
   'CAST(coalesce(sum(charge_nanos - cost_nanos), 0) AS TEXT) AS margin_nanos',
 ].join(', ');
 
-const fitting = `
+const filterClause = `
 FROM tollgate_usage
 WHERE started_at_ms >= ? AND started_at_ms < ?
   AND (? IS NULL OR key_id = ?)
   AND (? IS NULL OR key_group = ?)
   AND (? IS NULL OR model_id = ?)`;
 
-const named = ' GROUP BY name ORDER BY name';
+const groupByName = ' GROUP BY name ORDER BY name';
 
 const reports: Readonly<Record<UsageGrouping, string>> = {
-  key: ['SELECT key_id AS name,', sums, fitting, named].join(''),
-  group: ['SELECT key_group AS name,', sums, fitting, named].join(''),
-  model: ['SELECT model_id AS name,', sums, fitting, named].join(''),
-  day: ["SELECT date(started_at_ms / 1000, 'unixepoch') AS name,", sums, fitting, named].join(''),
+  key: ['SELECT key_id AS name,', sums, filterClause, groupByName].join(''),
+  group: ['SELECT key_group AS name,', sums, filterClause, groupByName].join(''),
+  model: ['SELECT model_id AS name,', sums, filterClause, groupByName].join(''),
+  day: [
+    "SELECT date(started_at_ms / 1000, 'unixepoch') AS name,",
+    sums,
+    filterClause,
+    groupByName,
+  ].join(''),
 };
 
-const onward = `
+const pageClause = `
   AND (started_at_ms, seq) > (?, ?)
 ORDER BY started_at_ms, seq LIMIT ?`;
 
-const selectRecords = ['SELECT *', fitting, onward].join('');
+const selectRecords = ['SELECT *', filterClause, pageClause].join('');
 
-// A line that only counts calls holds no money and is charged none.
+// A line that holds nothing only counts calls and is never charged.
 const selectCharges = `
 SELECT quota_partition, json_extract(l.value, '$.subject') AS subject,
   json_extract(l.value, '$.period') AS period,
@@ -65,7 +70,7 @@ WHERE json_extract(l.value, '$.heldNanos') <> '0'
   AND (? IS NULL OR json_extract(l.value, '$.period') = ?)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
-/** The statements of a report and of a page, for the test of their plans. */
+/** The statements, exported so that a test can check their query plans. */
 export const usageStatements: readonly string[] = [...Object.values(reports), selectRecords];
 
 /** See `UsageQueries.usageReport`. */
@@ -76,7 +81,8 @@ export function readUsageReport(
 ): readonly UsageReportRow[] {
   checkReport(query);
   return connection.reading(
-    () => connection.rows(reports[query.by], ...fits(query, query.fromMs)).map(reportRowFrom),
+    () =>
+      connection.rows(reports[query.by], ...filterValues(query, query.fromMs)).map(reportRowFrom),
     options,
   );
 }
@@ -107,24 +113,25 @@ export function readUsagePage(
   const { limit, after } = checkPage(page);
   const fromMs = filter.fromMs ?? 0;
   const start = Math.max(fromMs, after?.startedAtMs ?? fromMs);
-  const behind = [BigInt(after?.startedAtMs ?? fromMs), after?.seq ?? -1n];
+  const afterCursor = [BigInt(after?.startedAtMs ?? fromMs), after?.seq ?? -1n];
   const rows = connection.reading(
     () =>
       connection
-        .rows(selectRecords, ...fits(filter, start), ...behind, BigInt(limit + 1))
+        .rows(selectRecords, ...filterValues(filter, start), ...afterCursor, BigInt(limit + 1))
         .map((row) => ({ seq: bigintAt(row, 'seq'), record: usageRecordFrom(row) })),
     options,
   );
   return pageOf(rows, limit);
 }
 
-/** The values of `fitting`. */
-function fits(
+/** The values of `filterClause`. */
+function filterValues(
   { toMs = Number.MAX_SAFE_INTEGER, keyId, group, modelId }: UsageFilter,
   fromMs: number,
 ): readonly SqliteValue[] {
-  const [key, ofGroup, model] = [keyId ?? null, group ?? null, modelId ?? null];
-  return [BigInt(fromMs), BigInt(toMs), key, key, ofGroup, ofGroup, model, model];
+  const [keyValue, groupValue, modelValue] = [keyId ?? null, group ?? null, modelId ?? null];
+  const names = [keyValue, keyValue, groupValue, groupValue, modelValue, modelValue];
+  return [BigInt(fromMs), BigInt(toMs), ...names];
 }
 
 function chargesRow(row: unknown): UsageCharges {

@@ -1,4 +1,4 @@
-/** The usage log in a SQLite table: written in batches, and asked for bills. */
+/** The usage log in a SQLite table: written in batches, and queried for bills. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -20,32 +20,32 @@ import type {
 import { usageColumns, usageValuesOf } from '../sql/usage-row.ts';
 import { failureOf, isRefused } from './failure.ts';
 import { type Connection, connectionTo, type SqliteHandle, type SqliteValue } from './handle.ts';
-import { aHandle, handleCure } from './schema.ts';
+import { aHandle, handleRemedy } from './schema.ts';
 import { readUsageCharges, readUsagePage, readUsageReport } from './usage-queries.ts';
 
-/** The database, and how much may wait to be written. */
+/** The database, and how many records may wait to be written. */
 export interface SqliteUsageSinkOptions {
   /** Open and migrated. */
   readonly client: SqliteHandle;
-  /** How long a record may wait for others to be written with it; 200 ms where left out. */
+  /** How long a record may wait to be written together with others. Default: 200 ms. */
   readonly flushMs?: number;
-  /** How many records may wait while the file can't be written; 10,000 where left out. */
+  /** How many records may wait while the file can't be written. Default: 10,000. */
   readonly maxBufferedRecords?: number;
   /**
-   * Called with each write that failed; its records are kept and written with the next. What it
-   * throws is swallowed.
+   * Called for each failed write. Its records are kept and written with the next. Errors that the
+   * callback throws are ignored.
    */
   readonly onError?: (error: unknown) => void;
   /**
-   * Called with each record that will never be written: the file refuses it for what is in it, or
-   * can't be written for 8 s while the sink closes. What it throws is swallowed. Where left out,
-   * `close()` rejects.
+   * Called for each record that is given up: SQLite refused its content, or the file could not be
+   * written for 8 s while the sink was closing. Errors that the callback throws are ignored.
+   * Without it, `close()` rejects.
    */
   readonly onLost?: (record: UsageRecord, error: unknown) => void;
   readonly clock?: Clock;
 }
 
-/** A sink that can be asked; answers at once, never by promise. */
+/** A sink whose log can be queried; returns directly, never a promise. */
 export interface SqliteUsageSink extends UsageSink, UsageQueries {
   record(entry: UsageRecord): void;
   usageReport(query: UsageReportQuery, options?: CallOptions): readonly UsageReportRow[];
@@ -77,45 +77,44 @@ SET outcome = excluded.outcome, reason = excluded.reason, basis = excluded.basis
 WHERE excluded.revision > tollgate_usage.revision`,
 ].join('');
 
-/** The most that one transaction writes: others wait for it meanwhile. */
+/** How many records one transaction writes at most, since others wait for it meanwhile. */
 const batchSize = 500;
 
-/** How long writes are tried while the sink closes: the gateway waits 10 s for it. */
-const closingMs = 8_000;
+/** Deadline of `close`, below the 10 s that the gateway waits for it. */
+const closeMs = 8_000;
 
-/** A closing sink waits in short turns, for whoever has the lock may be in this process. */
-const turn = { timeoutMs: 250, pauseMs: 100 };
+/** A closing sink waits for the lock in short turns: its holder may be in this process. */
+const lockTurn = { timeoutMs: 250, pauseMs: 100 };
 
 /**
  * A usage sink over a migrated database. Each call is one row, by its request and reservation: a
- * batch that is written again counts once, and a later revision takes the place of an earlier one.
- * A record of a call in doubt is on the disk when `record` returns.
+ * batch that is written again counts once, and a later revision replaces an earlier one. A record
+ * of a call in doubt is on disk when `record` returns.
  *
- * A full buffer refuses the new record, by an error for whoever recorded it: what was taken is
- * written, or told as lost.
+ * When the buffer is full, `record` throws; accepted records are written or reported as lost.
  *
- * @throws ConfigurationError that names the option and the cure
+ * @throws ConfigurationError that names the option and says how to fix it
  */
 export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSink {
-  checkMakerOptions('sqliteUsageSink', optionsSchema, options, handleCure);
+  checkMakerOptions('sqliteUsageSink', optionsSchema, options, handleRemedy);
   const { client, flushMs = 200, maxBufferedRecords = 10_000, clock = systemClock() } = options;
   const connection = connectionTo(client);
   const { onError, onLost } = options;
-  const waiting: Taken[] = [];
-  let untold: unknown;
+  const buffered: BufferedRecord[] = [];
+  let unreported: unknown;
   let closed = false;
 
-  const lose = (record: UsageRecord, error: unknown): void => {
-    if (onLost === undefined) untold ??= error;
+  const reportLost = (record: UsageRecord, error: unknown): void => {
+    if (onLost === undefined) unreported ??= error;
     else swallowErrors(() => onLost(record, error));
   };
 
-  const flush = (call?: CallOptions): void => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchSize);
-      const refused = connection.transaction(() => write(connection, batch), call);
-      waiting.splice(0, batch.length);
-      for (const { record, error } of refused) lose(record, error);
+  const flush = (callOptions?: CallOptions): void => {
+    while (buffered.length > 0) {
+      const batch = buffered.slice(0, batchSize);
+      const refused = connection.transaction(() => write(connection, batch), callOptions);
+      buffered.splice(0, batch.length);
+      for (const { record, error } of refused) reportLost(record, error);
     }
   };
 
@@ -127,14 +126,14 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
     }
   });
 
-  const writeLast = async (): Promise<void> => {
-    const untilMs = clock.monotonicMs() + closingMs;
-    while (waiting.length > 0) {
+  const writeRemaining = async (): Promise<void> => {
+    const untilMs = clock.monotonicMs() + closeMs;
+    while (buffered.length > 0) {
       try {
-        flush(turn);
+        flush(lockTurn);
       } catch (error) {
-        if (clock.monotonicMs() < untilMs) await pause(turn.pauseMs);
-        else for (const { record } of waiting.splice(0)) lose(record, error);
+        if (clock.monotonicMs() < untilMs) await pause(lockTurn.pauseMs);
+        else for (const { record } of buffered.splice(0)) reportLost(record, error);
       }
     }
   };
@@ -142,46 +141,46 @@ export function sqliteUsageSink(options: SqliteUsageSinkOptions): SqliteUsageSin
   return {
     record: (entry) => {
       if (closed) throw new Error('The usage log is closed.');
-      if (waiting.length >= maxBufferedRecords) throw new Error('The usage log is full.');
-      waiting.push({ record: entry, values: usageValuesOf(entry).map(bindable) });
+      if (buffered.length >= maxBufferedRecords) throw new Error('The usage log is full.');
+      buffered.push({ record: entry, values: usageValuesOf(entry).map(bindable) });
       if (isInDoubt(entry)) flush();
     },
     close: async () => {
       closed = true;
       stop();
-      await writeLast();
-      if (untold !== undefined) throw untold;
+      await writeRemaining();
+      if (unreported !== undefined) throw unreported;
     },
-    // What was recorded here is in the answer, so it is written first.
-    usageReport: (query, call) => {
-      flush(call);
-      return readUsageReport(connection, query, call);
+    // Buffered records are written first, so that the result includes them.
+    usageReport: (query, callOptions) => {
+      flush(callOptions);
+      return readUsageReport(connection, query, callOptions);
     },
-    usageCharges: (filter, call) => {
-      flush(call);
-      return readUsageCharges(connection, filter, call);
+    usageCharges: (filter, callOptions) => {
+      flush(callOptions);
+      return readUsageCharges(connection, filter, callOptions);
     },
-    usageRecords: (filter, page, call) => {
-      flush(call);
-      return readUsagePage(connection, filter, page, call);
+    usageRecords: (filter, page, callOptions) => {
+      flush(callOptions);
+      return readUsagePage(connection, filter, page, callOptions);
     },
   };
 }
 
 /** A record that waits to be written. */
-interface Taken {
+interface BufferedRecord {
   readonly record: UsageRecord;
   readonly values: readonly SqliteValue[];
 }
 
-/** A record that the file refused, which changed nothing and ended no transaction. */
+/** A record that SQLite refused. Its transaction goes on without it. */
 interface Refused {
   readonly record: UsageRecord;
   readonly error: Error;
 }
 
-/** Writes a batch inside a transaction, but for what of it is refused: that must not block it. */
-function write(connection: Connection, batch: readonly Taken[]): readonly Refused[] {
+/** Writes a batch inside a transaction and returns the refused records, which must not block it. */
+function write(connection: Connection, batch: readonly BufferedRecord[]): readonly Refused[] {
   const refused: Refused[] = [];
   for (const { record, values } of batch) {
     try {
@@ -194,7 +193,7 @@ function write(connection: Connection, batch: readonly Taken[]): readonly Refuse
   return refused;
 }
 
-/** SQLite has no booleans. What no driver binds is refused here, where one record is at stake. */
+/** SQLite has no booleans. Objects can't be bound; refused here, that affects only one record. */
 function bindable(value: SqlValue): SqliteValue {
   if (typeof value === 'object' && value !== null) {
     throw new RangeError('Usage record refused: a member is an object.');

@@ -1,4 +1,4 @@
-/** The other stores of PostgreSQL keep the published contracts, in a schema of another name. */
+/** The other PostgreSQL stores fulfil the published contracts, in a schema with another name. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresCatalog } from '../../../src/stores/postgres/catalog.ts';
 import { postgresIdempotencyStore } from '../../../src/stores/postgres/idempotency-store.ts';

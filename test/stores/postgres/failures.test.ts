@@ -1,4 +1,4 @@
-/** What goes wrong between the store and PostgreSQL, and what the store makes of it. */
+/** Failures between the stores and PostgreSQL, and the errors they become. */
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const partition = 'default';
 const lines = [{ subject: 'alice', period: '', amount: 5n }];
 const reserve = { id, partition, lines, ttlMs: 30_000, onExpire: 'release' } as const;
 
-/** Every operation, each with the same patience. */
+/** Every operation with a deadline. */
 const operations: readonly (readonly [string, (store: QuotaStore, ms: number) => unknown])[] = [
   ['reserve', (store, timeoutMs) => store.reserve(reserve, { timeoutMs })],
   ['extend', (store, timeoutMs) => store.extend([{ id, partition, ttlMs: 1_000 }], { timeoutMs })],
@@ -37,14 +37,14 @@ afterEach(async () => {
   for (const open of opened.splice(0)) await open.close();
 });
 
-/** A pool to a port of this machine. */
+/** A pool for a port of this machine. */
 function poolOn(port: number): pg.Pool {
   const pool = new pg.Pool({ host: '127.0.0.1', port, user: 'x', database: 'x', max: 1 });
   pool.on('error', () => {});
   return pool;
 }
 
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never replies. */
 async function silentServer(): Promise<Server> {
   const sockets = new Set<{ destroy(): unknown }>();
   const server = createServer((socket) => {
@@ -66,26 +66,26 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-function answering(...rows: readonly unknown[]): PostgresClient {
+function replyingWith(...rows: readonly unknown[]): PostgresClient {
   return { query: async () => ({ rows }) };
 }
 
-/** Fails with these codes, one a query, then answers. */
-function failing(...codes: readonly string[]): PostgresClient & { readonly asked: () => number } {
-  let asked = 0;
+/** Fails with these codes, one per query, then replies. */
+function failing(...codes: readonly string[]): PostgresClient & { readonly queries: () => number } {
+  let queries = 0;
   return {
-    asked: () => asked,
+    queries: () => queries,
     query: async () => {
-      const code = codes[asked];
-      asked += 1;
+      const code = codes[queries];
+      queries += 1;
       if (code !== undefined) throw Object.assign(new Error('no'), { code });
       return { rows: [{ result: '{"status":"settled"}' }] };
     },
   };
 }
 
-/** Answers the first query with this result, and fails all others with this code. */
-function answeringOnce(result: unknown, code: string): PostgresClient {
+/** Replies to the first query with this result, and fails all others with this code. */
+function replyingOnce(result: unknown, code: string): PostgresClient {
   let isFirst = true;
   return {
     query: async () => {
@@ -100,7 +100,7 @@ const settleWith = async (client: PostgresClient): Promise<unknown> =>
   postgresQuotaStore({ client }).settle({ id, partition, lines, basis: 'usage' });
 
 describe.each(operations)('%s', (_name, ask) => {
-  it('QS-40 is not done where nobody listens', async () => {
+  it('is not_done if the connection is refused', async () => {
     const server = await silentServer();
     const port = portOf(server);
     await opened.pop()?.close();
@@ -112,7 +112,7 @@ describe.each(operations)('%s', (_name, ask) => {
     });
   });
 
-  it('QS-40 is given up in time where nobody answers', async () => {
+  it('is given up at the deadline if the server does not reply', async () => {
     const store = postgresQuotaStore({ client: poolOn(portOf(await silentServer())) });
 
     await expect(async () => ask(store, 50)).rejects.toMatchObject({
@@ -122,31 +122,31 @@ describe.each(operations)('%s', (_name, ask) => {
   });
 
   it.each([
-    ['no rows', answering()],
-    ['two rows', answering({ result: '{}' }, { result: '{}' })],
-    ['a row that is none', answering(5)],
-    ['no JSON', answering({ result: '{"status"' })],
-    ['JSON of another kind', answering({ result: '[[]]' })],
-    ['a word nobody knows', answering({ result: '{"status":"maybe"}' })],
-    ['a number where text belongs', answering({ result: 7 })],
-    ['floats for amounts', answering({ result: '{"limit":1.5,"used":"1e3","held":-0}' })],
-    ['no answer at all', { query: async () => JSON.parse('null') }],
-  ])('QS-43 takes %s for corrupt', async (_what, client) => {
+    ['no rows', replyingWith()],
+    ['two rows', replyingWith({ result: '{}' }, { result: '{}' })],
+    ['a row that is not an object', replyingWith(5)],
+    ['text that is not JSON', replyingWith({ result: '{"status"' })],
+    ['JSON of another kind', replyingWith({ result: '[[]]' })],
+    ['an unknown status', replyingWith({ result: '{"status":"maybe"}' })],
+    ['a number where text belongs', replyingWith({ result: 7 })],
+    ['floats for amounts', replyingWith({ result: '{"limit":1.5,"used":"1e3","held":-0}' })],
+    ['null for a result', { query: async () => JSON.parse('null') }],
+  ])('%s is corrupt', async (_case, client) => {
     await expect(async () => ask(postgresQuotaStore({ client }), 1_000)).rejects.toMatchObject({
       name: 'StoreCorrupt',
     });
   });
 });
 
-describe('QS-45', () => {
-  it.each(['40001', '40P01'])('a statement that lost a race (%s) is sent again', async (code) => {
+describe('an error of the database', () => {
+  it.each(['40001', '40P01'])('%s, a lost race, makes the statement run again', async (code) => {
     const client = failing(code, code);
 
     expect(await settleWith(client)).toEqual({ status: 'settled' });
-    expect(client.asked()).toBe(3);
+    expect(client.queries()).toBe(3);
   });
 
-  it('a race that is lost for ever is not done', async () => {
+  it('that is a race lost forever is not_done', async () => {
     const client = failing(...Array.from({ length: 50 }, () => '40001'));
 
     await expect(settleWith(client)).rejects.toMatchObject({ outcome: 'not_done' });
@@ -175,16 +175,16 @@ describe('QS-45', () => {
     });
   });
 
-  it('what came back of a long extend or sweep makes the outcome of the rest unknown', async () => {
+  it('after the first batch of a long extend or sweep has the outcome unknown', async () => {
     const inputs = Array.from({ length: 101 }, (_, index) => ({
       id: `reservation_${1_000 + index}`,
       partition,
       ttlMs: 1_000,
     }));
     const renewed = inputs.slice(0, 100).map(() => ({ status: 'held', expiresAtMs: 1 }));
-    const extending = postgresQuotaStore({ client: answeringOnce(renewed, '57014') });
+    const extending = postgresQuotaStore({ client: replyingOnce(renewed, '57014') });
     const sweeping = postgresQuotaStore({
-      client: answeringOnce({ expired: 100, more: true }, '55P03'),
+      client: replyingOnce({ expired: 100, more: true }, '55P03'),
     });
 
     await expect(extending.extend(inputs)).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe('QS-45', () => {
     await expect(sweeping.sweep({ max: 500 })).rejects.toMatchObject({ outcome: 'unknown' });
   });
 
-  it('a message of the server stays inside', async () => {
+  it('does not show the server’s message', async () => {
     const client = {
       query: () => Promise.reject(new Error('Key (id)=(tg_secret) already exists')),
     };
@@ -206,30 +206,32 @@ describe('QS-45', () => {
   });
 });
 
-it('a signal ends the wait, and nothing is sent where it came before', async () => {
-  let asked = 0;
+it('an abort signal ends the wait, and nothing is sent if it was aborted before', async () => {
+  let queries = 0;
   const client = {
     query: () => {
-      asked += 1;
+      queries += 1;
       return new Promise<never>(() => {});
     },
   };
   const store = postgresQuotaStore({ client });
   const stop = new AbortController();
-  const asking = store.read('alice', '', partition, { signal: stop.signal });
+  const reading = store.read('alice', '', partition, { signal: stop.signal });
 
   stop.abort();
 
-  await expect(asking).rejects.toMatchObject({ outcome: 'unknown' });
+  await expect(reading).rejects.toMatchObject({ outcome: 'unknown' });
   await expect(store.read('alice', '', partition, { signal: stop.signal })).rejects.toMatchObject({
     outcome: 'not_done',
   });
-  expect(asked).toBe(1);
+  expect(queries).toBe(1);
 });
 
-it('keys and claims that come back broken are corrupt', async () => {
-  const client = answering({ id: 'key', key_group: 'g', disabled: false, record: '{}' });
-  const claims = postgresIdempotencyStore({ client: answering({ result: '{"status":"taken"}' }) });
+it('invalid keys and claims from the database are corrupt', async () => {
+  const client = replyingWith({ id: 'key', key_group: 'g', disabled: false, record: '{}' });
+  const claims = postgresIdempotencyStore({
+    client: replyingWith({ result: '{"status":"taken"}' }),
+  });
 
   await expect(postgresKeyStore({ client }).find('secret')).rejects.toMatchObject({
     name: 'StoreCorrupt',
@@ -250,19 +252,19 @@ it('keys and claims that come back broken are corrupt', async () => {
   ).rejects.toMatchObject({ name: 'StoreCorrupt' });
 });
 
-it('a set-up that can’t work says which option, and the cure', () => {
+it('wrong options are refused with the option and the remedy', () => {
   expect(() => postgresQuotaStore(JSON.parse('{}'))).toThrow(
     'postgresQuotaStore: options.client must be an object with query(). ' +
-      'Give it a Pool of pg, or what has its query(text, values).',
+      'Give it a Pool of pg, or an object with its query(text, values).',
   );
   for (const schema of ['', 'a"b', 'a.b', '1', 'x'.repeat(64)]) {
-    expect(() => postgresQuotaStore({ client: answering(), schema })).toThrow(/options\.schema/);
+    expect(() => postgresQuotaStore({ client: replyingWith(), schema })).toThrow(/options\.schema/);
   }
   for (const endedTtlMs of [899_999, 1_000_000.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    expect(() => postgresQuotaStore({ client: answering(), endedTtlMs })).toThrow(
+    expect(() => postgresQuotaStore({ client: replyingWith(), endedTtlMs })).toThrow(
       'postgresQuotaStore: options.endedTtlMs must be an integer of at least 900000 ms. ' +
         'Leave it out for the default.',
     );
   }
-  expect(postgresQuotaStore({ client: answering(), endedTtlMs: 900_000 })).toBeDefined();
+  expect(postgresQuotaStore({ client: replyingWith(), endedTtlMs: 900_000 })).toBeDefined();
 });

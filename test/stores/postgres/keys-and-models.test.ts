@@ -1,4 +1,4 @@
-/** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without a secret. */
+/** Keys and catalogs in PostgreSQL: changed by one process, seen by all, without secrets. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { GatewayEvent } from '../../../src/events.ts';
@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     expect(await one.update(key.id, { disabled: false })).toBe(false);
   });
 
-  it('two changes of one key at once both stand', async () => {
+  it('two concurrent changes of one key are both kept', async () => {
     const keys = postgresKeyStore({ client: pool });
     const { secret, key } = await keys.issue({ group: 'staff', limitNanos: 5n });
 
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     });
   });
 
-  it('an id or a secret that is taken, or could be guessed, is refused with the cure', async () => {
+  it('a taken id or secret and a weak secret are refused with the remedy', async () => {
     const keys = postgresKeyStore({ client: pool });
     const { secret, key } = await keys.issue({ group: 'staff', limitNanos: 5n });
 
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     expect(() => postgresKeyStore({ client: pool, allowWeakKeys: true })).toThrow(/a pepper/);
   });
 
-  it('keys are listed by their group, in the order of their ids', async () => {
+  it('keys are listed by group, ordered by id', async () => {
     const keys = postgresKeyStore({ client: pool });
     for (const id of ['key_b', 'key_a', 'key_C']) {
       await keys.issue({ id, group: 'listed', limitNanos: 1n });
@@ -92,7 +92,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     expect(await keys.list('nobody')).toEqual([]);
   });
 
-  it('a version is served here as it is published, and elsewhere at the next look', async () => {
+  it('a version is served here when published, and elsewhere after the next poll', async () => {
     const clock = fakeClock();
     const events: GatewayEvent[] = [];
     const credentials = (name: string): string => `secret-of-${name}`;
@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     other.close();
   });
 
-  it('a bad list is refused unwritten, and one that got in changes nothing', async () => {
+  it('an invalid list is not written, and one that is in the table changes nothing', async () => {
     const clock = fakeClock();
     const events: GatewayEvent[] = [];
     const catalog = await postgresCatalog({
@@ -134,7 +134,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     catalog.close();
   });
 
-  it('no table holds a secret of a key or of a channel', async () => {
+  it('no table contains a secret of a key or a channel', async () => {
     const keys = postgresKeyStore({ client: pool, pepper: 'the pepper' });
     const { secret } = await keys.issue({ group: 'staff', limitNanos: 5n });
     const { rows: tables } = await pool.query(

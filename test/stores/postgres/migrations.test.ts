@@ -1,10 +1,10 @@
-/** The schema of PostgreSQL: made once, by whoever comes first, and missed by name. */
+/** The PostgreSQL schema: created once, by the first process, and reported when missing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres, postgresMigrations } from '../../../src/stores/postgres/migrations.ts';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../../services/postgres.ts';
 
-it('migrations are numbered from 1 without gaps, each a single statement that locks', () => {
+it('migrations are numbered from 1 without gaps; each is one statement with a lock', () => {
   expect(postgresMigrations.map(({ version }) => version)).toEqual(
     postgresMigrations.map((_, index) => index + 1),
   );
@@ -23,7 +23,7 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
   });
   afterAll(() => server.stop());
 
-  it('before it, check says what to run, and so does every version but ours', async () => {
+  it('check says what to run if the schema is missing or has another version', async () => {
     const pool = server.pool();
     const store = postgresQuotaStore({ client: pool, schema: 'first' });
     expect(await store.check()).toEqual({
@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     });
   });
 
-  it('tables of a version before the first release are told apart by their columns', async () => {
+  it('tables of a version before the first release are recognized by their columns', async () => {
     const pool = server.pool();
     await migratePostgres(pool, { schema: 'early' });
     await pool.query('ALTER TABLE early.quota_rows DROP COLUMN extra_nanos');
@@ -57,7 +57,7 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     });
   });
 
-  it('eight processes at once make one schema', async () => {
+  it('eight concurrent processes create one schema', async () => {
     const pools = Array.from({ length: 8 }, () => server.pool(1));
 
     await Promise.all(pools.map((client) => migratePostgres(client, { schema: 'together' })));
@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     expect(rows).toEqual(postgresMigrations.map(({ version }) => ({ version })));
   });
 
-  it('a second time changes nothing that is there', async () => {
+  it('a second migration changes nothing', async () => {
     const client = server.pool();
     await migratePostgres(client, { schema: 'again' });
     const store = postgresQuotaStore({ client, schema: 'again' });
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres())('migratePostgres', () => {
     expect(await store.read('alice', '', 'p')).toMatchObject({ limit: 7n });
   });
 
-  it('a role that may not make schemas can migrate one that it was given', async () => {
+  it('a role that may not create schemas can migrate an existing one', async () => {
     const admin = server.pool(1);
     await admin.query('CREATE ROLE guest LOGIN');
     await admin.query('CREATE SCHEMA given AUTHORIZATION guest');

@@ -1,4 +1,4 @@
-/** After calls full of canaries, no table of PostgreSQL holds one. */
+/** After calls full of canaries, no PostgreSQL table contains one. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -29,7 +29,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   });
   afterAll(() => server.stop());
 
-  it('keeps no prompt, answer, picture or secret, and addresses in its catalog alone', async () => {
+  it('keeps no prompt, reply, image or secret, and addresses only in its catalog', async () => {
     const [keys, quota] = [postgresKeyStore({ client }), postgresQuotaStore({ client })];
     const catalog = await postgresCatalog({ client, credentials: () => canaries.upstreamKey });
     await catalog.publish(canaryModels);
@@ -46,7 +46,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
     catalog.close();
 
     const tables = await tablesOf(client);
-    // Where an upstream is, is what a catalog is for; its secret is a name there.
+    // A catalog has the addresses of upstreams, but only the names of their secrets.
     expect(canariesIn(tables)).toEqual(['upstreamHost in catalogs']);
     expect(Object.keys(tables)).toEqual([
       'catalogs',
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   });
 });
 
-/** Every table there is, with every row as text. */
+/** All tables with all their rows as text. */
 async function tablesOf(client: pg.Pool): Promise<Readonly<Record<string, readonly unknown[]>>> {
   const { rows } = await client.query<{ readonly name: string }>(
     `SELECT table_name AS name FROM information_schema.tables

@@ -1,4 +1,4 @@
-/** The quota store of PostgreSQL keeps the published contract, against a real server. */
+/** The PostgreSQL quota store fulfils the published contract, against a real server. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
 import { quotaStoreContract } from '../../../src/testing/contracts/quota-store.ts';

@@ -1,4 +1,4 @@
-/** What the quota store of PostgreSQL does beyond the contract. */
+/** Behaviour of the PostgreSQL quota store beyond the contract. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
   });
   afterAll(() => server.stop());
 
-  /** A hold of 5 in a partition of its own. */
+  /** A hold of 5 in a new partition. */
   const held = async (change: Partial<ReserveInput> = {}): Promise<ReserveInput> => {
     const input: ReserveInput = {
       id: randomUUID(),
@@ -40,7 +40,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     return input;
   };
 
-  it('a short renewal that comes late does not cut a long lease', async () => {
+  it('a delayed renewal with a short lease does not shorten a long one', async () => {
     const { id, partition } = await held();
     const [long] = await store.extend([{ id, partition, ttlMs: 900_000 }]);
 
@@ -53,16 +53,16 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await store.read('alice', '', partition)).toMatchObject({ held: 0n });
   });
 
-  it('a long batch over several partitions is answered in the order asked', async () => {
+  it('the results of a long batch over several partitions are in order of the inputs', async () => {
     const holds = [];
     const partition = randomUUID();
     for (let count = 0; count < 120; count += 1) {
       holds.push(await held(count % 3 === 0 ? {} : { partition, lines: lineOf(1n, 1_000n) }));
     }
-    const gone = randomUUID();
+    const unknown = randomUUID();
 
     const results = await store.extend(
-      [...holds, { id: gone, partition }].map((hold) => ({
+      [...holds, { id: unknown, partition }].map((hold) => ({
         id: hold.id,
         partition: hold.partition,
         ttlMs: 40_000,
@@ -74,7 +74,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(results.at(-1)).toEqual({ status: 'gone', as: 'unknown' });
   });
 
-  it('an ended reservation is forgotten by a sweep after an hour, and not before', async () => {
+  it('a sweep deletes an ended reservation after an hour, and not before', async () => {
     const { id, partition, lines } = await held();
     await store.settle({ id, partition, lines, basis: 'usage' });
     const known = async (): Promise<number> => {
@@ -92,7 +92,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await store.read('alice', '', partition)).toMatchObject({ used: 5n, held: 0n });
   });
 
-  it('one sweep forgets ten thousand', async () => {
+  it('one sweep deletes ten thousand ended reservations', async () => {
     const partition = randomUUID();
     await pool.query(
       `INSERT INTO tollgate.quota_reservations (partition, id, state, due_ms, ended_ms)
@@ -108,7 +108,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect((await pool.query(text, [partition])).rows).toHaveLength(0);
   });
 
-  it('an adjustment counts once, however late it is repeated, and is on record', async () => {
+  it('an adjustment is recorded and counts once, however late it is repeated', async () => {
     const partition = randomUUID();
     const topUp = { id: randomUUID(), partition, subject: 'alice', period: '', addLimit: 50n };
     await store.adjust(topUp);
@@ -124,18 +124,20 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(rows).toEqual([{ subject: 'alice', add_limit_nanos: '50' }]);
   });
 
-  it('extra beyond 2^53 − 1 is refused, and the adjustment may be made again', async () => {
+  it('an extra above 2^53 − 1 is refused, and the adjustment may be repeated', async () => {
     const row = { partition: randomUUID(), subject: 'alice', period: '' };
-    const most = 9_007_199_254_740_991n;
-    await store.adjust({ ...row, id: randomUUID(), addLimit: most });
+    const maxNanos = 9_007_199_254_740_991n;
+    await store.adjust({ ...row, id: randomUUID(), addLimit: maxNanos });
     const id = randomUUID();
 
     await expect(store.adjust({ ...row, id, addLimit: 1n })).rejects.toThrow(RangeError);
 
-    expect(await store.adjust({ ...row, id, addLimit: -1n })).toMatchObject({ extra: most - 1n });
+    expect(await store.adjust({ ...row, id, addLimit: -1n })).toMatchObject({
+      extra: maxNanos - 1n,
+    });
   });
 
-  it('a sweep waits for nobody: a lease whose subject is locked is left, and told', async () => {
+  it('a sweep does not wait for locks: it skips a locked subject and reports more', async () => {
     const hold = await held();
     await clock.advance(30_000);
     const other = await pool.connect();
@@ -155,18 +157,18 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     });
   });
 
-  it('each operation waits 5 s for a lock that is stuck, and then is not done', async () => {
+  it('each operation waits 5 s for a stuck lock and is then not_done', async () => {
     const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'tollgate'::regnamespace
       AND 'lock_timeout=5s' = ANY (proconfig) ORDER BY proname`;
-    const patient = (await pool.query(text)).rows.map(({ proname }) => proname);
-    expect(patient).toEqual(
+    const withTimeout = (await pool.query(text)).rows.map(({ proname }) => proname);
+    expect(withTimeout).toEqual(
       ['adjust', 'extend', 'read', 'release', 'reserve', 'settle', 'sweep'].map(
         (name) => `quota_${name}`,
       ),
     );
     const schema = 'hasty';
     const hasty = postgresQuotaStore({ client: await migrated(pool, schema), schema });
-    for (const name of patient) {
+    for (const name of withTimeout) {
       await pool.query(`ALTER FUNCTION hasty.${name}(jsonb) SET lock_timeout = '1ms'`);
     }
     const lines = lineOf(1n, 100n);
@@ -194,7 +196,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await hasty.settle({ ...hold, basis: 'usage' })).toEqual({ status: 'settled' });
   });
 
-  it('QS-42 a settle whose answer was lost is told as done before, and charged once', async () => {
+  it('a settle whose reply was lost is reported as already done, and charged once', async () => {
     const { id, partition, lines } = await held();
     const losing = postgresQuotaStore({
       client: {
@@ -216,7 +218,7 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await store.read('alice', '', partition)).toMatchObject({ used: 5n, held: 0n });
   });
 
-  it('QS-44 a reserve that lands after it was given up and released holds nothing', async () => {
+  it('a reserve that arrives after it was given up and released holds nothing', async () => {
     const input = { ...(await held()), id: randomUUID() };
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -243,10 +245,10 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     expect(await store.read('alice', '', input.partition)).toMatchObject({ held: 5n, inFlight: 1 });
   });
 
-  it('another isolation level is refused: a count behind a lock could miss a hold', async () => {
-    const own = server.pool(1);
-    await own.query('SET default_transaction_isolation = serializable');
-    const strict = postgresQuotaStore({ client: own });
+  it('another isolation level is refused, since a count could miss a hold', async () => {
+    const separate = server.pool(1);
+    await separate.query('SET default_transaction_isolation = serializable');
+    const strict = postgresQuotaStore({ client: separate });
 
     expect(await strict.check()).toMatchObject({
       ok: false,
@@ -257,12 +259,12 @@ describe.skipIf(!hasPostgres())('postgresQuotaStore', () => {
     ).rejects.toMatchObject({ name: 'StoreUnavailable', outcome: 'not_done' });
   });
 
-  it('check tells of a server that may lose charges, or only reads', async () => {
-    const own = server.pool(1);
-    await own.query('SET synchronous_commit = off');
-    await own.query('SET default_transaction_read_only = on');
+  it('check reports a server that may lose charges or is read-only', async () => {
+    const separate = server.pool(1);
+    await separate.query('SET synchronous_commit = off');
+    await separate.query('SET default_transaction_read_only = on');
 
-    const found = await postgresQuotaStore({ client: own }).check();
+    const found = await postgresQuotaStore({ client: separate }).check();
 
     expect(found).toMatchObject({
       ok: false,

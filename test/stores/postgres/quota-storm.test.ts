@@ -1,4 +1,4 @@
-/** Quota in PostgreSQL under many clients at once, and under a server that is killed. */
+/** Quota in PostgreSQL with many concurrent clients, and with a server that is killed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QuotaLine } from '../../../src/ports/quota-store.ts';
@@ -27,11 +27,11 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
   const store = (connections: number): PostgresQuotaStore =>
     postgresQuotaStore({ client: server.pool(connections) });
 
-  it('QS-37 sixty-four clients over a few subjects: no error, no hang, no deadlock', async () => {
+  it('sixty-four clients on a few subjects have no error, no hang and no deadlock', async () => {
     const failures: unknown[] = [];
     const stores = Array.from({ length: 64 }, () => {
       const pool = server.pool(1);
-      // A deadlock that the store mends by trying again would not show otherwise.
+      // Without this, a deadlock that the store resolves by a retry would not be noticed.
       const query: PostgresClient['query'] = (text, values) =>
         pool.query(text, values).catch((error: unknown) => {
           failures.push(error);
@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
     expect(failures).toEqual([]);
   }, 60_000);
 
-  it('QS-10 three pools race for a quota of ten: exactly ten are held', async () => {
+  it('three pools that race for ten units hold exactly ten', async () => {
     const stores = [store(8), store(8), store(8)];
     const lines = [{ subject: 'race', period: '', amount: 10n, limit: 100n }];
 
@@ -69,7 +69,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
     });
   });
 
-  it('QS-15 a cap over two periods is exact, though no row is shared', async () => {
+  it('a cap over two periods is exact, though they share no row', async () => {
     const own = store(16);
     const periods = ['2026-11', '2026-12'];
 
@@ -89,7 +89,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
     expect(results.filter(({ status }) => status === 'held')).toHaveLength(7);
   });
 
-  it('QS-36 a server killed in mid-load has every charge it acknowledged, once', async () => {
+  it('a server killed under load has every acknowledged charge once', async () => {
     const own = store(12);
     const acknowledged: string[] = [];
     const tried: string[] = [];
@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
 
     expect(outcomes.every((error) => nameOf(error) === 'StoreUnavailable')).toBe(true);
     expect(acknowledged.length).toBeLessThan(720);
-    // What was not acknowledged is settled again, as the gateway does: each counts once.
+    // Charges without acknowledgement are settled again, as a gateway does: each counts once.
     const lines = [{ subject: 'killed', period: '', amount: 7n }];
     for (const id of tried) await own.settle({ id, partition, lines, basis: 'usage' });
     for (const id of acknowledged) {
@@ -125,13 +125,13 @@ describe.skipIf(!hasPostgres())(`PostgreSQL under load, seed ${seed}`, () => {
     const { rows } = await server.pool(1).query(
       `SELECT (SELECT held_nanos FROM tollgate.quota_rows WHERE subject = 'killed') = (
         SELECT coalesce(sum(amounts[1]), 0) FROM tollgate.quota_reservations
-        WHERE state = 'held' AND subjects = '{killed}') AS whole`,
+        WHERE state = 'held' AND subjects = '{killed}') AS complete`,
     );
-    expect(rows).toEqual([{ whole: true }]);
+    expect(rows).toEqual([{ complete: true }]);
   }, 60_000);
 });
 
-/** One client's life: holds on two or three of six subjects, and all that may happen to them. */
+/** One client: holds on two or three of six subjects, with every possible ending. */
 async function storm(
   own: PostgresQuotaStore,
   next: () => number,
@@ -172,7 +172,7 @@ async function sumsOf(server: PostgresServer): Promise<unknown> {
   return rows[0];
 }
 
-/** Numbers from 0 to 1 that are the same on each run (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, the same in each run (mulberry32). */
 function numbers(start: number): () => number {
   let state = start;
   return () => {
@@ -183,8 +183,8 @@ function numbers(start: number): () => number {
   };
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function nameOf(error: unknown): string | undefined {

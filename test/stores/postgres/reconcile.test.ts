@@ -1,4 +1,4 @@
-/** What the books of PostgreSQL have beyond the usage log. */
+/** Charges in PostgreSQL that the usage log does not have. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresQuotaStore } from '../../../src/stores/postgres/quota-store.ts';
@@ -18,7 +18,7 @@ describe.skipIf(!hasPostgres())('reconcile over PostgreSQL', () => {
   });
   afterAll(() => server.stop());
 
-  it('what the books have beyond the log is shown, by subject and period', async () => {
+  it('charges beyond the log are shown by subject and period', async () => {
     const sink = postgresUsageSink({ client: pool });
     const quota = postgresQuotaStore({ client: pool });
     const settle = async (id: string, amount: bigint): Promise<void> => {

@@ -1,15 +1,15 @@
-/** What the suites of PostgreSQL share: a migrated schema, and a clock that a test can hold. */
+/** Helpers of the PostgreSQL suites: a migrated schema, and a clock that a test controls. */
 import type pg from 'pg';
 import { migratePostgres } from '../../../src/stores/postgres/migrations.ts';
 
-/** The clock of a schema, which stands still between moves. */
+/** The clock of a schema, which only a test advances. */
 export interface HeldClock {
   advance(ms: number): Promise<void>;
 }
 
 /**
- * Puts a clock that stands still in place of the server's. Nothing but `now_ms()` tells the time,
- * so a test that replaces it holds all leases of the schema; every row it then reads is real.
+ * Replaces the server's clock with one that the test advances. All functions of the schema get the
+ * time from `now_ms()`, so replacing it controls all leases.
  */
 export async function holdClock(pool: pg.Pool, schema = 'tollgate'): Promise<HeldClock> {
   const sql = [

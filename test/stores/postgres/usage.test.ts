@@ -1,4 +1,4 @@
-/** The usage log in PostgreSQL: nothing lost unsaid, each call once, and sums to bill from. */
+/** The usage log in PostgreSQL: no unreported loss, each call once, and sums for bills. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
@@ -24,13 +24,13 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
   beforeEach(() => pool.query('TRUNCATE tollgate.usage'));
   afterAll(() => server.stop());
 
-  /** A client that refuses while `isDown`, and counts what it is asked. */
-  const gated = (): PostgresClient & { isDown: boolean; asked: number } => {
+  /** A client that fails while `isDown`, and counts its queries. */
+  const gated = (): PostgresClient & { isDown: boolean; queries: number } => {
     const client = {
       isDown: false,
-      asked: 0,
+      queries: 0,
       query: async (text: string, values?: unknown[]) => {
-        client.asked += 1;
+        client.queries += 1;
         if (client.isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' });
         return pool.query(text, values);
       },
@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     return client;
   };
 
-  it('a record comes back as it went in, member by member', async () => {
+  it('a record is read back unchanged in every member', async () => {
     const sink = postgresUsageSink({ client: pool });
     const records = [
       usageRecord({ requestId: 'whole', metadata: { team: 'a' }, durationMs: 1.5 }),
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await sink.close();
   });
 
-  it('writes what waits in one statement each time its interval is over', async () => {
+  it('writes buffered records in one statement at each interval', async () => {
     const clock = fakeClock();
     const client = gated();
     const sink = postgresUsageSink({ client, clock, flushMs: 100 });
@@ -72,11 +72,11 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     clock.advance(100);
 
     await vi.waitFor(async () => expect(await countOf(pool)).toBe(300));
-    expect(client.asked).toBe(1);
+    expect(client.queries).toBe(1);
     await sink.close();
   });
 
-  it('keeps what could not be written, says so, and refuses what it has no room for', async () => {
+  it('keeps and reports what could not be written, and refuses more when full', async () => {
     const clock = fakeClock();
     const client = gated();
     const failures: unknown[] = [];
@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(() => sink.record(numbered(4))).toThrow(/closed/);
   });
 
-  it('a record that the database refuses is told as lost, and holds up no other', async () => {
+  it('a record that the database refuses is reported as lost, without blocking others', async () => {
     const lost: UsageRecord[] = [];
     const onLost = (record: UsageRecord): number => lost.push(record);
     const sink = postgresUsageSink({ client: pool, onLost });
@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(await countOf(pool)).toBe(8);
   });
 
-  it('a record that is none is refused at once', async () => {
+  it('record throws for an invalid record', async () => {
     const sink = postgresUsageSink({ client: pool });
 
     expect(() => sink.record(usageRecord({ durationMs: Number.NaN }))).toThrow(RangeError);
@@ -124,37 +124,37 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(await countOf(pool)).toBe(0);
   });
 
-  it('what is left when it is closed while the database is down is lost aloud', async () => {
+  it('records left when it is closed while the database is down are reported as lost', async () => {
     const down: PostgresClient = {
       query: () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' })),
     };
     const lost: UsageRecord[] = [];
-    const heard = postgresUsageSink({ client: down, onLost: (record) => lost.push(record) });
-    const unheard = postgresUsageSink({ client: down });
-    heard.record(numbered(1));
-    unheard.record(numbered(2));
+    const reporting = postgresUsageSink({ client: down, onLost: (record) => lost.push(record) });
+    const withoutListener = postgresUsageSink({ client: down });
+    reporting.record(numbered(1));
+    withoutListener.record(numbered(2));
 
-    await heard.close();
+    await reporting.close();
 
     expect(lost).toHaveLength(1);
-    await expect(unheard.close()).rejects.toMatchObject({ name: 'StoreUnavailable' });
+    await expect(withoutListener.close()).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 
-  it('what a silent database has not taken 8 s after the close began is lost aloud', async () => {
+  it('records not written 8 s after close began are reported as lost', async () => {
     const clock = fakeClock();
     const silent: PostgresClient = { query: () => new Promise(() => {}) };
     const lost: UsageRecord[] = [];
     const onLost = (record: UsageRecord): number => lost.push(record);
-    const heard = postgresUsageSink({ client: silent, clock, onLost });
-    const unheard = postgresUsageSink({ client: silent, clock });
+    const reporting = postgresUsageSink({ client: silent, clock, onLost });
+    const withoutListener = postgresUsageSink({ client: silent, clock });
     const records = Array.from({ length: 501 }, (_, index) => numbered(index));
-    for (const record of records) heard.record(record);
-    unheard.record(numbered(1));
+    for (const record of records) reporting.record(record);
+    withoutListener.record(numbered(1));
     let isOver = false;
-    const closing = heard.close().finally(() => {
+    const closing = reporting.close().finally(() => {
       isOver = true;
     });
-    const rejected = expect(unheard.close()).rejects.toMatchObject({ outcome: 'unknown' });
+    const rejected = expect(withoutListener.close()).rejects.toMatchObject({ outcome: 'unknown' });
 
     clock.advance(7_999);
     await new Promise(setImmediate);
@@ -166,13 +166,13 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(lost).toEqual(records);
   });
 
-  it('what is recorded in the moment a write ends is written by the close', async () => {
-    // After so many turns of the event loop's smallest queue: one of them is that moment.
+  it('a record added at the moment a write ends is written by close', async () => {
+    // Tries several numbers of microtask turns, one of which is that moment.
     for (let turns = 0; turns < 40; turns += 1) {
-      const asked: unknown[] = [];
+      const written: unknown[] = [];
       const client: PostgresClient = {
         query: async (_text, values) => {
-          asked.push(...JSON.parse(String(values?.[0])));
+          written.push(...JSON.parse(String(values?.[0])));
           return { rows: [] };
         },
       };
@@ -185,7 +185,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
 
       await sink.close();
 
-      expect(asked, `after ${turns} turns`).toMatchObject(
+      expect(written, `after ${turns} turns`).toMatchObject(
         [1, 2].map((index) => ({ request_id: `req_${index}` })),
       );
     }
@@ -194,20 +194,20 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
   it.each([
     ['throws', () => JSON.parse('')],
     ['rejects', () => Promise.reject(new Error('a mistake of the host'))],
-  ])('a listener that %s ends nothing and blocks nothing', async (_what, fail) => {
+  ])('a listener that %s neither ends nor blocks writing', async (_how, fail) => {
     const clock = fakeClock();
     const client = gated();
-    const told: string[] = [];
+    const reports: string[] = [];
     const sink = postgresUsageSink({
       client,
       clock,
       flushMs: 100,
       onError: () => {
-        told.push('error');
+        reports.push('error');
         return fail();
       },
       onLost: ({ requestId }) => {
-        told.push(requestId);
+        reports.push(requestId);
         return fail();
       },
     });
@@ -215,27 +215,27 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     sink.record(usageRecord({ requestId: 'bad', status: 2 ** 40 }));
     sink.record(numbered(1));
     clock.advance(100);
-    await vi.waitFor(() => expect(told).toEqual(['error']));
+    await vi.waitFor(() => expect(reports).toEqual(['error']));
     client.isDown = false;
 
     clock.advance(100);
 
     await vi.waitFor(async () => expect(await countOf(pool)).toBe(1));
-    expect(told).toEqual(['error', 'bad']);
+    expect(reports).toEqual(['error', 'bad']);
     client.isDown = true;
     sink.record(numbered(2));
     sink.record(numbered(3));
     await sink.close();
-    expect(told).toEqual(['error', 'bad', 'req_2', 'req_3']);
+    expect(reports).toEqual(['error', 'bad', 'req_2', 'req_3']);
   });
 
-  it('a batch whose answer was lost is written again, and counts once', async () => {
+  it('a batch whose reply was lost is written again and counts once', async () => {
     let isLosing = true;
     const client: PostgresClient = {
       query: async (text, values) => {
-        const answer = await pool.query(text, values);
+        const result = await pool.query(text, values);
         if (isLosing) throw Object.assign(new Error('gone'), { code: 'ECONNRESET' });
-        return answer;
+        return result;
       },
     };
     const sink = postgresUsageSink({ client });
@@ -248,7 +248,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(await countOf(pool)).toBe(1);
   });
 
-  it('a call that was unknown becomes what it was resolved to, and that stays', async () => {
+  it('an unknown call takes the outcome it is resolved to and keeps it', async () => {
     const sink = postgresUsageSink({ client: pool });
     const doubt = { outcome: 'unknown', basis: 'policy', chargeNanos: 0n, booked: false } as const;
     const unknown = usageRecord(doubt);
@@ -289,7 +289,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await broken.close();
   });
 
-  it('what is known of a call stays within one batch too', async () => {
+  it('a known outcome is kept within one batch too', async () => {
     const sink = postgresUsageSink({ client: pool });
     const known = usageRecord({ outcome: 'complete', revision: 2 });
 
@@ -300,7 +300,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await sink.close();
   });
 
-  it('sums by key, group, model and UTC day, within a span and for whom it is asked', async () => {
+  it('sums by key, group, model and UTC day, within the given time and filter', async () => {
     const sink = postgresUsageSink({ client: pool });
     const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5, images: 1 };
     const rows: readonly (readonly [string, string, number, bigint])[] = [
@@ -364,7 +364,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     await sink.close();
   });
 
-  it('records come page by page, each once', async () => {
+  it('records are read page by page, each once', async () => {
     const sink = postgresUsageSink({ client: pool });
     for (let index = 0; index < 25; index += 1) sink.record(numbered(index));
     const seen: string[] = [];

@@ -1,25 +1,25 @@
-/** Every operation of a quota store as one short call, for suites that break them all alike. */
+/** Every operation of a quota store as a short call, for suites that make each of them fail. */
 import { randomUUID } from 'node:crypto';
 import type { CallOptions } from '../../../src/ports/call-options.ts';
 import type { QuotaLine, QuotaStore, ReserveInput } from '../../../src/ports/quota-store.ts';
 
-/** A partition for one test. */
+/** A new partition for a test. */
 export function newPartition(): string {
   return `p-${randomUUID()}`;
 }
 
-/** A line on a subject, that brings its limit. */
+/** A line that carries its limit. */
 export function line(subject: string, amount: bigint): QuotaLine {
   return { subject, period: '', amount, limit: 100n };
 }
 
-/** A reserve of 10 for alice under a fresh id, changed where asked. */
+/** A reserve of 10 for alice with a new id and the given changes. */
 export function reserveOf(partition: string, change: Partial<ReserveInput> = {}): ReserveInput {
   const lines = [line('alice', 10n)];
   return { id: randomUUID(), partition, lines, ttlMs: 30_000, onExpire: 'release', ...change };
 }
 
-/** Each operation by its name. */
+/** Each operation with its name. */
 export function callsOf(
   store: QuotaStore,
   partition: string,

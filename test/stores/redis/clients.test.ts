@@ -1,4 +1,4 @@
-/** Whatever client a host has, and however it is set up, the stores read what it replies. */
+/** The stores work with every supported client and its settings. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
@@ -47,10 +47,10 @@ describeRedis('a quota store works over', (server) => {
       closers.push(() => client.disconnect());
       return client;
     },
-    'a function that sends words': async () => {
+    'a function that sends commands': async () => {
       const client = await createClient({ socket: socket() }).connect();
       closers.push(() => client.destroy());
-      return { send: (words) => client.sendCommand([...words]) };
+      return { send: (args) => client.sendCommand([...args]) };
     },
   };
 

@@ -1,4 +1,4 @@
-/** On a Redis Cluster each partition lives on one node, and a store finds it there. */
+/** On a Redis Cluster each partition is on one node, and a store finds it there. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Cluster } from 'ioredis';
@@ -25,11 +25,11 @@ describeRedis('a Redis Cluster of two nodes', () => {
       const addresses = ['--port', `${port}`, '--cluster-port', `${busPort}`];
       nodes.push(await startRedis(['--cluster-enabled', 'yes', '--bind', host, ...addresses]));
       ports.push(port);
-      if (index > 0) await tell(nodes[0], 'CLUSTER', 'MEET', host, `${port}`, `${busPort}`);
+      if (index > 0) await sendCommand(nodes[0], 'CLUSTER', 'MEET', host, `${port}`, `${busPort}`);
     }
-    await tell(nodes[0], 'CLUSTER', 'ADDSLOTSRANGE', '0', `${half}`);
-    await tell(nodes[1], 'CLUSTER', 'ADDSLOTSRANGE', `${half + 1}`, `${lastSlot}`);
-    for (const node of nodes) await untilWhole(node);
+    await sendCommand(nodes[0], 'CLUSTER', 'ADDSLOTSRANGE', '0', `${half}`);
+    await sendCommand(nodes[1], 'CLUSTER', 'ADDSLOTSRANGE', `${half + 1}`, `${lastSlot}`);
+    for (const node of nodes) await untilComplete(node);
   });
   afterAll(async () => {
     for (const close of closers) await close();
@@ -59,34 +59,36 @@ describeRedis('a Redis Cluster of two nodes', () => {
       const [port = 0] = ports;
       const client = await createClient({ socket: { host, port } }).connect();
       closers.push(() => client.destroy());
-      return { send: (words) => client.sendCommand([...words]) };
+      return { send: (args) => client.sendCommand([...args]) };
     },
   };
 
-  /** Begins to move the slot of a key to the other node, as `redis-cli --cluster reshard` does. */
+  /** Begins to migrate the slot of a key to the other node, like `redis-cli --cluster reshard`. */
   const startMove = async (base: string) => {
-    const slot = await tell(nodes[0], 'CLUSTER', 'KEYSLOT', base);
+    const slot = await sendCommand(nodes[0], 'CLUSTER', 'KEYSLOT', base);
     const [from, to] = Number(slot) <= half ? [0, 1] : [1, 0];
     const source = nodes[from];
     const [fromId, toId] = [
-      await tell(source, 'CLUSTER', 'MYID'),
-      await tell(nodes[to], 'CLUSTER', 'MYID'),
+      await sendCommand(source, 'CLUSTER', 'MYID'),
+      await sendCommand(nodes[to], 'CLUSTER', 'MYID'),
     ];
-    await tell(nodes[to], 'CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
-    await tell(source, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
+    await sendCommand(nodes[to], 'CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
+    await sendCommand(source, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
     return {
-      keys: async () => (await tell(source, 'CLUSTER', 'GETKEYSINSLOT', slot, '100')).split(','),
-      take: async (key: string) => tell(source, 'MIGRATE', host, `${ports[to]}`, key, '0', '5000'),
+      keys: async () =>
+        (await sendCommand(source, 'CLUSTER', 'GETKEYSINSLOT', slot, '100')).split(','),
+      take: async (key: string) =>
+        sendCommand(source, 'MIGRATE', host, `${ports[to]}`, key, '0', '5000'),
       end: async () => {
         for (const node of [nodes[to], source]) {
-          await tell(node, 'CLUSTER', 'SETSLOT', slot, 'NODE', toId);
+          await sendCommand(node, 'CLUSTER', 'SETSLOT', slot, 'NODE', toId);
         }
       },
     };
   };
 
   describe.each(['node-redis', 'ioredis'] as const)('over %s', (name) => {
-    it('does every operation in every partition, wherever it lives', async () => {
+    it('does every operation in every partition, on any node', async () => {
       const client = await open[name]();
       const store = redisQuotaStore({ client, prefix: newPrefix() });
       const partitions = Array.from({ length: 12 }, newPartition);
@@ -104,10 +106,11 @@ describeRedis('a Redis Cluster of two nodes', () => {
 
       expect(new Set(extended.map(({ status }) => status))).toEqual(new Set(['held']));
       expect(await store.sweep({ max: 1_000 })).toEqual({ expired: 0, more: false });
-      for (const node of nodes) expect(Number(await tell(node, 'DBSIZE'))).toBeGreaterThan(0);
+      for (const node of nodes)
+        expect(Number(await sendCommand(node, 'DBSIZE'))).toBeGreaterThan(0);
     });
 
-    it('serves no quota while its slot moves, and forgets none', async () => {
+    it('refuses calls while a slot migrates, and loses no quota', async () => {
       const [client, prefix, partition] = [await open[name](), newPrefix(), newPartition()];
       const store = redisQuotaStore({ client, prefix });
       const of = (amount: bigint) => reserveOf(partition, { lines: [line('alice', amount)] });
@@ -118,7 +121,7 @@ describeRedis('a Redis Cluster of two nodes', () => {
       const before = await store.read('alice', '', partition);
       const failure = {
         name: 'StoreUnavailable',
-        // ioredis asks a few times, and then tells of the last only.
+        // ioredis tries a few times and then reports only the last error.
         outcome: name === 'ioredis' ? 'unknown' : 'not_done',
       };
       const isNotServed = async (): Promise<void> => {
@@ -149,7 +152,7 @@ describeRedis('a Redis Cluster of two nodes', () => {
       expect((await store.settle({ ...held, basis: 'usage' })).status).toBe('settled');
     });
 
-    it('keeps claims on both', async () => {
+    it('keeps claims on both nodes', async () => {
       const client = await open[name]();
       const store = redisIdempotencyStore({ client, prefix: newPrefix() });
       const rest = { fingerprint: 'f', requestId: 'r', leaseMs: 60_000, keepMs: 60_000 };
@@ -164,7 +167,7 @@ describeRedis('a Redis Cluster of two nodes', () => {
     });
   });
 
-  it('QS-45 sends a client that does not follow nowhere: nothing has been done', async () => {
+  it('has done nothing if a client does not follow redirections', async () => {
     const client = await open['a function that knows one node']();
     const store = redisQuotaStore({ client, prefix: newPrefix() });
 
@@ -184,7 +187,7 @@ describeRedis('a Redis Cluster of two nodes', () => {
   });
 });
 
-/** A port that was free a moment ago. */
+/** A port that is probably free. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -194,16 +197,19 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-async function tell(node: RedisServer | undefined, ...words: readonly string[]): Promise<string> {
+async function sendCommand(
+  node: RedisServer | undefined,
+  ...args: readonly string[]
+): Promise<string> {
   const client = await createClient({ socket: { path: node?.path ?? '', tls: false } }).connect();
-  const reply = await client.sendCommand([...words]);
+  const reply = await client.sendCommand([...args]);
   client.destroy();
   return String(reply);
 }
 
-/** Nodes tell each other by gossip; there is nothing to wait for but their word. */
-async function untilWhole(node: RedisServer): Promise<void> {
-  while (!(await tell(node, 'CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+/** Waits until gossip has made the node report a complete cluster. */
+async function untilComplete(node: RedisServer): Promise<void> {
+  while (!(await sendCommand(node, 'CLUSTER', 'INFO')).includes('cluster_state:ok')) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

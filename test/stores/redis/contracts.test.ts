@@ -1,4 +1,4 @@
-/** The Redis stores keep the contracts we publish, over both clients. */
+/** The Redis stores fulfil the published contracts, with both clients. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type RunScript, scriptRunner } from '../../../src/stores/redis/client.ts';
 import { idempotencyStoreOver } from '../../../src/stores/redis/idempotency-store.ts';
@@ -20,7 +20,7 @@ describeRedis('the Redis stores', (server) => {
       return scriptRunner(opened.client)(call, signal);
     };
 
-    describe('keep the contract of quota', () => {
+    describe('fulfil the quota contract', () => {
       const contract = quotaStoreContract(() => {
         const clock = serverClock();
         const settings = {
@@ -33,7 +33,7 @@ describeRedis('the Redis stores', (server) => {
       for (const { name, run: prove } of contract) it(name, prove);
     });
 
-    describe('keep the contract of claims', () => {
+    describe('fulfil the idempotency contract', () => {
       const contract = idempotencyStoreContract(() => {
         const clock = serverClock();
         const prefix = newPrefix();

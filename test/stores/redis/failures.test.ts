@@ -1,4 +1,4 @@
-/** What Redis or a client says when it fails, and what a store makes of it. */
+/** The store errors for the error messages of Redis and its clients. */
 import { describe, expect, it } from 'vitest';
 import { redisQuotaStore } from '../../../src/stores/redis/quota-store.ts';
 import { callsOf, reserveOf } from './calls.ts';
@@ -7,7 +7,7 @@ const refused = { name: 'StoreUnavailable', outcome: 'not_done' };
 const unknown = { name: 'StoreUnavailable', outcome: 'unknown' };
 const corrupt = { name: 'StoreCorrupt' };
 
-const sayings: readonly (readonly [message: string, expected: object])[] = [
+const messages: readonly (readonly [message: string, expected: object])[] = [
   ["READONLY You can't write against a read only replica. script: f0, on @user_script:9.", refused],
   ["ERR Error running script (call to f_0): @user_script:9: -READONLY You can't write", refused],
   ["OOM command not allowed when used memory > 'maxmemory'. script: f0", refused],
@@ -49,7 +49,7 @@ const sayings: readonly (readonly [message: string, expected: object])[] = [
 ];
 
 describe('a Redis store', () => {
-  it.each(sayings)('QS-45 that hears "%s" says so in its own words', async (message, expected) => {
+  it.each(messages)('maps "%s" to a store error', async (message, expected) => {
     const store = redisQuotaStore({ client: { send: () => Promise.reject(new Error(message)) } });
 
     const call = store.reserve(reserveOf('default'));
@@ -57,53 +57,53 @@ describe('a Redis store', () => {
     await expect(call).rejects.toMatchObject(expected);
   });
 
-  it('QS-45 that is refused on every address of a host knows that nothing was sent', async () => {
+  it('is not_done if every address of a host refuses the connection', async () => {
     const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     const store = redisQuotaStore({ client: { send: () => Promise.reject(error) } });
 
     await expect(store.check()).rejects.toMatchObject(refused);
   });
 
-  describe('where one of two partitions can not be reached', () => {
-    const scene = (dead: readonly string[], message = 'CLUSTERDOWN Hash slot not served') => {
-      const asked: string[] = [];
-      const send = async (words: readonly string[]): Promise<unknown> => {
-        const [, , keyCount = '', key = ''] = words;
+  describe('where one of two partitions can’t be reached', () => {
+    const scene = (down: readonly string[], message = 'CLUSTERDOWN Hash slot not served') => {
+      const keys: string[] = [];
+      const send = async (args: readonly string[]): Promise<unknown> => {
+        const [, , keyCount = '', key = ''] = args;
         if (keyCount === '1') return ['default', 'good', 'bad'];
-        asked.push(key);
-        if (dead.some((name) => key.includes(`{${name}}`))) throw new Error(message);
-        return words.length > 7 ? [['held', '5']] : ['1', '0'];
+        keys.push(key);
+        if (down.some((name) => key.includes(`{${name}}`))) throw new Error(message);
+        return args.length > 7 ? [['held', '5']] : ['1', '0'];
       };
-      return { asked, store: redisQuotaStore({ client: { send }, prefix: 't' }) };
+      return { keys, store: redisQuotaStore({ client: { send }, prefix: 't' }) };
     };
     const leases = ['good', 'bad'].map((partition) => ({
       ...{ id: 'A'.repeat(16), partition, ttlMs: 1_000 },
     }));
 
-    it('knows not what of an extend is done', async () => {
-      const { store, asked } = scene(['bad']);
+    it('an extend has the outcome unknown', async () => {
+      const { store, keys } = scene(['bad']);
 
       await expect(store.extend(leases)).rejects.toMatchObject(unknown);
-      expect(asked).toEqual(['t:{good}:', 't:{bad}:']);
+      expect(keys).toEqual(['t:{good}:', 't:{bad}:']);
     });
 
-    it('knows that nothing is done where all were refused, and not where one was not', async () => {
+    it('an extend is not_done only if all batches were refused', async () => {
       await expect(scene(['good', 'bad']).store.extend(leases)).rejects.toMatchObject(refused);
-      const unheard = scene(['good', 'bad'], 'Socket closed unexpectedly').store;
-      await expect(unheard.extend(leases)).rejects.toMatchObject(unknown);
+      const lost = scene(['good', 'bad'], 'Socket closed unexpectedly').store;
+      await expect(lost.extend(leases)).rejects.toMatchObject(unknown);
     });
 
-    it('sweeps the others all the same, and says so at the end', async () => {
-      const { store, asked } = scene(['default']);
+    it('a sweep still covers the other partitions, and throws at the end', async () => {
+      const { store, keys } = scene(['default']);
 
       await expect(store.sweep({ max: 10 })).rejects.toMatchObject(unknown);
-      expect(asked).toEqual(['t:{default}:', 't:{good}:', 't:{bad}:']);
+      expect(keys).toEqual(['t:{default}:', 't:{good}:', 't:{bad}:']);
       const down = scene(['default', 'good', 'bad']).store;
       await expect(down.sweep({ max: 10 })).rejects.toMatchObject(refused);
     });
   });
 
-  it('QS-45 sends the text of a script that the server does not know, once', async () => {
+  it('sends the text of a script once if the server does not know it', async () => {
     const sent: string[] = [];
     const store = redisQuotaStore({
       client: {
@@ -119,12 +119,12 @@ describe('a Redis store', () => {
     expect(sent).toEqual(['EVALSHA', 'EVAL']);
   });
 
-  it('QS-40 sends nothing for an asker that has given up', async () => {
+  it('sends nothing for a call that was aborted before', async () => {
     const sent: unknown[] = [];
     const store = redisQuotaStore({
       client: {
-        send: async (words) => {
-          sent.push(words);
+        send: async (args) => {
+          sent.push(args);
           return null;
         },
       },
@@ -136,8 +136,8 @@ describe('a Redis store', () => {
     expect(sent).toEqual([]);
   });
 
-  it('QS-40 gives up with its asker, and tells the client', async () => {
-    const asker = new AbortController();
+  it('rejects when the caller aborts, and aborts the client’s command', async () => {
+    const caller = new AbortController();
     const signals: AbortSignal[] = [];
     const store = redisQuotaStore({
       client: {
@@ -148,8 +148,8 @@ describe('a Redis store', () => {
       },
     });
 
-    const call = store.reserve(reserveOf('default'), { signal: asker.signal });
-    asker.abort();
+    const call = store.reserve(reserveOf('default'), { signal: caller.signal });
+    caller.abort();
 
     await expect(call).rejects.toMatchObject(unknown);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
@@ -194,12 +194,12 @@ const garbage: readonly unknown[] = [
   ['1', ''],
 ];
 
-describe('QS-43 garbage for a reply is StoreCorrupt, in', () => {
-  const names = callsOf(redisQuotaStore({ client: answering(null) }), 'default', {});
-  // What `check` reads are texts for an operator: it answers with a problem.
+describe('an invalid reply is StoreCorrupt, in', () => {
+  const names = callsOf(redisQuotaStore({ client: replyingWith(null) }), 'default', {});
+  // `check` is left out: it reports what it reads as problems for an operator.
   it.each(names.map(([name]) => name).filter((name) => name !== 'check'))('%s', async (name) => {
     for (const reply of garbage) {
-      const store = redisQuotaStore({ client: answering(reply) });
+      const store = redisQuotaStore({ client: replyingWith(reply) });
       const [, call] = callsOf(store, 'default', {}).find(([own]) => own === name) ?? [];
 
       await expect(call?.(), JSON.stringify(reply)).rejects.toMatchObject(corrupt);
@@ -207,6 +207,6 @@ describe('QS-43 garbage for a reply is StoreCorrupt, in', () => {
   });
 });
 
-function answering(reply: unknown): { send(): Promise<unknown> } {
+function replyingWith(reply: unknown): { send(): Promise<unknown> } {
   return { send: () => Promise.resolve(reply) };
 }

@@ -1,4 +1,4 @@
-/** After calls full of canaries, no key of Redis holds one, and none has ever been written. */
+/** After calls full of canaries, no Redis key contains one, and none was ever written. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from 'redis';
@@ -13,7 +13,7 @@ import { describeRedis } from '../../services/redis.ts';
 import { adjustment, caller, canariesIn, runCanaryCalls } from '../canary-calls.ts';
 
 describeRedis('Redis', (server) => {
-  it('keeps no prompt, answer, picture, secret or address, and has never had one', async () => {
+  it('keeps no prompt, reply, image, secret or address, and never did', async () => {
     const client = createClient({ socket: { path: server().path, tls: false } });
     await client.connect();
     onTestFinished(() => client.destroy());
@@ -29,7 +29,7 @@ describeRedis('Redis', (server) => {
 
     const names = await client.keys('*');
     const keys = await Promise.all(
-      names.map(async (name) => [name, await read((words) => client.sendCommand(words), name)]),
+      names.map(async (name) => [name, await read((args) => client.sendCommand(args), name)]),
     );
     const written = await appended(server().path);
     expect(canariesIn({ keys, written })).toEqual([]);
@@ -39,7 +39,7 @@ describeRedis('Redis', (server) => {
   });
 });
 
-/** What reads a key of each type. */
+/** The command that reads a key of each type. */
 const readers: Readonly<Record<string, (name: string) => string[]>> = {
   string: (name) => ['GET', name],
   hash: (name) => ['HGETALL', name],
@@ -48,14 +48,14 @@ const readers: Readonly<Record<string, (name: string) => string[]>> = {
   zset: (name) => ['ZRANGE', name, '0', '-1'],
 };
 
-async function read(send: (words: string[]) => Promise<unknown>, name: string): Promise<unknown> {
+async function read(send: (args: string[]) => Promise<unknown>, name: string): Promise<unknown> {
   const type = String(await send(['TYPE', name]));
-  const words = readers[type]?.(name);
-  if (words === undefined) throw new Error(`the key ${name} is a ${type}: it can't be searched`);
-  return send(words);
+  const args = readers[type]?.(name);
+  if (args === undefined) throw new Error(`the key ${name} is a ${type}: it can't be searched`);
+  return send(args);
 }
 
-/** Every write since the server's start, also of what has been deleted: the append-only file. */
+/** Every write since the server's start, including deleted data, from the append-only file. */
 async function appended(path: string): Promise<string> {
   const folder = join(dirname(path), 'appendonlydir');
   const files = await readdir(folder);

@@ -1,4 +1,4 @@
-/** A Redis that is gone, frozen, cut off, full or killed: what a store says, and what is left. */
+/** A Redis that is stopped, frozen, cut off, full or killed: errors of stores and data left. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createClient } from 'redis';
@@ -13,16 +13,16 @@ import { describeRedis } from '../../services/redis.ts';
 import { callsOf, line, newPartition, reserveOf } from './calls.ts';
 import { clients, newPrefix, type OpenClient } from './scene.ts';
 
-const briefly = { timeoutMs: 50 };
-const patient = { timeoutMs: 5_000 };
+const shortDeadline = { timeoutMs: 50 };
+const longDeadline = { timeoutMs: 5_000 };
 
 describeRedis('a Redis that fails', (server) => {
   describe.each(clients)('under %s', (clientName, open) => {
     const opened: OpenClient[] = [];
     const openAt = async (path: string): Promise<OpenClient> => {
-      const own = await open(path);
-      opened.push(own);
-      return own;
+      const connection = await open(path);
+      opened.push(connection);
+      return connection;
     };
     const storeAt = async (path: string): Promise<QuotaStore> => {
       const { client } = await openAt(path);
@@ -32,80 +32,82 @@ describeRedis('a Redis that fails', (server) => {
       for (const { close } of opened.splice(0)) close();
     });
 
-    it('QS-40 is unavailable to every operation in time while it is gone, then back', async () => {
+    it('every operation fails in time while it is stopped, and works when it is back', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       await store.reserve(reserveOf(partition));
       await server().kill();
 
-      for (const [, call] of callsOf(store, partition, briefly)) {
+      for (const [, call] of callsOf(store, partition, shortDeadline)) {
         await expect(call()).rejects.toMatchObject({ name: 'StoreUnavailable' });
       }
       await server().start();
 
-      const state = await store.read('alice', '', partition, patient);
+      const state = await store.read('alice', '', partition, longDeadline);
       expect(state?.limit).toBe(100n);
     });
 
-    it('QS-40 has done nothing where the client took a call back', async () => {
+    it('a call that the client could cancel is not_done', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       await store.reserve(reserveOf(partition));
       await server().kill();
 
-      const failure = await outcomeOf(store.reserve(reserveOf(partition), briefly));
+      const failure = await outcomeOf(store.reserve(reserveOf(partition), shortDeadline));
       await server().start();
 
-      // ioredis has no way to take a call back: what it knows is that it does not know.
+      // ioredis can't cancel a command, so its outcome is unknown.
       const outcome = clientName === 'ioredis' ? 'unknown' : 'not_done';
       expect(failure).toMatchObject({ name: 'StoreUnavailable', outcome });
       const expected = clientName === 'ioredis' ? [1, 2] : [1];
-      expect(expected).toContain((await store.read('alice', '', partition, patient))?.inFlight);
+      expect(expected).toContain(
+        (await store.read('alice', '', partition, longDeadline))?.inFlight,
+      );
     });
 
-    it('QS-44 is given up in time while it hangs, and a release undoes what is late', async () => {
+    it('a call is given up in time while it hangs; a release undoes its late effect', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       await store.reserve(reserveOf(partition));
       const late = reserveOf(partition);
       server().freeze();
 
-      const call = store.reserve(late, briefly);
+      const call = store.reserve(late, shortDeadline);
       await expect(call).rejects.toMatchObject({ name: 'StoreUnavailable', outcome: 'unknown' });
       server().thaw();
 
-      await store.release(late, patient);
-      const state = await store.read('alice', '', partition, patient);
+      await store.release(late, longDeadline);
+      const state = await store.read('alice', '', partition, longDeadline);
       expect([state?.held, state?.inFlight]).toEqual([10n, 1]);
     });
 
-    it('QS-42 charges once where the reply to a settle is lost and it is sent again', async () => {
+    it('a settle whose reply is lost and that is sent again is charged once', async () => {
       const partition = newPartition();
       const proxy = await proxyTo(server().path);
       const store = await storeAt(proxy.path);
       const input = reserveOf(partition);
       await store.reserve(input);
       const settle = { ...input, lines: [line('alice', 7n)], basis: 'usage' } as const;
-      // The script is known by now: the reply that is lost is the one to the settle.
+      // The server knows the script now, so the lost reply is that of the settle.
       await store.settle({ ...settle, id: reserveOf(partition).id, lines: [line('bob', 0n)] });
 
       proxy.set({ kind: 'lose' });
-      const unheard = await outcomeOf(store.settle(settle, patient));
-      const again = await store.settle(settle, patient);
+      const lost = await outcomeOf(store.settle(settle, longDeadline));
+      const again = await store.settle(settle, longDeadline);
 
-      // ioredis sends it again by itself.
-      expect(unheard).toMatchObject(
+      // ioredis resends the command itself.
+      expect(lost).toMatchObject(
         clientName === 'ioredis'
           ? { status: 'already' }
           : { name: 'StoreUnavailable', outcome: 'unknown' },
       );
       expect(again).toEqual({ status: 'already', charged: [7n] });
-      const state = await store.read('alice', '', partition, patient);
+      const state = await store.read('alice', '', partition, longDeadline);
       expect([state?.used, state?.held]).toEqual([7n, 0n]);
       await proxy.close();
     });
 
-    it('gives a claim to its claimer where the reply is lost and it is sent again', async () => {
+    it('a claim whose reply is lost and that is sent again is granted to its claimer', async () => {
       const proxy = await proxyTo(server().path);
       const { client } = await openAt(proxy.path);
       const store = redisIdempotencyStore({ client, prefix: newPrefix() });
@@ -115,44 +117,44 @@ describeRedis('a Redis that fails', (server) => {
         operation: 'chat',
         ifTaken: 'answer',
       };
-      // The script is known by now: the reply that is lost is the one to the claim.
+      // The server knows the script now, so the lost reply is that of the claim.
       await store.abandon(claim);
       await store.claim({ ...claim, name: 'another' });
 
       proxy.set({ kind: 'lose' });
-      await outcomeOf(store.claim(claim, patient));
+      await outcomeOf(store.claim(claim, longDeadline));
 
-      expect(await store.claim(claim, patient)).toEqual({ status: 'claimed' });
-      const rival = await store.claim({ ...claim, claimId: 'another' }, patient);
+      expect(await store.claim(claim, longDeadline)).toEqual({ status: 'claimed' });
+      const rival = await store.claim({ ...claim, claimId: 'another' }, longDeadline);
       expect(rival.status).toBe('taken');
       await proxy.close();
     });
 
-    it('QS-44 a release whose asker gave up lands, though its script was not loaded', async () => {
+    it('a release takes effect after its deadline, though its script was not loaded', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
-      // As after a restart or a failover: the server knows what it was asked since, and no more.
+      // As after a restart or failover, the server knows only the scripts run since.
       await flushScripts(server().path);
       await store.reserve(reserveOf(partition));
-      const before = await store.read('alice', '', partition, patient);
+      const before = await store.read('alice', '', partition, longDeadline);
       server().freeze();
 
       const refused = reserveOf(partition);
-      await expect(store.reserve(refused, briefly)).rejects.toThrow();
-      await expect(store.release(refused, briefly)).rejects.toThrow();
+      await expect(store.reserve(refused, shortDeadline)).rejects.toThrow();
+      await expect(store.release(refused, shortDeadline)).rejects.toThrow();
       server().thaw();
 
       await vi.waitFor(async () => {
-        const known = await store.extend([{ ...refused, ttlMs: 1_000 }], patient);
+        const known = await store.extend([{ ...refused, ttlMs: 1_000 }], longDeadline);
         expect(known).toEqual([{ status: 'gone', as: 'released' }]);
       });
-      expect(await store.read('alice', '', partition, patient)).toMatchObject({
+      expect(await store.read('alice', '', partition, longDeadline)).toMatchObject({
         held: before?.held,
         inFlight: before?.inFlight,
       });
     });
 
-    it('QS-36 keeps every balance and hold when it is killed', async () => {
+    it('keeps every balance and hold when it is killed', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       const [settled, held] = [reserveOf(partition), reserveOf(partition)];
@@ -164,24 +166,27 @@ describeRedis('a Redis that fails', (server) => {
       await server().kill();
       await server().start();
 
-      expect(await store.read('alice', '', partition, patient)).toEqual(before);
-      const [extended] = await store.extend([{ id: held.id, partition, ttlMs: 60_000 }], patient);
+      expect(await store.read('alice', '', partition, longDeadline)).toEqual(before);
+      const [extended] = await store.extend(
+        [{ id: held.id, partition, ttlMs: 60_000 }],
+        longDeadline,
+      );
       expect(extended?.status).toBe('held');
-      const again = await store.settle({ ...settled, basis: 'usage' }, patient);
+      const again = await store.settle({ ...settled, basis: 'usage' }, longDeadline);
       expect(again).toEqual({ status: 'already', charged: [7n] });
     });
 
-    it('QS-45 is found again by a script that it has forgotten', async () => {
+    it('runs a script that the server has forgotten', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       await store.reserve(reserveOf(partition));
 
-      await tell(server().path, 'SCRIPT', 'FLUSH');
+      await sendCommand(server().path, 'SCRIPT', 'FLUSH');
 
       expect((await store.reserve(reserveOf(partition))).status).toBe('held');
     });
 
-    it('QS-45 takes no hold while full or a replica, and what ends one while full', async () => {
+    it('refuses holds while full or a replica, but ends holds while full', async () => {
       const partition = newPartition();
       const store = await storeAt(server().path);
       const input = reserveOf(partition);
@@ -197,11 +202,11 @@ describeRedis('a Redis that fails', (server) => {
           ['REPLICAOF', 'NO', 'ONE'],
         ],
       ] as const) {
-        await tell(server().path, ...on);
+        await sendCommand(server().path, ...on);
         const refused = await outcomeOf(store.reserve(reserveOf(partition)));
         const isFull = on[0] === 'CONFIG';
         const ended = isFull ? await store.settle({ ...input, basis: 'usage' }) : undefined;
-        await tell(server().path, ...off);
+        await sendCommand(server().path, ...off);
 
         expect(refused).toMatchObject({ name: 'StoreUnavailable', outcome: 'not_done' });
         if (isFull) expect(ended).toEqual({ status: 'settled' });
@@ -218,7 +223,7 @@ describeRedis('a Redis that fails', (server) => {
       ':12a\r\n',
       '*1\r\n*1\r\n$4\r\nheld\r\n',
       '$-1\r\n',
-    ])('QS-43 that answers %j is not believed, and later is', async (reply) => {
+    ])('an invalid reply %j is refused, and the store works later', async (reply) => {
       const partition = newPartition();
       const proxy = await proxyTo(server().path);
       const store = await storeAt(proxy.path);
@@ -229,23 +234,23 @@ describeRedis('a Redis that fails', (server) => {
       const { client } = await openAt(server().path);
       const sound = redisQuotaStore({ client, prefix: newPrefix() });
 
-      // ioredis may hang up on it and ask again: the truth is a hold that was there already.
+      // ioredis may reconnect and try again, and then finds the hold that exists already.
       const truth = { status: 'held', replay: true };
       const failure = { name: expect.stringMatching(/^Store/) };
       expect(garbled).toMatchObject(garbled instanceof Error ? failure : truth);
-      expect((await sound.reserve(reserveOf(partition), patient)).status).toBe('held');
+      expect((await sound.reserve(reserveOf(partition), longDeadline)).status).toBe('held');
       await proxy.close();
     });
   });
 });
 
-/** A way to the server that can be broken. */
+/** A proxy to the server that can break the connection. */
 async function proxyTo(to: string): Promise<CutProxy & { readonly path: string }> {
   const path = join(to, `../proxy-${randomUUID().slice(0, 8)}.sock`);
   return { ...(await startCutProxy({ at: path, to })), path };
 }
 
-/** What a call came to, its error among it. */
+/** The result of a call, or its error. */
 async function outcomeOf(call: MaybePromise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -254,10 +259,10 @@ async function outcomeOf(call: MaybePromise<unknown>): Promise<unknown> {
   }
 }
 
-/** Says one command to the server, past the stores. */
-async function tell(path: string, ...words: readonly string[]): Promise<void> {
+/** Sends a command to the server directly. */
+async function sendCommand(path: string, ...args: readonly string[]): Promise<void> {
   const client = await createClient({ socket: { path, tls: false } }).connect();
-  await client.sendCommand([...words]);
+  await client.sendCommand([...args]);
   client.destroy();
 }
 

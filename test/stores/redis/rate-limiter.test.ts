@@ -1,4 +1,4 @@
-/** The limiter in Redis means what the one in memory means, and counts for all processes. */
+/** The Redis limiter behaves like the memory limiter, and counts for all processes. */
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RateLimiter } from '../../../src/ports/rate-limiter.ts';
@@ -18,7 +18,7 @@ describeRedis('a rate limiter in Redis', (server) => {
   afterAll(() => {
     for (const { close } of opened) close();
   });
-  /** One limiter a client, as two processes have it, on one clock. */
+  /** One limiter per client, like those of two processes, on one clock. */
   const limiters = (points: number, durationMs: number): readonly [RateLimiter[], FakeClock] => {
     const [prefix, clock] = [newPrefix(), serverClock()];
     const options = { prefix, points, durationMs };
@@ -35,11 +35,11 @@ describeRedis('a rate limiter in Redis', (server) => {
   });
   for (const { name, run } of contract) it(name, run);
 
-  it('grants its points at once, over all processes, and gives them back evenly', async () => {
+  it('grants all points at once, over all processes, and gives them back evenly', async () => {
     const [own, clock] = limiters(4, 4_000);
     const granted = async (): Promise<number> => {
-      const asks = [1, 2, 3].flatMap(() => own.map((limiter) => limiter.consume('a', 1)));
-      const decisions = await Promise.all(asks);
+      const calls = [1, 2, 3].flatMap(() => own.map((limiter) => limiter.consume('a', 1)));
+      const decisions = await Promise.all(calls);
       return decisions.filter((decision) => decision.granted).length;
     };
 
@@ -50,7 +50,7 @@ describeRedis('a rate limiter in Redis', (server) => {
     expect(await granted()).toBe(4);
   });
 
-  it('answers as the limiter in memory does', async () => {
+  it('decides like the memory limiter', async () => {
     const [[own], clock] = limiters(7, 10_000);
     const memory = memoryRateLimiter({ points: 7, durationMs: 10_000, clock });
     const script = [3, 3, 1, 1, 500, 2, 1_428, 1, 1, 9_999, 7, 1, 10_000, 7, 0.5];
@@ -61,7 +61,7 @@ describeRedis('a rate limiter in Redis', (server) => {
     }
   });
 
-  it('takes nothing for a refused call, and says how long to wait', async () => {
+  it('takes no points for a refused call, and says how long to wait', async () => {
     const [[own], clock] = limiters(2, 2_000);
     await own?.consume('a', 2);
 
@@ -73,7 +73,7 @@ describeRedis('a rate limiter in Redis', (server) => {
     expect((await own?.consume('b', 2))?.granted).toBe(true);
   });
 
-  it('grants the last point where the time does not divide evenly', async () => {
+  it('grants the last point, though the duration does not divide evenly', async () => {
     const [[own], clock] = limiters(3, 1_000);
     for (let round = 0; round < 50; round += 1) {
       const grants = [];
@@ -92,7 +92,7 @@ describeRedis('a rate limiter in Redis', (server) => {
     }
   });
 
-  it('forgets a subject as soon as its allowance is whole', async () => {
+  it('deletes a subject’s key as soon as its allowance is full', async () => {
     const client = await createClient({ socket: { path: server().path, tls: false } }).connect();
     const prefix = newPrefix();
     await redisRateLimiter({ client, prefix, points: 10, durationMs: 10_000 }).consume('a', 1);

@@ -1,4 +1,4 @@
-/** Replies in Redis: byte for byte, up to a number of bytes, for a time. */
+/** The Redis result store keeps exact bytes, bounded in size and age. */
 
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
@@ -29,12 +29,12 @@ describeRedis('the Redis result store', (server) => {
     });
     afterAll(() => close());
 
-    describe('keeps the contract', () => {
+    describe('fulfils the contract', () => {
       const make = () => ({ store: redisResultStore({ client, prefix: newPrefix() }) });
       for (const { name: title, run } of resultStoreContract(make)) it(title, run);
     });
 
-    it('gives back every byte', async () => {
+    it('returns every byte unchanged', async () => {
       const store = redisResultStore({ client, prefix: newPrefix() });
 
       await store.put(name(1), { headers, body: bodyOf(70_000) });
@@ -43,10 +43,10 @@ describeRedis('the Redis result store', (server) => {
       expect(await store.get(name(2))).toBe(undefined);
     });
 
-    it('lets the oldest go where there is no room, and keeps none that is too large', async () => {
+    it('evicts the oldest replies when full, and keeps none that is too large', async () => {
       const prefix = newPrefix();
       const small = redisResultStore({ client, prefix, maxBytes: 30_000 });
-      // Another process, another object: what is counted is the server's.
+      // A second store, as in another process: the count is on the server.
       const other = redisResultStore({ client, prefix, maxBytes: 30_000 });
       for (let count = 1; count <= 5; count += 1) {
         await (count % 2 === 0 ? small : other).put(name(count), { headers, body: bodyOf(9_000) });
@@ -57,11 +57,11 @@ describeRedis('the Redis result store', (server) => {
       for (let count = 1; count <= 6; count += 1) {
         if ((await small.get(name(count))) !== undefined) kept.push(count);
       }
-      // Two of 9,000 and what each costs beside; a third would pass the bound.
+      // Two of 9,000 bytes and their overhead fit; a third would exceed the bound.
       expect(kept).toEqual([4, 5]);
     });
 
-    it('counts a reply once that is put again', async () => {
+    it('counts a reply once that is stored twice', async () => {
       const store = redisResultStore({ client, prefix: newPrefix(), maxBytes: 30_000 });
       await store.put(name(1), { headers, body: bodyOf(9_000) });
       for (let count = 0; count < 10; count += 1) {
@@ -71,7 +71,7 @@ describeRedis('the Redis result store', (server) => {
       expect(await store.get(name(1))).toBeDefined();
     });
 
-    it('leaves nothing without an end', async () => {
+    it('leaves no key without a TTL', async () => {
       const prefix = newPrefix();
       const store = redisResultStore({ client, prefix, maxAgeMs: 60_000 });
       await store.put(name(1), { headers, body: bodyOf(10) });
@@ -89,7 +89,7 @@ describeRedis('the Redis result store', (server) => {
     });
   });
 
-  it('refuses a client that has no way for bytes', () => {
+  it('refuses a client that can’t send and receive bytes', () => {
     expect(() => redisResultStore({ client: JSON.parse('{}') })).toThrow('redisResultStore');
   });
 });

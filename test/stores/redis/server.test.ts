@@ -1,4 +1,4 @@
-/** What the Redis stores leave on a server, what they ask of it, and what they find unfit in it. */
+/** The data of the Redis stores on a server, the commands they send, and their self-test. */
 import { createClient } from 'redis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maxLazyExpirations } from '../../../src/ports/quota-input.ts';
@@ -29,7 +29,7 @@ describeRedis('a Redis server', (server) => {
     return opened;
   };
 
-  it('QS-41 never forgets a balance or a hold, and what has ended in an hour', async () => {
+  it('keeps balances and holds forever, and ended holds for an hour', async () => {
     const { store, prefix } = sceneOn(scriptRunner(client()));
     const partition = newPartition();
     const [held, settled, released] = [1, 2, 3].map(() => reserveOf(partition));
@@ -60,7 +60,7 @@ describeRedis('a Redis server', (server) => {
     }
   });
 
-  it('an adjustment told again after days counts once', async () => {
+  it('an adjustment that is repeated after days counts once', async () => {
     const { store, clock } = sceneOn(scriptRunner(client()));
     const payment = { id: 'a'.repeat(16), partition: 'default', subject: 'alice', period: '' };
     await store.adjust({ ...payment, addLimit: 50n });
@@ -69,22 +69,22 @@ describeRedis('a Redis server', (server) => {
     expect((await store.adjust({ ...payment, addLimit: 50n })).extra).toBe(50n);
   });
 
-  it('QS-45 renews a hold while full, and charges what has run', async () => {
+  it('renews holds and charges calls while the server is full', async () => {
     const { store, clock } = sceneOn(scriptRunner(client()));
-    const [held, expired, gone] = [60_000, 1_000, 1_000].map((ttlMs) =>
+    const [held, expired, unknown] = [60_000, 1_000, 1_000].map((ttlMs) =>
       reserveOf('default', { ttlMs, lines: [{ ...line('alice', 10n), limit: 1_000n }] }),
     );
     for (const input of [held, expired]) if (input) await store.reserve(input);
     clock.advance(30_000);
     await store.sweep({ max: 10 });
 
-    const answers = await whileFull(client(), async () => {
+    const results = await whileFull(client(), async () => {
       const [renewed] = await store.extend([{ ...(held ?? reserveOf('')), ttlMs: 60_000 }]);
       const settle = (input = reserveOf('')) => store.settle({ ...input, basis: 'usage' });
-      return [renewed, await settle(expired), await settle(gone)];
+      return [renewed, await settle(expired), await settle(unknown)];
     });
 
-    expect(answers).toEqual([
+    expect(results).toEqual([
       { status: 'held', expiresAtMs: clock.now() + 60_000 },
       { status: 'settled_late', from: 'expired' },
       { status: 'settled_late', from: 'unknown' },
@@ -93,7 +93,7 @@ describeRedis('a Redis server', (server) => {
     expect([state?.used, state?.held, state?.inFlight]).toEqual([20n, 10n, 1]);
   });
 
-  it('QS-45 takes no claim while full, and keeps those it has', async () => {
+  it('refuses new claims while full, and keeps existing ones', async () => {
     const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
     const claim = {
       ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
@@ -110,7 +110,7 @@ describeRedis('a Redis server', (server) => {
     });
   });
 
-  it('a claim taken over bears nothing of the one before', async () => {
+  it('a claim that was taken over has no data of the previous one', async () => {
     const store = redisIdempotencyStore({ client: client(), prefix: newPrefix() });
     const claim = {
       ...{ name: 'n', fingerprint: 'f', claimId: 'c', requestId: 'r', keyId: 'k' },
@@ -128,7 +128,7 @@ describeRedis('a Redis server', (server) => {
     expect(found).toMatchObject({ status: 'taken', record });
   });
 
-  it('that lets a client do less than our scripts is found by a check', async () => {
+  it('check finds that a client lacks permissions for the scripts', async () => {
     const used = (text: string) =>
       [...text.matchAll(/redis\.call\(\s*'(\w+)'/g)].map(([, name]) => name);
     const checked = used(scripts.checkScript.text);
@@ -136,8 +136,8 @@ describeRedis('a Redis server', (server) => {
       expect(checked).toEqual(expect.arrayContaining(used(text)));
     }
 
-    const rights = ['on', '>pw', '~*', '+@all', '-hincrby'];
-    await client().sendCommand(['ACL', 'SETUSER', 'app', 'reset', ...rights]);
+    const permissions = ['on', '>pw', '~*', '+@all', '-hincrby'];
+    await client().sendCommand(['ACL', 'SETUSER', 'app', 'reset', ...permissions]);
     const app = await client().duplicate({ username: 'app', password: 'pw' }).connect();
     const store = redisQuotaStore({ client: app, prefix: newPrefix() });
 
@@ -145,7 +145,7 @@ describeRedis('a Redis server', (server) => {
     app.destroy();
   });
 
-  it('keeps a claim no longer than it is asked to', async () => {
+  it('keeps a claim no longer than its keepMs', async () => {
     const { clock, run, prefix } = sceneOn(scriptRunner(client()));
     const store = idempotencyStoreOver(run, { prefix });
     clock.advance(0);
@@ -160,7 +160,7 @@ describeRedis('a Redis server', (server) => {
     expect(ttl).toBeLessThanOrEqual(660);
   });
 
-  it('is asked by one script an operation, and never to walk its keys', async () => {
+  it('runs one script per operation and never scans keys', async () => {
     const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
     for (const [, call] of callsOf(store, 'default', {})) await call();
     await client().sendCommand(['CONFIG', 'RESETSTAT']);
@@ -170,14 +170,14 @@ describeRedis('a Redis server', (server) => {
 
     const counts = await commandCounts(client());
     expect(counts.get('evalsha')).toBe(calls.length);
-    // The check tries every command once.
+    // `check` tries every command once.
     expect(counts.get('smembers')).toBe(1);
-    // And sends each of the seven scripts ahead.
+    // It also loads each of the seven scripts.
     expect(counts.get('eval')).toBe(7);
     for (const name of ['keys', 'scan']) expect(counts.get(name)).toBe(undefined);
   });
 
-  it('knows every script once it was checked, so that no call has to send its text', async () => {
+  it('knows every script after a check, so that no call has to send its text', async () => {
     await client().sendCommand(['SCRIPT', 'FLUSH']);
     const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
     await store.check();
@@ -188,14 +188,14 @@ describeRedis('a Redis server', (server) => {
     expect((await commandCounts(client())).get('eval')).toBe(undefined);
   });
 
-  it('QS-32 does as much for ten thousand leases that are due as for a hundred', async () => {
+  it('does the same work for ten thousand due leases as for a hundred', async () => {
     const workFor = async (leases: number): Promise<ReadonlyMap<string, number>> => {
       const { store, clock } = sceneOn(scriptRunner(client()));
       const partition = newPartition();
       const lines = [{ ...line('alice', 1n), limit: 1_000_000n }];
       for (let held = 0; held < leases; held += 100) {
-        const some = Array.from({ length: 100 }, () => reserveOf(partition, { lines }));
-        await Promise.all(some.map((input) => store.reserve(input)));
+        const batch = Array.from({ length: 100 }, () => reserveOf(partition, { lines }));
+        await Promise.all(batch.map((input) => store.reserve(input)));
       }
       clock.advance(60_000);
       await store.read('bob', '', partition);
@@ -211,7 +211,7 @@ describeRedis('a Redis server', (server) => {
     expect(many.get('pexpire')).toBe(maxLazyExpirations);
   });
 
-  it('counts time by its own clock', async () => {
+  it('uses the server’s clock', async () => {
     const store = redisQuotaStore({ client: client(), prefix: newPrefix() });
     const before = await timeOf(client());
 
@@ -237,7 +237,7 @@ describeRedis('a Redis server', (server) => {
     expect(await another.sweep({ max: 5 })).toEqual({ expired: 0, more: false });
   });
 
-  it('a sweep of many goes in portions and keeps to its bound', async () => {
+  it('a sweep of many leases works in batches and respects its bound', async () => {
     const { store, clock } = sceneOn(scriptRunner(client()));
     const lines = [{ ...line('alice', 1n), limit: 1_000n }];
     const inputs = Array.from({ length: 700 }, () => reserveOf('default', { lines }));
@@ -252,7 +252,7 @@ describeRedis('a Redis server', (server) => {
     expect(await store.sweep({ max: 600 })).toEqual({ expired: 100, more: false });
   });
 
-  it('an extend answers in the order asked, over partitions', async () => {
+  it('the results of an extend over partitions are in order of the inputs', async () => {
     const { store } = sceneOn(scriptRunner(client()));
     const partitions = [newPartition(), newPartition()];
     const inputs = [0, 1, 0, 1, 1].map((index) => reserveOf(partitions[index] ?? ''));
@@ -262,11 +262,13 @@ describeRedis('a Redis server', (server) => {
 
     const results = await store.extend(inputs.map((input) => ({ ...input, ttlMs: 60_000 })));
 
-    const words = results.map((result) => (result.status === 'gone' ? result.as : result.status));
-    expect(words).toEqual(['held', 'held', 'released', 'held', 'unknown']);
+    const statuses = results.map((result) =>
+      result.status === 'gone' ? result.as : result.status,
+    );
+    expect(statuses).toEqual(['held', 'held', 'released', 'held', 'unknown']);
   });
 
-  it('a short renewal that comes late cuts no lease', async () => {
+  it('a delayed renewal with a short lease does not shorten a long one', async () => {
     const { store, clock } = sceneOn(scriptRunner(client()));
     const input = reserveOf('default', { ttlMs: 60_000 });
     await store.reserve(input);
@@ -276,23 +278,23 @@ describeRedis('a Redis server', (server) => {
     expect(renewed).toEqual({ status: 'held', expiresAtMs: clock.now() + 60_000 });
   });
 
-  it('a debt past 2^53 is exact', async () => {
+  it('a debt above 2^53 is exact', async () => {
     const { store } = sceneOn(scriptRunner(client()));
-    const most = 2n ** 53n - 1n;
+    const maxNanos = 2n ** 53n - 1n;
     for (let count = 0; count < 3; count += 1) {
-      const input = reserveOf('default', { lines: [line('alice', most)] });
+      const input = reserveOf('default', { lines: [line('alice', maxNanos)] });
       await store.settle({ ...input, basis: 'usage' });
     }
 
-    expect((await store.read('alice', '', 'default'))?.used).toBe(3n * most);
+    expect((await store.read('alice', '', 'default'))?.used).toBe(3n * maxNanos);
     expect(await store.reserve(reserveOf('default'))).toEqual({
       status: 'insufficient',
       subject: 'alice',
-      available: 100n - 3n * most,
+      available: 100n - 3n * maxNanos,
     });
   });
 
-  it('a debt that Redis can not count is refused whole, and the hold stays', async () => {
+  it('a debt beyond Redis’s integers is refused whole, and the hold remains', async () => {
     const { store, prefix } = sceneOn(scriptRunner(client()));
     const lines = [line('alice', 10n), line('bob', 10n)];
     const input = reserveOf('default', { lines });
@@ -306,7 +308,7 @@ describeRedis('a Redis server', (server) => {
     expect([state?.used, state?.held, state?.inFlight]).toEqual([0n, 10n, 1]);
   });
 
-  it('QS-41 is unfit where it may evict, and for hard money where it keeps no file', async () => {
+  it('check refuses a server that may evict, and a durable one without a file', async () => {
     const store = redisQuotaStore({ client: client(), durability: 'durable' });
     expect(await store.check()).toEqual({ ok: true });
 
@@ -325,7 +327,7 @@ describeRedis('a Redis server', (server) => {
     });
   });
 
-  it('that is too old is unfit', async () => {
+  it('check refuses a server that is too old', async () => {
     const info = ['redis_version:6.0.16\r\n', 'maxmemory_policy:noeviction\r\n', ''];
     const store = redisQuotaStore({ client: { send: () => Promise.resolve(info) } });
 
@@ -359,7 +361,7 @@ async function connected(path: string) {
     .connect();
 }
 
-/** Does the work while the server has no room left. */
+/** Does the work while the server is out of memory. */
 async function whileFull<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.sendCommand(['CONFIG', 'SET', 'maxmemory', '1']);
   try {
@@ -369,7 +371,7 @@ async function whileFull<T>(client: Client, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Seconds left of each key, −1 for ever. */
+/** The TTL of each key in seconds; −1 for none. */
 async function ttlsOf(client: Client, prefix: string): Promise<ReadonlyMap<string, number>> {
   const keys = await client.keys(`${prefix}:*`);
   const ttls = new Map<string, number>();
@@ -377,7 +379,7 @@ async function ttlsOf(client: Client, prefix: string): Promise<ReadonlyMap<strin
   return ttls;
 }
 
-/** How often each command was run since the counts were reset, inside scripts too. */
+/** How often each command has run since the counts were reset, also inside scripts. */
 async function commandCounts(client: Client): Promise<ReadonlyMap<string, number>> {
   const info = await client.info('commandstats');
   const counts = [...info.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(

@@ -1,4 +1,4 @@
-/** A wrong set-up of a Redis store is refused at start-up, with the place and the cure. */
+/** Wrong options of a Redis store are refused at start-up, with the option and the remedy. */
 import { describe, expect, it } from 'vitest';
 import {
   redisIdempotencyStore,
@@ -10,12 +10,12 @@ const client = { send: () => Promise.resolve(null) };
 const resending = { maxRetriesPerRequest: null, autoResendUnfulfilledCommands: true };
 const ioRedis = { evalsha: client.send, eval: client.send };
 
-describe('a set-up is refused', () => {
+describe('wrong options are refused', () => {
   it.each([
     [
       () => redisQuotaStore(JSON.parse('{"client":{}}')),
       'redisQuotaStore: options.client must be a node-redis or ioredis client, or an object with ' +
-        'send(). Hand in the client that your app connected.',
+        'send(). Pass in the client that your app connected.',
     ],
     [
       () => redisIdempotencyStore(JSON.parse('{}')),
@@ -27,8 +27,8 @@ describe('a set-up is refused', () => {
     ],
     [
       () => redisQuotaStore({ client: { ...ioRedis, ...{ options: resending } } }),
-      'redisQuotaStore: options.client must not send a call again for ever: beside ' +
-        'maxRetriesPerRequest null set autoResendUnfulfilledCommands to false',
+      'redisQuotaStore: options.client must not resend a call forever: with ' +
+        'maxRetriesPerRequest null, also set autoResendUnfulfilledCommands to false',
     ],
     [() => redisQuotaStore({ client, endedTtlMs: 0 }), 'options.endedTtlMs must be a positive'],
     [
@@ -48,7 +48,7 @@ describe('a set-up is refused', () => {
 it.each([
   { ...resending, autoResendUnfulfilledCommands: false },
   { ...resending, maxRetriesPerRequest: 20 },
-])('an ioredis that asks %j is taken', (options) => {
+])('an ioredis with the options %j is accepted', (options) => {
   expect(redisQuotaStore({ client: { ...ioRedis, ...{ options } } }).durability).toBe(
     'replica-async',
   );

@@ -1,4 +1,4 @@
-/** The stores over SQLite keep every contract we publish, over each driver there is. */
+/** The SQLite stores fulfil every published contract, with each driver. */
 import { describe, it } from 'vitest';
 import {
   type PublishedModel,

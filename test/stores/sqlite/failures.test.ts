@@ -1,4 +1,4 @@
-/** What goes wrong with a file, and how it is told: in time, with what is known of the outcome. */
+/** Failures of a SQLite file are reported in time, with the known outcome. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { QuotaStore } from '../../../src/ports/quota-store.ts';
@@ -39,7 +39,7 @@ const unavailable = (outcome: 'not_done' | 'unknown'): unknown =>
 const corrupt: unknown = expect.objectContaining({ name: 'StoreCorrupt' });
 
 describe.each(fileKinds)('over $name', (kind) => {
-  it('QS-40 a file that another process keeps locked is not waited for beyond the time', () => {
+  it('a file locked by another process is waited for until the deadline only', () => {
     const { db, again } = opened(kind);
     const other = again();
     const store = sqliteQuotaStore({ client: db });
@@ -54,7 +54,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(reserve(store, 60)).toMatchObject({ status: 'held', available: [990n] });
   });
 
-  it('a file that is only read by another is not waited for at all', () => {
+  it('a file that another process reads is not waited for', () => {
     const { db, again } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     reserve(store);
@@ -69,7 +69,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(other.prepare('SELECT held_nanos FROM tollgate_quota').all()).not.toEqual(before);
   });
 
-  it('a full disk refuses the write, leaves nothing of it, and is over with room', async () => {
+  it('a full disk refuses a write whole, and the store recovers when there is space', async () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     reserve(store);
@@ -89,7 +89,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(reserve(store)).toMatchObject({ status: 'held' });
   });
 
-  it('a handle that may only read can read keys, and holds nothing', () => {
+  it('a read-only handle can read keys, but not reserve', () => {
     const { db } = opened(kind);
     const keys = sqliteKeyStore({ client: db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 1n });
@@ -103,7 +103,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     });
   });
 
-  it('a file that is no database is corrupt, for every store', () => {
+  it('a file that is not a database is corrupt, for every store', () => {
     const { path, again } = opened(kind);
     writeFileSync(`${path}-other`, 'this was never a database'.repeat(1_000));
     const db = kind.open(`${path}-other`);
@@ -114,7 +114,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(again()).toBeDefined();
   });
 
-  it('a database without its tables says what to run', () => {
+  it('check on a database without tables says what to run', () => {
     const { path } = opened(kind);
     const db = kind.open(`${path}-other`);
     onTestFinished(() => void db.close());
@@ -134,9 +134,9 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(reserve(store)).toMatchObject({ status: 'held' });
   });
 
-  it('a file whose journal is in memory is not fit, until it is migrated', () => {
+  it('check refuses a file with its journal in memory, until it is migrated', () => {
     const { db } = opened(kind);
-    // From WAL there is no way straight to it.
+    // SQLite can't switch from WAL to it directly.
     db.exec('PRAGMA journal_mode = DELETE');
     db.exec('PRAGMA journal_mode = MEMORY');
     const store = sqliteQuotaStore({ client: db });
@@ -150,7 +150,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     expect(store.check()).toEqual({ ok: true });
   });
 
-  it('tables of a newer version are left alone, and told', () => {
+  it('tables of a newer version are reported and not changed', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     db.exec('INSERT INTO tollgate_schema (version) VALUES (99)');
@@ -162,7 +162,7 @@ describe.each(fileKinds)('over $name', (kind) => {
     });
   });
 
-  it('tables of a version before the first release are told apart by their columns', () => {
+  it('tables of a version before the first release are recognized by their columns', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     db.exec('ALTER TABLE tollgate_quota DROP COLUMN extra_nanos');
@@ -186,7 +186,7 @@ describe.each(fileKinds)('over $name', (kind) => {
 });
 
 describe.each(kinds)('over $name', (kind) => {
-  it('a transaction that the host has open on the handle is not joined, and not ended', () => {
+  it('an open transaction of the host on the handle is neither joined nor ended', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     db.exec('BEGIN');
@@ -199,7 +199,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(reserve(store)).toMatchObject({ status: 'held' });
   });
 
-  it('a call that was given up before it began is not begun', () => {
+  it('a call that was aborted before it began is not begun', () => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     const signal = AbortSignal.abort();
@@ -211,10 +211,13 @@ describe.each(kinds)('over $name', (kind) => {
   });
 
   it.each([
-    ['QS-43 a state that is none', "UPDATE tollgate_hold SET lines = 'no json'"],
-    ['QS-43 lines that are none', `UPDATE tollgate_hold SET lines = '[{"subject":"alice"}]'`],
-    ['QS-43 a balance below what is held', 'UPDATE tollgate_quota SET held_nanos = 3'],
-  ])('%s is corrupt, and nothing is changed by whoever finds it', (_what, damage) => {
+    ['a hold whose lines are not JSON', "UPDATE tollgate_hold SET lines = 'no json'"],
+    [
+      'a hold whose lines are incomplete',
+      `UPDATE tollgate_hold SET lines = '[{"subject":"alice"}]'`,
+    ],
+    ['a balance below the held amount', 'UPDATE tollgate_quota SET held_nanos = 3'],
+  ])('%s is corrupt, and a call that finds it changes nothing', (_case, damage) => {
     const { db } = opened(kind);
     const store = sqliteQuotaStore({ client: db });
     const id = newId();
@@ -227,7 +230,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(db.prepare('SELECT * FROM tollgate_quota').all()).toEqual(before);
   });
 
-  it('an illegal growth in a batch changes none of the batch', () => {
+  it('an invalid growth changes nothing in its batch', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const store = sqliteQuotaStore({ client: db, clock });
@@ -248,7 +251,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(store.read('alice', '', partition)).toEqual(before);
   });
 
-  it('a short renewal that comes late does not cut a long one', () => {
+  it('a delayed renewal with a short lease does not shorten a long one', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const store = sqliteQuotaStore({ client: db, clock });
@@ -263,7 +266,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(store.read('alice', '', partition)).toMatchObject({ held: 10n });
   });
 
-  it('a sweep forgets what ended an hour ago, and nothing younger', () => {
+  it('a sweep deletes holds that ended an hour ago, and no newer ones', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const store = sqliteQuotaStore({ client: db, clock });
@@ -282,7 +285,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(settle(young)).toMatchObject({ status: 'already' });
   });
 
-  it('a top-up that is told again after days, and sweeps, counts once', () => {
+  it('a top-up that is repeated after days and sweeps counts once', () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const store = sqliteQuotaStore({ client: db, clock });
@@ -294,7 +297,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(store.adjust(topUp)).toMatchObject({ extra: 100n });
   });
 
-  it('the usage that could not be written is told, kept, and written with the next', async () => {
+  it('usage that could not be written is reported, kept, and written later', async () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const errors: unknown[] = [];
@@ -320,7 +323,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(() => sink.record(usageRecord())).toThrow('closed');
   });
 
-  it('names the option that is wrong, and the cure', () => {
+  it('names the wrong option and the remedy', () => {
     const { db } = opened(kind);
     const wrong: OpenOptions = JSON.parse('{ "client": {} }');
 

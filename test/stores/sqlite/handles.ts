@@ -1,4 +1,4 @@
-/** The databases the suites run over: libsql in memory and in a file, `node:sqlite` where it is. */
+/** The databases of the suites: libsql in memory and in a file, and `node:sqlite` if available. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,19 +10,19 @@ export interface OpenDatabase extends SqliteHandle {
   close(): unknown;
 }
 
-/** A kind of database, and how one is opened under a path. */
+/** A kind of database, and how one is opened at a path. */
 export interface Kind {
   readonly name: string;
-  /** False where every database is a new one in memory. */
+  /** False where every opened database is a new one in memory. */
   readonly inFile: boolean;
   open(path: string): OpenDatabase;
 }
 
-/** Every commit waits for the disk, and in a file system in memory that takes no time. */
-const ground = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** A file system in memory if possible, since every commit waits for the disk. */
+const parentFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const nodeSqlite = loadNodeSqlite();
 
-/** Every kind there is on this Node. */
+/** Every kind that this Node version has. */
 export const kinds: readonly Kind[] = [
   { name: 'libsql in memory', inFile: false, open: () => new Libsql(':memory:') },
   { name: 'libsql in a file', inFile: true, open: (path) => new Libsql(path) },
@@ -31,13 +31,13 @@ export const kinds: readonly Kind[] = [
     : [{ name: 'node:sqlite in a file', inFile: true, open: nodeSqlite }]),
 ];
 
-/** Those of which two may share a file. */
+/** The kinds whose handles can share a file. */
 export const fileKinds: readonly Kind[] = kinds.filter(({ inFile }) => inFile);
 
-/** An open, migrated database of its own, and how to be rid of it. */
+/** A new, open, migrated database, and a function that removes it. */
 export interface Scratch {
   readonly db: OpenDatabase;
-  /** Opens the same file once more. */
+  /** Opens the same file again. */
   again(): OpenDatabase;
   readonly path: string;
   cleanup(): void;
@@ -45,7 +45,7 @@ export interface Scratch {
 
 /** A new database with its tables. */
 export function scratch(kind: Kind): Scratch {
-  const folder = mkdtempSync(join(ground, 'tollgate-sqlite-'));
+  const folder = mkdtempSync(join(parentFolder, 'tollgate-sqlite-'));
   const path = join(folder, 'tollgate.db');
   const opened: OpenDatabase[] = [];
   const again = (): OpenDatabase => {
@@ -66,7 +66,7 @@ export function scratch(kind: Kind): Scratch {
   };
 }
 
-/** Absent on Node 20; where it is experimental its warning is expected, and taken here. */
+/** Missing in Node 20. Where it is experimental, this swallows its warning. */
 function loadNodeSqlite(): ((path: string) => OpenDatabase) | undefined {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -1,4 +1,4 @@
-/** What the tables of keys and models promise beyond the contracts: change, and no secret. */
+/** Keys and catalogs in SQLite beyond the contracts: changes, and no stored secrets. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayEvent } from '../../../src/events.ts';
@@ -17,7 +17,7 @@ function opened(kind: Kind): Scratch {
 }
 
 describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
-  it('an issued key is found, disabled, listed by its group, and forgotten', () => {
+  it('an issued key can be found, disabled, listed by its group, and removed', () => {
     const keys = sqliteKeyStore({ client: opened(kind).db, pepper: 'a pepper' });
     const chat = keys.issue({
       group: 'chat',
@@ -38,7 +38,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
     expect(keys.update(chat.key.id, {})).toBe(false);
   });
 
-  it('a change of a key can’t change its id', () => {
+  it('update can’t change the id of a key', () => {
     const keys = sqliteKeyStore({ client: opened(kind).db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
     const change: { disabled: boolean } = JSON.parse('{ "id": "other", "disabled": true }');
@@ -48,7 +48,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
     expect(keys.find(secret)).toEqual({ ...key, disabled: true });
   });
 
-  it('an id or a secret is taken once, and a weak secret not at all', () => {
+  it('a taken id or secret and a weak secret are refused', () => {
     const keys = sqliteKeyStore({ client: opened(kind).db });
     const { secret, key } = keys.issue({ group: 'chat', limitNanos: 5n });
 
@@ -58,7 +58,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
     expect(keys.list()).toHaveLength(1);
   });
 
-  it('a record that was damaged is corrupt, not a key', () => {
+  it('a damaged record is corrupt, not a key', () => {
     const { db } = opened(kind);
     const keys = sqliteKeyStore({ client: db });
     const { secret } = keys.issue({ group: 'chat', limitNanos: 5n });
@@ -71,7 +71,7 @@ describe.each(kinds)('sqliteKeyStore over $name', (kind) => {
 });
 
 describe.each(fileKinds)('a file of $name', (kind) => {
-  it('holds no secret: neither a key’s nor an account’s', async () => {
+  it('contains no secret of a key or an account', async () => {
     const { db, path } = opened(kind);
     const { secret } = sqliteKeyStore({ client: db }).issue({ group: 'chat', limitNanos: 5n });
     const catalog = await sqliteCatalog({ client: db, credentials: () => 'the-account-secret' });
@@ -87,7 +87,7 @@ describe.each(fileKinds)('a file of $name', (kind) => {
     expect(bytes).not.toContain(secret.slice(12));
   });
 
-  it('is followed by another process at its next look', async () => {
+  it('is served by another process after its next poll', async () => {
     const { db, again } = opened(kind);
     const clock = fakeClock();
     const events: GatewayEvent[] = [];
@@ -113,7 +113,7 @@ describe.each(fileKinds)('a file of $name', (kind) => {
 });
 
 describe.each(kinds)('sqliteCatalog over $name', (kind) => {
-  it('refuses a bad version with the place in it, and serves the last good one', async () => {
+  it('refuses an invalid version with the path in it, and serves the last valid one', async () => {
     const catalog = await sqliteCatalog({ client: opened(kind).db, ...known });
     onTestFinished(catalog.close);
     await catalog.publish([model('one')]);
@@ -125,7 +125,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
     expect(catalog.find('one')?.id).toBe('one');
   });
 
-  it('takes a secret for none of its credentials, and does not repeat it', async () => {
+  it('refuses a secret as a credential, and does not repeat it', async () => {
     const { db } = opened(kind);
     const catalog = await sqliteCatalog({ client: db, ...known });
     onTestFinished(catalog.close);
@@ -138,7 +138,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
     expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toEqual([]);
   });
 
-  it('writes no version whose secrets are not to be had', async () => {
+  it('does not publish a version whose secrets can’t be resolved', async () => {
     const { db } = opened(kind);
     const catalog = await sqliteCatalog({ client: db, credentials: () => '' });
     onTestFinished(catalog.close);
@@ -150,7 +150,7 @@ describe.each(kinds)('sqliteCatalog over $name', (kind) => {
     expect(db.prepare('SELECT version FROM tollgate_catalog').all()).toEqual([]);
   });
 
-  it('tells a version it has no secrets for once, and serves it when it has', async () => {
+  it('reports a version with missing secrets once, and serves it when they resolve', async () => {
     const { db } = opened(kind);
     const clock = fakeClock();
     const events: GatewayEvent[] = [];

@@ -1,9 +1,9 @@
-/** Every statement of the hot path finds its rows by an index: none walks a table. */
+/** Every statement of the hot path finds its rows by an index, without scanning a table. */
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogStatements } from '../../../src/stores/sqlite/catalog.ts';
 import { claimStatements } from '../../../src/stores/sqlite/idempotency-store.ts';
 import { keyStatements } from '../../../src/stores/sqlite/key-store.ts';
-import { hotStatements } from '../../../src/stores/sqlite/quota-books.ts';
+import { hotStatements } from '../../../src/stores/sqlite/quota-ledger.ts';
 import { sweepStatements } from '../../../src/stores/sqlite/quota-store.ts';
 import { usageStatements } from '../../../src/stores/sqlite/usage-queries.ts';
 import { fileKinds, scratch } from './handles.ts';
@@ -20,7 +20,7 @@ const statements = [
 it.each(fileKinds)('each statement uses an index over $name', (kind) => {
   const { db, cleanup } = scratch(kind);
   onTestFinished(cleanup);
-  const walks = (sql: string): readonly string[] => {
+  const scans = (sql: string): readonly string[] => {
     const values = Array.from(sql.matchAll(/\?/g), () => 1n);
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
     expect(Array.isArray(plan)).toBe(true);
@@ -29,17 +29,17 @@ it.each(fileKinds)('each statement uses an index over $name', (kind) => {
       .filter((detail) => /\bSCAN tollgate_/.test(detail) || /TEMP B-TREE/.test(detail));
   };
 
-  // A report sorts its sums, of which there are few, and the newest version is the table's last.
+  // A report sorts its few sums, and the newest version is the last row of the table.
   const expected = [/USE TEMP B-TREE FOR GROUP BY/, /^SCAN tollgate_catalog$/];
   const found = statements
-    .flatMap((sql) => walks(sql).map((detail) => ({ sql, detail })))
+    .flatMap((sql) => scans(sql).map((detail) => ({ sql, detail })))
     .filter(({ detail }) => !expected.some((known) => known.test(detail)));
 
   expect(statements.length).toBeGreaterThan(30);
   expect(found).toEqual([]);
 });
 
-it('a walk would be noticed', () => {
+it('a scan would be noticed', () => {
   const [kind] = fileKinds;
   if (kind === undefined) throw new Error('there is always libsql');
   const { db, cleanup } = scratch(kind);

@@ -1,4 +1,4 @@
-/** Several processes on one file: exact while they race, and exact where they are killed. */
+/** Several processes on one file stay exact when they race and when they are killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -19,49 +19,49 @@ beforeAll(async () => {
   script = await childScript(join(import.meta.dirname, 'worker.ts'), 'libsql');
 }, 60_000);
 
-it('QS-11 three processes that reserve at once hold exactly what fits', async () => {
+it('three processes that reserve concurrently hold exactly what fits', async () => {
   const { db, path } = opened();
   give(db, 3_000n);
 
-  const said = await raced(
+  const outputs = await runConcurrently(
     ['a', 'b', 'c'].map((name) => ({ path, task: 'race', ids: idsOf(name, 200), amount: '10' })),
   );
 
-  const words = said.map(([status]) => status);
-  expect(words.filter((word) => word === 'held')).toHaveLength(300);
-  expect(words.filter((word) => word === 'insufficient')).toHaveLength(300);
+  const statuses = outputs.map(([status]) => status);
+  expect(statuses.filter((status) => status === 'held')).toHaveLength(300);
+  expect(statuses.filter((status) => status === 'insufficient')).toHaveLength(300);
   expect(stateOf(db)).toMatchObject({ used: 0n, held: 3_000n, inFlight: 300 });
 }, 60_000);
 
-it('QS-16 one call that three processes settle is one charge', async () => {
+it('a call that three processes settle is charged once', async () => {
   const { db, path } = opened();
   give(db, 1_000_000n);
   const ids = idsOf('shared', 100);
 
-  const said = await raced(
+  const outputs = await runConcurrently(
     ['a', 'b', 'c'].map(() => ({ path, task: 'settle', ids, amount: '10' })),
   );
 
-  const words = said.map(([status]) => status);
-  expect(words.filter((word) => word === 'settled')).toHaveLength(100);
-  expect(words.filter((word) => word === 'already')).toHaveLength(200);
+  const statuses = outputs.map(([status]) => status);
+  expect(statuses.filter((status) => status === 'settled')).toHaveLength(100);
+  expect(statuses.filter((status) => status === 'already')).toHaveLength(200);
   expect(stateOf(db)).toMatchObject({ used: 1_000n, held: 0n, inFlight: 0 });
 }, 60_000);
 
-it('QS-35 writers killed in mid-load leave exact books, and lose nothing they told', async () => {
+it('writers killed under load leave an exact ledger with everything they reported', async () => {
   const { db, path } = opened();
   give(db, 1_000_000_000n);
-  const told: (readonly string[])[] = [];
+  const reported: (readonly string[])[] = [];
 
-  // Each is killed after so many lines of its own, wherever it is by then; the other goes on.
+  // Each is killed after a number of its lines, at any point; the other one continues.
   for (const [round, mostLines] of [40, 61, 83, 97, 110, 131].entries()) {
-    const untilKilled = async (name: string, most: number): Promise<void> => {
+    const untilKilled = async (name: string, lineCount: number): Promise<void> => {
       const { child, lines } = started({ path, task: 'load', name, amount: '10' });
-      let said = 0;
+      let received = 0;
       for await (const words of lines) {
-        told.push(words);
-        said += 1;
-        if (said === most) child.kill('SIGKILL');
+        reported.push(words);
+        received += 1;
+        if (received === lineCount) child.kill('SIGKILL');
       }
     };
     await Promise.all([
@@ -72,12 +72,12 @@ it('QS-35 writers killed in mid-load leave exact books, and lose nothing they to
 
   expectConserved(db);
   const states = new Map(holdsOf(db).map((hold) => [hold.id, hold.state]));
-  for (const [word = '', id = ''] of told) {
+  for (const [word = '', id = ''] of reported) {
     if (word === 'settled' || word === 'released') expect([id, states.get(id)]).toEqual([id, word]);
   }
-  const reserved = new Set(told.filter(([word]) => word === 'reserving').map(([, id]) => id));
+  const reserved = new Set(reported.filter(([word]) => word === 'reserving').map(([, id]) => id));
   expect([...states.keys()].filter((id) => !reserved.has(id))).toEqual([]);
-  expect(told.length).toBeGreaterThan(1_000);
+  expect(reported.length).toBeGreaterThan(1_000);
 
   const later = fakeClock(Date.now() + 120_000);
   await sqliteQuotaStore({ client: db, clock: later }).sweep({ max: 1_000 });
@@ -85,15 +85,15 @@ it('QS-35 writers killed in mid-load leave exact books, and lose nothing they to
   expect(stateOf(db)).toMatchObject({ held: 0n, inFlight: 0 });
 }, 60_000);
 
-it('processes that find no tables make them once, together', async () => {
+it('processes that find no tables create them once', async () => {
   const { path } = opened();
   const fresh = `${path}-fresh`;
 
-  const said = await raced(
+  const outputs = await runConcurrently(
     ['a', 'b', 'c', 'd'].map(() => ({ path: fresh, task: 'migrate', amount: '0' })),
   );
 
-  expect(said.flat()).toEqual(Array.from({ length: 4 }, () => 'migrated'));
+  expect(outputs.flat()).toEqual(Array.from({ length: 4 }, () => 'migrated'));
 }, 60_000);
 
 interface Task {
@@ -130,17 +130,17 @@ async function* wordsOf(child: ChildProcess): AsyncGenerator<readonly string[]> 
   for await (const line of createInterface({ input: child.stdout })) yield line.split(' ');
 }
 
-/** What workers said that were let loose at once, until they ended by themselves, and well. */
-async function raced(tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
+/** The output of workers that start together, after all of them have exited successfully. */
+async function runConcurrently(tasks: readonly Task[]): Promise<readonly (readonly string[])[]> {
   const workers = tasks.map(started);
   const exits = workers.map(({ child }) => once(child, 'exit'));
-  const said: (readonly string[])[] = [];
+  const outputs: (readonly string[])[] = [];
   let waiting = workers.length;
   await Promise.all(
     workers.map(async ({ lines }) => {
       for await (const words of lines) {
         if (words[0] !== 'ready') {
-          said.push(words);
+          outputs.push(words);
           continue;
         }
         waiting -= 1;
@@ -149,7 +149,7 @@ async function raced(tasks: readonly Task[]): Promise<readonly (readonly string[
     }),
   );
   expect(await Promise.all(exits)).toEqual(tasks.map(() => [0, null]));
-  return said;
+  return outputs;
 }
 
 function idsOf(name: string, count: number): readonly string[] {
@@ -170,7 +170,7 @@ function stateOf(db: OpenDatabase): unknown {
 interface Hold {
   readonly id: string;
   readonly state: string;
-  /** The first line's: what is held, and what was charged. */
+  /** The amounts of the first line: held, and charged. */
   readonly amount: bigint;
   readonly charged: bigint;
 }
@@ -185,7 +185,7 @@ function holdsOf(db: OpenDatabase): readonly Hold[] {
   }));
 }
 
-/** I1, by the rows themselves: balances are the sums of the reservations behind them. */
+/** Checks by the rows themselves that balances are the sums of their reservations. */
 function expectConserved(db: OpenDatabase): void {
   const holds = holdsOf(db);
   const held = holds.filter(({ state }) => state === 'held');

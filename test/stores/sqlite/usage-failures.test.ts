@@ -1,4 +1,4 @@
-/** What the usage log in SQLite does where it can’t write: nothing is lost unsaid. */
+/** The usage log in SQLite when it can’t write: no record is lost without a report. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UsageRecord } from '../../../src/ports/usage-sink.ts';
 import { sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
@@ -30,10 +30,10 @@ function writtenTo(db: OpenDatabase): readonly unknown[] {
 const unavailable: unknown = expect.objectContaining({ name: 'StoreUnavailable' });
 
 describe.each(kinds)('over $name', (kind) => {
-  it('a record that the file refuses is told as lost, and holds up no other', async () => {
+  it('a record that SQLite refuses is reported as lost and does not block others', async () => {
     const { db, clock } = opened(kind);
     const lost: (readonly [UsageRecord, unknown])[] = [];
-    const sink = sqliteUsageSink({ client: db, clock, onLost: (...told) => lost.push(told) });
+    const sink = sqliteUsageSink({ client: db, clock, onLost: (...args) => lost.push(args) });
     db.exec(refusal);
     for (const record of [one, two, three]) sink.record(record);
 
@@ -45,7 +45,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(lost).toHaveLength(1);
   });
 
-  it('closing rejects where nobody was told of what is lost', async () => {
+  it('close rejects if a record is lost without an onLost', async () => {
     const { db, clock } = opened(kind);
     const sink = sqliteUsageSink({ client: db, clock });
     db.exec(refusal);
@@ -56,7 +56,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(writtenTo(db)).toEqual(['one', 'three']);
   });
 
-  it('closing tries again until the file can be written', async () => {
+  it('close tries again until the file can be written', async () => {
     const { db, clock } = opened(kind);
     const lost: UsageRecord[] = [];
     const sink = sqliteUsageSink({ client: db, clock, onLost: (record) => lost.push(record) });
@@ -71,17 +71,17 @@ describe.each(kinds)('over $name', (kind) => {
     expect([writtenTo(db), lost]).toEqual([['one'], []]);
   });
 
-  it('what can’t be written for 8 s while it closes is lost aloud', async () => {
+  it('records that can’t be written for 8 s during close are reported as lost', async () => {
     const { db, clock } = opened(kind);
     const lost: (readonly [UsageRecord, unknown])[] = [];
-    const heard = sqliteUsageSink({ client: db, clock, onLost: (...told) => lost.push(told) });
-    const unheard = sqliteUsageSink({ client: db, clock });
+    const reporting = sqliteUsageSink({ client: db, clock, onLost: (...args) => lost.push(args) });
+    const silent = sqliteUsageSink({ client: db, clock });
     db.exec('PRAGMA query_only = 1');
-    heard.record(one);
-    heard.record(two);
-    unheard.record(three);
+    reporting.record(one);
+    reporting.record(two);
+    silent.record(three);
 
-    const closing = [heard.close(), unheard.close()];
+    const closing = [reporting.close(), silent.close()];
     clock.advance(8_000);
     const ends = await Promise.allSettled(closing);
 
@@ -103,7 +103,7 @@ describe.each(kinds)('over $name', (kind) => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the host’s own mistake'))],
-  ])('a listener that %s harms nobody', async (_how, listener) => {
+  ])('a listener that %s does no harm', async (_how, listener) => {
     const { db, clock } = opened(kind);
     const sink = sqliteUsageSink({ client: db, clock, onError: listener, onLost: listener });
     db.exec(refusal);
@@ -118,7 +118,7 @@ describe.each(kinds)('over $name', (kind) => {
     await sink.close();
   });
 
-  it('a record with what no driver binds is refused to whoever recorded it', async () => {
+  it('record throws for a value that no driver can bind', async () => {
     const { db, clock } = opened(kind);
     const sink = sqliteUsageSink({ client: db, clock });
     const broken: UsageRecord = { ...usageRecord(), ...JSON.parse('{ "keyId": {} }') };

@@ -1,4 +1,4 @@
-/** The usage table as what it is for: bills, and the records behind them. */
+/** The usage table: records, and sums for bills. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reconcile } from '../../../src/stores/sql/reconcile.ts';
 import { type SqliteUsageSink, sqliteUsageSink } from '../../../src/stores/sqlite/index.ts';
@@ -8,7 +8,7 @@ import { kinds, scratch } from './handles.ts';
 
 const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20);
-const most = 9_007_199_254_740_991n;
+const maxNanos = 9_007_199_254_740_991n;
 
 describe.each(kinds)('over $name', (kind) => {
   function opened(): SqliteUsageSink {
@@ -21,7 +21,7 @@ describe.each(kinds)('over $name', (kind) => {
     return sink;
   }
 
-  it('a record comes back as it was, in every member', () => {
+  it('a record is read back unchanged in every member', () => {
     const sink = opened();
     const plain = usageRecord();
     const full = usageRecord({
@@ -36,7 +36,7 @@ describe.each(kinds)('over $name', (kind) => {
       lines: [],
       price: {
         per: 'image',
-        rows: [{ size: '1x1', nanos: most }, { quality: 'low', nanos: 0n }, { nanos: 1n }],
+        rows: [{ size: '1x1', nanos: maxNanos }, { quality: 'low', nanos: 0n }, { nanos: 1n }],
       },
       attempts: [
         { channelId: 'a', status: undefined, reason: 'x', mayHaveRun: true, durationMs: 0.5 },
@@ -53,11 +53,17 @@ describe.each(kinds)('over $name', (kind) => {
     );
   });
 
-  it('a report sums what a bill needs, to the last nano and past 2^53', () => {
+  it('a report has the sums for a bill, exact also above 2^53', () => {
     const sink = opened();
     const calls = [
-      { keyId: 'ann', group: 'chat', modelId: 'm', startedAtMs: startMs, chargeNanos: most },
-      { keyId: 'ann', group: 'chat', modelId: 'n', startedAtMs: startMs + 1, chargeNanos: most },
+      { keyId: 'ann', group: 'chat', modelId: 'm', startedAtMs: startMs, chargeNanos: maxNanos },
+      {
+        keyId: 'ann',
+        group: 'chat',
+        modelId: 'n',
+        startedAtMs: startMs + 1,
+        chargeNanos: maxNanos,
+      },
       { keyId: 'bob', group: 'chat', modelId: 'n', startedAtMs: startMs + dayMs, chargeNanos: 1n },
       { keyId: 'bob', group: 'image', modelId: 'n', startedAtMs: startMs + 2 * dayMs },
     ];
@@ -80,7 +86,7 @@ describe.each(kinds)('over $name', (kind) => {
         inputTokens: 6,
         outputTokens: 10,
         ...tokens,
-        chargeNanos: 2n * most,
+        chargeNanos: 2n * maxNanos,
         unbookedNanos: 0n,
       },
       {
@@ -99,7 +105,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageReport({ by: 'key', ...span, group: 'nobody' })).toEqual([]);
   });
 
-  it('a call that was unknown becomes what it was resolved to, and that stays', () => {
+  it('an unknown call takes the outcome it is resolved to and keeps it', () => {
     const sink = opened();
     const doubt = { outcome: 'unknown', basis: 'policy', chargeNanos: 0n, booked: false } as const;
     const unknown = usageRecord(doubt);
@@ -124,7 +130,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageReport({ by: 'key', ...span })).toMatchObject([{ calls: 1, chargeNanos: 9n }]);
   });
 
-  it('a call in doubt is on the disk when record returns', () => {
+  it('a call in doubt is on disk when record returns', () => {
     const { db, cleanup } = scratch(kind);
     onTestFinished(cleanup);
     const sink = sqliteUsageSink({ client: db, flushMs: 3_600_000 });
@@ -137,7 +143,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(rows()).toEqual([expect.objectContaining({ rows: 2 })]);
   });
 
-  it('charges are summed by subject and period, booked ones apart', async () => {
+  it('charges are summed by subject and period, booked ones separately', async () => {
     const sink = opened();
     const lines = [
       { subject: 'ann', period: '2026-11', heldNanos: 100n },
@@ -154,7 +160,7 @@ describe.each(kinds)('over $name', (kind) => {
     ]);
     expect(sink.usageCharges({ subject: 'team', period: '' })).toHaveLength(1);
     expect(sink.usageCharges({ partition: 'other' })).toEqual([]);
-    // Landed after all: counted once, and now booked.
+    // The charge was accepted after all: counted once, and now booked.
     sink.record(usageRecord({ requestId: 'req_2', lines, chargeNanos: 3n, revision: 2 }));
     expect(sink.usageCharges({ subject: 'ann' })).toEqual([
       { ...sums, subject: 'ann', period: '2026-11', bookedNanos: 11n, unbookedNanos: 0n },
@@ -166,7 +172,7 @@ describe.each(kinds)('over $name', (kind) => {
     ]);
   });
 
-  it('a call is known by its request and its reservation together, also within a batch', () => {
+  it('a call is identified by its request and reservation together, also within a batch', () => {
     const sink = opened();
     const known = usageRecord({ chargeNanos: 1n });
     const ofAnotherHold = usageRecord({ reservationId: 'reservation_0002', outcome: 'unknown' });
@@ -186,7 +192,7 @@ describe.each(kinds)('over $name', (kind) => {
     const sink = opened();
     const ids = Array.from({ length: 25 }, (_, index) => `req_${index}`);
     for (const [index, requestId] of ids.entries()) {
-      // Five to a moment, so that a page ends inside one.
+      // Five per millisecond, so that a page ends between records of the same time.
       sink.record(usageRecord({ requestId, startedAtMs: startMs + Math.floor(index / 5) }));
     }
 
@@ -203,7 +209,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageRecords({ toMs: startMs + 1 }).records).toHaveLength(5);
   });
 
-  it('a record that is none is refused to whoever recorded it, and spoils no batch', () => {
+  it('record throws for an invalid record, which does not affect its batch', () => {
     const sink = opened();
     const { keyId: _keyId, ...nameless } = usageRecord();
     const broken: ReturnType<typeof usageRecord> = { ...JSON.parse('{}'), ...nameless };
@@ -216,7 +222,7 @@ describe.each(kinds)('over $name', (kind) => {
     expect(sink.usageRecords({}).records).toEqual([usageRecord()]);
   });
 
-  it('what can’t be asked is refused', () => {
+  it('invalid queries are refused', () => {
     const sink = opened();
     const by: 'key' = JSON.parse('"spend"');
 

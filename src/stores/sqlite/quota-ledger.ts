@@ -1,6 +1,6 @@
 /**
- * The books of the SQLite quota store: rows of money, the reservations on them, and the steps that
- * move amounts between the two. Every step runs inside the transaction of its operation.
+ * The ledger of the SQLite quota store: rows, the reservations on them, and the steps that move
+ * amounts between the two. Every step runs inside the transaction of its operation.
  */
 import { items, member } from '../../json.ts';
 import type { Nanos } from '../../money.ts';
@@ -13,25 +13,25 @@ import {
   integerAt,
   jsonAt,
   jsonText,
+  literalAt,
   nanosAt,
   textAt,
   valueAt,
-  wordAt,
 } from '../sql/columns.ts';
 import { nanosFrom } from '../sql/usage-json.ts';
 import type { Connection } from './handle.ts';
 
 /** One partition at one moment of the store's clock. */
-export interface Books {
+export interface PartitionLedger {
   readonly connection: Connection;
   readonly partition: string;
   readonly nowMs: number;
 }
 
-/** One subject and period; its limit is undefined where only a charge is known of it. */
+/** One subject and period; its limit is undefined where the row was created by a charge. */
 export interface Row extends Omit<QuotaState, 'limit'> {
   readonly limit: Nanos | undefined;
-  /** The latest reserve carried the limit, so it is not the operator's to set. */
+  /** The latest reserve carried the limit, so an operator must not set it. */
   readonly isCarried: boolean;
 }
 
@@ -39,29 +39,29 @@ export interface Row extends Omit<QuotaState, 'limit'> {
 export interface HeldLine {
   readonly subject: string;
   readonly period: string;
-  /** The amount of the reserve, which a replay must repeat; extends add to `amount` only. */
+  /** The amount of the reserve, which a replay must repeat; an extend adds to `amount` only. */
   readonly asked: Nanos;
   readonly amount: Nanos;
-  /** What an expiry charges, and what it has charged once the state is `expired`. */
+  /** The amount that an expiry charges, or has charged once the state is `expired`. */
   readonly onExpire: Nanos;
 }
 
 /** How a reservation ended. */
 export type HoldEnding = 'settled' | 'released' | 'expired';
 
-/** A reservation, or its tombstone. */
+/** A reservation that is held, or has ended. */
 export interface Hold {
   readonly id: string;
   readonly state: 'held' | HoldEnding;
   readonly dueAtMs: number;
-  /** The call runs no more; its money stays held. */
+  /** The call no longer runs, but its money stays held. */
   readonly isIdle: boolean;
-  /** None where the store never saw the reserve. */
+  /** Empty where the store never saw the reserve. */
   readonly lines: readonly HeldLine[];
   readonly charged: readonly Nanos[];
 }
 
-// Amounts are read as text: a driver may give numbers, and refuse those above 2^53 − 1.
+// Amounts are read as text: a driver may return numbers, and fail above 2^53 − 1.
 const selectRow = `
 SELECT CAST(limit_nanos AS TEXT) AS limit_nanos, limit_carried,
   CAST(extra_nanos AS TEXT) AS extra_nanos, CAST(used_nanos AS TEXT) AS used_nanos,
@@ -69,7 +69,7 @@ SELECT CAST(limit_nanos AS TEXT) AS limit_nanos, limit_carried,
 FROM tollgate_quota WHERE quota_partition = ? AND subject = ? AND period = ?`;
 const insertRow = `
 INSERT OR IGNORE INTO tollgate_quota (quota_partition, subject, period) VALUES (?, ?, ?)`;
-const moveAmounts = `
+const updateAmounts = `
 UPDATE tollgate_quota SET used_nanos = used_nanos + ?, held_nanos = held_nanos + ?,
   in_flight = in_flight + ?, version = version + 1
 WHERE quota_partition = ? AND subject = ? AND period = ?`;
@@ -104,11 +104,11 @@ const dueLeases = `
 SELECT id FROM tollgate_lease WHERE quota_partition = ? AND subject = ? AND due_at_ms <= ?
 ORDER BY due_at_ms LIMIT ?`;
 
-/** The statements that every call runs, for the test of their plans. */
+/** The statements of every call, exported so that a test can check their query plans. */
 export const hotStatements: readonly string[] = [
   selectRow,
   insertRow,
-  moveAmounts,
+  updateAmounts,
   keepLimit,
   setRow,
   selectHold,
@@ -123,7 +123,7 @@ export const hotStatements: readonly string[] = [
 
 /** The row of a subject and period, or undefined. */
 export function findRow(
-  { connection, partition }: Books,
+  { connection, partition }: PartitionLedger,
   subject: string,
   period: string,
 ): Row | undefined {
@@ -141,14 +141,18 @@ export function findRow(
   };
 }
 
-/** Makes a row without a limit where there is none. */
-export function makeRow({ connection, partition }: Books, subject: string, period: string): void {
+/** Creates a row without a limit where there is none. */
+export function makeRow(
+  { connection, partition }: PartitionLedger,
+  subject: string,
+  period: string,
+): void {
   connection.run(insertRow, partition, subject, period);
 }
 
-/** Keeps the limit that a reserve carried in a row, or that it carried none. */
+/** Stores in a row the limit that a reserve carried, or that it carried none. */
 export function carryLimit(
-  { connection, partition }: Books,
+  { connection, partition }: PartitionLedger,
   { subject, period, limit }: QuotaLine,
   row: Row,
 ): Row {
@@ -161,66 +165,71 @@ export function carryLimit(
   return kept;
 }
 
-/** An operator's change. */
+/** Writes an operator's change of a row. */
 export function changeRow(
-  { connection, partition }: Books,
+  { connection, partition }: PartitionLedger,
   { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
   { limit, extra, enabled }: Pick<Row, 'limit' | 'extra' | 'enabled'>,
 ): void {
-  const words = [limit ?? null, extra, enabled ? 1n : 0n];
-  connection.run(setRow, ...words, partition, subject, period);
+  const values = [limit ?? null, extra, enabled ? 1n : 0n];
+  connection.run(setRow, ...values, partition, subject, period);
 }
 
-/** What can still be held of a row; below zero in debt. */
+/** The amount that can still be held; below zero in debt. */
 export function availableOf(row: Row | undefined): bigint {
   if (row === undefined) return 0n;
   return limitWithExtra(row.limit ?? 0n, row.extra) - row.used - row.held;
 }
 
-/** What a step changes of a row. */
-interface Move {
+/** The changes of a step to the amounts of a row. */
+interface AmountChanges {
   readonly used?: bigint;
   readonly held?: bigint;
   readonly inFlight?: bigint;
 }
 
-/** Moves amounts of one row, which must be there. */
-export function move(
-  { connection, partition }: Books,
+/** Changes the amounts of one row, which must exist. */
+export function changeAmounts(
+  { connection, partition }: PartitionLedger,
   { subject, period }: Pick<QuotaLine, 'subject' | 'period'>,
-  { used = 0n, held = 0n, inFlight = 0n }: Move,
+  { used = 0n, held = 0n, inFlight = 0n }: AmountChanges,
 ): void {
-  connection.run(moveAmounts, used, held, inFlight, partition, subject, period);
+  connection.run(updateAmounts, used, held, inFlight, partition, subject, period);
 }
 
-/** How many reservations of a subject are running, over all periods, counted up to `most`. */
+/** How many reservations of a subject are running, in all periods; stops counting at `max`. */
 export function inFlightOf(
-  { connection, partition }: Books,
+  { connection, partition }: PartitionLedger,
   subject: string,
-  most: number,
+  max: number,
 ): number {
-  return integerAt(connection.row(countLeases, partition, subject, BigInt(most)), 'leases');
+  return integerAt(connection.row(countLeases, partition, subject, BigInt(max)), 'leases');
 }
 
-/** Holds every line; the caller has made sure that each fits, and made the rows. */
-export function hold(books: Books, id: string, lines: readonly HeldLine[], dueAtMs: number): void {
-  const { connection, partition } = books;
+/** Holds every line; the caller has made sure that each fits, and created the rows. */
+export function hold(
+  ledger: PartitionLedger,
+  id: string,
+  lines: readonly HeldLine[],
+  dueAtMs: number,
+): void {
+  const { connection, partition } = ledger;
   const text = jsonText(lines);
   connection.run(insertHold, partition, id, 'held', BigInt(dueAtMs), null, text, '[]');
-  for (const line of lines) move(books, line, { held: line.amount, inFlight: 1n });
+  for (const line of lines) changeAmounts(ledger, line, { held: line.amount, inFlight: 1n });
   for (const subject of subjectsOf(lines)) {
     connection.run(insertLease, partition, subject, BigInt(dueAtMs), id, 0n);
   }
 }
 
-/** Writes a lease down as it is from now on: its end, its lines, and whether its call runs. */
-export function renew(books: Books, before: Hold, renewed: Hold): void {
-  const { connection, partition } = books;
+/** Writes a renewed lease: its end, its lines, and whether its call is idle. */
+export function renew(ledger: PartitionLedger, before: Hold, renewed: Hold): void {
+  const { connection, partition } = ledger;
   const { id, lines, dueAtMs, isIdle } = renewed;
   const idle = isIdle ? 1n : 0n;
   connection.run(renewHold, BigInt(dueAtMs), idle, jsonText(lines), partition, id);
   const becomesIdle = isIdle && !before.isIdle;
-  if (becomesIdle) for (const line of lines) move(books, line, { inFlight: -1n });
+  if (becomesIdle) for (const line of lines) changeAmounts(ledger, line, { inFlight: -1n });
   if (dueAtMs === before.dueAtMs && !becomesIdle) return;
   for (const subject of subjectsOf(lines)) {
     connection.run(deleteLease, partition, subject, BigInt(before.dueAtMs), id);
@@ -228,19 +237,19 @@ export function renew(books: Books, before: Hold, renewed: Hold): void {
   }
 }
 
-/** Gives back what is held; ending the reservation is a step of its own. */
-export function giveBack(books: Books, { id, dueAtMs, isIdle, lines }: Hold): void {
-  const { connection, partition } = books;
+/** Returns the held amounts; {@link recordEnding} ends the reservation. */
+export function giveBack(ledger: PartitionLedger, { id, dueAtMs, isIdle, lines }: Hold): void {
+  const { connection, partition } = ledger;
   const inFlight = isIdle ? 0n : -1n;
-  for (const line of lines) move(books, line, { held: -line.amount, inFlight });
+  for (const line of lines) changeAmounts(ledger, line, { held: -line.amount, inFlight });
   for (const subject of subjectsOf(lines)) {
     connection.run(deleteLease, partition, subject, BigInt(dueAtMs), id);
   }
 }
 
-/** Marks a reservation as ended and remembers it from now; also one the store never saw. */
-export function bury(
-  { connection, partition, nowMs }: Books,
+/** Records how a reservation ended, also for one that the store never saw. */
+export function recordEnding(
+  { connection, partition, nowMs }: PartitionLedger,
   id: string,
   known: Hold | undefined,
   state: HoldEnding,
@@ -254,30 +263,33 @@ export function bury(
   }
 }
 
-/** What every operation on a subject does first. */
-export function expireDueOf(books: Books, lines: readonly Pick<QuotaLine, 'subject'>[]): void {
-  const { connection, partition, nowMs } = books;
+/** Expires due leases of these subjects; every operation on a subject does this first. */
+export function expireDueOf(
+  ledger: PartitionLedger,
+  lines: readonly Pick<QuotaLine, 'subject'>[],
+): void {
+  const { connection, partition, nowMs } = ledger;
   for (const subject of subjectsOf(lines)) {
-    const most = BigInt(maxLazyExpirations);
-    for (const row of connection.rows(dueLeases, partition, subject, BigInt(nowMs), most)) {
-      findHold(books, textAt(row, 'id'));
+    const max = BigInt(maxLazyExpirations);
+    for (const row of connection.rows(dueLeases, partition, subject, BigInt(nowMs), max)) {
+      findHold(ledger, textAt(row, 'id'));
     }
   }
 }
 
-/** The reservation of this id as of now: one whose lease has run out has expired. */
-export function findHold(books: Books, id: string): Hold | undefined {
-  const row = books.connection.row(selectHold, books.partition, id);
+/** The reservation with this id; one whose lease has run out is expired first. */
+export function findHold(ledger: PartitionLedger, id: string): Hold | undefined {
+  const row = ledger.connection.row(selectHold, ledger.partition, id);
   if (row === undefined) return undefined;
   const found = holdFrom(row);
-  if (found.state !== 'held' || found.dueAtMs > books.nowMs) return found;
-  giveBack(books, found);
-  for (const line of found.lines) move(books, line, { used: line.onExpire });
-  bury(books, id, found, 'expired');
+  if (found.state !== 'held' || found.dueAtMs > ledger.nowMs) return found;
+  giveBack(ledger, found);
+  for (const line of found.lines) changeAmounts(ledger, line, { used: line.onExpire });
+  recordEnding(ledger, id, found, 'expired');
   return { ...found, state: 'expired' };
 }
 
-/** Sorted by subject: one with lines in two periods counts once. */
+/** The distinct subjects, since one may have lines in two periods. */
 function subjectsOf(lines: readonly Pick<QuotaLine, 'subject'>[]): ReadonlySet<string> {
   return new Set(lines.map(({ subject }) => subject));
 }
@@ -286,7 +298,7 @@ function holdFrom(row: unknown): Hold {
   const charged = items(jsonAt(row, 'charged')).map(nanosFrom);
   return {
     id: textAt(row, 'id'),
-    state: wordAt(row, 'state', ['held', 'settled', 'released', 'expired']),
+    state: literalAt(row, 'state', ['held', 'settled', 'released', 'expired']),
     dueAtMs: integerAt(row, 'due_at_ms'),
     isIdle: flagAt(row, 'idle'),
     lines: items(jsonAt(row, 'lines')).map(lineFrom),
