@@ -235,7 +235,8 @@ describe('a file is refused at start-up', () => {
     const large = await refusal(open());
 
     expect(missing).toBe(
-      "jsonFileCatalog: missing.json can't be read (ENOENT). It must exist and be readable by this app.",
+      "jsonFileCatalog: missing.json can't be read (ENOENT). " +
+        'It must exist and be readable by this app.',
     );
     expect(directory).toMatch(/: the path is not a regular file\. Name a JSON file\.$/);
     expect(large).toMatch(/is larger than 16 MiB/);

@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres())('postgresUsageSink', () => {
     expect(() => sink.record(numbered(4))).toThrow(/closed/);
   });
 
-  it('a record that the database refuses is reported as lost, without blocking others', async () => {
+  it('a record that the database refuses is reported as lost and blocks no others', async () => {
     const lost: UsageRecord[] = [];
     const onLost = (record: UsageRecord): number => lost.push(record);
     const sink = postgresUsageSink({ client: pool, onLost });
