@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/options.ts';
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
-import { untyped, turns } from '../stages/failing.ts';
+import { turns, untyped } from '../stages/failing.ts';
 import { scene } from '../stages/scene.ts';
 import { ask, kinds, model, whole } from '../stages/scene-models.ts';
 import { countedRows } from './counted-rows.ts';
