@@ -160,8 +160,8 @@ function checked(store: KeyStore, options: CachedKeyStoreOptions): Required<Cach
   const { staleMs = ttlMs, clock = systemClock() } = options;
   if (staleMs < ttlMs) {
     throw new ConfigurationError(
-      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to serve ' +
-        'no stale keys.',
+      'cachedKeyStore: options.staleMs must be at least ttlMs. Raise it, or leave it out to ' +
+        'serve no stale keys.',
     );
   }
   return { ttlMs, negativeTtlMs, staleMs, timeoutMs, maxKeys, clock };
