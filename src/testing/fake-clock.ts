@@ -1,16 +1,16 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test advances. */
 import type { Clock } from '../clock.ts';
 
-/** A {@link Clock} whose time is what the test says it is. */
+/** A {@link Clock} whose time the test controls. */
 export interface FakeClock extends Clock {
   /**
-   * Moves both times ahead and calls every tick that falls due on the way, in order of time, each
-   * at its own moment; ticks of one moment in order of their registration.
+   * Advances both times and runs every tick that falls due, in order of time, each at its due time.
+   * Ticks with the same due time run in order of registration.
    */
   advance(ms: number): void;
 }
 
-/** A clock that begins at `startMs`, Unix milliseconds; 1 January 2026 where left out. */
+/** A clock that begins at `startMs`, in Unix milliseconds. Default: 1 January 2026. */
 export function fakeClock(startMs: number = Date.UTC(2026, 0, 1)): FakeClock {
   let passedMs = 0;
   const timers = new Set<Timer>();
@@ -27,7 +27,7 @@ export function fakeClock(startMs: number = Date.UTC(2026, 0, 1)): FakeClock {
       };
     },
     advance: (ms) => {
-      if (!(ms >= 0)) throw new RangeError('time goes on, never back');
+      if (!(ms >= 0)) throw new RangeError('ms must be 0 or above');
       const untilMs = passedMs + ms;
       let timer = nextDue(timers, untilMs);
       while (timer !== undefined) {

@@ -1,6 +1,6 @@
 /**
  * Published as `tollgate/testing`: contracts as lists of cases, the fake upstream and the fake
- * clock. Needs no test runner.
+ * clock. It needs no test runner.
  */
 export { type AdapterSetup, adapterContract } from './contracts/adapter.ts';
 export { type CatalogSetup, catalogContract } from './contracts/catalog.ts';

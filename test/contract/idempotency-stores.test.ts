@@ -1,6 +1,6 @@
 /**
- * The store of claims in memory keeps its contract, and the contract finds faults: each fault fails
- * a named case. What only this store promises, its bounds, comes first.
+ * The memory idempotency store fulfils its contract, and the contract detects faulty stores: each
+ * fault fails a named case. The bounds, which only this store has, are tested first.
  */
 import { describe, expect, it } from 'vitest';
 import type { ClaimInput, IdempotencyStore } from '../../src/ports/idempotency-store.ts';
@@ -15,7 +15,7 @@ describe('memoryIdempotencyStore', () => {
   });
   for (const { name, run } of contract) it(name, run);
 
-  it('where it is full forgets what is done, then unknown texts, then old unknown images', () => {
+  it('when full, forgets done calls, then unknown texts, then old unknown images', () => {
     const clock = fakeClock();
     const store = memoryIdempotencyStore({ clock, maxRecords: 5 });
     const running = claimOf('r', { keyId: 'key-2' });
@@ -71,7 +71,7 @@ describe('memoryIdempotencyStore', () => {
     }
   });
 
-  it('has room again when the time of the oldest is over', () => {
+  it('accepts claims again when the oldest record has expired', () => {
     const clock = fakeClock();
     const store = memoryIdempotencyStore({ clock, maxRecords: 2 });
     claimed(store, claimOf('a'));
@@ -83,7 +83,7 @@ describe('memoryIdempotencyStore', () => {
     claimed(store, claimOf('a', { keyId: 'key-2' }));
   });
 
-  it('T51 holds so many records, however many names there are', () => {
+  it('keeps at most maxRecords, however many names there are', () => {
     const store = memoryIdempotencyStore({ maxRecords: 100 });
 
     for (let index = 0; index < 10_000; index += 1) {
@@ -98,16 +98,16 @@ describe('memoryIdempotencyStore', () => {
   });
 });
 
-/** A fault: what the wrapped store does otherwise than the sound one. */
+/** A fault: the methods that differ from the correct store. */
 const claimFaults: readonly (readonly [
   fault: string,
   caughtBy: string,
-  (sound: IdempotencyStore) => Partial<IdempotencyStore>,
+  (correct: IdempotencyStore) => Partial<IdempotencyStore>,
 ])[] = [
   [
-    'looks before it leaps',
+    'checks and claims in two steps',
     'IS-02',
-    (sound) => {
+    (correct) => {
       const taken = new Set<string>();
       return {
         claim: async (input) => {
@@ -115,81 +115,85 @@ const claimFaults: readonly (readonly [
           await Promise.resolve();
           taken.add(input.name);
           const ifTaken = isFree ? 'replace' : input.ifTaken;
-          return sound.claim({ ...input, ifTaken });
+          return correct.claim({ ...input, ifTaken });
         },
       };
     },
   ],
   [
-    'has one name for all',
+    'uses one name for all',
     'IS-03',
-    (sound) => ({ claim: (input) => sound.claim({ ...input, name: 'one' }) }),
+    (correct) => ({ claim: (input) => correct.claim({ ...input, name: 'one' }) }),
   ],
   [
     'loses the status',
     'IS-04',
-    (sound) => ({ finish: (input) => sound.finish({ ...input, httpStatus: 200 }) }),
+    (correct) => ({ finish: (input) => correct.finish({ ...input, httpStatus: 200 }) }),
   ],
   [
-    'takes every end for a good one',
+    'records every ending as done',
     'IS-04',
-    (sound) => ({ finish: (input) => sound.finish({ ...input, state: 'done' }) }),
+    (correct) => ({ finish: (input) => correct.finish({ ...input, state: 'done' }) }),
   ],
-  ['ends twice', 'IS-05', (sound) => ({ finish: (input) => endedAnew(sound, input) })],
+  [
+    'lets a second ending win',
+    'IS-05',
+    (correct) => ({ finish: (input) => endedAnew(correct, input) }),
+  ],
   ['abandons nothing', 'IS-06', () => ({ abandon: () => ({ status: 'abandoned' }) })],
-  ['asks nobody whose claim it is', 'IS-07', (sound) => ownerless(sound)],
+  ['does not check who owns a claim', 'IS-07', (correct) => ownerless(correct)],
   [
     'has no leases',
     'IS-08',
-    (sound) => ({ claim: (input) => sound.claim({ ...input, leaseMs: 10 ** 9 }) }),
+    (correct) => ({ claim: (input) => correct.claim({ ...input, leaseMs: 10 ** 9 }) }),
   ],
   [
     'frees a name with its lease',
     'IS-08',
-    (sound) => ({ claim: (input) => sound.claim({ ...input, keepMs: 0 }) }),
+    (correct) => ({ claim: (input) => correct.claim({ ...input, keepMs: 0 }) }),
   ],
   [
-    'takes no end behind the lease',
+    'accepts no ending after the lease',
     'IS-09',
-    (sound) => ({
+    (correct) => ({
       finish: async (input) => {
-        const seen = await sound.claim(claimOf(input.name));
+        const seen = await correct.claim(claimOf(input.name));
         const isLate = seen.status === 'taken' && seen.record.state === 'unknown';
-        return isLate ? { status: 'gone' } : sound.finish(input);
+        return isLate ? { status: 'gone' } : correct.finish(input);
       },
     }),
   ],
   [
-    'keeps an end for ever',
+    'keeps an ended claim forever',
     'IS-10',
-    (sound) => ({ finish: (input) => sound.finish({ ...input, keepMs: 10 ** 12 }) }),
+    (correct) => ({ finish: (input) => correct.finish({ ...input, keepMs: 10 ** 12 }) }),
   ],
   [
-    'forgets a crash too soon',
+    'forgets a crashed claim too early',
     'IS-11',
-    (sound) => ({ claim: (input) => sound.claim({ ...input, keepMs: input.keepMs / 2 }) }),
+    (correct) => ({ claim: (input) => correct.claim({ ...input, keepMs: input.keepMs / 2 }) }),
   ],
   [
-    'cuts a lease at the time of a record',
+    'ends a lease with its record',
     'IS-12',
-    (sound) => ({
-      claim: (input) => sound.claim({ ...input, leaseMs: Math.min(input.leaseMs, input.keepMs) }),
+    (correct) => ({
+      claim: (input) => correct.claim({ ...input, leaseMs: Math.min(input.leaseMs, input.keepMs) }),
     }),
   ],
   [
-    'replaces nothing',
+    'does not replace',
     'IS-13',
-    (sound) => ({ claim: (input) => sound.claim({ ...input, ifTaken: 'answer' }) }),
+    (correct) => ({ claim: (input) => correct.claim({ ...input, ifTaken: 'answer' }) }),
   ],
-  ['renews the lease of whoever is asked for', 'IS-14', (sound) => renewing(sound)],
+  ['renews a lease when its record is read', 'IS-14', (correct) => renewing(correct)],
 ];
 
-describe('the idempotency contract finds a store that', () => {
+describe('the idempotency contract detects a store that', () => {
   it.each(claimFaults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = idempotencyStoreContract(() => {
       const clock = fakeClock();
-      const sound = memoryIdempotencyStore({ clock });
-      return { store: { ...sound, ...faulty(sound) }, clock };
+      const correct = memoryIdempotencyStore({ clock });
+      return { store: { ...correct, ...faulty(correct) }, clock };
     });
 
     const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));
@@ -237,19 +241,19 @@ function stateOf(store: IdempotencyStore, input: ClaimInput | undefined): unknow
 }
 
 async function endedAnew(
-  sound: IdempotencyStore,
+  correct: IdempotencyStore,
   input: Parameters<IdempotencyStore['finish']>[0],
 ): Promise<{ readonly status: 'finished' | 'gone' }> {
-  const ended = await sound.finish(input);
-  const seen = await sound.claim(claimOf(input.name));
+  const ended = await correct.finish(input);
+  const seen = await correct.claim(claimOf(input.name));
   if (ended.status === 'finished' || seen.status === 'claimed') return ended;
   const { claimId } = seen.record;
   if (claimId !== input.claimId) return ended;
-  await sound.claim({ ...claimOf(input.name), claimId, ifTaken: 'replace', leaseMs: 10 ** 6 });
-  return sound.finish(input);
+  await correct.claim({ ...claimOf(input.name), claimId, ifTaken: 'replace', leaseMs: 10 ** 6 });
+  return correct.finish(input);
 }
 
-function ownerless(sound: IdempotencyStore): Partial<IdempotencyStore> {
+function ownerless(correct: IdempotencyStore): Partial<IdempotencyStore> {
   const owners = new Map<string, string>();
   const owned = <T extends { readonly name: string; readonly claimId: string }>(input: T): T => ({
     ...input,
@@ -257,24 +261,24 @@ function ownerless(sound: IdempotencyStore): Partial<IdempotencyStore> {
   });
   return {
     claim: async (input) => {
-      const result = await sound.claim(input);
+      const result = await correct.claim(input);
       if (result.status === 'claimed') owners.set(input.name, input.claimId);
       return result;
     },
-    finish: (input) => sound.finish(owned(input)),
-    abandon: (input) => sound.abandon(owned(input)),
+    finish: (input) => correct.finish(owned(input)),
+    abandon: (input) => correct.abandon(owned(input)),
   };
 }
 
-function renewing(sound: IdempotencyStore): Partial<IdempotencyStore> {
+function renewing(correct: IdempotencyStore): Partial<IdempotencyStore> {
   const firsts = new Map<string, ClaimInput>();
   return {
     claim: async (input) => {
-      const result = await sound.claim(input);
+      const result = await correct.claim(input);
       if (result.status === 'claimed') firsts.set(input.name, input);
       const first = firsts.get(input.name);
       const isRunning = result.status === 'taken' && result.record.state === 'running';
-      if (isRunning && first !== undefined) await sound.claim({ ...first, ifTaken: 'replace' });
+      if (isRunning && first !== undefined) await correct.claim({ ...first, ifTaken: 'replace' });
       return result;
     },
   };

@@ -1,4 +1,4 @@
-/** The stores we ship for one process keep the contracts we publish. */
+/** The stores for one process fulfil the published contracts. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,27 +1,27 @@
-/** Stores with a fault in limits, adjustments or calls in doubt, and the case that finds each. */
+/** Faulty handling of limits, adjustments and calls in doubt, with the case that detects each. */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import { newId } from '../../src/testing/contracts/quota/scene.ts';
 
-/** A fault: what the wrapped store does otherwise than the sound one. */
-export type Fault = (sound: QuotaStore) => Partial<QuotaStore>;
+/** A fault: the methods that differ from the correct store. */
+export type Fault = (correct: QuotaStore) => Partial<QuotaStore>;
 
-/** Each fault, and the name of the case that must fail by it. */
+/** Each fault with the case that must fail. */
 export const limitFaults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   [
     'repeats an adjustment',
     'QS-09',
-    (sound) => ({
-      adjust: (input) => sound.adjust({ ...input, id: newId() }),
+    (correct) => ({
+      adjust: (input) => correct.adjust({ ...input, id: newId() }),
     }),
   ],
   [
-    'keeps the limit it was first given',
+    'keeps the first limit',
     'QS-50',
-    (sound) => {
+    (correct) => {
       const first = new Map<string, bigint | undefined>();
       return {
         reserve: (input) =>
-          sound.reserve({
+          correct.reserve({
             ...input,
             lines: input.lines.map(({ limit, ...line }) => {
               const row = `${line.subject}|${line.period}`;
@@ -34,40 +34,40 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
     },
   ],
   [
-    'keeps a limit only of a hold that is granted',
+    'stores a limit only if the hold is granted',
     'QS-50',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
         const before = await Promise.all(
-          input.lines.map(async (line) => sound.read(line.subject, line.period, input.partition)),
+          input.lines.map(async (line) => correct.read(line.subject, line.period, input.partition)),
         );
-        const result = await sound.reserve(input);
+        const result = await correct.reserve(input);
         if (result.status !== 'insufficient') return result;
         for (const [index, line] of input.lines.entries()) {
           const limit = before[index]?.limit;
           if (limit === undefined) continue;
           const lines = [{ ...line, amount: 0n, limit }];
           const again = { ...input, id: newId(), lines };
-          await sound.reserve(again);
-          await sound.release(again);
+          await correct.reserve(again);
+          await correct.release(again);
         }
         return result;
       },
     }),
   ],
   [
-    'sets the limit where it should add beside it',
+    'sets the limit where it should add to extra',
     'QS-51',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
         const lines = await Promise.all(
           input.lines.map(async (line) => {
-            const row = await sound.read(line.subject, line.period, input.partition);
+            const row = await correct.read(line.subject, line.period, input.partition);
             const extra = row?.extra ?? 0n;
             return line.limit === undefined ? line : { ...line, limit: line.limit - extra };
           }),
         );
-        return sound.reserve({
+        return correct.reserve({
           ...input,
           lines: lines.map((line) =>
             line.limit !== undefined && line.limit < 0n ? { ...line, limit: 0n } : line,
@@ -77,17 +77,17 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
     }),
   ],
   [
-    'carries what was added over to the next period',
+    'carries an addition over to the next period',
     'QS-51',
-    (sound) => {
+    (correct) => {
       let added = 0n;
       return {
         adjust: (input) => {
           added += input.addLimit ?? 0n;
-          return sound.adjust(input);
+          return correct.adjust(input);
         },
         reserve: (input) =>
-          sound.reserve({
+          correct.reserve({
             ...input,
             lines: input.lines.map((line) =>
               line.limit === undefined || line.period === '2026-11'
@@ -99,15 +99,15 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
     },
   ],
   [
-    'lets an operator set what records state',
+    'lets an operator set a limit that records state',
     'QS-52',
-    (sound) => ({
+    (correct) => ({
       adjust: async (input) => {
         try {
-          return await sound.adjust(input);
+          return await correct.adjust(input);
         } catch {
           const { limit: _, ...rest } = input;
-          return sound.adjust(rest);
+          return correct.adjust(rest);
         }
       },
     }),
@@ -115,51 +115,51 @@ export const limitFaults: readonly (readonly [fault: string, caughtBy: string, F
   [
     'counts a hold in doubt as running',
     'QS-60',
-    (sound) => ({
-      extend: (inputs) => sound.extend(inputs.map(({ idle: _, ...input }) => input)),
+    (correct) => ({
+      extend: (inputs) => correct.extend(inputs.map(({ idle: _, ...input }) => input)),
     }),
   ],
   [
-    'gives back the money of a hold in doubt',
+    'returns the money of a hold in doubt',
     'QS-60',
-    (sound) => ({
+    (correct) => ({
       extend: async (inputs) => {
-        const results = await sound.extend(inputs);
+        const results = await correct.extend(inputs);
         for (const { id, partition, idle } of inputs) {
           const lines = [{ subject: 'alice', period: '', amount: 0n }];
-          if (idle === true) await sound.release({ id, partition, lines });
+          if (idle === true) await correct.release({ id, partition, lines });
         }
         return results;
       },
     }),
   ],
   [
-    'frees a place at each `idle` extend of the same hold',
+    'stops counting a hold again at each `idle` extend',
     'QS-60',
-    (sound) => {
-      const told = new Map<string, number>();
+    (correct) => {
+      const idleCounts = new Map<string, number>();
       return {
         extend: (inputs) => {
           for (const { id, idle } of inputs) {
-            if (idle === true) told.set(id, (told.get(id) ?? 0) + 1);
+            if (idle === true) idleCounts.set(id, (idleCounts.get(id) ?? 0) + 1);
           }
-          return sound.extend(inputs);
+          return correct.extend(inputs);
         },
         read: async (...row) => {
-          const state = await sound.read(...row);
+          const state = await correct.read(...row);
           if (state === undefined) return undefined;
-          const twice = [...told.values()].reduce((sum, times) => sum + times - 1, 0);
+          const twice = [...idleCounts.values()].reduce((sum, times) => sum + times - 1, 0);
           return { ...state, inFlight: state.inFlight - twice };
         },
       };
     },
   ],
   [
-    'says what was left before the hold, not after',
+    'returns the rest before the hold, not after it',
     'QS-47',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
-        const result = await sound.reserve(input);
+        const result = await correct.reserve(input);
         if (result.status !== 'held') return result;
         const available = result.available.map(
           (left, index) => left + (input.lines[index]?.amount ?? 0n),

@@ -1,5 +1,5 @@
 /**
- * The quota contract has teeth: each fault that a store was ever shipped with fails a named case.
+ * The quota contract detects faulty stores: each known fault fails a named case.
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
@@ -11,25 +11,25 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Fault, limitFaults } from './quota-limit-faults.ts';
 
 const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
-  ['drops the guard', 'QS-10', dropsTheGuard],
-  ['asks >= where it should ask >', 'QS-02', guardsTooEarly],
+  ['does not check and hold atomically', 'QS-10', checksWithoutLock],
+  ['compares with >= instead of >', 'QS-02', comparesTooStrictly],
   [
-    'trusts the rich and holds nothing',
+    'does not hold for subjects with a large balance',
     'QS-12',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
-        const rich = (await availableOf(sound, input)).every((left) => left > 100_000n);
-        return sound.reserve(rich ? withAmounts(input, () => 0n) : input);
+        const rich = (await availableOf(correct, input)).every((left) => left > 100_000n);
+        return correct.reserve(rich ? withAmounts(input, () => 0n) : input);
       },
     }),
   ],
   [
-    'charges a second settle too',
+    'also charges a second settle',
     'QS-19',
-    (sound) => ({
+    (correct) => ({
       settle: async (input) => {
-        const result = await sound.settle(input);
-        if (result.status === 'already') await sound.settle({ ...input, id: newId() });
+        const result = await correct.settle(input);
+        if (result.status === 'already') await correct.settle({ ...input, id: newId() });
         return result;
       },
     }),
@@ -37,12 +37,12 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   [
     'refuses a settle above the balance',
     'QS-14',
-    (sound) => ({
+    (correct) => ({
       settle: async (input) => {
-        const [left = 0n] = await availableOf(sound, input);
+        const [left = 0n] = await availableOf(correct, input);
         const tooMuch = input.lines.some((line) => line.amount > left + 100n);
-        if (!tooMuch) return sound.settle(input);
-        await sound.release(input);
+        if (!tooMuch) return correct.settle(input);
+        await correct.release(input);
         return { status: 'conflict', as: 'released' };
       },
     }),
@@ -50,23 +50,23 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   [
     'refuses a late settle',
     'QS-27',
-    (sound) => ({
+    (correct) => ({
       settle: async (input) => {
         const lines = input.lines.map((line) => ({ ...line, limit: 0n }));
-        const seen = await sound.reserve({ ...input, lines, ttlMs: 1_000, onExpire: 'release' });
+        const seen = await correct.reserve({ ...input, lines, ttlMs: 1_000, onExpire: 'release' });
         return seen.status === 'resolved' && seen.as === 'expired'
           ? { status: 'conflict', as: 'released' }
-          : sound.settle(input);
+          : correct.settle(input);
       },
     }),
   ],
   [
-    'renews every lease with any operation',
+    'renews all leases of a subject with any operation',
     'QS-25',
-    (sound) => {
+    (correct) => {
       const seen = new Map<string, ReserveInput>();
       const renew = async (): Promise<void> => {
-        await sound.extend(
+        await correct.extend(
           [...seen.values()].map(({ id, partition, ttlMs }) => ({ id, partition, ttlMs })),
         );
       };
@@ -74,7 +74,7 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
         reserve: async (input) => {
           await renew();
           seen.set(input.id, input);
-          return sound.reserve(input);
+          return correct.reserve(input);
         },
       };
     },
@@ -82,54 +82,54 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   [
     'skips the last line',
     'QS-16',
-    (sound) => ({
-      reserve: (input) => sound.reserve({ ...input, lines: allButLast(input.lines) }),
-      settle: (input) => sound.settle({ ...input, lines: allButLast(input.lines) }),
+    (correct) => ({
+      reserve: (input) => correct.reserve({ ...input, lines: allButLast(input.lines) }),
+      settle: (input) => correct.settle({ ...input, lines: allButLast(input.lines) }),
     }),
   ],
   [
-    'leaves the first lines held where the last does not fit',
+    'leaves the first lines held if the last does not fit',
     'QS-33',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
-        const result = await sound.reserve(input);
+        const result = await correct.reserve(input);
         if (result.status === 'insufficient' && input.lines.length > 1) {
-          await sound.reserve({ ...input, id: newId(), lines: allButLast(input.lines) });
+          await correct.reserve({ ...input, id: newId(), lines: allButLast(input.lines) });
         }
         return result;
       },
     }),
   ],
   [
-    'keeps no tombstone for a release it did not expect',
+    'does not remember the release of an unknown hold',
     'QS-22',
-    (sound) => ({
+    (correct) => ({
       release: async (input) => {
-        const [known] = await sound.extend([{ ...input, ttlMs: 1_000 }]);
+        const [known] = await correct.extend([{ ...input, ttlMs: 1_000 }]);
         return known?.status === 'gone' && known.as === 'unknown'
           ? { status: 'released' }
-          : sound.release(input);
+          : correct.release(input);
       },
     }),
   ],
   [
-    'holds again for a reserve repeated',
+    'holds again for a repeated reserve',
     'QS-17',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
-        const result = await sound.reserve(input);
+        const result = await correct.reserve(input);
         return result.status === 'held' && result.replay
-          ? sound.reserve({ ...input, id: newId() })
+          ? correct.reserve({ ...input, id: newId() })
           : result;
       },
     }),
   ],
   [
-    'takes other lines for the same reserve',
+    'accepts other lines for the same reserve',
     'QS-18',
-    (sound) => ({
+    (correct) => ({
       reserve: async (input) => {
-        const result = await sound.reserve(input);
+        const result = await correct.reserve(input);
         return result.status === 'id_conflict'
           ? { status: 'held', replay: true, expiresAtMs: 0, available: [0n] }
           : result;
@@ -137,21 +137,21 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     }),
   ],
   [
-    'revives what has ended',
+    'extends ended holds',
     'QS-23',
-    (sound) => ({
+    (correct) => ({
       extend: async (inputs) =>
-        (await sound.extend(inputs)).map((result) =>
+        (await correct.extend(inputs)).map((result) =>
           result.status === 'gone' ? { status: 'held', expiresAtMs: 0 } : result,
         ),
     }),
   ],
   [
-    'says released of what was settled',
+    'returns released for a settled hold',
     'QS-20',
-    (sound) => ({
+    (correct) => ({
       release: async (input) => {
-        await sound.release(input);
+        await correct.release(input);
         return { status: 'released' };
       },
     }),
@@ -159,18 +159,18 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   [
     'forgets the charge of an expiry',
     'QS-27',
-    (sound) => ({
-      reserve: (input) => sound.reserve({ ...input, onExpire: 'release' }),
+    (correct) => ({
+      reserve: (input) => correct.reserve({ ...input, onExpire: 'release' }),
     }),
   ],
   [
-    'charges a late settle beside its expiry',
+    'charges a late settle in addition to the expiry',
     'QS-27',
-    (sound) => ({
+    (correct) => ({
       settle: async (input) => {
-        const result = await sound.settle(input);
+        const result = await correct.settle(input);
         if (result.status === 'settled_late' && result.from === 'expired') {
-          await sound.settle({
+          await correct.settle({
             ...input,
             id: newId(),
             lines: input.lines.map((line) => ({ ...line, amount: 6n })),
@@ -181,17 +181,17 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     }),
   ],
   [
-    'charges the period of the day it settles',
+    'charges the current period at the settle',
     'QS-30',
-    (sound) => {
+    (correct) => {
       let latest = '';
       return {
         reserve: (input) => {
           latest = input.lines[0]?.period ?? '';
-          return sound.reserve(input);
+          return correct.reserve(input);
         },
         settle: (input) =>
-          sound.settle({
+          correct.settle({
             ...input,
             lines: input.lines.map((line) => ({ ...line, period: latest })),
           }),
@@ -199,21 +199,21 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     },
   ],
   [
-    'knows no cap of simultaneous holds',
+    'ignores the cap on concurrent holds',
     'QS-15',
-    (sound) => ({
-      reserve: ({ maxConcurrentCalls: _ignored, ...input }) => sound.reserve(input),
+    (correct) => ({
+      reserve: ({ maxConcurrentCalls: _ignored, ...input }) => correct.reserve(input),
     }),
   ],
-  ['expires nothing but by its sweeper', 'QS-28', expiresBySweepOnly],
+  ['expires leases only in sweeps', 'QS-28', expiresBySweepOnly],
   [
     'counts an expired lease in each sweep',
     'QS-29',
-    (sound) => {
+    (correct) => {
       let total = 0;
       return {
         sweep: async (options) => {
-          const result = await sound.sweep(options);
+          const result = await correct.sweep(options);
           total += result.expired;
           return { expired: total, more: result.more };
         },
@@ -221,19 +221,19 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     },
   ],
   [
-    'reckons in single floats',
+    'computes in single-precision floats',
     'QS-38',
-    (sound) => ({
+    (correct) => ({
       reserve: (input) =>
-        sound.reserve(withAmounts(input, (amount) => BigInt(Math.fround(Number(amount))))),
+        correct.reserve(withAmounts(input, (amount) => BigInt(Math.fround(Number(amount))))),
     }),
   ],
   [
-    'takes a negative charge',
+    'accepts a negative charge',
     'QS-05',
-    (sound) => ({
+    (correct) => ({
       settle: (input) =>
-        sound.settle({
+        correct.settle({
           ...input,
           lines: input.lines.map((line) => ({
             ...line,
@@ -243,11 +243,11 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
     }),
   ],
   [
-    'folds the case of its subjects',
+    'ignores the case of subjects',
     'QS-39',
-    (sound) => ({
+    (correct) => ({
       reserve: (input) =>
-        sound.reserve({
+        correct.reserve({
           ...input,
           lines: input.lines.map((line) => ({ ...line, subject: line.subject.toLowerCase() })),
         }),
@@ -256,17 +256,17 @@ const faults: readonly (readonly [fault: string, caughtBy: string, Fault])[] = [
   ...limitFaults,
 ];
 
-describe('a store with a fault fails the contract where it', () => {
+describe('the quota contract detects a store that', () => {
   it.each(faults)('%s: %s', async (_fault, caughtBy, breakIt) => {
     const failed = await failedCases((clock) => {
-      const sound = memoryQuotaStore({ clock });
-      return { ...sound, ...breakIt(sound) };
+      const correct = memoryQuotaStore({ clock });
+      return { ...correct, ...breakIt(correct) };
     }, caughtBy);
 
     expect(failed).not.toEqual([]);
   });
 
-  it('reads the clock of whoever asks: QS-31', async () => {
+  it('uses the caller’s clock: QS-31', async () => {
     const failed = await failedCases((clock) => {
       const startedAt = Date.now();
       const monotonicMs = () => clock.monotonicMs() + Date.now() - startedAt;
@@ -276,31 +276,31 @@ describe('a store with a fault fails the contract where it', () => {
     expect(failed).toContainEqual(expect.stringMatching(/^QS-31 /));
   });
 
-  it('lets balances lapse: QS-41', async () => {
+  it('lets balances expire: QS-41', async () => {
     const failed = await failedCases((clock) => {
-      const sound = memoryQuotaStore({ clock });
+      const correct = memoryQuotaStore({ clock });
       const lapsesAtMs = clock.now() + 86_400_000;
       return {
-        ...sound,
-        read: (...row) => (clock.now() > lapsesAtMs ? undefined : sound.read(...row)),
+        ...correct,
+        read: (...row) => (clock.now() > lapsesAtMs ? undefined : correct.read(...row)),
       };
     });
 
     expect(failed).toEqual([expect.stringMatching(/^QS-41 balances/)]);
   });
 
-  it('remembers too few of what has ended: QS-41', async () => {
+  it('remembers too few ended holds: QS-41', async () => {
     const failed = await failedCases((clock) => memoryQuotaStore({ clock, maxEnded: 3 }));
 
     expect(failed).toContainEqual(expect.stringMatching(/^QS-41 what has ended/));
   });
 });
 
-it('the sound store fails no case', async () => {
+it('the correct store fails no case', async () => {
   expect(await failedCases((clock) => memoryQuotaStore({ clock }))).toEqual([]);
 });
 
-/** The names of the cases that fail, of those whose name begins so. */
+/** The names of the failing cases among those with this prefix. */
 async function failedCases(
   make: (clock: Clock) => QuotaStore,
   begins = 'QS-',
@@ -315,10 +315,10 @@ async function failedCases(
   return failed;
 }
 
-function dropsTheGuard(sound: QuotaStore): Partial<QuotaStore> {
+function checksWithoutLock(correct: QuotaStore): Partial<QuotaStore> {
   return {
     reserve: async (input) => {
-      const result = await sound.reserve(input);
+      const result = await correct.reserve(input);
       if (result.status !== 'insufficient') return result;
       return {
         status: 'held',
@@ -330,28 +330,28 @@ function dropsTheGuard(sound: QuotaStore): Partial<QuotaStore> {
   };
 }
 
-function guardsTooEarly(sound: QuotaStore): Partial<QuotaStore> {
+function comparesTooStrictly(correct: QuotaStore): Partial<QuotaStore> {
   return {
     reserve: async (input) => {
-      const [left] = await availableOf(sound, input);
+      const [left] = await availableOf(correct, input);
       const subject = input.lines[0]?.subject ?? '';
       return left === input.lines[0]?.amount
         ? { status: 'insufficient', subject, available: left ?? 0n }
-        : sound.reserve(input);
+        : correct.reserve(input);
     },
   };
 }
 
-/** Sees only by its sweep that time has gone on. */
-function expiresBySweepOnly(sound: QuotaStore): Partial<QuotaStore> {
+/** Sees the advanced clock only in sweeps. */
+function expiresBySweepOnly(correct: QuotaStore): Partial<QuotaStore> {
   const seen: ReserveInput[] = [];
   const keep = async (): Promise<void> => {
-    await sound.extend(seen.map(({ id, partition }) => ({ id, partition, ttlMs: 900_000 })));
+    await correct.extend(seen.map(({ id, partition }) => ({ id, partition, ttlMs: 900_000 })));
   };
   return {
     reserve: async (input) => {
       seen.push(input);
-      const result = await sound.reserve(input);
+      const result = await correct.reserve(input);
       await keep();
       return result;
     },

@@ -1,4 +1,4 @@
-/** The limiter in memory keeps its contract, and the contract finds faults, each by its case. */
+/** The memory limiter fulfils its contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import type { RateDecision, RateLimiter } from '../../src/ports/rate-limiter.ts';
 import { memoryRateLimiter } from '../../src/stores/memory/rate-limiter.ts';
@@ -19,29 +19,29 @@ describe('memoryRateLimiter', () => {
 
 const granted: RateDecision = { granted: true };
 
-type Faulty = (sound: RateLimiter, clock: FakeClock) => RateLimiter['consume'];
+type Faulty = (correct: RateLimiter, clock: FakeClock) => RateLimiter['consume'];
 
 const faults: readonly (readonly [fault: string, caughtBy: string, Faulty])[] = [
   ['grants everything', 'RL-01', () => () => granted],
-  ['decides on what it read before the last call', 'RL-02', () => late()],
-  ['counts each call as one point', 'RL-03', (sound) => (subject) => sound.consume(subject, 1)],
-  ['has one subject', 'RL-04', (sound) => (_subject, points) => sound.consume('all', points)],
+  ['decides by a count read before the last call', 'RL-02', () => late()],
+  ['counts each call as one point', 'RL-03', (correct) => (subject) => correct.consume(subject, 1)],
+  ['has one subject', 'RL-04', (correct) => (_subject, points) => correct.consume('all', points)],
   [
-    'names a wait in fractions',
+    'returns a fractional wait',
     'RL-05',
-    (sound) => (subject, points) => waiting(sound, subject, points, (waitMs) => waitMs + 0.5),
+    (correct) => (subject, points) => waiting(correct, subject, points, (waitMs) => waitMs + 0.5),
   ],
   [
-    'names half of the wait',
+    'returns half of the wait',
     'RL-06',
-    (sound) => (subject, points) =>
-      waiting(sound, subject, points, (waitMs) => Math.ceil(waitMs / 2)),
+    (correct) => (subject, points) =>
+      waiting(correct, subject, points, (waitMs) => Math.ceil(waitMs / 2)),
   ],
-  ['takes points for refused calls', 'RL-07', (_sound, clock) => punishing(clock)],
+  ['takes points for refused calls', 'RL-07', (_correct, clock) => punishing(clock)],
   ['never gives points back', 'RL-08', () => spendingOnce()],
 ];
 
-describe('the rate limiter contract finds a limiter that', () => {
+describe('the rate limiter contract detects a limiter that', () => {
   it.each(faults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = rateLimiterContract(() => {
       const clock = fakeClock();
@@ -55,17 +55,17 @@ describe('the rate limiter contract finds a limiter that', () => {
 });
 
 async function waiting(
-  sound: RateLimiter,
+  correct: RateLimiter,
   subject: string,
   points: number,
   change: (waitMs: number) => number,
 ): Promise<RateDecision> {
-  const decision = await sound.consume(subject, points);
+  const decision = await correct.consume(subject, points);
   if (decision.granted) return decision;
   return { granted: false, retryAfterMs: change(decision.retryAfterMs) };
 }
 
-/** Reads the count, waits for a turn of the event loop, and writes what it read plus one. */
+/** Reads the count, waits for a turn of the event loop, and writes the count plus one. */
 function late(): RateLimiter['consume'] {
   const spent = new Map<string, number>();
   return async (subject, points) => {
@@ -77,7 +77,7 @@ function late(): RateLimiter['consume'] {
   };
 }
 
-/** A fixed window that starts anew with each refused call. */
+/** A fixed window that restarts with each refused call. */
 function punishing(clock: FakeClock): RateLimiter['consume'] {
   const windows = new Map<string, { spent: number; endsMs: number }>();
   return (subject, points) => {

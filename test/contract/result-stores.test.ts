@@ -1,6 +1,6 @@
 /**
- * The store of replies in memory keeps its contract, and the contract finds faults: each fault
- * fails a named case. What only this store promises, its bounds, comes first.
+ * The memory result store fulfils its contract, and the contract detects faulty stores: each fault
+ * fails a named case. The bounds, which only this store has, are tested first.
  */
 import { describe, expect, it } from 'vitest';
 import type { ResultStore, StoredResult } from '../../src/ports/result-store.ts';
@@ -12,7 +12,7 @@ describe('memoryResultStore', () => {
   const contract = resultStoreContract(() => ({ store: memoryResultStore() }));
   for (const { name, run } of contract) it(name, run);
 
-  it('forgets the oldest for a new one, and keeps none that is larger than all its room', () => {
+  it('evicts the oldest for a new reply, and keeps none larger than maxBytes', () => {
     const store = memoryResultStore({ maxBytes: 10_000 });
     store.put('a', reply(3_000));
     store.put('b', reply(3_000));
@@ -26,7 +26,7 @@ describe('memoryResultStore', () => {
     expect(namesIn(store, ['b', 'c'])).toEqual(['b', 'c']);
   });
 
-  it('forgets what is old, and has its room again', () => {
+  it('removes expired replies and frees their bytes', () => {
     const clock = fakeClock();
     const store = memoryResultStore({ clock, maxBytes: 10_000, maxAgeMs: 1_000 });
     store.put('a', reply(8_000));
@@ -40,7 +40,7 @@ describe('memoryResultStore', () => {
     expect(namesIn(store, ['b'])).toEqual(['b']);
   });
 
-  it('keeps 64 MiB for half an hour where nothing else is said', () => {
+  it('keeps 64 MiB for half an hour by default', () => {
     const clock = fakeClock();
     const store = memoryResultStore({ clock });
     store.put('a', reply(40 * 2 ** 20));
@@ -59,40 +59,40 @@ describe('memoryResultStore', () => {
 const resultFaults: readonly (readonly [
   fault: string,
   caughtBy: string,
-  (sound: ResultStore) => Partial<ResultStore>,
+  (correct: ResultStore) => Partial<ResultStore>,
 ])[] = [
   [
     'drops headers',
     'RS-01',
-    (sound) => ({ put: (name, { body }) => sound.put(name, { headers: {}, body }) }),
+    (correct) => ({ put: (name, { body }) => correct.put(name, { headers: {}, body }) }),
   ],
   [
     'keeps text, not bytes',
     'RS-01',
-    (sound) => ({
+    (correct) => ({
       put: (name, { headers, body }) =>
-        sound.put(name, { headers, body: Buffer.from(Buffer.from(body).toString()) }),
+        correct.put(name, { headers, body: Buffer.from(Buffer.from(body).toString()) }),
     }),
   ],
-  ['keeps little', 'RS-02', () => memoryResultStore({ maxBytes: 2 ** 20 })],
+  ['keeps too few bytes', 'RS-02', () => memoryResultStore({ maxBytes: 2 ** 20 })],
   [
-    'has one name for all',
+    'uses one name for all',
     'RS-03',
-    (sound) => ({
-      put: (_name, result) => sound.put('one', result),
-      get: () => sound.get('one'),
+    (correct) => ({
+      put: (_name, result) => correct.put('one', result),
+      get: () => correct.get('one'),
     }),
   ],
-  ['keeps the latest only', 'RS-04', () => memoryResultStore({ maxBytes: 3_000 })],
-  ['keeps what is not its own', 'RS-05', () => aliasing()],
-  ['gives a reply once', 'RS-06', (sound) => onceOnly(sound)],
+  ['keeps only the latest reply', 'RS-04', () => memoryResultStore({ maxBytes: 3_000 })],
+  ['keeps the caller’s buffer', 'RS-05', () => aliasing()],
+  ['returns a reply once', 'RS-06', (correct) => onceOnly(correct)],
 ];
 
-describe('the result contract finds a store that', () => {
+describe('the result contract detects a store that', () => {
   it.each(resultFaults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = resultStoreContract(() => {
-      const sound = memoryResultStore();
-      return { store: { ...sound, ...faulty(sound) } };
+      const correct = memoryResultStore();
+      return { store: { ...correct, ...faulty(correct) } };
     });
 
     const [found] = contract.filter(({ name }) => name.startsWith(caughtBy));
@@ -119,13 +119,13 @@ function aliasing(): ResultStore {
   };
 }
 
-function onceOnly(sound: ResultStore): Partial<ResultStore> {
+function onceOnly(correct: ResultStore): Partial<ResultStore> {
   const given = new Set<string>();
   return {
     get: (name) => {
       if (given.has(name)) return undefined;
       given.add(name);
-      return sound.get(name);
+      return correct.get(name);
     },
   };
 }

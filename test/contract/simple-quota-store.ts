@@ -1,6 +1,6 @@
 /**
- * A quota store as a host might write its first: promise-based, plain maps, every hold looked at
- * each time. It shares no step with the one we ship, so the two also check one another.
+ * A quota store as a host might write it first: promises, plain maps, and a scan of all holds in
+ * each call. It shares no code with the published stores, so that they also check each other.
  */
 import type { Clock } from '../../src/clock.ts';
 import {
@@ -74,7 +74,7 @@ export function simpleQuotaStore(clock: Clock): QuotaStore {
     move(hold, 'held', hold.amounts, -1n);
     if (!hold.isIdle) count(hold, -1);
   };
-  /** By the lines of the settle, whatever rows were held: it is the one that knows. */
+  /** Charges the lines of the settle, even if other rows were held. */
   const charge = (partition: string, lines: readonly QuotaLine[]): void => {
     for (const line of lines) {
       const row = rowOf(partition, line);

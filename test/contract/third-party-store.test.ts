@@ -1,12 +1,12 @@
 /**
- * What a host does with a quota store of its own: writes it, and runs the published contract on it.
+ * How a host tests its own quota store: with the published contract.
  */
 import { describe, it } from 'vitest';
 import { quotaStoreContract } from '../../src/testing/contracts/quota-store.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { simpleQuotaStore } from './simple-quota-store.ts';
 
-describe('a third-party store is proved with the published contract', () => {
+describe('a third-party store fulfils the published contract', () => {
   const contract = quotaStoreContract(() => {
     const clock = fakeClock();
     return { store: simpleQuotaStore(clock), clock };

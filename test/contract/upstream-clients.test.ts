@@ -1,4 +1,4 @@
-/** The client that ships keeps its contract, and the contract finds faults, each by its case. */
+/** The undici client fulfils its contract, and the contract detects faults, each by a case. */
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/errors.ts';
 import type {
@@ -20,33 +20,37 @@ type Send = UpstreamClient['send'];
 const faults: readonly (readonly [fault: string, caughtBy: string, (sound: Send) => Send])[] = [
   ['sends the pieces in another order', 'UC-01', (send) => changed(send, reversed)],
   ['resolves when the body has ended', 'UC-02', (send) => onReply(send, awaitingTheEnd)],
-  ['gives no body whole', 'UC-03', (send) => onBody(send, () => ({ takeWhole: () => undefined }))],
   [
-    'gives a body whole above the limit',
+    'returns no whole body',
+    'UC-03',
+    (send) => onBody(send, () => ({ takeWhole: () => undefined })),
+  ],
+  [
+    'returns a whole body above the limit',
     'UC-04',
     (send) => onBody(send, ({ takeWhole }) => ({ takeWhole: () => takeWhole(1_000) })),
   ],
   [
-    'loses what was not taken',
+    'loses a body that was not taken',
     'UC-04',
     (send) => onBody(send, () => ({ start: (sink) => sink.end() })),
   ],
   ['delivers while it is paused', 'UC-05', (send) => onBody(send, () => ({ pause: () => {} }))],
   ['ends an aborted body', 'UC-06', (send) => onBody(send, endingOnAbort)],
-  ['offers no way to abort', 'UC-07', (send) => changed(send, unstoppable)],
-  ['calls each failure one of the body', 'UC-08', (send) => failingAt(send, 'body')],
-  ['calls each failure one to connect', 'UC-09', (send) => failingAt(send, 'connect')],
-  ['ends what broke off', 'UC-10', (send) => onBody(send, endingOnFailure)],
+  ['does not call onAbort', 'UC-07', (send) => changed(send, unstoppable)],
+  ['reports every failure at the stage body', 'UC-08', (send) => failingAt(send, 'body')],
+  ['reports every failure at the stage connect', 'UC-09', (send) => failingAt(send, 'connect')],
+  ['ends a body that broke off', 'UC-10', (send) => onBody(send, endingOnFailure)],
   ['keeps connections alive', 'UC-11', (send) => changed(send, kept)],
   [
-    'shows every status as a 200',
+    'returns every status as 200',
     'UC-12',
     (send) => onReply(send, (reply) => ({ ...reply, status: 200 })),
   ],
-  ['has one body for all', 'UC-13', (send) => changed(send, oneBody)],
+  ['returns one body for all', 'UC-13', (send) => changed(send, oneBody)],
 ];
 
-describe('the upstream client contract finds a client that', () => {
+describe('the upstream client contract detects a client that', () => {
   it.each(faults)('%s: %s', async (_fault, caughtBy, faulty) => {
     const contract = upstreamClientContract(() => {
       const sound = undiciClient();
@@ -90,7 +94,7 @@ function onBody(send: Send, change: (body: UpstreamBody) => Partial<UpstreamBody
   return onReply(send, (reply) => ({ ...reply, body: { ...reply.body, ...change(reply.body) } }));
 }
 
-/** Fails where the body does not end within a second, as one does not that waits for its reader. */
+/** Fails if the body does not end within a second, because it waits for its reader. */
 function awaitingTheEnd(reply: UpstreamResponse): Promise<UpstreamResponse> {
   return new Promise((_, reject) => {
     reply.body.start({ write: () => {}, end: () => {}, fail: reject });

@@ -1,22 +1,22 @@
 /**
- * Stands between a client and a server on unix sockets, and breaks what passes: at an exact byte,
- * by losing or holding a reply, or by answering something else.
+ * A proxy between a client and a server on Unix sockets that injects faults: it cuts the connection
+ * at an exact byte, loses or delays a reply, or sends other bytes instead.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What goes wrong, once; bytes are counted over all connections from the moment it is set. */
+/** A fault that occurs once. Bytes are counted over all connections since the fault was set. */
 export type Fault =
-  /** The connection ends when so many bytes have passed to the server, or back from it. */
+  /** Ends the connection when this many bytes have passed to the server, or back from it. */
   | { readonly kind: 'cut'; readonly side: 'request' | 'reply'; readonly afterBytes: number }
-  /** The server does what it is asked; the reply is lost, and the connection with it. */
+  /** The server runs the request, but its reply is lost together with the connection. */
   | { readonly kind: 'lose' }
-  /** Replies wait until then. */
+  /** Delays replies until the promise is fulfilled. */
   | { readonly kind: 'hold'; readonly until: Promise<void> }
-  /** The client gets these bytes in place of the reply, and then the connection ends. */
+  /** Sends these bytes in place of the reply, then ends the connection. */
   | { readonly kind: 'garble'; readonly bytes: Uint8Array };
 
-/** What has passed since the fault was set. */
+/** The bytes that have passed since the fault was set. */
 export interface Passed {
   readonly request: number;
   readonly reply: number;
@@ -24,16 +24,16 @@ export interface Passed {
 
 /** A running proxy. */
 export interface CutProxy {
-  /** Lets everything pass where no fault is given; what was counted begins at 0. */
+  /** Sets a fault, or none, and resets the counts. */
   set(fault?: Fault): void;
   passed(): Passed;
-  /** Resolves when the server has ended its part of every connection that was broken. */
+  /** Resolves when the server has closed every broken connection. */
   quiet(): Promise<void>;
-  /** Cuts every connection and stops listening. */
+  /** Closes every connection and stops listening. */
   close(): Promise<void>;
 }
 
-/** One fault, and how far it has got. */
+/** A fault and its progress. */
 interface Plan {
   readonly fault: Fault | undefined;
   isSpent: boolean;
@@ -41,7 +41,7 @@ interface Plan {
   reply: number;
 }
 
-/** Listens at one path and passes on to the server at the other. */
+/** Listens at one path and forwards to the server at the other. */
 export async function startCutProxy(paths: {
   readonly at: string;
   readonly to: string;
@@ -55,7 +55,7 @@ export async function startCutProxy(paths: {
     const line: Line = {
       near,
       far,
-      // Half-closed, so that the server reads all that passed before it sees the end.
+      // Half-closed, so that the server reads everything that passed before it sees the end.
       breakOff: (lastRequest, lastReply) => {
         broken.add(closing(far));
         far.end(lastRequest);

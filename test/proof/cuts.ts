@@ -1,6 +1,6 @@
 /**
- * QS-34, QS-42, QS-43 and QS-44: what a store and its asker know of one another when the line
- * between them breaks at any byte, loses a reply, garbles it, or is slow.
+ * QS-34, QS-42, QS-43 and QS-44: stores over a connection that breaks at any byte, loses a reply,
+ * garbles it, or is slow.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -10,35 +10,41 @@ import { gate } from '../../src/testing/fake-upstream/scripts.ts';
 import type { CutProxy } from './cut-proxy.ts';
 import { ask, type Operation } from './operations.ts';
 
-/** A store whose line goes through a proxy, and the same books by a line that never breaks. */
+/** A store whose connection goes through a proxy, and the same data over a direct connection. */
 export interface BrokenLine {
   readonly far: QuotaStore;
   readonly near: QuotaStore;
   readonly proxy: CutProxy;
-  /** A reply that no sound server of this kind gives to what a store asks. */
+  /** Replies that no correct server of this kind sends. */
   readonly garbage: readonly Uint8Array[];
 }
 
-/** The cases, over a line that is asked for once a case. */
+/** The cases; `lineOf` is called once per case. */
 export function cutCases(lineOf: () => BrokenLine): readonly ContractCase[] {
   const cut = endings.map(({ op, begin, isWhole }) => ({
-    name: `QS-34 a ${op} that is cut at any byte and asked again happens exactly once`,
+    name: `QS-34 a ${op} that is cut at any byte and repeated takes effect exactly once`,
     run: () => cutEverywhere(lineOf(), begin, isWhole),
   }));
   return [
     ...cut,
-    { name: 'QS-42 a settle whose reply was lost is there already', run: () => lose(lineOf()) },
-    { name: 'QS-43 a reply that is garbage is never believed', run: () => garble(lineOf()) },
-    { name: 'QS-44 a store that is slow is not waited for', run: () => delay(lineOf()) },
+    {
+      name: 'QS-42 a repeated settle whose first reply was lost is already done',
+      run: () => lose(lineOf()),
+    },
+    { name: 'QS-43 an invalid reply is never accepted', run: () => garble(lineOf()) },
+    {
+      name: 'QS-44 a slow store is not waited for beyond the deadline',
+      run: () => delay(lineOf()),
+    },
   ];
 }
 
-/** What a case does through the line that breaks. */
+/** The operation of a case. */
 interface Ending {
   readonly op: string;
-  /** Makes what the operation needs, by the good line. */
+  /** Prepares the operation over the direct connection. */
   readonly begin: (line: BrokenLine, partition: string) => Promise<Operation>;
-  /** The subject's row once the operation has happened once. */
+  /** The subject's row after the operation has taken effect once. */
   readonly isWhole: { readonly used: bigint; readonly held: bigint; readonly inFlight: number };
 }
 
@@ -69,23 +75,23 @@ const endings: readonly Ending[] = [
   },
 ];
 
-/** Each side at its ends and at every few bytes in between. */
+/** Cuts requests and replies at their ends and at every few bytes in between. */
 async function cutEverywhere(
   line: BrokenLine,
   begin: Ending['begin'],
   isWhole: Ending['isWhole'],
 ): Promise<void> {
-  // The first of a kind is longer: it makes scripts and plans known to the server.
+  // The first operation of a kind is longer: the server loads scripts and makes plans.
   await ask(line.far, await begin(line, newPartition()));
   const operation = await begin(line, newPartition());
   line.proxy.set();
   await ask(line.far, operation);
   const whole = line.proxy.passed();
   for (const side of ['request', 'reply'] as const) {
-    for (const afterBytes of placesIn(whole[side])) {
+    for (const afterBytes of positionsIn(whole[side])) {
       const partition = newPartition();
       const asked = await begin(line, partition);
-      await comesBack(line);
+      await reconnects(line);
       line.proxy.set({ kind: 'cut', side, afterBytes });
       const outcome = await outcomeOf(line.far, asked);
       await line.proxy.quiet();
@@ -95,8 +101,8 @@ async function cutEverywhere(
   }
 }
 
-/** Every byte where the proofs are given a night. */
-function placesIn(length: number): readonly number[] {
+/** The positions of the cuts; every byte in a long run. */
+function positionsIn(length: number): readonly number[] {
   const isNight = process.env.PROOF_TIMES !== undefined;
   const step = isNight ? 1 : Math.max(1, Math.floor(length / 40));
   const inside = Array.from({ length: Math.ceil(length / step) }, (_, index) => index * step);
@@ -114,7 +120,7 @@ async function insistOnce(
   const answer = await ask(line.near, asked);
   const rows = await rowsOf(line, asked);
   for (const row of rows) assert.deepEqual(row, isWhole, where);
-  // Who says that nothing was done must be right; who can't tell says so.
+  // `not_done` must be true; where the store can't know, it must say `unknown`.
   if (outcome === 'not_done') assert.notDeepEqual(before, rows, `${where}: said not_done`);
   if (outcome === 'done') assert.deepEqual(before, rows, `${where}: said done`);
   assert.match(JSON.stringify(answer, plain), /held|settled|already|released/, where);
@@ -122,11 +128,11 @@ async function insistOnce(
 
 async function lose(line: BrokenLine): Promise<void> {
   const settle = settleOf(await begun(line, newPartition()), 5n);
-  await comesBack(line);
+  await reconnects(line);
   line.proxy.set({ kind: 'lose' });
   assert.match(await outcomeOf(line.far, settle), /^(?:unknown|done)$/);
   await line.proxy.quiet();
-  await comesBack(line);
+  await reconnects(line);
   assert.deepEqual(await ask(line.far, settle), { status: 'already', charged: [5n, 5n] });
   for (const row of await rowsOf(line, settle)) assert.equal(row?.used, 5n);
 }
@@ -134,7 +140,7 @@ async function lose(line: BrokenLine): Promise<void> {
 async function garble(line: BrokenLine): Promise<void> {
   for (const bytes of line.garbage) {
     const settle = settleOf(await begun(line, newPartition()), 5n);
-    await comesBack(line);
+    await reconnects(line);
     line.proxy.set({ kind: 'garble', bytes });
     assert.match(await outcomeOf(line.far, settle), /^(?:unknown|corrupt)$/, said(bytes));
     await line.proxy.quiet();
@@ -147,10 +153,10 @@ function said(bytes: Uint8Array): string {
 }
 
 /**
- * A client may need a moment, and one failed question, until it has a new connection. From then on
- * what passes is the operation, and no greeting.
+ * Waits until the client has a new connection, which may take a failed call, so that only the
+ * operation itself passes through the proxy afterwards.
  */
-async function comesBack({ far, proxy }: BrokenLine): Promise<void> {
+async function reconnects({ far, proxy }: BrokenLine): Promise<void> {
   proxy.set();
   for (;;) {
     const outcome = await outcomeOf(far, reserveOf(newPartition()));
@@ -161,18 +167,18 @@ async function comesBack({ far, proxy }: BrokenLine): Promise<void> {
 async function delay(line: BrokenLine): Promise<void> {
   const settle = settleOf(await begun(line, newPartition()), 5n);
   const { opened, open } = gate();
-  await comesBack(line);
+  await reconnects(line);
   line.proxy.set({ kind: 'hold', until: opened });
-  // Nobody opens before the store has given up: it does so by its own clock, or the test ends.
+  // The gate stays closed until the store's deadline has passed, or the test times out.
   assert.equal(await outcomeOf(line.far, settle), 'unknown');
   open();
   assert.deepEqual(await ask(line.near, settle), { status: 'already', charged: [5n, 5n] });
-  await comesBack(line);
+  await reconnects(line);
 }
 
 type Outcome = 'done' | 'not_done' | 'unknown' | 'corrupt';
 
-/** What the asker gets to know; anything but the errors of a store goes on. */
+/** The outcome for the caller; errors other than store errors are rethrown. */
 async function outcomeOf(store: QuotaStore, operation: Operation): Promise<Outcome> {
   try {
     await ask(withDeadline(store), operation);
@@ -182,12 +188,12 @@ async function outcomeOf(store: QuotaStore, operation: Operation): Promise<Outco
     if (error.name === 'StoreCorrupt') return 'corrupt';
     if (error.name !== 'StoreUnavailable') throw error;
     const outcome: unknown = Reflect.get(error, 'outcome');
-    assert(outcome === 'not_done' || outcome === 'unknown', `an outcome is said: ${outcome}`);
+    assert(outcome === 'not_done' || outcome === 'unknown', `unexpected outcome: ${outcome}`);
     return outcome;
   }
 }
 
-/** Patient enough for a reconnect, short enough for a test. */
+/** Long enough for a reconnect, short enough for a test. */
 const options = { timeoutMs: 500 } as const;
 
 function withDeadline(store: QuotaStore): QuotaStore {

@@ -1,20 +1,20 @@
 /**
- * Records what several clients ask of one store at once, and what they are answered: random
- * operations of a seed, on one subject, under ids that clients share.
+ * Records the operations of several concurrent clients on one store and their results: random
+ * operations from a seed, on one subject, with ids that the clients share.
  */
 import type { QuotaStore } from '../../src/ports/quota-store.ts';
 import type { Invocation } from './linearisable.ts';
 import { ask, type Operation } from './operations.ts';
 import { type Draw, drawn } from './random.ts';
 
-/** How a history is made. */
+/** The parameters of a history. */
 export interface HistoryPlan {
   readonly seed: number;
-  /** Never used before, in any store; 40 characters at most, for ids are made of it. */
+  /** A new partition; at most 40 characters, because ids contain it. */
   readonly partition: string;
   readonly clients: number;
   readonly operationsEach: number;
-  /** In a hundred operations, how many nobody hears the answer of. */
+  /** The percentage of operations whose reply is ignored. */
   readonly lostPercent: number;
 }
 

@@ -1,4 +1,4 @@
-/** The fake Anthropic is held to what the real one was recorded to say. */
+/** The fake Anthropic replies like the recorded traffic of the real one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseEvents } from '../../src/bytes/sse.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
@@ -55,7 +55,7 @@ async function streamed(body: object): Promise<readonly JsonValue[]> {
   return documentsIn(Buffer.from(await response.arrayBuffer()));
 }
 
-/** The events' documents, each under the name its `type` has. */
+/** The data of the events, whose names must equal their `type`. */
 function documentsIn(bytes: Uint8Array): readonly JsonValue[] {
   return parseEvents(bytes).map(({ name, data = '' }) => {
     const document = parseJson(data) ?? null;
@@ -64,7 +64,7 @@ function documentsIn(bytes: Uint8Array): readonly JsonValue[] {
   });
 }
 
-/** The whole message that a stream adds up to, put together as its callers do. */
+/** The whole message of a stream, assembled like a caller does. */
 function assembled(events: readonly JsonValue[]): unknown {
   const message = member(
     events.find((event) => member(event, 'type') === 'message_start'),
@@ -106,13 +106,13 @@ function typesIn(events: readonly JsonValue[]): readonly unknown[] {
   return events.map((event) => member(event, 'type'));
 }
 
-/** Types in a row count once: how many pieces an answer has is nobody's business. */
+/** Repeated types count once, since the number of pieces does not matter. */
 function shapeOf(events: readonly JsonValue[]): readonly string[] {
   const shapes = events.map((event) => JSON.stringify(keysOf(event)));
   return shapes.filter((shape, index) => shape !== shapes[index - 1]);
 }
 
-/** The names of all members, however deep, with the type of each event and delta. */
+/** The names of all members at any depth, with the type of each event and delta. */
 function keysOf(value: JsonValue | undefined): unknown {
   if (!isJsonObject(value)) return typeof value;
   return Object.entries(value)
@@ -121,7 +121,7 @@ function keysOf(value: JsonValue | undefined): unknown {
 }
 
 describe('as Anthropic', () => {
-  it('answers with the model that was asked for and with usage', async () => {
+  it('replies with the requested model and with usage', async () => {
     const reply = await answer(ask);
 
     expect(reply).toMatchObject({
@@ -133,7 +133,7 @@ describe('as Anthropic', () => {
     });
   });
 
-  it('streams the events of a recorded text, member for member', async () => {
+  it('streams the events of a recorded text with the same members', async () => {
     const recorded = documentsIn(fixture('anthropic/v-stream-text').response);
 
     const events = await streamed(ask);
@@ -149,9 +149,9 @@ describe('as Anthropic', () => {
 
   it.each([
     ['a text', {}],
-    ['a thought', { max_tokens: 2048, thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['thinking', { max_tokens: 2048, thinking: { type: 'enabled', budget_tokens: 1024 } }],
     ['two calls', { tools: [weatherTool, timeTool] }],
-  ])('streams %s that adds up to the whole answer', async (_name, fields) => {
+  ])('streams %s that adds up to the whole reply', async (_name, fields) => {
     const whole = await answer({ ...ask, ...fields });
     upstream.reset();
 
@@ -160,7 +160,7 @@ describe('as Anthropic', () => {
     expect(assembled(events)).toEqual(whole);
   });
 
-  it('calls the offered tools, two at once, and then answers their results', async () => {
+  it('calls two offered tools in parallel, and then replies to their results', async () => {
     const tools = [searchTool, weatherTool, timeTool];
     const reply = await answer({ ...ask, tools });
     const calls = items(member(reply, 'content'));
@@ -197,14 +197,14 @@ describe('as Anthropic', () => {
     [{ type: 'tool', name: 'get_time' }, ['get_time']],
     [{ type: 'any', disable_parallel_tool_use: true }, ['get_weather']],
     [{ type: 'auto' }, ['get_weather', 'get_time']],
-  ])('keeps to the tool choice %j', async (choice, names) => {
+  ])('respects the tool choice %j', async (choice, names) => {
     const reply = await answer({ ...ask, tools: [weatherTool, timeTool], tool_choice: choice });
 
     const calls = items(member(reply, 'content')).map((block) => member(block, 'name'));
     expect(calls.filter((name) => name !== undefined)).toEqual(names);
   });
 
-  it('keeps to an output schema', async () => {
+  it('respects an output schema', async () => {
     const schema = {
       type: 'object',
       properties: { score: { type: 'integer' } },
@@ -219,7 +219,7 @@ describe('as Anthropic', () => {
     expect(member(items(member(reply, 'content'))[0], 'text')).toBe('{"score":1}');
   });
 
-  it('counts tokens without a bound for the answer', async () => {
+  it('counts tokens without max_tokens', async () => {
     const { max_tokens: _, ...counted } = ask;
 
     const reply = await send(counted, '/v1/messages/count_tokens');
@@ -227,7 +227,7 @@ describe('as Anthropic', () => {
     expect(await reply.json()).toEqual({ input_tokens: 14 });
   });
 
-  it('refuses in the shape of a recorded refusal', async () => {
+  it('refuses in the format of a recorded refusal', async () => {
     const recorded = parseJson(
       Buffer.from(fixture('anthropic/err-effort.1').response).toString('utf8'),
     );
@@ -242,7 +242,7 @@ describe('as Anthropic', () => {
     expect(reply.headers.get('request-id')).toBe(member(document, 'request_id'));
   });
 
-  it('refuses a missing version, rubbish, empty messages, and paths it does not know', async () => {
+  it('refuses a missing version, invalid bodies, empty messages, and unknown paths', async () => {
     const versionless = await post(upstream, '/v1/messages', ask);
     const rubbish = await send('rubbish');
     const empty = await send({ ...ask, messages: [] });
@@ -257,7 +257,7 @@ describe('as Anthropic', () => {
     });
   });
 
-  it('lets in who brings the key in its own header', async () => {
+  it('accepts the key in its own header only', async () => {
     const locked = await startFakeUpstream({ apiKey: 'sk-ant-right' });
     const knock = (headers: Record<string, string>): Promise<Response> =>
       post(locked, '/v1/messages', ask, {
@@ -281,7 +281,7 @@ describe('faults by model name, as Anthropic', () => {
     ['demo-503', 529, 'overloaded_error'],
     ['demo-500', 500, 'api_error'],
     ['demo-429', 429, 'rate_limit_error'],
-  ])('%s answers %i', async (model, status, type) => {
+  ])('%s returns %i', async (model, status, type) => {
     const whole = await send({ ...ask, model });
     const stream = await send({ ...ask, model, stream: true });
 
@@ -295,7 +295,7 @@ describe('faults by model name, as Anthropic', () => {
     expect(reply.headers.get('retry-after')).toBe('2');
   });
 
-  it('demo-safety refuses as it was recorded, streamed or not', async () => {
+  it('demo-safety refuses as recorded, streamed or not', async () => {
     const recorded = parseJson(
       Buffer.from(fixture('anthropic/v-refusal').response).toString('utf8'),
     );
@@ -311,7 +311,7 @@ describe('faults by model name, as Anthropic', () => {
     expect(assembled(events)).toEqual(reply);
   });
 
-  it('demo-empty says nothing at all', async () => {
+  it('demo-empty has no content', async () => {
     const reply = await answer({ ...ask, model: 'demo-empty' });
 
     expect(reply).toMatchObject({ content: [], stop_reason: 'end_turn' });

@@ -1,4 +1,4 @@
-/** What breaks by model name, and what is refused for want of a key. */
+/** Faults by model name, and refusals of calls without the key. */
 import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close());
 
 describe('with an apiKey', () => {
-  it('lets in who brings it and refuses others in the words of the provider', async () => {
+  it('accepts calls with the key and refuses others with the provider’s error', async () => {
     const locked = await startFakeUpstream({ apiKey: 'sk-right' });
     const asOpenai = (apiKey: string): OpenAI =>
       new OpenAI({ baseURL: locked.openaiBaseUrl, apiKey, maxRetries: 0 });
@@ -58,13 +58,13 @@ describe('faults by model name', () => {
     ['demo-500', 500],
     ['demo-429', 429],
     ['demo-html', 502],
-  ])('%s answers %i as both providers', async (model, status) => {
+  ])('%s returns %i as each provider', async (model, status) => {
     const answers = await Promise.all([chat(model), chat(model, true), native(model)]);
 
     expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
   });
 
-  it('demo-429 says when to retry, each provider in its own way', async () => {
+  it('demo-429 says when to retry, in the form of each provider', async () => {
     const openaiAnswer = await chat('demo-429');
     const googleAnswer = await native('demo-429');
 
@@ -72,7 +72,7 @@ describe('faults by model name', () => {
     expect(JSON.stringify(await googleAnswer.json())).toContain('"retryDelay":"2s"');
   });
 
-  it('demo-slow holds back the status line', async () => {
+  it('demo-slow delays the status line', async () => {
     const slow = await startFakeUpstream({ slowMs: 1 });
     const client = new OpenAI({ baseURL: slow.openaiBaseUrl, apiKey: 'k' });
 
@@ -94,7 +94,7 @@ describe('faults by model name', () => {
     }
   });
 
-  it('demo-stall sends the first half and then nothing until the caller leaves', async () => {
+  it('demo-stall sends the first half and then nothing until the caller disconnects', async () => {
     const answer = await chat('demo-stall', true);
     const call = await upstream.nextCall();
     const reader = answer.body?.getReader();
@@ -105,12 +105,12 @@ describe('faults by model name', () => {
     expect(await call.closed).toBe('aborted');
   });
 
-  it('demo-refuse resets the connection before any answer', async () => {
+  it('demo-refuse resets the connection before a reply', async () => {
     await expect(chat('demo-refuse')).rejects.toThrow('fetch failed');
     await expect(native('demo-refuse')).rejects.toThrow('fetch failed');
   });
 
-  it('demo-safety blocks the prompt and demo-empty leaves nothing to read', async () => {
+  it('demo-safety blocks the prompt and demo-empty has no content', async () => {
     const blocked = await google.models.generateContent({ model: 'demo-safety', contents: 'x' });
     const filtered = await (await chat('demo-safety')).json();
     const nothing = await google.models.generateContent({ model: 'demo-empty', contents: 'x' });
@@ -123,7 +123,7 @@ describe('faults by model name', () => {
     expect(choiceless).toMatchObject({ choices: [] });
   });
 
-  it('demo-error-event fails inside a stream that had begun, as each provider does', async () => {
+  it('demo-error-event fails inside a stream that has begun, like each provider', async () => {
     const stream = await openai.chat.completions.create({
       model: 'demo-error-event',
       messages: hello,
@@ -134,7 +134,7 @@ describe('faults by model name', () => {
     const whole = await native('demo-error-event');
 
     await expect(collect(stream)).rejects.toThrow('The server had an error');
-    // Google writes the error bare after the events, with no `data:` before it.
+    // Google writes the error after the events without a `data:` prefix.
     expect(await events.text()).toMatch(/\}\r\n\r\n\{\n {2}"error": \{\n.*503/);
     expect(JSON.stringify(await array.json())).toContain('"UNAVAILABLE"');
     expect(whole.status).toBe(200);

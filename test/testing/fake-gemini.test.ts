@@ -1,4 +1,4 @@
-/** The fake Google is held to what the real SDK makes of it, pointed straight at it. */
+/** The fake Google, tested with the real SDK. */
 import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
@@ -26,7 +26,7 @@ const weatherDeclaration = {
 describe('as Google', () => {
   const ask = { model: 'gemini-x', contents: 'Hello!' };
 
-  it('answers with the model that was asked for and with usage', async () => {
+  it('replies with the requested model and with usage', async () => {
     const reply = await google.models.generateContent(ask);
 
     expect(reply.text).toBe('Hello! How can I help you today?');
@@ -55,7 +55,7 @@ describe('as Google', () => {
     expect(array).toHaveLength(4);
   });
 
-  it('calls an offered function, streamed or not, and then answers its result', async () => {
+  it('calls an offered function, streamed or not, and then replies to its result', async () => {
     const config = { tools: [{ functionDeclarations: [weatherDeclaration] }] };
     const reply = await google.models.generateContent({ ...ask, config });
     const events = await collect(await google.models.generateContentStream({ ...ask, config }));
@@ -88,7 +88,7 @@ describe('as Google', () => {
     expect(reply.functionCalls).toBeUndefined();
   });
 
-  it('keeps to a response schema in upper case', async () => {
+  it('respects a response schema with upper-case types', async () => {
     const reply = await google.models.generateContent({
       ...ask,
       config: {
@@ -100,7 +100,7 @@ describe('as Google', () => {
     expect(JSON.parse(reply.text ?? '')).toEqual({ score: 1 });
   });
 
-  it('draws a picture of the ratio asked for, as large as the model’s name says', async () => {
+  it('returns an image in the requested ratio, or of the size in the model’s name', async () => {
     const config = { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } };
     const drawn = await google.models.generateContent({ ...ask, config });
     const large = { ...ask, model: 'gemini-image-2mb', config };
@@ -113,7 +113,7 @@ describe('as Google', () => {
     expect(padded).toMatchObject({ modelVersion: 'gemini-image-2mb', usageMetadata: {} });
   });
 
-  it('thinks aloud where it was asked to, in a part of its own', async () => {
+  it('includes thoughts on request, in a separate part', async () => {
     const config = { thinkingConfig: { includeThoughts: true } };
     const whole = await google.models.generateContent({ ...ask, config });
     const events = await collect(await google.models.generateContentStream({ ...ask, config }));
@@ -135,14 +135,14 @@ describe('as Google', () => {
     expect(one.displayName).toBe('Gemini 2.5 Flash');
   });
 
-  it('takes a model name with slashes and colons', async () => {
+  it('accepts a model name with slashes and colons', async () => {
     const body = { contents: [{ parts: [{ text: 'Hello!' }] }] };
     const reply = await post(upstream, '/v1beta/models/vendor/m%3Afree:generateContent', body);
 
     expect(await reply.json()).toMatchObject({ modelVersion: 'vendor/m:free' });
   });
 
-  it('refuses what it does not know with its own 404 and 400', async () => {
+  it('refuses unknown paths and invalid bodies with its own 404 and 400', async () => {
     const path = await post(upstream, '/v1beta/nothing', {});
     const method = await post(upstream, '/v1beta/models/m:embedContent', {});
     const messages = await post(upstream, '/v1beta/models/m:generateContent', { messages: [] });

@@ -1,4 +1,4 @@
-/** The fake OpenAI draws real pictures: they are decoded here by hand. */
+/** The images of the fake OpenAI, which are decoded here. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close());
 
 describe('as OpenAI, images', () => {
-  it('draws pictures of the size and number asked for, which decode', async () => {
+  it('returns valid images of the requested size and number', async () => {
     const reply = await openai.images.generate({
       model: 'gpt-image-1',
       prompt: 'a cat',
@@ -45,7 +45,7 @@ describe('as OpenAI, images', () => {
     });
   });
 
-  it('answers dall-e with a URL that can be fetched, or with Base64 when asked', async () => {
+  it('returns a URL that can be fetched for dall-e, or Base64 on request', async () => {
     const ask = { model: 'dall-e-3', prompt: 'a cat' };
     const byUrl = await openai.images.generate(ask);
     const inline = await openai.images.generate({ ...ask, response_format: 'b64_json' });
@@ -56,7 +56,7 @@ describe('as OpenAI, images', () => {
     expect(decodePng(inline.data?.[0]?.b64_json ?? '')).toEqual({ width: 64, height: 64 });
   });
 
-  it('answers image-<n>mb with that many MiB of Base64 a picture', async () => {
+  it('returns n MiB of Base64 per image for image-<n>mb', async () => {
     const reply = await openai.images.generate({ model: 'image-2mb', prompt: 'a cat', n: 2 });
 
     const base64 = reply.data?.[1]?.b64_json ?? '';
@@ -64,7 +64,7 @@ describe('as OpenAI, images', () => {
     expect(decodePng(base64)).toEqual({ width: 64, height: 64 });
   });
 
-  it('gives up a big picture when the caller leaves', async () => {
+  it('stops a large image when the caller disconnects', async () => {
     const response = await post(upstream, '/v1/images/generations', {
       model: 'image-512mb',
       prompt: 'x',

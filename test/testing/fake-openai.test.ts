@@ -1,4 +1,4 @@
-/** The fake OpenAI is held to what the real SDK makes of it, pointed straight at it. */
+/** The fake OpenAI, tested with the real SDK. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { member } from '../../src/json.ts';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close());
 
 describe('as OpenAI', () => {
-  it('answers a chat with the model that was asked for and with usage', async () => {
+  it('replies to a chat with the requested model and with usage', async () => {
     const reply = await openai.chat.completions.create({ model: 'gpt-x', messages: hello });
 
     expect(reply.model).toBe('gpt-x');
@@ -29,14 +29,14 @@ describe('as OpenAI', () => {
     });
   });
 
-  it('gives as many choices as n asks for', async () => {
+  it('returns n choices', async () => {
     const reply = await openai.chat.completions.create({ model: 'm', messages: hello, n: 3 });
 
     expect(reply.choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
     expect(reply.usage?.completion_tokens).toBe(30);
   });
 
-  it('streams the text that it answers whole, without usage unless asked', async () => {
+  it('streams the same text as a whole reply, with usage only on request', async () => {
     const whole = await openai.chat.completions.create({ model: 'm', messages: hello });
 
     const stream = await openai.chat.completions.create({
@@ -68,7 +68,7 @@ describe('as OpenAI', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 22 } });
   });
 
-  it('frames a stream as OpenAI does and ends it with [DONE]', async () => {
+  it('frames a stream like OpenAI and ends it with [DONE]', async () => {
     const response = await post(upstream, '/v1/chat/completions', {
       model: 'm',
       messages: hello,
@@ -81,7 +81,7 @@ describe('as OpenAI', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('calls an offered tool with arguments that its schema allows', async () => {
+  it('calls an offered tool with arguments that are valid by its schema', async () => {
     const reply = await openai.chat.completions.create({
       model: 'm',
       messages: hello,
@@ -114,7 +114,7 @@ describe('as OpenAI', () => {
     });
   });
 
-  it('answers a tool result with text', async () => {
+  it('replies to a tool result with text', async () => {
     const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
       openai.chat.completions.create({ model: 'm', messages, tools: [weatherTool] });
     const called = (await ask(hello)).choices[0]?.message;
@@ -129,7 +129,7 @@ describe('as OpenAI', () => {
     expect(reply.choices[0]?.message.content).toContain('57°F');
   });
 
-  it('calls the same tools two at once in as many rounds as an agent’s name says', async () => {
+  it('makes parallel calls in as many rounds as an agent’s name says', async () => {
     const messages = [...hello];
     const rounds: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
@@ -148,7 +148,7 @@ describe('as OpenAI', () => {
     expect(rounds).toEqual([2, 2, 2, 0]);
   });
 
-  it('thinks aloud as DeepSeek, before it answers', async () => {
+  it('sends reasoning before the content, like DeepSeek', async () => {
     const ask = { model: 'deepseek-x', messages: hello };
     const whole = await openai.chat.completions.create(ask);
     const chunks = await collect(await openai.chat.completions.create({ ...ask, stream: true }));
@@ -160,7 +160,7 @@ describe('as OpenAI', () => {
     expect(thought).toBe('The user greets me.');
   });
 
-  it('keeps to a JSON schema, recursive ones included', async () => {
+  it('respects a JSON schema, also a recursive one', async () => {
     const reply = await openai.chat.completions.create({
       model: 'm',
       messages: hello,
@@ -195,7 +195,7 @@ describe('as OpenAI', () => {
     });
   });
 
-  it('lists its models and gives one', async () => {
+  it('lists its models and returns one', async () => {
     const listed = await collect(openai.models.list());
     const one = await openai.models.retrieve('gpt-image-1');
 
@@ -211,7 +211,7 @@ describe('as OpenAI', () => {
     ['POST', '/v1/x', 'Invalid URL (POST /v1/x)'],
     ['GET', '/v1/chat/completions', 'Invalid URL (GET /v1/chat/completions)'],
     ['DELETE', '/%E0%A4%A?x=%', 'Invalid URL (DELETE /%E0%A4%A)'],
-  ])('answers %s %s with its own 404', async (method, path, message) => {
+  ])('returns its own 404 for %s %s', async (method, path, message) => {
     const response = await fetch(`${upstream.origin}${path}`, { method });
 
     expect(response.status).toBe(404);
@@ -228,7 +228,7 @@ describe('as OpenAI', () => {
     '{"model":7}',
     '{"model":"m"}',
     '{"model":"m","messages":[]}',
-  ])('answers the chat body %j with 400', async (body) => {
+  ])('returns 400 for the chat body %j', async (body) => {
     const response = await fetch(`${upstream.openaiBaseUrl}/chat/completions`, {
       method: 'POST',
       body,

@@ -1,4 +1,4 @@
-/** What the fakes refuse of a conversation, as the real providers do, each in its own shape. */
+/** The fake providers refuse the same conversations as the real ones, in the same format. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../../src/testing/fake-upstream/server.ts';
 import { post } from './helpers.ts';
@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => upstream.close());
 
-/** What came of a request: the sentence of a refusal, or nothing. */
+/** The message of a refusal, or undefined. */
 async function refusal(path: string, body: unknown): Promise<unknown> {
   const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
   const response = await post(upstream, path, body, { headers });
@@ -64,7 +64,7 @@ describe('as Google', () => {
       },
       `"$ref" at 'tools[0].function_declarations[0].parameters.properties[a].value'`,
     ],
-  ])('refuses %s that it does not know', async (_name, body, message) => {
+  ])('refuses an unknown name: %s', async (_name, body, message) => {
     expect(await send(body)).toMatchObject({
       error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringContaining(message) },
     });
@@ -80,7 +80,7 @@ describe('as Google', () => {
         [result('a', { id: '2' }), result('a', { id: '1' })],
       ),
     ],
-  ])('takes what is well-formed: %j', async (body) => {
+  ])('accepts a valid request: %j', async (body) => {
     expect(await send(body)).toBeUndefined();
   });
 
@@ -89,7 +89,7 @@ describe('as Google', () => {
     ['an empty content', { contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts: '],
     ['an empty part', { contents: [{ parts: [{}] }] }, "oneof field 'data'"],
     [
-      'a call that nobody asked for',
+      'a call without a user turn before',
       { contents: [{ role: 'model', parts: [call('a')] }] },
       'user turn',
     ],
@@ -101,14 +101,18 @@ describe('as Google', () => {
     ['another id', talk([call('a', { id: '1' })], [result('a', { id: '2' })]), 'match'],
     ['a result without its id', talk([call('a', { id: '1' })], [result('a')]), 'match'],
     ['an unsigned call', talk([bare('a')], [result('a')]), 'missing a thought_signature'],
-    ['another’s seal', talk([call('a', {}, 'c2VhbA==')], [result('a')]), 'Corrupted thought'],
+    [
+      'the signature of another call',
+      talk([call('a', {}, 'c2VhbA==')], [result('a')]),
+      'Corrupted thought',
+    ],
   ])('refuses %s', async (_name, body, message) => {
     expect(await send(body)).toMatchObject({
       error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining(message) },
     });
   });
 
-  it('wants signatures back in the current turn only, and from Gemini 3 only', async () => {
+  it('requires signatures in the current turn only, and for Gemini 3 only', async () => {
     const old = talk([bare('a')], [result('a')]);
     const later = { contents: [...old.contents, { role: 'model', parts: [{ text: 'b' }] }, ask] };
 
@@ -116,7 +120,7 @@ describe('as Google', () => {
     expect(await send(later)).toBeUndefined();
   });
 
-  it('counts the tokens of what it would take', async () => {
+  it('counts the tokens of valid requests only', async () => {
     const count = (body: unknown) => refusal(`/v1beta/models/${model}:countTokens`, body);
 
     expect(await count({ generateContentRequest: { model, contents: [ask] } })).toBeUndefined();
@@ -125,7 +129,7 @@ describe('as Google', () => {
     });
   });
 
-  it('has an agent’s seal back on the very call that it sealed', async () => {
+  it('requires an agent’s signature on exactly the call that it signed', async () => {
     const agent = 'gemini-3-agent-1';
     const tools = [{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }];
     const reply = await post(upstream, `/v1beta/models/${agent}:generateContent`, {
@@ -167,13 +171,13 @@ describe('as Anthropic', () => {
     [{ messages: [ask, ask, { role: 'assistant', content: 'Well' }] }],
     [{ messages: [ask, { role: 'system', content: 'Be brief.' }] }],
     [{ messages: talk([text('a'), call('1'), call('2')], [result('2'), result('1'), text('b')]) }],
-  ])('takes what is well-formed: %j', async (fields) => {
+  ])('accepts a valid request: %j', async (fields) => {
     expect(await send(fields)).toBeUndefined();
   });
 
   it.each([
-    ['no bound', { max_tokens: undefined }, 'max_tokens: Field required'],
-    ['a member it does not know', { seed: 1 }, 'seed: Extra inputs are not permitted'],
+    ['no max_tokens', { max_tokens: undefined }, 'max_tokens: Field required'],
+    ['an unknown member', { seed: 1 }, 'seed: Extra inputs are not permitted'],
     ['another role', { messages: [{ role: 'tool', content: 'a' }] }, 'messages.0.role: Input'],
     ['the assistant first', { messages: [{ role: 'assistant', content: 'a' }] }, 'first message'],
     [
@@ -191,7 +195,7 @@ describe('as Anthropic', () => {
     ],
     ['an empty message', { messages: [{ role: 'user', content: [] }] }, 'non-empty content'],
     [
-      'a beginning with a space behind',
+      'a prefill with trailing white space',
       { messages: [ask, { role: 'assistant', content: 'a ' }] },
       'trailing',
     ],
@@ -218,7 +222,7 @@ describe('as Anthropic', () => {
     ],
     ['an id of other letters', { messages: talk([call('a.b')], [result('a.b')]) }, 'match pattern'],
     [
-      'a thought that was changed',
+      'changed thinking',
       {
         messages: talk(
           [{ type: 'thinking', thinking: 'a', signature: 'b' }, call('1')],
@@ -229,12 +233,12 @@ describe('as Anthropic', () => {
     ],
     ['too small a budget', { thinking: { ...enabled, budget_tokens: 1 } }, 'budget_tokens: Input'],
     [
-      'a budget as large as the bound',
+      'a budget as large as max_tokens',
       { thinking: enabled, max_tokens: 1024 },
       '`max_tokens` must',
     ],
     [
-      'calls without the thought before them',
+      'calls without the thinking before them',
       { thinking: enabled, messages: talk([call('1')], [result('1')]) },
       'Expected `thinking`',
     ],
@@ -271,7 +275,7 @@ describe('as OpenAI', () => {
     [{ messages: [ask, calls('1', '2'), result('2'), result('1'), ask] }],
     [{ tools, tool_choice: { type: 'function', function: { name: 'a' } } }],
     [{ tools, tool_choice: 'required', stream: true, stream_options: { include_usage: true } }],
-  ])('takes what is well-formed: %j', async (fields) => {
+  ])('accepts a valid request: %j', async (fields) => {
     expect(await send(fields)).toBeUndefined();
   });
 
@@ -281,16 +285,16 @@ describe('as OpenAI', () => {
     ['a result of another call', { messages: [ask, calls('1'), result('2')] }, "role 'tool'"],
     ['a result too late', { messages: [ask, calls('1'), ask, result('1')] }, "role 'tool'"],
     ['a call without its result', { messages: [ask, calls('1', '2'), result('1')] }, 'messages: 2'],
-    ['a choice that is none', { tools, tool_choice: 'any' }, "Invalid value: 'any'"],
-    ['a choice of no tools', { tool_choice: 'auto' }, "only allowed when 'tools'"],
+    ['an invalid choice', { tools, tool_choice: 'any' }, "Invalid value: 'any'"],
+    ['a choice without tools', { tool_choice: 'auto' }, "only allowed when 'tools'"],
     [
-      'the choice of another tool',
+      'the choice of an unknown tool',
       { tools, tool_choice: { type: 'function', function: { name: 'b' } } },
       "'b' not found",
     ],
     ['options of a stream without one', { stream_options: {} }, "'stream_options' parameter"],
     [
-      'a forgotten thought, as DeepSeek',
+      'missing reasoning, for DeepSeek',
       { model: 'deepseek-x', messages: [ask, calls('1'), result('1')] },
       '`reasoning_content`',
     ],

@@ -1,4 +1,4 @@
-/** The fake upstream plays what it is told and shows what it saw. */
+/** The fake upstream plays scripts and records calls. */
 import { request } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close());
 
 describe('scripts', () => {
-  it('are played in order, one a call, before recorded traffic', async () => {
+  it('are played in order, one per call, before recorded traffic', async () => {
     upstream.enqueue(json(418, { first: true }), { body: 'second' });
 
     const first = await post(upstream, '/anything', {});
@@ -32,7 +32,7 @@ describe('scripts', () => {
     expect(await second.text()).toBe('second');
   });
 
-  it('wait at a gate, so that a test sees each piece by itself', async () => {
+  it('wait at a gate, so that a test receives each piece separately', async () => {
     const go = gate();
     const done = gate();
     upstream.enqueue(sse([{ piece: 1 }, go.opened, { piece: 2 }, done.opened, '[DONE]']));
@@ -50,7 +50,7 @@ describe('scripts', () => {
     expect(Buffer.from(third?.value ?? []).toString()).toBe('data: [DONE]\n\n');
   });
 
-  it('put an error of its own write where an SDK looks for one', async () => {
+  it('can send an error in a separate write, where an SDK expects it', async () => {
     const go = gate();
     const event = { candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] } }] };
     const error = { error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE' } };
@@ -65,7 +65,7 @@ describe('scripts', () => {
     await expect(stream.next()).rejects.toMatchObject({ status: 503 });
   });
 
-  it('hold back the status line with waitFor', async () => {
+  it('delay the status line with waitFor', async () => {
     const go = gate();
     upstream.enqueue({ ...json(200, {}), waitFor: go.opened });
 
@@ -75,7 +75,7 @@ describe('scripts', () => {
       return response;
     });
     const call = await upstream.nextCall();
-    // A whole round trip of another call: time enough for an answer that is not held back.
+    // A whole round trip of another call is enough time for a reply that is not delayed.
     await (await post(upstream, '/v1/y', {})).text();
     expect(answered).toBe(false);
     go.open();
@@ -84,7 +84,7 @@ describe('scripts', () => {
     expect(await call.closed).toBe('ended');
   });
 
-  it('reset or hang before any answer', async () => {
+  it('reset or hang before a reply', async () => {
     upstream.enqueue(reset(), hang());
     await expect(post(upstream, '/', {})).rejects.toThrow('fetch failed');
 
@@ -113,7 +113,7 @@ describe('scripts', () => {
     expect(call.aborted).toBe(false);
   });
 
-  it('draw from a generator no faster than the caller reads', async () => {
+  it('read from a generator no faster than the caller reads', async () => {
     let drawn = 0;
     function* endless(): Generator<Uint8Array> {
       for (; ; drawn++) yield Buffer.alloc(1024 * 1024);
@@ -128,7 +128,7 @@ describe('scripts', () => {
     expect(drawn).toBeLessThan(64);
   });
 
-  it('are paced where a pace is set', async () => {
+  it('are paced by paceMs', async () => {
     const paced = await startFakeUpstream({ paceMs: 1 });
     const client = new OpenAI({ baseURL: paced.openaiBaseUrl, apiKey: 'k' });
 
@@ -159,7 +159,7 @@ describe('scripts', () => {
     const response = await post(upstream, '/', {});
 
     expect(response.status).toBe(500);
-    expect(await response.text()).toContain('cannot play this answer');
+    expect(await response.text()).toContain("can't play this script");
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * The contract of an adapter: what the caller sends reaches the gateway unchanged, what the gateway
- * answers reaches the caller unchanged, and either side hears when the other is gone.
+ * The contract of an adapter: requests reach the gateway unchanged, replies reach the caller
+ * unchanged, and each side is notified when the other disconnects.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,18 +17,18 @@ import {
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
 
-/** A running server whose adapter is to be proved. `cleanup` must close it. */
+/** A running server with the adapter to test. `cleanup` must close it. */
 export interface AdapterSetup extends Cleanable {
-  /** `http://127.0.0.1:49152`, and the prefix it is mounted under where there is one. */
+  /** `http://127.0.0.1:49152`, followed by the prefix of the mount, if any. */
   readonly url: string;
   /**
-   * `false` where a body parser stands before the adapter and has read the bytes: what arrives then
-   * is JSON of the same meaning.
+   * `false` where a body parser runs before the adapter, so that the body arrives as equivalent
+   * JSON and not with its exact bytes.
    */
   readonly exactBytes?: boolean;
 }
 
-/** The cases of the adapter contract. `start` mounts the gateway it is given. */
+/** The cases of the adapter contract. `start` mounts the given gateway. */
 export function adapterContract(
   start: (gateway: GatewayHandler) => MaybePromise<AdapterSetup>,
 ): readonly ContractCase[] {
@@ -42,7 +42,7 @@ interface Mounted extends AdapterSetup {
   readonly gateway: ScriptedGateway;
 }
 
-/** A request that a case ends by itself. It never shares a connection with another. */
+/** Opens a request that the case ends itself, on a separate connection. */
 function open(
   { url }: AdapterSetup,
   path: string,
@@ -54,12 +54,12 @@ function open(
     headers: { 'content-type': 'application/json', ...headers },
   });
   outgoing.on('error', () => {
-    // Cases that cut a connection look at the answer instead.
+    // Cases that break a connection check the reply instead.
   });
   return outgoing;
 }
 
-async function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+async function replyOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   const [response] = await once(outgoing, 'response');
   assert(response && typeof response === 'object' && 'statusCode' in response);
   const incoming: IncomingMessage = response;
@@ -74,7 +74,7 @@ async function echoOf(
 ): Promise<Echo> {
   const outgoing = open(mounted, path, { headers });
   outgoing.end(body);
-  const echo: Echo = JSON.parse(await text(await answerOf(outgoing)));
+  const echo: Echo = JSON.parse(await text(await replyOf(outgoing)));
   return echo;
 }
 
@@ -84,11 +84,11 @@ function write({ reply }: ScriptedGateway, event: string): Promise<void> {
   });
 }
 
-/** The text that arrives next; rejects where the answer ends first. */
-function nextText(answer: IncomingMessage): Promise<string> {
+/** The next text that arrives; rejects where the reply ends first. */
+function nextText(reply: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
-    answer.once('data', (chunk) => resolve(String(chunk)));
-    answer.once('close', () => reject(new Error('the stream ended before its event')));
+    reply.once('data', (chunk) => resolve(String(chunk)));
+    reply.once('close', () => reject(new Error('the stream ended before its event')));
   });
 }
 
@@ -96,8 +96,8 @@ function closing({ reply }: ScriptedGateway): Promise<unknown> {
   return reply.closed ? Promise.resolve() : once(reply, 'close');
 }
 
-/** Resolves when a number has stopped growing for many turns of the event loop. */
-async function atRest(read: () => number): Promise<number> {
+/** Resolves when a number has not changed for many turns of the event loop. */
+async function settled(read: () => number): Promise<number> {
   let last = read();
   for (let turns = 0; turns < 2_000; turns += 1) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -108,12 +108,12 @@ async function atRest(read: () => number): Promise<number> {
   return last;
 }
 
-// Precision that a parser loses, an escape that it would undo, and odd spacing.
+// A number that a parser rounds, an escape that it removes, and unusual spacing.
 const exact = '{ "model":"m",  "n": 12345678901234567890, "t": 1.0, "u": "a\\/b" }';
 
 const cases: readonly SetupCase<Mounted>[] = [
   {
-    name: 'AC-01 hands over the path from the version on, still encoded, and the query',
+    name: 'AC-01 passes the path from the API version on, still encoded, and the query',
     run: async (mounted) => {
       const path = '/v1beta/models/a%2Fb%3AgenerateContent';
       const echo = await echoOf(mounted, `${path}?alt=sse&x=%20`);
@@ -122,7 +122,7 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-02 hands over the headers, by name and as they were received',
+    name: 'AC-02 passes the headers, by name and as received',
     run: async (mounted) => {
       const echo = await echoOf(mounted, '/v1/echo', '{}', { 'X-Api-Key': 'secret' });
 
@@ -132,7 +132,7 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-03 hands over the bytes of the body',
+    name: 'AC-03 passes the exact bytes of the body',
     run: async (mounted) => {
       const echo = await echoOf(mounted, '/v1/echo', exact);
       const received = Buffer.from(echo.body ?? '', 'base64').toString();
@@ -142,65 +142,62 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-04 answers GET, and HEAD with the head alone',
+    name: 'AC-04 replies to GET, and to HEAD without a body',
     run: async (mounted) => {
       const get = open(mounted, '/v1/models', { method: 'GET' });
       get.end();
-      const echo: Echo = JSON.parse(await text(await answerOf(get)));
+      const echo: Echo = JSON.parse(await text(await replyOf(get)));
       assert.deepEqual([echo.method, echo.path], ['GET', '/v1/models']);
 
       const head = open(mounted, '/v1/models', { method: 'HEAD' });
       head.end();
-      const answer = await answerOf(head);
-      assert(Number(answer.headers['content-length']) > 0, 'HEAD must name the length');
-      assert.equal((await buffer(answer)).length, 0);
+      const reply = await replyOf(head);
+      assert(Number(reply.headers['content-length']) > 0, 'HEAD must name the length');
+      assert.equal((await buffer(reply)).length, 0);
     },
   },
   {
-    name: 'AC-05 writes status and headers as the gateway gave them',
+    name: 'AC-05 writes the status and headers of the gateway',
     run: async (mounted) => {
       const outgoing = open(mounted, '/v1/refused');
       outgoing.end('{}');
-      const answer = await answerOf(outgoing);
+      const reply = await replyOf(outgoing);
 
-      assert.equal(answer.statusCode, 413);
-      assert.equal(answer.headers['x-request-id'], 'request-1');
-      assert.equal(await text(answer), '{"error":"too large"}');
+      assert.equal(reply.statusCode, 413);
+      assert.equal(reply.headers['x-request-id'], 'request-1');
+      assert.equal(await text(reply), '{"error":"too large"}');
     },
   },
   {
-    name: 'AC-06 passes each event on before the next one exists',
+    name: 'AC-06 forwards each event before the next one is written',
     run: async (mounted) => {
       const outgoing = open(mounted, '/v1/stream');
       outgoing.end('{}');
-      const [answer] = await Promise.all([
-        answerOf(outgoing),
-        write(mounted.gateway, 'data: 1\n\n'),
-      ]);
+      const [reply] = await Promise.all([replyOf(outgoing), write(mounted.gateway, 'data: 1\n\n')]);
 
-      assert.equal(await nextText(answer), 'data: 1\n\n');
+      assert.equal(await nextText(reply), 'data: 1\n\n');
       await write(mounted.gateway, 'data: 2\n\n');
-      assert.equal(await nextText(answer), 'data: 2\n\n');
+      assert.equal(await nextText(reply), 'data: 2\n\n');
       mounted.gateway.reply.end();
-      await once(answer, 'end');
+      await once(reply, 'end');
     },
   },
   {
-    name: 'AC-07 takes no more of a stream than the caller reads',
+    name: 'AC-07 reads no more of a stream than the caller takes',
     run: async (mounted) => {
       const outgoing = open(mounted, '/v1/endless');
       outgoing.end('{}');
-      const answer = await answerOf(outgoing);
-      answer.pause();
+      const reply = await replyOf(outgoing);
+      reply.pause();
 
-      const taken = await atRest(mounted.gateway.taken);
+      const taken = await settled(mounted.gateway.taken);
       outgoing.destroy();
 
-      assert(taken < endlessBytes / 2, `${taken} bytes were taken for a caller that reads none`);
+      assert(taken < endlessBytes / 2, `${taken} bytes were read for a caller that takes none`);
     },
   },
   {
-    name: 'AC-08 says that the caller disconnected before the answer, and drops that answer',
+    name: 'AC-08 reports that the caller disconnected before the reply, and drops the reply',
     run: async (mounted) => {
       const { gateway } = mounted;
       const outgoing = open(mounted, '/v1/silent');
@@ -216,13 +213,13 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-09 says that the caller disconnected in the middle of a stream, and destroys it',
+    name: 'AC-09 reports that the caller disconnected during a stream, and destroys the stream',
     run: async (mounted) => {
       const { gateway } = mounted;
       const outgoing = open(mounted, '/v1/stream');
       outgoing.end('{}');
-      const [answer] = await Promise.all([answerOf(outgoing), write(gateway, 'data: 1\n\n')]);
-      await nextText(answer);
+      const [reply] = await Promise.all([replyOf(outgoing), write(gateway, 'data: 1\n\n')]);
+      await nextText(reply);
 
       outgoing.destroy();
       await gateway.disconnected;
@@ -232,21 +229,21 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-10 cuts the connection where a stream breaks off: no caller must take it as whole',
+    name: 'AC-10 breaks the connection if a stream fails, so that it does not look complete',
     run: async (mounted) => {
       const { gateway } = mounted;
       const outgoing = open(mounted, '/v1/stream');
       outgoing.end('{}');
-      const [answer] = await Promise.all([answerOf(outgoing), write(gateway, 'data: 1\n\n')]);
-      await nextText(answer);
+      const [reply] = await Promise.all([replyOf(outgoing), write(gateway, 'data: 1\n\n')]);
+      await nextText(reply);
 
       gateway.reply.destroy(new Error('the upstream broke off'));
 
-      await assert.rejects(buffer(answer), 'the stream ended as if it were whole');
+      await assert.rejects(buffer(reply), 'the stream ended as if it were complete');
     },
   },
   {
-    name: 'AC-11 never calls the listener of a caller that received its whole answer',
+    name: 'AC-11 does not report a disconnect after a complete reply',
     run: async (mounted) => {
       await echoOf(mounted, '/v1/echo');
       await new Promise((resolve) => setImmediate(resolve));
@@ -255,7 +252,7 @@ const cases: readonly SetupCase<Mounted>[] = [
     },
   },
   {
-    name: 'AC-12 keeps fifty calls that run at the same time apart',
+    name: 'AC-12 handles fifty concurrent calls separately',
     run: async (mounted) => {
       const paths = Array.from({ length: 50 }, (_, index) => `/v1/echo/${index}`);
       const echoes = await Promise.all(paths.map((path) => echoOf(mounted, path)));

@@ -1,17 +1,17 @@
-/** The contract of `Catalog`: names byte for byte, lists by group and protocol. */
+/** The contract of `Catalog`: models are found by exact names and listed by group and protocol. */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { Catalog, Model } from '../../ports/catalog.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** A catalog to be proved, of the models it was made with. */
+/** A catalog to test, with the models that were passed to `make`. */
 export interface CatalogSetup {
   readonly catalog: Catalog;
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** The cases of the catalog contract. `make` is called once a case, with the models to serve. */
+/** The cases of the catalog contract. `make` is called once per case, with the models to serve. */
 export function catalogContract(
   make: (models: readonly Model[]) => MaybePromise<CatalogSetup>,
 ): readonly ContractCase[] {
@@ -65,13 +65,13 @@ const models: readonly Model[] = [chatModel, imageModel, secretModel];
 
 const cases: readonly CatalogCase[] = [
   {
-    name: 'a model is found by its id, whole',
+    name: 'a model is found by its id, with every member',
     run: async (catalog) => {
       for (const model of models) assert.deepEqual(await catalog.find(model.id), model);
     },
   },
   {
-    name: 'a model is found by each of its aliases, under its own id',
+    name: 'a model is found by each of its aliases, and keeps its id',
     run: async (catalog) => {
       for (const alias of chatModel.aliases ?? []) {
         assert.equal((await catalog.find(alias))?.id, chatModel.id);
@@ -79,15 +79,15 @@ const cases: readonly CatalogCase[] = [
     },
   },
   {
-    name: 'a name counts byte for byte',
+    name: 'a name must match exactly',
     run: async (catalog) => {
-      const close = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
+      const similar = ['GPT-5', 'gpt-5 ', ' gpt-5', 'gpt-', 'gpt-55', 'images/draw:1.0 u\u0308'];
 
-      for (const name of close) assert.equal(await catalog.find(name), undefined);
+      for (const name of similar) assert.equal(await catalog.find(name), undefined);
     },
   },
   {
-    name: 'a name that an object would inherit finds nothing',
+    name: 'a name that JavaScript objects inherit finds nothing',
     run: async (catalog) => {
       for (const name of ['', '__proto__', 'toString', 'hasOwnProperty', '*', '\u0000']) {
         assert.equal(await catalog.find(name), undefined);
@@ -96,10 +96,10 @@ const cases: readonly CatalogCase[] = [
     },
   },
   {
-    name: 'a list has what the group may use by the protocol, each model once',
+    name: 'a list contains each model once that the group may use with the protocol',
     run: async (catalog) => {
-      const ids = async (...ask: Parameters<Catalog['list']>): Promise<readonly string[]> =>
-        (await catalog.list(...ask)).map((model) => model.id);
+      const ids = async (...args: Parameters<Catalog['list']>): Promise<readonly string[]> =>
+        (await catalog.list(...args)).map((model) => model.id);
 
       assert.deepEqual(await ids('staff', 'chat'), [chatModel.id]);
       assert.deepEqual(await ids('public', 'native'), [chatModel.id]);
@@ -109,7 +109,7 @@ const cases: readonly CatalogCase[] = [
     },
   },
   {
-    name: 'a list asked for twice is in the same order',
+    name: 'a repeated list has the same order',
     run: async (catalog) => {
       assert.deepEqual(await catalog.list('staff', 'chat'), await catalog.list('staff', 'chat'));
     },

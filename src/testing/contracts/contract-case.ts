@@ -1,15 +1,17 @@
-/** What a contract is made of: cases that any test runner can run, or none. */
+/** The cases of a contract, which run with any test runner or without one. */
 
 /**
- * One promise of a port, proved by running it. Cases are independent: each makes what it needs.
+ * One guarantee of a port, as a test. Cases are independent of each other.
  *
  * ```ts
  * for (const { name, run } of quotaStoreContract(make)) it(name, run);
  * ```
  */
 export interface ContractCase {
-  /** A sentence about behaviour; for quota it begins with the number of the case, `QS-10`. */
+  /**
+   * A sentence about behaviour, in most contracts after the number of the case, such as `QS-10`.
+   */
   readonly name: string;
-  /** Rejects with an `AssertionError` where the promise is not kept. */
+  /** Rejects with an `AssertionError` where the guarantee does not hold. */
   run(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The contract of `IdempotencyStore`: of all who claim a name one has it, for long enough. */
+/** The contract of `IdempotencyStore`: one claim owns a name, for the time it must be kept. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -11,18 +11,18 @@ import type {
 } from '../../ports/idempotency-store.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** A store to be proved, with the clock that it lives by. */
+/** A store to test, with its clock. */
 export interface IdempotencyStoreSetup {
   readonly store: IdempotencyStore;
-  /** Moves the store's own clock; leases and records must end by nothing else. */
+  /** Advances the store's clock; leases and records must end by this clock only. */
   readonly clock: { advance(ms: number): MaybePromise<void> };
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
 /**
- * The cases of the idempotency contract. `make` is called once a case; stores may share a database,
- * for each case claims names of its own.
+ * The cases of the idempotency contract. `make` is called once per case; stores may share a
+ * database, since each case claims new names.
  */
 export function idempotencyStoreContract(
   make: () => MaybePromise<IdempotencyStoreSetup>,
@@ -46,8 +46,8 @@ interface Scene {
   claim(input: ClaimInput): Promise<ClaimResult>;
   finish(input: ClaimInput, state: FinishInput['state'], httpStatus?: number): Promise<string>;
   abandon(input: ClaimInput): Promise<string>;
-  /** What stands under a name; insists that something does. */
-  standing(input: ClaimInput): Promise<ClaimRecord>;
+  /** The record of a name; fails where there is none. */
+  recordOf(input: ClaimInput): Promise<ClaimRecord>;
 }
 
 interface IdempotencyCase {
@@ -58,7 +58,7 @@ interface IdempotencyCase {
 const leaseMs = 60_000;
 const keepMs = 3_600_000;
 
-/** A claim of a fresh name, changed where asked. */
+/** A claim of a new name, with the given changes. */
 function fresh(change: Partial<ClaimInput> = {}): ClaimInput {
   return {
     name: randomBytes(32).toString('hex'),
@@ -74,7 +74,7 @@ function fresh(change: Partial<ClaimInput> = {}): ClaimInput {
   };
 }
 
-/** Another call that wants the same name. */
+/** Another call that claims the same name. */
 function rival({ name, fingerprint }: ClaimInput, change: Partial<ClaimInput> = {}): ClaimInput {
   return fresh({ name, fingerprint, ...change });
 }
@@ -88,9 +88,9 @@ function openScene({ store, clock }: IdempotencyStoreSetup): Scene {
     finish: async ({ name, claimId, keepMs: keptMs }, state, httpStatus = 200) =>
       (await store.finish({ name, claimId, state, httpStatus, keepMs: keptMs })).status,
     abandon: async ({ name, claimId }) => (await store.abandon({ name, claimId })).status,
-    standing: async (input) => {
+    recordOf: async (input) => {
       const result = await claim(rival(input));
-      assert(result.status === 'taken', 'nothing stands under the name');
+      assert(result.status === 'taken', 'there is no record of the name');
       return result.record;
     },
   };
@@ -98,13 +98,13 @@ function openScene({ store, clock }: IdempotencyStoreSetup): Scene {
 
 const cases: readonly IdempotencyCase[] = [
   {
-    name: 'IS-01 the first claim has the name, and the next one is told of it',
-    run: async ({ claim, standing }) => {
+    name: 'IS-01 the first claim owns the name, and the next one gets its record',
+    run: async ({ claim, recordOf }) => {
       const first = fresh();
 
       assert.equal((await claim(first)).status, 'claimed');
 
-      const { state, fingerprint, claimId, requestId, status, endedAtMs } = await standing(first);
+      const { state, fingerprint, claimId, requestId, status, endedAtMs } = await recordOf(first);
       assert.deepEqual(
         { state, fingerprint, claimId, requestId },
         {
@@ -119,7 +119,7 @@ const cases: readonly IdempotencyCase[] = [
     },
   },
   {
-    name: 'IS-02 of fifty who claim one name at once exactly one has it',
+    name: 'IS-02 exactly one of fifty concurrent claims of a name owns it',
     run: async ({ claim }) => {
       const first = fresh();
       const rivals = Array.from({ length: 50 }, () => rival(first));
@@ -134,20 +134,20 @@ const cases: readonly IdempotencyCase[] = [
     },
   },
   {
-    name: 'IS-03 names are apart',
-    run: async ({ claim, finish, standing }) => {
+    name: 'IS-03 names are independent of each other',
+    run: async ({ claim, finish, recordOf }) => {
       const [one, other] = [fresh(), fresh()];
 
       assert.equal((await claim(one)).status, 'claimed');
       assert.equal((await claim(other)).status, 'claimed');
 
       await finish(one, 'done');
-      assert.equal((await standing(other)).state, 'running');
+      assert.equal((await recordOf(other)).state, 'running');
     },
   },
   {
-    name: 'IS-04 an end is kept with its status, for both who may read it',
-    run: async ({ claim, finish, standing }) => {
+    name: 'IS-04 a finished claim is kept with its state and status',
+    run: async ({ claim, finish, recordOf }) => {
       for (const [state, httpStatus] of [
         ['done', 200],
         ['unknown', 504],
@@ -157,7 +157,7 @@ const cases: readonly IdempotencyCase[] = [
 
         assert.equal(await finish(first, state, httpStatus), 'finished');
 
-        const record = await standing(first);
+        const record = await recordOf(first);
         assert.equal(record.state, state);
         assert.equal(record.status, httpStatus);
         assert.equal(record.fingerprint, first.fingerprint);
@@ -166,8 +166,8 @@ const cases: readonly IdempotencyCase[] = [
     },
   },
   {
-    name: 'IS-05 the first end stands',
-    run: async ({ claim, finish, abandon, standing }) => {
+    name: 'IS-05 the first ending of a claim is final',
+    run: async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       await claim(first);
       await finish(first, 'unknown', 502);
@@ -175,13 +175,13 @@ const cases: readonly IdempotencyCase[] = [
       assert.equal(await finish(first, 'done'), 'gone');
       assert.equal(await abandon(first), 'gone');
 
-      const record = await standing(first);
+      const record = await recordOf(first);
       assert.deepEqual([record.state, record.status], ['unknown', 502]);
     },
   },
   {
     name: 'IS-06 an abandoned name is free',
-    run: async ({ claim, abandon, finish, standing }) => {
+    run: async ({ claim, abandon, finish, recordOf }) => {
       const first = fresh();
       await claim(first);
 
@@ -191,12 +191,12 @@ const cases: readonly IdempotencyCase[] = [
       assert.equal((await claim(second)).status, 'claimed');
       assert.equal(await abandon(first), 'gone');
       assert.equal(await finish(first, 'done'), 'gone');
-      assert.equal((await standing(first)).claimId, second.claimId);
+      assert.equal((await recordOf(first)).claimId, second.claimId);
     },
   },
   {
-    name: 'IS-07 nobody ends the claim of another, nor one that never was',
-    run: async ({ claim, finish, abandon, standing }) => {
+    name: 'IS-07 a call can end neither the claim of another call nor one that does not exist',
+    run: async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       assert.equal(await finish(first, 'done'), 'gone');
       assert.equal(await abandon(first), 'gone');
@@ -205,28 +205,28 @@ const cases: readonly IdempotencyCase[] = [
       assert.equal(await finish(rival(first), 'done'), 'gone');
       assert.equal(await abandon(rival(first)), 'gone');
 
-      assert.equal((await standing(first)).state, 'running');
+      assert.equal((await recordOf(first)).state, 'running');
     },
   },
   {
-    name: 'IS-08 a claim whose lease has run out reads as unknown, and is not free',
-    run: async ({ claim, advance, standing }) => {
+    name: 'IS-08 a claim whose lease has run out is unknown, and its name is not free',
+    run: async ({ claim, advance, recordOf }) => {
       const first = fresh();
       await claim(first);
 
       await advance(leaseMs - 1_000);
-      assert.equal((await standing(first)).state, 'running');
+      assert.equal((await recordOf(first)).state, 'running');
       await advance(1_001);
 
-      const record = await standing(first);
+      const record = await recordOf(first);
       assert.equal(record.state, 'unknown');
       assert.equal(record.claimId, first.claimId);
       assert.equal(record.status ?? undefined, undefined);
     },
   },
   {
-    name: 'IS-09 a claim whose lease has run out can still be ended by its owner',
-    run: async ({ claim, advance, finish, abandon, standing }) => {
+    name: 'IS-09 the owner can still end a claim whose lease has run out',
+    run: async ({ claim, advance, finish, abandon, recordOf }) => {
       const [late, spared] = [fresh(), fresh()];
       await claim(late);
       await claim(spared);
@@ -235,80 +235,80 @@ const cases: readonly IdempotencyCase[] = [
       assert.equal(await finish(late, 'done'), 'finished');
       assert.equal(await abandon(spared), 'abandoned');
 
-      assert.equal((await standing(late)).state, 'done');
+      assert.equal((await recordOf(late)).state, 'done');
       assert.equal((await claim(rival(spared))).status, 'claimed');
     },
   },
   {
-    name: 'IS-10 an end is kept for its time from the end on, and then the name is free',
-    run: async ({ claim, advance, finish, standing }) => {
+    name: 'IS-10 a finished claim is kept for keepMs after its end, then the name is free',
+    run: async ({ claim, advance, finish, recordOf }) => {
       const first = fresh();
       await claim(first);
       await advance(leaseMs / 2);
       await finish(first, 'done');
 
       await advance(keepMs - 1_000);
-      assert.equal((await standing(first)).state, 'done');
+      assert.equal((await recordOf(first)).state, 'done');
       await advance(1_001);
 
       assert.equal((await claim(rival(first))).status, 'claimed');
     },
   },
   {
-    name: 'IS-11 a crashed claim is kept for its time behind its lease',
-    run: async ({ claim, advance, standing }) => {
+    name: 'IS-11 a claim that was never ended is kept for keepMs after its lease',
+    run: async ({ claim, advance, recordOf }) => {
       const first = fresh();
       await claim(first);
 
       await advance(leaseMs + keepMs - 1_000);
-      assert.equal((await standing(first)).state, 'unknown');
+      assert.equal((await recordOf(first)).state, 'unknown');
       await advance(1_001);
 
       assert.equal((await claim(rival(first))).status, 'claimed');
     },
   },
   {
-    name: 'IS-12 a lease longer than its record’s time is no less a lease',
-    run: async ({ claim, advance, standing }) => {
+    name: 'IS-12 a lease may be longer than keepMs',
+    run: async ({ claim, advance, recordOf }) => {
       const first = fresh({ leaseMs: 2 * keepMs });
       await claim(first);
 
       await advance(keepMs + 1_000);
 
-      assert.equal((await standing(first)).state, 'running');
+      assert.equal((await recordOf(first)).state, 'running');
     },
   },
   {
-    name: 'IS-13 a claim that replaces takes the name, whatever stands there',
-    run: async ({ claim, finish, abandon, standing }) => {
+    name: 'IS-13 a claim with ifTaken: replace takes over the name from any record',
+    run: async ({ claim, finish, abandon, recordOf }) => {
       const first = fresh();
       await claim(first);
       const second = rival(first, { ifTaken: 'replace' });
 
       assert.equal((await claim(second)).status, 'claimed');
 
-      assert.equal((await standing(first)).claimId, second.claimId);
+      assert.equal((await recordOf(first)).claimId, second.claimId);
       assert.equal(await finish(first, 'done'), 'gone');
       assert.equal(await abandon(first), 'gone');
       assert.equal(await finish(second, 'done'), 'finished');
       const third = rival(first, { ifTaken: 'replace', fingerprint: fresh().fingerprint });
       assert.equal((await claim(third)).status, 'claimed');
-      const record = await standing(first);
+      const record = await recordOf(first);
       assert.deepEqual([record.state, record.fingerprint], ['running', third.fingerprint]);
     },
   },
   {
-    name: 'IS-14 asking does not renew a lease, nor the time of an end',
-    run: async ({ claim, advance, finish, standing }) => {
+    name: 'IS-14 reading a record prolongs neither its lease nor its retention',
+    run: async ({ claim, advance, finish, recordOf }) => {
       const [running, ended] = [fresh(), fresh()];
       await claim(running);
       await claim(ended);
       await finish(ended, 'done');
 
       await advance(leaseMs / 2);
-      await standing(running);
+      await recordOf(running);
       await advance(leaseMs / 2 + 1);
-      assert.equal((await standing(running)).state, 'unknown');
+      assert.equal((await recordOf(running)).state, 'unknown');
       await advance(keepMs - leaseMs);
 
       assert.equal((await claim(rival(ended))).status, 'claimed');

@@ -1,5 +1,5 @@
 /**
- * The contract of `KeyStore`: the right key for a secret, byte for byte, and nothing for all else.
+ * The contract of `KeyStore`: a secret finds exactly its key, and any other text finds nothing.
  */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -7,15 +7,15 @@ import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
 import { mintSecret } from '../../secret.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** A store to be proved, and how keys get into it. */
+/** A store to test, and a function that adds keys to it. */
 export interface KeyStoreSetup {
   readonly store: KeyStore;
   put(secret: string, key: ApiKey): MaybePromise<void>;
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** The cases of the key contract, for a store of one's own. `make` is called once a case. */
+/** The cases of the key contract, for your own store. `make` is called once per case. */
 export function keyStoreContract(make: () => MaybePromise<KeyStoreSetup>): readonly ContractCase[] {
   return cases.map(({ name, run }) => ({
     name,
@@ -37,7 +37,7 @@ interface KeyCase {
 
 const cases: readonly KeyCase[] = [
   {
-    name: 'a key is found by its secret, whole',
+    name: 'a key is found by its secret, with every member',
     run: async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, alice);
@@ -47,7 +47,7 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'a secret nobody was given finds nothing',
+    name: 'an unknown secret finds nothing',
     run: async ({ store, put }) => {
       await put(mintSecret(), alice);
 
@@ -55,7 +55,7 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'a disabled or expired key is found as what it is: refusing it is not the store’s part',
+    name: 'a disabled or expired key is found unchanged, since the gateway refuses it',
     run: async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, { ...alice, disabled: true, expiresAtMs: 1 });
@@ -67,12 +67,12 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'a secret counts to its last character, in case and in space',
+    name: 'a secret must match to its last character, including case and white space',
     run: async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, alice);
       const last = secret.endsWith('A') ? 'B' : 'A';
-      const close = [
+      const similar = [
         secret.slice(0, -1) + last,
         secret.slice(0, -1),
         `${secret}A`,
@@ -82,11 +82,11 @@ const cases: readonly KeyCase[] = [
         swapCase(secret),
       ];
 
-      for (const other of close) assert.equal(await store.find(other), undefined);
+      for (const other of similar) assert.equal(await store.find(other), undefined);
     },
   },
   {
-    name: 'two secrets that share their first 200 characters are two keys',
+    name: 'two secrets with the same first 200 characters find two keys',
     run: async ({ store, put }) => {
       const shared = Array.from({ length: 4 }, mintSecret).join('').slice(0, 200);
       await put(`${shared}one`, keyNamed('key_one'));
@@ -98,7 +98,7 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'hostile text finds nothing and breaks nothing',
+    name: 'hostile text finds nothing and does no harm',
     run: async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, alice);
@@ -109,7 +109,7 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'fifty lookups at once each find their own key',
+    name: 'fifty concurrent lookups each find their own key',
     run: async ({ store, put }) => {
       const secrets = Array.from({ length: 50 }, mintSecret);
       for (const [index, secret] of secrets.entries()) await put(secret, keyNamed(`key_${index}`));
@@ -123,7 +123,7 @@ const cases: readonly KeyCase[] = [
     },
   },
   {
-    name: 'a record holds neither its secret nor the random part of it',
+    name: 'a record contains neither its secret nor the random part of it',
     run: async ({ store, put }) => {
       const secret = mintSecret();
       await put(secret, alice);

@@ -1,14 +1,14 @@
-/** Runs the cases of a contract, each over a setup of its own. */
+/** Runs each case of a contract with a new setup. */
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** What a case needs to be run again elsewhere: what it is about, and how to clean up behind it. */
+/** A setup that can be cleaned up. */
 export interface Cleanable {
   /** Called when the case is over, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** A case before it has a setup to run over. */
+/** A case that takes its setup as a parameter. */
 export interface SetupCase<Setup> {
   readonly name: string;
   readonly run: (setup: Setup) => Promise<void>;

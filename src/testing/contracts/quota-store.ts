@@ -1,5 +1,6 @@
 /**
- * The contract of `QuotaStore`: every promise that needs no second process and no broken network.
+ * The contract of `QuotaStore`: every guarantee that can be tested in one process without network
+ * failures.
  */
 import type { ContractCase } from './contract-case.ts';
 import { admissionCases } from './quota/admission.ts';
@@ -14,8 +15,8 @@ import type { MakeQuotaStore } from './quota/scene.ts';
 import { openScene } from './quota/scene.ts';
 
 /**
- * The cases of the quota contract, for a store of one's own. `make` is called once a case; stores
- * may share a database, for each case works in a partition and under ids of its own.
+ * The cases of the quota contract, for your own store. `make` is called once per case; stores may
+ * share a database, since each case uses a new partition and new ids.
  */
 export function quotaStoreContract(make: MakeQuotaStore): readonly ContractCase[] {
   const cases = [

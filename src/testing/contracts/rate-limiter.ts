@@ -1,4 +1,4 @@
-/** The contract of `RateLimiter`: never more than the allowance, and waits that are true. */
+/** The contract of `RateLimiter`: grants never exceed the allowance, and waits are exact. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
@@ -6,16 +6,16 @@ import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
 
-/** A limiter to be proved. It must allow each subject 4 points in 4,000 ms. */
+/** A limiter to test. It must allow each subject 4 points in 4,000 ms. */
 export interface RateLimiterSetup extends Cleanable {
   readonly limiter: RateLimiter;
-  /** Moves the limiter's clock; a limiter on a real clock waits that long. */
+  /** Advances the limiter's clock; a limiter on a real clock waits that long. */
   advance(ms: number): MaybePromise<void>;
 }
 
 /**
- * The cases of the rate limiter contract. `make` is called once a case; limiters may share a
- * store, for each case has subjects of its own.
+ * The cases of the rate limiter contract. `make` is called once per case; limiters may share a
+ * store, since each case uses new subjects.
  */
 export function rateLimiterContract(
   make: () => MaybePromise<RateLimiterSetup>,
@@ -44,7 +44,7 @@ function granted(decisions: readonly RateDecision[]): number {
   return decisions.filter((decision) => decision.granted).length;
 }
 
-/** The wait that a refusal names. */
+/** The wait in a refusal. */
 function waitOf(decision: RateDecision): number {
   if (decision.granted) throw new assert.AssertionError({ message: 'granted above the allowance' });
   return decision.retryAfterMs;
@@ -52,13 +52,13 @@ function waitOf(decision: RateDecision): number {
 
 const cases: readonly SetupCase<RateLimiterSetup>[] = [
   {
-    name: 'RL-01 grants the whole allowance, and nothing above it',
+    name: 'RL-01 grants the whole allowance and nothing above it',
     run: async (setup) => {
       assert.equal(granted(await consumeTimes(setup, newSubject(), allowance + 3)), allowance);
     },
   },
   {
-    name: 'RL-02 grants the allowance once to calls that run at the same time',
+    name: 'RL-02 grants the allowance once to concurrent calls',
     run: async ({ limiter }) => {
       const subject = newSubject();
       const calls = Array.from({ length: 20 }, async () => limiter.consume(subject, 1));
@@ -77,7 +77,7 @@ const cases: readonly SetupCase<RateLimiterSetup>[] = [
     },
   },
   {
-    name: 'RL-04 keeps subjects apart',
+    name: 'RL-04 counts subjects separately',
     run: async (setup) => {
       await consumeTimes(setup, newSubject(), allowance);
 
@@ -85,19 +85,19 @@ const cases: readonly SetupCase<RateLimiterSetup>[] = [
     },
   },
   {
-    name: 'RL-05 names a wait in whole milliseconds that is no longer than the whole duration',
+    name: 'RL-05 returns a wait in whole milliseconds that is at most the duration',
     run: async (setup) => {
       const subject = newSubject();
       await consumeTimes(setup, subject, allowance);
 
       const waitMs = waitOf(await setup.limiter.consume(subject, 1));
 
-      assert(Number.isSafeInteger(waitMs) && waitMs >= 1, `${waitMs} is no whole wait`);
+      assert(Number.isSafeInteger(waitMs) && waitMs >= 1, `${waitMs} is not a whole number of ms`);
       assert(waitMs <= durationMs, `${waitMs} ms is longer than the duration`);
     },
   },
   {
-    name: 'RL-06 grants the call after the wait that it named',
+    name: 'RL-06 grants the call after the wait that it returned',
     run: async (setup) => {
       const subject = newSubject();
       await consumeTimes(setup, subject, allowance);
@@ -109,7 +109,7 @@ const cases: readonly SetupCase<RateLimiterSetup>[] = [
     },
   },
   {
-    name: 'RL-07 takes nothing for a refused call, so that asking again does not move the end',
+    name: 'RL-07 takes no points for a refused call, so that retries do not prolong the wait',
     run: async (setup) => {
       const subject = newSubject();
       await consumeTimes(setup, subject, allowance);
@@ -122,7 +122,7 @@ const cases: readonly SetupCase<RateLimiterSetup>[] = [
     },
   },
   {
-    name: 'RL-08 has the whole allowance again after the duration, and no more than that',
+    name: 'RL-08 restores the whole allowance after the duration, and no more than that',
     run: async (setup) => {
       const subject = newSubject();
       await consumeTimes(setup, subject, allowance);

@@ -1,20 +1,20 @@
-/** The contract of `ResultStore`: what it still has it gives back byte for byte. */
+/** The contract of `ResultStore`: a reply that is still kept is returned byte for byte. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { ResultStore, StoredResult } from '../../ports/result-store.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** A store to be proved; it must have room for 4 MiB. */
+/** A store to test, with a capacity of at least 4 MiB. */
 export interface ResultStoreSetup {
   readonly store: ResultStore;
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
 /**
- * The cases of the result contract. `make` is called once a case; stores may share a bucket, for
- * each case puts names of its own.
+ * The cases of the result contract. `make` is called once per case; stores may share a bucket,
+ * since each case uses new names.
  */
 export function resultStoreContract(
   make: () => MaybePromise<ResultStoreSetup>,
@@ -43,16 +43,16 @@ function newName(): string {
   return `${randomBytes(32).toString('hex')}.${randomUUID()}`;
 }
 
-/** Insists that a reply comes back as it was; a host's `null` is nothing too. */
+/** Asserts that a reply is unchanged. A store may return `null` for nothing. */
 function assertSame(found: StoredResult | undefined, expected: StoredResult): void {
-  assert(found, 'nothing came back');
+  assert(found, 'nothing was returned');
   assert.deepEqual({ ...found.headers }, expected.headers);
-  assert(Buffer.from(expected.body).equals(found.body), 'other bytes came back');
+  assert(Buffer.from(expected.body).equals(found.body), 'other bytes were returned');
 }
 
 const cases: readonly ResultCase[] = [
   {
-    name: 'RS-01 a reply comes back byte for byte, with its headers',
+    name: 'RS-01 a reply is returned byte for byte, with its headers',
     run: async (store) => {
       const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
       for (const body of [new Uint8Array(0), every, Buffer.from('{"a":"ü\\u0000"}')]) {
@@ -64,7 +64,7 @@ const cases: readonly ResultCase[] = [
     },
   },
   {
-    name: 'RS-02 four MiB come back too',
+    name: 'RS-02 a reply of 4 MiB is returned',
     run: async (store) => {
       const [name, body] = [newName(), randomBytes(4 * 1024 * 1024)];
       await store.put(name, { headers, body });
@@ -73,7 +73,7 @@ const cases: readonly ResultCase[] = [
     },
   },
   {
-    name: 'RS-03 nothing comes back under a name that has nothing',
+    name: 'RS-03 an unknown name returns nothing',
     run: async (store) => {
       await store.put(newName(), { headers, body: randomBytes(8) });
 
@@ -81,7 +81,7 @@ const cases: readonly ResultCase[] = [
     },
   },
   {
-    name: 'RS-04 fifty replies at once are apart',
+    name: 'RS-04 fifty concurrent replies are kept apart',
     run: async (store) => {
       const all = Array.from({ length: 50 }, () => ({ name: newName(), body: randomBytes(1024) }));
       await Promise.all(all.map(async ({ name, body }) => store.put(name, { headers, body })));
@@ -90,7 +90,7 @@ const cases: readonly ResultCase[] = [
     },
   },
   {
-    name: 'RS-05 what is kept is a copy: who handed it over may write to it again',
+    name: 'RS-05 the store keeps a copy, so that the caller may reuse the buffer',
     run: async (store) => {
       const [name, large] = [newName(), randomBytes(4096)];
       const body = large.subarray(16, 32);
@@ -103,7 +103,7 @@ const cases: readonly ResultCase[] = [
     },
   },
   {
-    name: 'RS-06 a reply comes back as often as it is asked for',
+    name: 'RS-06 a reply can be read any number of times',
     run: async (store) => {
       const [name, body] = [newName(), randomBytes(64)];
       await store.put(name, { headers, body });

@@ -1,6 +1,6 @@
 /**
- * The contract of `UpstreamClient`: bytes arrive as they were sent, failures say how far the call
- * had come, and whoever aborts is obeyed.
+ * The contract of `UpstreamClient`: bytes arrive unchanged, failures name the stage of the call,
+ * and an abort stops it.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,12 +17,12 @@ import type {
 import type { ContractCase } from './contract-case.ts';
 import { type Cleanable, overSetups, type SetupCase } from './over-setups.ts';
 
-/** A client to be proved. It is closed behind each case. */
+/** A client to test. It is closed after each case. */
 export interface UpstreamClientSetup extends Cleanable {
   readonly client: UpstreamClient;
 }
 
-/** The cases of the upstream client contract. They call servers of their own on 127.0.0.1. */
+/** The cases of the upstream client contract. They start servers on 127.0.0.1. */
 export function upstreamClientContract(
   make: () => MaybePromise<UpstreamClientSetup>,
 ): readonly ContractCase[] {
@@ -45,7 +45,7 @@ interface Upstream {
   readonly connections: () => number;
 }
 
-/** Runs a case against a server that answers by `handler`. */
+/** Runs a case against a server with this handler. */
 async function withUpstream(
   handler: Handler,
   run: (upstream: Upstream) => Promise<void>,
@@ -95,7 +95,7 @@ function readAll(body: UpstreamBody): Promise<Buffer> {
   });
 }
 
-/** The failure of a call that must fail, at the stage it must fail at. */
+/** The error of a call that must fail at this stage. */
 async function failureOf(call: Promise<unknown>, stage: UpstreamStage): Promise<UpstreamError> {
   const failure = await call.then(
     () => undefined,
@@ -106,7 +106,7 @@ async function failureOf(call: Promise<unknown>, stage: UpstreamStage): Promise<
   return failure;
 }
 
-/** An origin at which nothing listens. */
+/** An origin that refuses connections. */
 async function refusedOrigin(): Promise<string> {
   let refused = '';
   await withUpstream(
@@ -118,10 +118,10 @@ async function refusedOrigin(): Promise<string> {
   return refused;
 }
 
-/** More than a body of a few bytes needs to arrive from a server in the same process. */
+/** Enough turns for a small body to arrive from a server in the same process. */
 const enoughTurns = 20_000;
 
-/** Asks for the whole body in each turn of the event loop, until it is there or never comes. */
+/** Tries to take the whole body in each turn of the event loop, for a limited number of turns. */
 async function takenWhole(body: UpstreamBody, limit: number): Promise<Uint8Array | undefined> {
   for (let turn = 0; turn < enoughTurns; turn += 1) {
     const whole = body.takeWhole(limit);
@@ -133,7 +133,7 @@ async function takenWhole(body: UpstreamBody, limit: number): Promise<Uint8Array
 
 const everyByte = Buffer.from(Uint8Array.from({ length: 256 }, (_, byte) => byte));
 
-function answerWith(body: Buffer | string, headers: Record<string, string> = {}): Handler {
+function replyWith(body: Buffer | string, headers: Record<string, string> = {}): Handler {
   return (request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
@@ -142,7 +142,7 @@ function answerWith(body: Buffer | string, headers: Record<string, string> = {})
 
 const cases: readonly SetupCase<UpstreamClientSetup>[] = [
   {
-    name: 'UC-01 sends method, path, headers and the pieces of the body in order',
+    name: 'UC-01 sends the method, path, headers and body pieces in order',
     run: async ({ client }) => {
       const seen: { line: string; key: unknown; body: Buffer }[] = [];
       const handler: Handler = async (request, response) => {
@@ -161,7 +161,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
 
         assert.equal(seen[0]?.line, 'POST /v1/a%2Fb?x=%20');
         assert.equal(seen[0]?.key, 'secret');
-        assert(seen[0]?.body.equals(Buffer.concat(body)), 'other bytes were sent');
+        assert(seen[0]?.body.equals(Buffer.concat(body)), 'the bytes differ');
       });
     },
   },
@@ -187,26 +187,26 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-03 gives a body whole once it has arrived, if it is within the limit',
+    name: 'UC-03 returns a whole body once it has arrived, if it is within the limit',
     run: async ({ client }) => {
-      await withUpstream(answerWith(everyByte), async ({ origin }) => {
+      await withUpstream(replyWith(everyByte), async ({ origin }) => {
         const { body } = await client.send(post(origin));
 
         const whole = await takenWhole(body, 256);
 
         assert(whole, 'the body could not be taken whole');
-        assert(everyByte.equals(whole), 'other bytes came');
+        assert(everyByte.equals(whole), 'the bytes differ');
       });
     },
   },
   {
-    name: 'UC-04 delivers a body that was too large to be taken whole, from its beginning',
+    name: 'UC-04 delivers a body from its beginning if it was too large to be taken whole',
     run: async ({ client }) => {
-      await withUpstream(answerWith(everyByte), async ({ origin }) => {
+      await withUpstream(replyWith(everyByte), async ({ origin }) => {
         const { body } = await client.send(post(origin));
         assert.equal(await takenWhole(body, 255), undefined);
 
-        assert((await readAll(body)).equals(everyByte), 'other bytes came');
+        assert((await readAll(body)).equals(everyByte), 'the bytes differ');
       });
     },
   },
@@ -214,7 +214,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     name: 'UC-05 delivers nothing while it is paused, and everything afterwards',
     run: async ({ client }) => {
       const large = Buffer.alloc(4 * 1024 * 1024, 'x');
-      await withUpstream(answerWith(large), async ({ origin }) => {
+      await withUpstream(replyWith(large), async ({ origin }) => {
         const { body } = await client.send(post(origin));
         let bytes = 0;
         let pausedAt: number | undefined;
@@ -242,7 +242,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-06 delivers nothing after an abort, and closes the connection to the upstream',
+    name: 'UC-06 delivers nothing after an abort and closes the connection to the upstream',
     run: async ({ client }) => {
       let closed: Promise<unknown> | undefined;
       const handler: Handler = (request, response) => {
@@ -252,28 +252,28 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
       };
       await withUpstream(handler, async ({ origin }) => {
         const { body } = await client.send(post(origin));
-        const heard: string[] = [];
+        const received: string[] = [];
         await new Promise<void>((resolve) => {
           body.start({
             write: (chunk) => {
-              heard.push(Buffer.from(chunk).toString());
+              received.push(Buffer.from(chunk).toString());
               body.abort();
               resolve();
             },
-            end: () => heard.push('end'),
-            fail: () => heard.push('fail'),
+            end: () => received.push('end'),
+            fail: () => received.push('fail'),
           });
         });
         await closed;
         await new Promise((resolve) => setImmediate(resolve));
 
-        assert.equal(heard[0], 'data: 1\n\n');
-        assert(!heard.includes('end'), 'an aborted body ended as if it were whole');
+        assert.equal(received[0], 'data: 1\n\n');
+        assert(!received.includes('end'), 'an aborted body ended as if it were complete');
       });
     },
   },
   {
-    name: 'UC-07 hands out one way to abort before it sends, and rejects when that is used',
+    name: 'UC-07 calls onAbort once before it sends, and rejects upon an abort',
     run: async ({ client }) => {
       let received: () => void = () => {};
       const arrived = new Promise<void>((resolve) => {
@@ -287,7 +287,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
         async ({ origin }) => {
           const aborts: ((reason: Error) => void)[] = [];
           const call = client.send(post(origin, { onAbort: (abort) => aborts.push(abort) }));
-          call.catch(() => {}); // Judged below; until then it must not count as unhandled.
+          call.catch(() => {}); // Checked below; must not count as unhandled until then.
           assert.equal(aborts.length, 1, 'onAbort must be called once, at once');
           await arrived;
 
@@ -299,7 +299,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-08 fails at the stage connect where nothing listens',
+    name: 'UC-08 fails at the stage connect if the connection is refused',
     run: async ({ client }) => {
       const failure = await failureOf(client.send(post(await refusedOrigin())), 'connect');
 
@@ -307,7 +307,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-09 fails at the stage sent where the connection breaks before the status line',
+    name: 'UC-09 fails at the stage sent if the connection breaks before the status line',
     run: async ({ client }) => {
       await withUpstream(
         (request) => request.socket.destroy(),
@@ -318,7 +318,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-10 fails the body, at the stage body, where it breaks off',
+    name: 'UC-10 fails the body at the stage body if it breaks off',
     run: async ({ client }) => {
       const handler: Handler = (request, response) => {
         request.resume();
@@ -333,9 +333,9 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-11 opens a connection for each call that asks for a fresh one',
+    name: 'UC-11 opens a new connection for each call with freshConnection',
     run: async ({ client }) => {
-      await withUpstream(answerWith('{}'), async ({ origin, connections }) => {
+      await withUpstream(replyWith('{}'), async ({ origin, connections }) => {
         for (let call = 0; call < 3; call += 1) {
           const { body } = await client.send(post(origin, { freshConnection: true }));
           await readAll(body);
@@ -346,7 +346,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-12 ignores informational answers, and follows no redirect',
+    name: 'UC-12 ignores informational responses and does not follow redirects',
     run: async ({ client }) => {
       const handler: Handler = (request, response) => {
         request.resume();
@@ -362,7 +362,7 @@ const cases: readonly SetupCase<UpstreamClientSetup>[] = [
     },
   },
   {
-    name: 'UC-13 keeps a hundred calls that run at the same time apart',
+    name: 'UC-13 handles a hundred concurrent calls separately',
     run: async ({ client }) => {
       const handler: Handler = async (request, response) => {
         response.end(await buffer(request));

@@ -1,25 +1,27 @@
-/** The contract of `UsageSink`: what was recorded is there after the close, exact and each once. */
+/** The contract of `UsageSink`: after `close` every record is stored exactly once, unchanged. */
 import assert from 'node:assert/strict';
 import type { MaybePromise } from '../../ports/call-options.ts';
 import type { UsageRecord, UsageSink } from '../../ports/usage-sink.ts';
 import type { ContractCase } from './contract-case.ts';
 
-/** What is read back of a record. */
+/** The members of a record that the cases read back. */
 export type StoredUsage = Pick<
   UsageRecord,
   'requestId' | 'keyId' | 'metadata' | 'heldNanos' | 'chargeNanos' | 'outcome'
 >;
 
-/** A sink to be proved, and how to read what it wrote. */
+/** A sink to test, and a function that reads what it wrote. */
 export interface UsageSinkSetup {
   readonly sink: UsageSink;
-  /** What was written, oldest first; called after the close only. */
+  /** The written records, oldest first; called only after `close`. */
   stored(): MaybePromise<readonly StoredUsage[]>;
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** The cases of the usage contract. `make` is called once a case; a sink must take 200 records. */
+/**
+ * The cases of the usage contract. `make` is called once per case; a sink must accept 200 records.
+ */
 export function usageSinkContract(
   make: () => MaybePromise<UsageSinkSetup>,
 ): readonly ContractCase[] {
@@ -43,7 +45,7 @@ interface UsageCase {
 
 const cases: readonly UsageCase[] = [
   {
-    name: 'what was recorded is written by the time the sink is closed, in order',
+    name: 'all records are written in order by the time the sink is closed',
     run: async ({ sink, stored }) => {
       const requestIds = Array.from({ length: 200 }, (_, index) => `req_${index}`);
       for (const requestId of requestIds) await sink.record(usageRecord({ requestId }));
@@ -55,7 +57,7 @@ const cases: readonly UsageCase[] = [
     },
   },
   {
-    name: 'fifty records at once are each written once',
+    name: 'fifty concurrent records are each written once',
     run: async ({ sink, stored }) => {
       const requestIds = Array.from({ length: 50 }, (_, index) => `req_${index}`);
       await Promise.all(
@@ -69,7 +71,7 @@ const cases: readonly UsageCase[] = [
     },
   },
   {
-    name: 'amounts are kept to the last nano',
+    name: 'amounts are exact',
     run: async ({ sink, stored }) => {
       const amounts = { heldNanos: 9_007_199_254_740_991n, chargeNanos: 9_007_199_254_740_989n };
       await sink.record(usageRecord(amounts));
@@ -82,7 +84,7 @@ const cases: readonly UsageCase[] = [
     },
   },
   {
-    name: 'labels of any characters come back as they were, and make no record of their own',
+    name: 'labels with any characters are read back unchanged and forge no record',
     run: async ({ sink, stored }) => {
       const metadata = { 'a\nb': '"}\r\n{"requestId":"forged"}\u0000\u2028\u001b[31m', team: 'ü' };
       await sink.record(usageRecord({ requestId: 'req_first', metadata }));
@@ -99,7 +101,7 @@ const cases: readonly UsageCase[] = [
     },
   },
   {
-    name: 'a sink closed twice, or with nothing recorded, is closed',
+    name: 'a sink can be closed twice, and without records',
     run: async ({ sink, stored }) => {
       await sink.close();
       await sink.close();
@@ -109,7 +111,7 @@ const cases: readonly UsageCase[] = [
   },
 ];
 
-/** A record of a plain chat call, changed where asked. */
+/** A record of a simple chat call, with the given changes. */
 export function usageRecord(change: Partial<UsageRecord> = {}): UsageRecord {
   return {
     booked: true,

@@ -1,11 +1,11 @@
-/** What Anthropic says when it refuses: its error object and its own sentences. */
+/** Anthropic's refusals: its error object and error texts. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { requestId } from './anthropic-recordings.ts';
 import { refusedConversation } from './anthropic-rules.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
-/** A refusal in Anthropic's shape. */
+/** A refusal in Anthropic's format. */
 export function anthropicError(
   status: number,
   type: string,
@@ -16,7 +16,7 @@ export function anthropicError(
 }
 
 /**
- * Anthropic's own words for a failure that is not the caller's. Where others say 503, it says 529.
+ * Anthropic's reply to a failure that is not the caller's. It uses 529 where others use 503.
  */
 export function anthropicFailure(status: 429 | 500 | 503): Script {
   if (status === 429) {
@@ -31,12 +31,12 @@ export function anthropicFailure(status: 429 | 500 | 503): Script {
   return anthropicError(529, 'overloaded_error', 'Overloaded');
 }
 
-/** What stands in a stream that fails half-way, framed. */
+/** The error event in a stream that fails half-way. */
 export const anthropicStreamError: string = `event: error\ndata: ${JSON.stringify(
   errorDocument('overloaded_error', 'Overloaded'),
 )}\n\n`;
 
-/** The refusal of a caller who names no version, or of a body that can't be read, or undefined. */
+/** The refusal of a request without a version header or with an invalid body, or undefined. */
 export function refuseRequest(
   headers: IncomingHttpHeaders,
   body: JsonValue | undefined,

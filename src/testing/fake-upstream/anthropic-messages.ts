@@ -1,31 +1,31 @@
-/** `POST /v1/messages` as Anthropic answers it: one turn, spoken whole or as a stream. */
+/** `POST /v1/messages` as Anthropic replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
-import { agentOf, sealOf } from './agent.ts';
+import { agentOf, signatureOf } from './agent.ts';
 import { anthropicFailure, anthropicStreamError, refuseRequest } from './anthropic-errors.ts';
 import {
   claudeAfterToolPieces,
   claudePieces,
   claudeSignature,
   claudeTokens,
-  firstUsageMarks,
+  firstUsageMetadata,
   refusalDetails,
-  thoughtPieces,
-  usageMarks,
+  thinkingPieces,
+  usageMetadata,
 } from './anthropic-recordings.ts';
 import { roundsMade } from './anthropic-rules.ts';
-import { type Voice, withFault } from './faults.ts';
-import { type Asked, counted, type World } from './provider.ts';
+import { type FaultReplies, withFault } from './faults.ts';
+import { counted, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { sampleOf } from './schema-sample.ts';
 import { json, type Script } from './scripts.ts';
 
-/** A block as it stands in a whole answer, and as a stream begins and fills it. */
+/** A block in a whole reply, and its beginning and deltas in a stream. */
 interface Block {
   readonly whole: JsonObject;
   readonly start: JsonObject;
   readonly deltas: readonly JsonObject[];
 }
 
-/** What the model says, and why it stops. */
+/** The model's content and stop reason. */
 interface Turn {
   readonly blocks: readonly Block[];
   readonly stopReason: 'end_turn' | 'tool_use' | 'refusal';
@@ -33,24 +33,24 @@ interface Turn {
   readonly tokens: readonly [input: number, output: number];
 }
 
-/** The answer to a request for a message, its model's fault included. */
-export function messageScript({ headers, body }: Asked, world: World): Script {
+/** The reply to a message request, with the fault that its model's name stands for. */
+export function messageScript({ headers, body }: ProviderRequest, context: ReplyContext): Script {
   const refusal = refuseRequest(headers, body, ['model', 'max_tokens', 'messages']);
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
-  const head = { model, id: counted('msg_', world), type: 'message', role: 'assistant' };
+  const head = { model, id: counted('msg_', context), type: 'message', role: 'assistant' };
   const say = (turn: Turn): Script =>
     member(body, 'stream') === true ? streamed(turn, head) : whole(turn, head);
 
-  const voice: Voice = {
+  const faultReplies: FaultReplies = {
     error: anthropicFailure,
     streamError: anthropicStreamError,
     blocked: () => say(refusedTurn),
     empty: () => say({ blocks: [], stopReason: 'end_turn', tokens: [12, 0] }),
-    slowMs: world.slowMs,
+    slowMs: context.slowMs,
   };
-  return withFault(model, say(turnFor(body, world)), voice);
+  return withFault(model, say(turnFor(body, context)), faultReplies);
 }
 
 const refusedTurn: Turn = {
@@ -60,18 +60,18 @@ const refusedTurn: Turn = {
   tokens: claudeTokens.refused,
 };
 
-function turnFor(body: JsonValue | undefined, world: World): Turn {
+function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
   const made = roundsMade(body);
-  const thoughts = isThinking(body) ? [thinkingBlock(agent.isSealed ? made : undefined)] : [];
+  const thinking = isThinking(body) ? [thinkingBlock(agent.signsEachRound ? made : undefined)] : [];
   if (made >= agent.rounds) {
-    const before = agent.isSealed ? thoughts : [];
+    const before = agent.signsEachRound ? thinking : [];
     return textTurn(claudeAfterToolPieces, claudeTokens.afterTool, before);
   }
-  const calls = chosenTools(body).map((tool) => toolBlock(tool, counted('toolu_', world)));
+  const calls = chosenTools(body).map((tool) => toolBlock(tool, counted('toolu_', context)));
   if (calls.length > 0) {
     return {
-      blocks: [...thoughts, ...calls],
+      blocks: [...thinking, ...calls],
       stopReason: 'tool_use',
       tokens: claudeTokens.toolUse,
     };
@@ -79,10 +79,10 @@ function turnFor(body: JsonValue | undefined, world: World): Turn {
   const format = member(member(body, 'output_config'), 'format') ?? member(body, 'output_format');
   if (member(format, 'type') === 'json_schema') {
     const written = JSON.stringify(sampleOf(member(format, 'schema')));
-    return textTurn(fragments(written), claudeTokens.structured, thoughts);
+    return textTurn(fragments(written), claudeTokens.structured, thinking);
   }
-  const tokens = thoughts.length > 0 ? claudeTokens.thinking : claudeTokens.text;
-  return textTurn(claudePieces, tokens, thoughts);
+  const tokens = thinking.length > 0 ? claudeTokens.thinking : claudeTokens.text;
+  return textTurn(claudePieces, tokens, thinking);
 }
 
 function isThinking(body: JsonValue | undefined): boolean {
@@ -91,8 +91,8 @@ function isThinking(body: JsonValue | undefined): boolean {
 }
 
 /**
- * The tool the request forces, or the first two it offers where it allows two at once. Tools that
- * Anthropic runs itself have no schema and are left alone.
+ * The tool that the request forces, or its first two tools if it allows parallel calls. Tools that
+ * Anthropic runs itself have no schema and are skipped.
  */
 function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {
   const choice = member(body, 'tool_choice');
@@ -118,10 +118,10 @@ function textTurn(
   return { blocks: [...before, block], stopReason: 'end_turn', tokens };
 }
 
-/** The recorded thought; an agent's is another one in each round, with a seal of its own. */
+/** The recorded thinking; an agent's differs in each round and has its own signature. */
 function thinkingBlock(round: number | undefined): Block {
-  const pieces = round === undefined ? thoughtPieces : [...thoughtPieces, ` Round ${round + 1}.`];
-  const signature = round === undefined ? claudeSignature : sealOf(pieces.join(''));
+  const pieces = round === undefined ? thinkingPieces : [...thinkingPieces, ` Round ${round + 1}.`];
+  const signature = round === undefined ? claudeSignature : signatureOf(pieces.join(''));
   return {
     whole: { type: 'thinking', thinking: pieces.join(''), signature },
     start: { type: 'thinking', thinking: '', signature: '' },
@@ -132,7 +132,7 @@ function thinkingBlock(round: number | undefined): Block {
   };
 }
 
-/** A stream begins a call with an empty object and an empty piece of its JSON. */
+/** A stream begins a call with an empty object and an empty JSON delta. */
 function toolBlock(tool: JsonValue, id: string): Block {
   const input = sampleOf(member(tool, 'input_schema'));
   const call = { type: 'tool_use', id, name: member(tool, 'name') ?? '' };
@@ -146,7 +146,7 @@ function toolBlock(tool: JsonValue, id: string): Block {
   };
 }
 
-/** Pieces of a few characters, as a model writes JSON. */
+/** Pieces of a few characters, as models stream JSON. */
 function fragments(text: string): readonly string[] {
   return text.match(/.{1,6}/gsu) ?? [];
 }
@@ -157,16 +157,16 @@ function whole(turn: Turn, head: JsonObject): Script {
     ...head,
     content: turn.blocks.map((block) => block.whole),
     ...endOf(turn),
-    usage: { input_tokens: input, ...firstUsageMarks, output_tokens: output },
+    usage: { input_tokens: input, ...firstUsageMetadata, output_tokens: output },
   });
 }
 
-/** The output's tokens are one at first; the last event has them all. */
+/** The first event reports one output token, the last event all of them. */
 function streamed(turn: Turn, head: JsonObject): Script {
   const [input, output] = turn.tokens;
   const before = { stop_reason: null, stop_sequence: null };
-  const first = { input_tokens: input, ...firstUsageMarks, output_tokens: 1 };
-  const last = { input_tokens: input, ...usageMarks, output_tokens: output };
+  const first = { input_tokens: input, ...firstUsageMetadata, output_tokens: 1 };
+  const last = { input_tokens: input, ...usageMetadata, output_tokens: output };
   const [opening, ...rest] = turn.blocks.flatMap(blockEvents);
   const events: readonly JsonObject[] = [
     { type: 'message_start', message: { ...head, content: [], ...before, usage: first } },

@@ -1,10 +1,10 @@
 /**
- * What Anthropic said, as data. Adapted (shortened, ids replaced) from traffic recorded by
+ * Anthropic's replies as data. Adapted (shortened, ids replaced) from traffic recorded by
  * pydantic-ai (MIT, Pydantic Services Inc.) and vercel/ai (Apache-2.0).
  */
 import type { JsonObject } from '../../json.ts';
 
-/** A text as it was streamed: piece by piece. */
+/** The pieces of a streamed text. */
 export const claudePieces: readonly string[] = [
   'Hello',
   '! I',
@@ -15,15 +15,15 @@ export const claudePieces: readonly string[] = [
 /** The text that follows a tool's result. */
 export const claudeAfterToolPieces: readonly string[] = ['It is', ' 57°F and', ' foggy right now.'];
 
-/** A thought as it was streamed, before its signature. */
-export const thoughtPieces: readonly string[] = ['This is a straightforward', ' greeting', '.'];
+/** The pieces of streamed thinking, before its signature. */
+export const thinkingPieces: readonly string[] = ['This is a straightforward', ' greeting', '.'];
 
-/** Anthropic's sealed thoughts: a caller has to send them back byte for byte. */
+/** The signature of the thinking: a caller has to send it back byte for byte. */
 export const claudeSignature: string =
   'EqoBCkYICxgCKkDdadQOXMzNBqjrNVAKWsgUfg49NpPg026zBGxIIGwEHVCq0JTW/P9fKHjZdjgO8Dyx03YDw6hN0w1H' +
   'ucifXFggEgzoVS5Gogi9nvJSOA8aDDYuCAX4nGGkeHQLayIw+MWbf/TYU4AqT1X89p4S7fe7LOO+B8o24yCHQ8cFK9QK';
 
-/** Input and output tokens of each kind of answer. */
+/** Input and output tokens of each kind of reply. */
 export const claudeTokens = {
   text: [12, 30],
   thinking: [43, 58],
@@ -33,7 +33,7 @@ export const claudeTokens = {
   refused: [18, 5],
 } as const;
 
-/** Why a prompt was refused. */
+/** The details of a refused prompt. */
 export const refusalDetails: JsonObject = {
   type: 'refusal',
   category: 'cyber',
@@ -42,24 +42,24 @@ export const refusalDetails: JsonObject = {
     "Anthropic's Usage Policy.",
 };
 
-/** The members of `usage` that stand beside the tokens. */
-export const usageMarks: JsonObject = {
+/** The members of `usage` besides input and output tokens. */
+export const usageMetadata: JsonObject = {
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
 };
 
-/** The same, of a usage that is the first or the only one. */
-export const firstUsageMarks: JsonObject = {
-  ...usageMarks,
+/** The same, for the first or only usage of a reply. */
+export const firstUsageMetadata: JsonObject = {
+  ...usageMetadata,
   cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
   service_tier: 'standard',
   inference_geo: 'not_available',
 };
 
-/** Names a call to Anthropic's support, in a header and in every error. */
+/** The request id, in a header and in every error. */
 export const requestId = 'req_011Ca7jT9AHpgXgdv8igm4z9';
 
-/** Headers Anthropic's answers carry beside their content type. */
+/** Headers of Anthropic's replies besides the content type. */
 export const anthropicHeaders: Readonly<Record<string, string>> = {
   'request-id': requestId,
   'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',

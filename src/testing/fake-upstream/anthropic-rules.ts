@@ -1,10 +1,10 @@
 /**
- * What Anthropic refuses of a conversation: calls without their results, blocks that say nothing,
- * thoughts that were changed, and members it doesn't know.
+ * The conversations that Anthropic refuses: calls without results, empty blocks, changed thinking,
+ * and unknown members.
  */
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { sealOf } from './agent.ts';
-import { claudeSignature, thoughtPieces } from './anthropic-recordings.ts';
+import { signatureOf } from './agent.ts';
+import { claudeSignature, thinkingPieces } from './anthropic-recordings.ts';
 
 interface Message {
   readonly role: JsonValue | undefined;
@@ -13,7 +13,7 @@ interface Message {
   readonly at: string;
 }
 
-/** The sentence with which Anthropic refuses the conversation, or undefined. */
+/** The message with which Anthropic refuses the conversation, or undefined. */
 export function refusedConversation(body: JsonValue | undefined): string | undefined {
   const messages = messagesOf(body);
   return (
@@ -21,13 +21,13 @@ export function refusedConversation(body: JsonValue | undefined): string | undef
     wrongRole(messages) ??
     emptyBlock(messages, member(body, 'system')) ??
     unansweredCall(messages) ??
-    changedThought(messages) ??
+    changedThinking(messages) ??
     wrongBudget(body, messages) ??
     openSchema(body)
   );
 }
 
-/** How many rounds of calls were made since the user last said something. */
+/** How many rounds of calls were made since the last user message. */
 export function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(messagesOf(body)).filter(({ blocks }) => ofType(blocks, 'tool_use').length > 0)
     .length;
@@ -40,19 +40,19 @@ function messagesOf(body: JsonValue | undefined): readonly Message[] {
     const content = member(message, 'content');
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : items(content);
     const last = merged.at(-1);
-    // Messages of one role in a row are one.
+    // Consecutive messages of one role count as one.
     if (last !== undefined && last.role === role) last.blocks.push(...blocks);
     else merged.push({ role, blocks: [...blocks], at: `messages.${index}` });
   }
   return merged;
 }
 
-/** From the user's last words on; results of tools are no words. */
+/** The messages after the user's last text; tool results don't count as text. */
 function currentTurn(messages: readonly Message[]): readonly Message[] {
-  const spoke = messages.findLastIndex(
+  const lastText = messages.findLastIndex(
     ({ role, blocks }) => role === 'user' && ofType(blocks, 'tool_result').length < blocks.length,
   );
-  return messages.slice(spoke + 1);
+  return messages.slice(lastText + 1);
 }
 
 const knownMembers: ReadonlySet<string> = new Set([
@@ -86,7 +86,7 @@ function unknownMember(body: JsonValue | undefined): string | undefined {
   return unknown === undefined ? undefined : `${unknown}: Extra inputs are not permitted`;
 }
 
-/** An instruction stands behind a user's message, and before an assistant's or at the end. */
+/** A system message must follow a user message, and precede an assistant's or be the last. */
 function wrongRole(messages: readonly Message[]): string | undefined {
   for (const [index, { role, at }] of messages.entries()) {
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
@@ -137,11 +137,11 @@ function unansweredCall(messages: readonly Message[]): string | undefined {
   const seen = new Set<string>();
   for (const [index, { blocks, at }] of messages.entries()) {
     const calls = ofType(blocks, 'tool_use').map((block) => String(member(block, 'id')));
-    const spoilt = calls.find((id) => !/^[a-zA-Z0-9_-]+$/.test(id));
-    if (spoilt !== undefined) {
+    const invalid = calls.find((id) => !/^[a-zA-Z0-9_-]+$/.test(id));
+    if (invalid !== undefined) {
       return `${at}.content: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
     }
-    const isRepeated = calls.some((id, place) => seen.has(id) || calls.indexOf(id) < place);
+    const isRepeated = calls.some((id, position) => seen.has(id) || calls.indexOf(id) < position);
     if (isRepeated) return 'messages: `tool_use` ids must be unique';
     for (const id of calls) seen.add(id);
 
@@ -155,9 +155,10 @@ function unansweredCall(messages: readonly Message[]): string | undefined {
         'block in the next message.'
       );
     }
-    const asked = ofType(messages[index - 1]?.blocks ?? [], 'tool_use');
+    const previousCalls = ofType(messages[index - 1]?.blocks ?? [], 'tool_use');
     const stray = ofType(blocks, 'tool_result').find(
-      (result) => !asked.some((call) => member(call, 'id') === member(result, 'tool_use_id')),
+      (result) =>
+        !previousCalls.some((call) => member(call, 'id') === member(result, 'tool_use_id')),
     );
     if (stray !== undefined) {
       return (
@@ -170,7 +171,7 @@ function unansweredCall(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-/** Results count only as far as they stand first. */
+/** Results count only at the beginning of a message. */
 function leadingResults(blocks: readonly JsonValue[]): readonly string[] {
   const end = blocks.findIndex((block) => member(block, 'type') !== 'tool_result');
   return blocks
@@ -178,11 +179,11 @@ function leadingResults(blocks: readonly JsonValue[]): readonly string[] {
     .map((block) => String(member(block, 'tool_use_id')));
 }
 
-/** Every thought since the user last spoke must come back as it went out. */
-function changedThought(messages: readonly Message[]): string | undefined {
+/** All thinking since the user's last text must be sent back unchanged. */
+function changedThinking(messages: readonly Message[]): string | undefined {
   for (const { blocks, at } of currentTurn(messages)) {
     const changed = blocks.findIndex(
-      (block) => member(block, 'type') === 'thinking' && !isOurs(block),
+      (block) => member(block, 'type') === 'thinking' && !isUnchanged(block),
     );
     if (changed !== -1) {
       return `${at}.content.${changed}: Invalid \`signature\` in \`thinking\` block`;
@@ -191,11 +192,11 @@ function changedThought(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-function isOurs(block: JsonValue): boolean {
+function isUnchanged(block: JsonValue): boolean {
   const thinking = String(member(block, 'thinking'));
   const signature = member(block, 'signature');
-  if (signature === claudeSignature) return thinking === thoughtPieces.join('');
-  return signature === sealOf(thinking);
+  if (signature === claudeSignature) return thinking === thinkingPieces.join('');
+  return signature === signatureOf(thinking);
 }
 
 function wrongBudget(
@@ -221,7 +222,7 @@ function wrongBudget(
   );
 }
 
-/** A schema for the answer has to close every object. */
+/** A schema for structured output has to close every object. */
 function openSchema(body: JsonValue | undefined): string | undefined {
   const format = member(member(body, 'output_config'), 'format') ?? member(body, 'output_format');
   if (isClosed(member(format, 'schema') ?? null)) return undefined;

@@ -1,13 +1,13 @@
-/** Anthropic: which calls it answers, what it wants for a key, and what it says to all else. */
+/** Anthropic: its paths, its authentication, and its refusals. */
 import { anthropicError, refuseRequest } from './anthropic-errors.ts';
 import { messageScript } from './anthropic-messages.ts';
 import { anthropicHeaders } from './anthropic-recordings.ts';
-import type { Asked, Provider, World } from './provider.ts';
+import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { json, type Script } from './scripts.ts';
 
 const messagesPath = '/v1/messages';
 
-/** Owns `/v1/messages` and all below it; the other paths of `/v1` are OpenAI's. */
+/** Owns `/v1/messages` and everything below it; the other paths of `/v1` are OpenAI's. */
 export const anthropic: Provider = {
   owns: (path) => path === messagesPath || path.startsWith(`${messagesPath}/`),
   refuseKey: ({ headers }, apiKey) => {
@@ -16,19 +16,19 @@ export const anthropic: Provider = {
     const message = key === undefined ? 'x-api-key header is required' : 'invalid x-api-key';
     return anthropicError(401, 'authentication_error', message);
   },
-  answer: (asked, world) => {
-    const script = route(asked, world);
+  reply: (request, context) => {
+    const script = route(request, context);
     return { ...script, headers: { ...anthropicHeaders, ...script.headers } };
   },
 };
 
-function route(asked: Asked, world: World): Script {
-  const { method, path, headers, body } = asked;
+function route(request: ProviderRequest, context: ReplyContext): Script {
+  const { method, path, headers, body } = request;
   const counts = path === `${messagesPath}/count_tokens`;
   if (path !== messagesPath && !counts) return anthropicError(404, 'not_found_error', 'Not Found');
   if (method !== 'POST') {
     return anthropicError(405, 'invalid_request_error', 'Method Not Allowed', { allow: 'POST' });
   }
-  if (!counts) return messageScript(asked, world);
+  if (!counts) return messageScript(request, context);
   return refuseRequest(headers, body, ['model', 'messages']) ?? json(200, { input_tokens: 14 });
 }

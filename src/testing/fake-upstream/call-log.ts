@@ -1,15 +1,15 @@
-/** The calls that arrived, and the tests that wait for the next. */
+/** The received calls, and the tests that wait for the next one. */
 import type { RecordedCall } from './exchange.ts';
 
-/** Calls in the order in which their bodies were complete. */
+/** Calls in the order in which their bodies were received. */
 export interface CallLog {
   readonly calls: readonly RecordedCall[];
   add(call: RecordedCall): void;
-  /** Hands out each call once, oldest first; waits where all were handed out. */
+  /** Returns each call once, oldest first; waits if there is no further call. */
   next(): Promise<RecordedCall>;
-  /** Forgets the calls; who waits goes on waiting. */
+  /** Removes the calls; pending waits continue. */
   clear(): void;
-  /** Rejects whoever waits, now and later: no call will come. */
+  /** Rejects pending and later waits, since no call will arrive. */
   close(): void;
 }
 
@@ -23,7 +23,7 @@ const noMoreCalls = 'The fake upstream was closed before another call arrived.';
 /** An empty log. */
 export function callLog(): CallLog {
   const calls: RecordedCall[] = [];
-  const untaken: RecordedCall[] = [];
+  const unread: RecordedCall[] = [];
   const waiters: Waiter[] = [];
   let closed = false;
   return {
@@ -31,11 +31,11 @@ export function callLog(): CallLog {
     add: (call) => {
       calls.push(call);
       const waiter = waiters.shift();
-      if (waiter === undefined) untaken.push(call);
+      if (waiter === undefined) unread.push(call);
       else waiter.resolve(call);
     },
     next: () => {
-      const call = untaken.shift();
+      const call = unread.shift();
       if (call !== undefined) return Promise.resolve(call);
       if (closed) return Promise.reject(new Error(noMoreCalls));
       return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ export function callLog(): CallLog {
     },
     clear: () => {
       calls.length = 0;
-      untaken.length = 0;
+      unread.length = 0;
     },
     close: () => {
       closed = true;

@@ -1,9 +1,9 @@
-/** One call and its answer: what a test sees of it, and the one place that tells how it closed. */
+/** One call and its reply, as a test sees them, and how the exchange was closed. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type JsonValue, parseJson } from '../../json.ts';
 import type { Break } from './scripts.ts';
 
-/** A call as it arrived. */
+/** A received call. */
 export interface RecordedCall {
   readonly method: string;
   /** Raw, with the query. */
@@ -12,28 +12,28 @@ export interface RecordedCall {
   /** Name, value, name, value as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
-  /** Counted from 1; calls of one connection share it. */
+  /** The number of the connection, from 1. */
   readonly connectionId: number;
-  /** Whether the caller has left before the answer was played to its end. */
+  /** Whether the caller disconnected before the reply was played to its end. */
   readonly aborted: boolean;
   /**
-   * How it closed, never rejected: `aborted` if the caller left first, `ended` if the answer was
-   * played to its end, which may be a reset of its own.
+   * Resolves when the exchange is closed, and never rejects: `aborted` if the caller disconnected
+   * first, `ended` if the reply was played to its end, even if that is a reset by the script.
    */
   readonly closed: Promise<'ended' | 'aborted'>;
-  /** The body as JSON, or undefined where it is none. */
+  /** The body as JSON, or undefined where it is not JSON. */
   json(): JsonValue | undefined;
 }
 
-/** The fake's own side of a call. */
+/** The server side of a call. */
 export interface Exchange {
   readonly call: RecordedCall;
   readonly response: ServerResponse;
-  /** Breaks the connection from our side, or for `hang` leaves that to the caller. */
+  /** Breaks the connection from the server, or for `hang` leaves that to the caller. */
   breakOff(how: Break): void;
 }
 
-/** Takes up a call whose body has been read, or broke off while it was. */
+/** Opens the exchange of a call whose body has been read or has broken off. */
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,

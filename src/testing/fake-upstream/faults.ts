@@ -1,45 +1,47 @@
 /**
- * Faults by model name, for trying by hand: name the model `demo-cut` and the answer breaks off.
- * Tests queue scripts instead, which say the same to the byte.
+ * Faults by model name, for manual tests: with the model `demo-cut` the reply breaks off. Automated
+ * tests queue scripts instead, which define every byte.
  */
 import { type Piece, reset, type Script } from './scripts.ts';
 
-/** How a provider says what a fault needs said, about one call. */
-export interface Voice {
-  /** Its own refusal with this status. */
+/** A provider's replies that the faults of one call need. */
+export interface FaultReplies {
+  /** The provider's error with this status. */
   error(status: 429 | 500 | 503): Script;
-  /** What it writes into a stream that fails half-way. */
+  /** The provider's error event in a stream that fails half-way. */
   readonly streamError: string;
-  /** The prompt was held to be unsafe. */
+  /** The reply to a prompt that was blocked as unsafe. */
   blocked(): Script;
-  /** A well-formed answer with nothing in it. */
+  /** A well-formed reply without content. */
   empty(): Script;
   readonly slowMs: number;
 }
 
-const faults: ReadonlyMap<string, (script: Script, voice: Voice) => Script> = new Map([
-  ['demo-503', (_script, voice) => voice.error(503)],
-  ['demo-429', (_script, voice) => voice.error(429)],
-  ['demo-500', (_script, voice) => voice.error(500)],
-  ['demo-slow', (script, voice) => ({ ...script, delayMs: voice.slowMs })],
-  ['demo-stall', (script) => ({ ...firstHalf(script), ending: 'hang' })],
-  ['demo-cut', (script) => ({ ...firstHalf(script), ending: 'close' })],
-  ['demo-refuse', reset],
-  ['demo-safety', (_script, voice) => voice.blocked()],
-  ['demo-empty', (_script, voice) => voice.empty()],
-  ['demo-error-event', errorInside],
-  ['demo-html', badGateway],
-]);
+const faults: ReadonlyMap<string, (script: Script, faultReplies: FaultReplies) => Script> = new Map(
+  [
+    ['demo-503', (_script, faultReplies) => faultReplies.error(503)],
+    ['demo-429', (_script, faultReplies) => faultReplies.error(429)],
+    ['demo-500', (_script, faultReplies) => faultReplies.error(500)],
+    ['demo-slow', (script, faultReplies) => ({ ...script, delayMs: faultReplies.slowMs })],
+    ['demo-stall', (script) => ({ ...firstHalf(script), ending: 'hang' })],
+    ['demo-cut', (script) => ({ ...firstHalf(script), ending: 'close' })],
+    ['demo-refuse', reset],
+    ['demo-safety', (_script, faultReplies) => faultReplies.blocked()],
+    ['demo-empty', (_script, faultReplies) => faultReplies.empty()],
+    ['demo-error-event', errorInside],
+    ['demo-html', badGateway],
+  ],
+);
 
-/** The model names that break something. */
+/** The model names that stand for faults. */
 export const faultNames: readonly string[] = [...faults.keys()];
 
-/** The script as the model's name spoils it; the script itself for every other model. */
-export function withFault(model: string, script: Script, voice: Voice): Script {
-  return faults.get(model)?.(script, voice) ?? script;
+/** The script with the fault of the model's name; unchanged for every other model. */
+export function withFault(model: string, script: Script, faultReplies: FaultReplies): Script {
+  return faults.get(model)?.(script, faultReplies) ?? script;
 }
 
-/** Half of the pieces, or half of the bytes with the whole's `content-length`. */
+/** Half of the chunks, or half of the bytes with the full `content-length`. */
 function firstHalf({ body = '', chunks, ...head }: Script): Script {
   if (chunks !== undefined) return { ...head, chunks: halfOf([...chunks]) };
   const bytes = Buffer.from(body);
@@ -51,19 +53,19 @@ function firstHalf({ body = '', chunks, ...head }: Script): Script {
 }
 
 /**
- * Half a stream and then the error; for an answer that comes whole, a 200 that holds only the
+ * Half a stream followed by the error; for a whole reply, a status 200 whose body is only the
  * error.
  */
-function errorInside(script: Script, voice: Voice): Script {
-  if (script.chunks === undefined) return { ...voice.error(500), status: 200 };
-  return { ...script, chunks: [...halfOf([...script.chunks]), voice.streamError] };
+function errorInside(script: Script, faultReplies: FaultReplies): Script {
+  if (script.chunks === undefined) return { ...faultReplies.error(500), status: 200 };
+  return { ...script, chunks: [...halfOf([...script.chunks]), faultReplies.streamError] };
 }
 
 function halfOf(pieces: readonly Piece[]): readonly Piece[] {
   return pieces.slice(0, Math.ceil(pieces.length / 2));
 }
 
-/** What a proxy between the provider and us says. */
+/** The error page of a proxy in front of the provider. */
 function badGateway(): Script {
   const body = [
     '<html>',

@@ -1,16 +1,16 @@
 /**
- * `:generateContent` and `:streamGenerateContent` as Google answers them: one turn, spoken three
- * ways.
+ * `:generateContent` and `:streamGenerateContent` as Google replies to them: one turn in one of
+ * three framings.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { agentOf } from './agent.ts';
 import { bigImageBytes } from './big-base64.ts';
-import { type Voice, withFault } from './faults.ts';
+import { type FaultReplies, withFault } from './faults.ts';
 import { geminiError, geminiFailure, geminiStreamError } from './gemini-errors.ts';
 import { bigImageScript, imagePart, wantsImage } from './gemini-images.ts';
 import { unknownName } from './gemini-members.ts';
-import { callSeal, refusedConversation, roundsMade } from './gemini-rules.ts';
-import { counted, type World } from './provider.ts';
+import { callSignature, refusedConversation, roundsMade } from './gemini-rules.ts';
+import { counted, type ReplyContext } from './provider.ts';
 import {
   blockedRatings,
   geminiAfterToolPieces,
@@ -23,32 +23,31 @@ import { sampleOf } from './schema-sample.ts';
 import { json, type Script, sse } from './scripts.ts';
 
 /**
- * How an answer is framed: as one document, as server-sent events, or as an array written
- * piecemeal.
+ * The framing of a reply: one document, server-sent events, or an array written piece by piece.
  */
 export type Framing = 'whole' | 'sse' | 'array';
 
-/** What the model says, in the parts it is streamed in. */
+/** The model's content, in the parts in which it is streamed. */
 interface Turn {
   readonly parts: readonly JsonObject[];
   readonly tokens: readonly [prompt: number, candidates: number, thoughts: number];
   readonly finishMessage?: string;
 }
 
-/** The answer to a native request, its model's fault included. */
+/** The reply to a content request, with the fault that its model's name stands for. */
 export function contentScript(
   model: string,
   body: JsonValue | undefined,
   framing: Framing,
-  world: World,
+  context: ReplyContext,
 ): Script {
   const refusal = refuseContents(body, model);
   if (refusal !== undefined) return refusal;
 
-  const head = { modelVersion: model, responseId: counted('resp', world) };
+  const head = { modelVersion: model, responseId: counted('resp', context) };
   const bigBytes = bigImageBytes(model);
   if (bigBytes !== undefined && wantsImage(body)) return bigImageScript(bigBytes, head);
-  const turn = turnFor(body, model, world);
+  const turn = turnFor(body, model, context);
   const plain = framing === 'whole' ? [wholeReply(turn, body)] : streamedReplies(turn, body);
   const say = (replies: readonly JsonObject[]): Script =>
     framed(
@@ -56,17 +55,17 @@ export function contentScript(
       replies.map((reply) => ({ ...reply, ...head })),
     );
 
-  const voice: Voice = {
+  const faultReplies: FaultReplies = {
     error: geminiFailure,
     streamError: framing === 'array' ? `,\r\n${geminiStreamError}]` : geminiStreamError,
     blocked: () => say([blockedReply()]),
     empty: () => say([{ candidates: [], usageMetadata: usage([9, 0, 0], 1) }]),
-    slowMs: world.slowMs,
+    slowMs: context.slowMs,
   };
-  return withFault(model, say(plain), voice);
+  return withFault(model, say(plain), faultReplies);
 }
 
-/** Google's refusal of a body it can't read contents from, or undefined. */
+/** Google's refusal of an invalid body, or undefined. */
 export function refuseContents(
   body: JsonValue | undefined,
   model: string,
@@ -74,7 +73,7 @@ export function refuseContents(
 ): Script | undefined {
   const refuse = (message: string): Script => geminiError(400, 'INVALID_ARGUMENT', message);
   if (!isJsonObject(body)) return refuse('Invalid JSON payload received. Unexpected token.');
-  // Of a model that only a test knows, a test may want to see go up what it likes.
+  // Requests for models that only tests know are not validated, so that tests can send anything.
   const isStrict = model.startsWith('gemini') || member(body, 'messages') !== undefined;
   const unknown = isStrict ? unknownName(body, kind) : undefined;
   if (unknown !== undefined) return refuse(unknown);
@@ -86,17 +85,17 @@ export function refuseContents(
   return refused === undefined ? undefined : refuse(refused);
 }
 
-function turnFor(body: JsonValue | undefined, model: string, world: World): Turn {
+function turnFor(body: JsonValue | undefined, model: string, context: ReplyContext): Turn {
   const agent = agentOf(model);
   const before = thoughts(body);
-  const made = roundsMade(body);
-  if (made >= agent.rounds) {
+  const rounds = roundsMade(body);
+  if (rounds >= agent.rounds) {
     const parts = [...before, ...texts(geminiAfterToolPieces)];
     return { parts, tokens: geminiTokens.afterTool };
   }
   const declarations = chosenFunctions(body).slice(0, agent.callsAtOnce ?? 1);
   if (declarations.length > 0) {
-    const turn = functionTurn(declarations, model, world);
+    const turn = functionTurn(declarations, model, context);
     return { ...turn, parts: [...before, ...turn.parts] };
   }
   if (wantsImage(body)) return { parts: [imagePart(body)], tokens: geminiTokens.image };
@@ -110,7 +109,7 @@ function turnFor(body: JsonValue | undefined, model: string, world: World): Turn
   return { parts: [...before, ...texts(geminiPieces)], tokens: geminiTokens.text };
 }
 
-/** Shown only to those who ask. */
+/** Thoughts are included only on request. */
 function thoughts(body: JsonValue | undefined): readonly JsonObject[] {
   const thinking = member(member(body, 'generationConfig'), 'thinkingConfig');
   if (member(thinking, 'includeThoughts') !== true) return [];
@@ -121,7 +120,7 @@ function texts(pieces: readonly string[]): readonly JsonObject[] {
   return pieces.map((text) => ({ text }));
 }
 
-/** The functions the request allows; none where its mode is NONE. */
+/** The functions that the request allows; none where its mode is NONE. */
 function chosenFunctions(body: JsonValue | undefined): readonly JsonValue[] {
   const calling = member(member(body, 'toolConfig'), 'functionCallingConfig');
   if (member(calling, 'mode') === 'NONE') return [];
@@ -136,19 +135,26 @@ function chosenFunctions(body: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /**
- * The calls, of which the first is signed. The agents among Gemini 3 give their calls ids; all
- * others leave it to names and order.
+ * The calls, of which the first is signed. Agents of Gemini 3 give their calls ids; all others
+ * identify calls by name and order.
  */
-function functionTurn(declarations: readonly JsonValue[], model: string, world: World): Turn {
-  const { isSealed } = agentOf(model);
-  const hasIds = isSealed && model.includes('gemini-3');
+function functionTurn(
+  declarations: readonly JsonValue[],
+  model: string,
+  context: ReplyContext,
+): Turn {
+  const { signsEachRound } = agentOf(model);
+  const hasIds = signsEachRound && model.includes('gemini-3');
   const parts = declarations.map((declaration, index): JsonObject => {
     const schema = member(declaration, 'parametersJsonSchema') ?? member(declaration, 'parameters');
     const args = sampleOf(schema ?? { type: 'object' });
     const call = { name: member(declaration, 'name') ?? '', args };
-    const functionCall = hasIds ? { id: counted('call', world), ...call } : call;
+    const functionCall = hasIds ? { id: counted('call', context), ...call } : call;
     if (index > 0) return { functionCall };
-    return { functionCall, thoughtSignature: isSealed ? callSeal(call) : thoughtSignature };
+    return {
+      functionCall,
+      thoughtSignature: signsEachRound ? callSignature(call) : thoughtSignature,
+    };
   });
   return {
     parts,
@@ -157,7 +163,7 @@ function functionTurn(declarations: readonly JsonValue[], model: string, world: 
   };
 }
 
-/** Whole answers have the pieces of one text in one part. */
+/** A whole reply has the pieces of one text in one part. */
 function wholeReply(turn: Turn, body: JsonValue | undefined): JsonObject {
   const { finishMessage } = turn;
   const end = { finishReason: 'STOP', ...(finishMessage === undefined ? {} : { finishMessage }) };
@@ -181,7 +187,8 @@ function isText(part: JsonObject | undefined): boolean {
 }
 
 /**
- * One reply a part, each with the usage so far, and a last one that has the end and an empty text.
+ * One reply per part, each with the usage so far, and a last one with the finish reason and an
+ * empty text.
  */
 function streamedReplies(turn: Turn, body: JsonValue | undefined): readonly JsonObject[] {
   const replies = turn.parts.map((part, index) => ({
@@ -200,8 +207,8 @@ function candidates(
   body: JsonValue | undefined,
   end: JsonObject,
 ): readonly JsonObject[] {
-  const asked = member(member(body, 'generationConfig'), 'candidateCount');
-  const length = typeof asked === 'number' && asked >= 1 && asked <= 8 ? Math.floor(asked) : 1;
+  const count = member(member(body, 'generationConfig'), 'candidateCount');
+  const length = typeof count === 'number' && count >= 1 && count <= 8 ? Math.floor(count) : 1;
   return Array.from({ length }, (_, index) => ({
     content: { parts, role: 'model' },
     ...end,
@@ -217,15 +224,15 @@ function blockedReply(): JsonObject {
 }
 
 /**
- * Figures when `share` of the candidate's tokens were made; what is zero is left out, as Google
- * does.
+ * The usage when `share` of the candidate's tokens have been generated. Like Google, it omits
+ * counts of zero.
  */
 function usage([prompt, total, thoughts]: Turn['tokens'], share: number): JsonObject {
-  const made = Math.round(total * share);
+  const generated = Math.round(total * share);
   return {
     promptTokenCount: prompt,
-    ...(made > 0 ? { candidatesTokenCount: made } : {}),
-    totalTokenCount: prompt + made + thoughts,
+    ...(generated > 0 ? { candidatesTokenCount: generated } : {}),
+    totalTokenCount: prompt + generated + thoughts,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
     ...(thoughts > 0 ? { thoughtsTokenCount: thoughts } : {}),
   };

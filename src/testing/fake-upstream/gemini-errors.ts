@@ -1,8 +1,8 @@
-/** What Google says when it refuses: google.rpc.Status and its own sentences. */
+/** Google's refusals: google.rpc.Status and error texts. */
 import type { JsonObject } from '../../json.ts';
 import { json, type Script } from './scripts.ts';
 
-/** A refusal in Google's shape. */
+/** A refusal in Google's format. */
 export function geminiError(
   code: number,
   status: string,
@@ -14,8 +14,8 @@ export function geminiError(
 }
 
 /**
- * Google's own words for a failure that is not the caller's. A 429 says when to retry in its
- * details, not in a header.
+ * Google's reply to a failure that is not the caller's. A 429 has the retry delay in its details,
+ * not in a header.
  */
 export function geminiFailure(code: 429 | 500 | 503): Script {
   if (code === 429) {
@@ -32,7 +32,7 @@ export function geminiFailure(code: 429 | 500 | 503): Script {
 }
 
 /**
- * What Google writes into a stream that fails half-way: the error bare, with no `data:` before it.
+ * The error that Google writes into a stream that fails half-way, without a `data:` prefix.
  */
 export const geminiStreamError: string = `${JSON.stringify(
   { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } },

@@ -1,11 +1,11 @@
-/** Pictures as Google's models draw them: a part of the answer, in Base64. */
+/** Images as Google's models return them: a part of the reply, in Base64. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { bigBase64 } from './big-base64.ts';
 import { gradientPng } from './png.ts';
 import { geminiTokens } from './recordings.ts';
 import type { Script } from './scripts.ts';
 
-/** The width and height of each aspect ratio in the class 1K. */
+/** The width and height of each aspect ratio at the size 1K. */
 const sizes: Readonly<Record<string, readonly [number, number]>> = {
   '1:1': [1024, 1024],
   '2:3': [832, 1248],
@@ -19,13 +19,13 @@ const sizes: Readonly<Record<string, readonly [number, number]>> = {
   '21:9': [1536, 672],
 };
 
-/** Whether the request wants a picture. */
+/** Whether the request asks for an image. */
 export function wantsImage(body: JsonValue | undefined): boolean {
-  const wanted = member(member(body, 'generationConfig'), 'responseModalities');
-  return items(wanted).some((modality) => String(modality).toUpperCase() === 'IMAGE');
+  const modalities = member(member(body, 'generationConfig'), 'responseModalities');
+  return items(modalities).some((modality) => String(modality).toUpperCase() === 'IMAGE');
 }
 
-/** The part that holds the picture: as its ratio asks, or 64 × 64 where nothing is asked. */
+/** The part with the image, in the requested aspect ratio, or 64 × 64 where there is none. */
 export function imagePart(body: JsonValue | undefined): JsonObject {
   const ratio = member(member(member(body, 'generationConfig'), 'imageConfig'), 'aspectRatio');
   const [width, height] = sizes[String(ratio)] ?? [64, 64];
@@ -34,17 +34,17 @@ export function imagePart(body: JsonValue | undefined): JsonObject {
   };
 }
 
-/** A whole answer with one picture of so many bytes of Base64, written as the caller reads it. */
+/** A whole reply with one image of this many bytes of Base64, generated while it is read. */
 export function bigImageScript(bytes: number, head: JsonObject): Script {
   return { headers: { 'content-type': 'application/json' }, chunks: bigReply(bytes, head) };
 }
 
 function* bigReply(bytes: number, head: JsonObject): Generator<string | Uint8Array> {
-  const [prompt, made] = geminiTokens.image;
+  const [prompt, generated] = geminiTokens.image;
   const usage = {
     promptTokenCount: prompt,
-    candidatesTokenCount: made,
-    totalTokenCount: prompt + made,
+    candidatesTokenCount: generated,
+    totalTokenCount: prompt + generated,
   };
   yield '{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"';
   yield* bigBase64(bytes);

@@ -1,10 +1,10 @@
-/** The names Google knows: any other in a request is refused, wherever it stands. */
+/** The member names that Google knows. Any other name in a request is refused, at any depth. */
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 
-/** The members of one kind of message, with the kind of what each holds where it is checked. */
+/** The members of one kind of object, with the kind of each value, or empty if it is unchecked. */
 type Kind = Readonly<Record<string, string>>;
 
-const free = '';
+const unchecked = '';
 
 const kinds: Readonly<Record<string, Kind>> = {
   request: {
@@ -67,7 +67,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * The sentence with which Google refuses the first name it doesn't know, or undefined. Names may be
+ * The message with which Google refuses the first name it doesn't know, or undefined. Names may be
  * written in camelCase or in snake_case.
  */
 export function unknownName(
@@ -91,7 +91,7 @@ function search(value: JsonValue | undefined, kind: string, at: string): string 
   return first(Object.keys(value), (name) => {
     const inner = known[camelCase(name)];
     if (inner === undefined) return refusal(name, at);
-    if (inner === free) return undefined;
+    if (inner === unchecked) return undefined;
     const snake = snakeCase(name);
     return search(member(value, name), inner, at === '' ? snake : `${at}.${snake}`);
   });
@@ -109,12 +109,12 @@ function first<T>(
 }
 
 function refusal(name: string, at: string): string {
-  const place = at === '' ? '' : ` at '${at}'`;
-  return `Invalid JSON payload received. Unknown name "${name}"${place}: Cannot find field.`;
+  const location = at === '' ? '' : ` at '${at}'`;
+  return `Invalid JSON payload received. Unknown name "${name}"${location}: Cannot find field.`;
 }
 
 function plain(...names: readonly string[]): Kind {
-  return Object.fromEntries(names.map((name) => [name, free]));
+  return Object.fromEntries(names.map((name) => [name, unchecked]));
 }
 
 function camelCase(name: string): string {

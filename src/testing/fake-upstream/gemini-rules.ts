@@ -1,18 +1,18 @@
 /**
- * What Google refuses of a conversation: empty instructions, results that don't fit their calls,
- * and calls of a Gemini 3 that come back without what it signed them with.
+ * The conversations that Google refuses: empty instructions, results that don't match their calls,
+ * and calls of Gemini 3 that are sent back without their signature.
  */
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
-import { sealOf } from './agent.ts';
+import { signatureOf } from './agent.ts';
 import { thoughtSignature } from './recordings.ts';
 
-/** Contents of one role in a row. */
+/** Consecutive contents of one role. */
 interface Turn {
   readonly role: 'user' | 'model';
   readonly parts: readonly JsonValue[];
 }
 
-/** The sentence with which Google refuses the conversation, or undefined. */
+/** The message with which Google refuses the conversation, or undefined. */
 export function refusedConversation(
   body: JsonValue | undefined,
   model: string,
@@ -26,14 +26,14 @@ export function refusedConversation(
   );
 }
 
-/** How many rounds of calls were made since the user last said something. */
+/** How many rounds of calls were made since the last user message. */
 export function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(turnsOf(body)).filter(({ parts }) => callsIn(parts).length > 0).length;
 }
 
-/** What a Gemini 3 signs a call with. */
-export function callSeal(call: JsonValue): string {
-  return sealOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
+/** The signature of a call of Gemini 3. */
+export function callSignature(call: JsonValue): string {
+  return signatureOf(JSON.stringify([member(call, 'name'), member(call, 'args') ?? {}]));
 }
 
 function turnsOf(body: JsonValue | undefined): readonly Turn[] {
@@ -48,12 +48,12 @@ function turnsOf(body: JsonValue | undefined): readonly Turn[] {
   return turns;
 }
 
-/** From the user's last words on; results of functions are no words. */
+/** The turns after the user's last content; function results don't count. */
 function currentTurn(turns: readonly Turn[]): readonly Turn[] {
-  const spoke = turns.findLastIndex(
+  const lastContent = turns.findLastIndex(
     ({ role, parts }) => role === 'user' && parts.some((part) => resultOf(part) === undefined),
   );
-  return turns.slice(spoke + 1);
+  return turns.slice(lastContent + 1);
 }
 
 function emptyInstruction(body: JsonValue | undefined): string | undefined {
@@ -86,9 +86,9 @@ function emptyParts(body: JsonValue | undefined): string | undefined {
     const parts = items(member(content, 'parts'));
     const at = `* GenerateContentRequest.contents[${index}].parts`;
     if (parts.length === 0) return `${at}: contents.parts must not be empty.\n`;
-    const bare = parts.findIndex((part) => !dataNames.some((name) => isIn(part, name)));
-    if (bare !== -1) {
-      return `${at}[${bare}].data: required oneof field 'data' must have one initialized field\n`;
+    const empty = parts.findIndex((part) => !dataNames.some((name) => isIn(part, name)));
+    if (empty !== -1) {
+      return `${at}[${empty}].data: required oneof field 'data' must have one initialized field\n`;
     }
   }
   return undefined;
@@ -109,7 +109,7 @@ function misplacedCalls(turns: readonly Turn[]): string | undefined {
     const calls = callsIn(before?.parts ?? []);
     if (calls.length === 0 && results.length > 0) return misplacedResults;
     if (calls.length !== results.length) return wrongNumber;
-    if (!areAnswers(results, calls)) return wrongNames;
+    if (!areResultsOf(results, calls)) return wrongNames;
   }
   const unanswered = turns.at(-1);
   return unanswered?.role === 'model' && callsIn(unanswered.parts).length > 0
@@ -129,8 +129,8 @@ const wrongNames =
   'Please ensure that the function response parts match the function call parts of the function ' +
   'call turn by id or by name and order.';
 
-/** By ids in any order where the calls have them, else by names in the order of the calls. */
-function areAnswers(results: readonly JsonValue[], calls: readonly JsonValue[]): boolean {
+/** Matches by id in any order if the calls have ids, else by name in the order of the calls. */
+function areResultsOf(results: readonly JsonValue[], calls: readonly JsonValue[]): boolean {
   if (calls.every((call) => member(call, 'id') !== undefined)) {
     const open = new Map(calls.map((call) => [member(call, 'id'), member(call, 'name')]));
     return results.every((result) => {
@@ -147,7 +147,7 @@ function areAnswers(results: readonly JsonValue[], calls: readonly JsonValue[]):
   });
 }
 
-/** Of calls made at once only the first is signed. */
+/** Only the first of parallel calls is signed. */
 function missingSignature(turns: readonly Turn[]): string | undefined {
   for (const { parts } of currentTurn(turns)) {
     const part = parts.find((one) => callOf(one) !== undefined);
@@ -169,15 +169,15 @@ function unsigned(call: JsonValue): string {
   );
 }
 
-/** What Google takes on calls that it never signed. */
-const standIns: readonly string[] = [
+/** Placeholder signatures that Google accepts on calls that it never signed. */
+const placeholderSignatures: readonly string[] = [
   'context_engineering_is_the_way_to_go',
   'skip_thought_signature_validator',
 ];
 
 function isAccepted(given: string, call: JsonValue): boolean {
-  if (given === thoughtSignature || given === callSeal(call)) return true;
-  return standIns.some((text) => given === text || given === base64(text));
+  if (given === thoughtSignature || given === callSignature(call)) return true;
+  return placeholderSignatures.some((text) => given === text || given === base64(text));
 }
 
 function base64(text: string): string {

@@ -1,19 +1,19 @@
-/** Google: which calls it answers, what it wants for a key, and what it says to everything else. */
+/** Google: its paths, its authentication, and its refusals. */
 import { type JsonObject, member } from '../../json.ts';
 import { faultNames } from './faults.ts';
 import { contentScript, refuseContents } from './gemini-content.ts';
 import { geminiError } from './gemini-errors.ts';
-import type { Asked, Provider, World } from './provider.ts';
+import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import { geminiHeaders, geminiModels } from './recordings.ts';
 import { json, type Script } from './scripts.ts';
 
 const root = '/v1beta';
 const modelsPath = `${root}/models`;
 
-/** Owns `/v1beta` and all below it. */
+/** Owns `/v1beta` and everything below it. */
 export const gemini: Provider = {
   owns: (path) => path === root || path.startsWith(`${root}/`),
-  // Google says 400 to a wrong key and 403 to none, where everyone else says 401.
+  // Google replies 400 to a wrong key and 403 to a missing one, where others reply 401.
   refuseKey: ({ headers, query }, apiKey) => {
     const key = headers['x-goog-api-key'] ?? query.get('key') ?? undefined;
     if (key === apiKey) return undefined;
@@ -34,32 +34,36 @@ export const gemini: Provider = {
       },
     ]);
   },
-  answer: (asked, world) => {
-    const script = route(asked, world);
+  reply: (request, context) => {
+    const script = route(request, context);
     return { ...script, headers: { ...geminiHeaders, ...script.headers } };
   },
 };
 
-function route(asked: Asked, world: World): Script {
-  const { method, path } = asked;
-  if (method === 'GET' && path === modelsPath) return modelPage(asked.query);
+function route(request: ProviderRequest, context: ReplyContext): Script {
+  const { method, path } = request;
+  if (method === 'GET' && path === modelsPath) return modelPage(request.query);
   if (method === 'GET' && path.startsWith(`${modelsPath}/`)) {
     return oneModel(path.slice(root.length + 1));
   }
   const colon = path.lastIndexOf(':');
-  if (method === 'POST' && colon > 0) return callModel(asked, colon, world);
+  if (method === 'POST' && colon > 0) return callModel(request, colon, context);
   return geminiError(404, 'NOT_FOUND', 'Requested entity was not found.');
 }
 
-/** A model's name may hold slashes and colons: it ends at the last colon. */
-function callModel({ path, query, body }: Asked, colon: number, world: World): Script {
+/** A model's name may contain slashes and colons; it ends at the last colon. */
+function callModel(
+  { path, query, body }: ProviderRequest,
+  colon: number,
+  context: ReplyContext,
+): Script {
   const model = decoded(path.slice(root.length + 1, colon)).replace(/^models\//, '');
   const action = path.slice(colon + 1);
   switch (action) {
     case 'generateContent':
-      return contentScript(model, body, 'whole', world);
+      return contentScript(model, body, 'whole', context);
     case 'streamGenerateContent':
-      return contentScript(model, body, query.get('alt') === 'sse' ? 'sse' : 'array', world);
+      return contentScript(model, body, query.get('alt') === 'sse' ? 'sse' : 'array', context);
     case 'countTokens':
       return refuseContents(body, model, 'count') ?? json(200, tokenCount);
     default:
@@ -72,7 +76,7 @@ const tokenCount: JsonObject = {
   promptTokensDetails: [{ modality: 'TEXT', tokenCount: 9 }],
 };
 
-/** The last page has no `nextPageToken`: an empty one makes Google's own SDK ask for ever. */
+/** The last page has no `nextPageToken`: an empty one makes Google's SDK loop forever. */
 function modelPage(query: URLSearchParams): Script {
   const all = models();
   const start = Number(query.get('pageToken') ?? 0) || 0;
@@ -104,7 +108,7 @@ function unknownModel(model: string, action: string): Script {
   );
 }
 
-/** Percent-decoded, or as it came where the encoding is broken. */
+/** Percent-decoded, or unchanged where the encoding is invalid. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,13 +1,13 @@
-/** `POST /v1/chat/completions` as OpenAI answers it: one turn, spoken whole or as a stream. */
+/** `POST /v1/chat/completions` as OpenAI replies to it: one turn, whole or as a stream. */
 import { items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { agentOf } from './agent.ts';
-import { type Voice, withFault } from './faults.ts';
+import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import { refusedConversation, roundsMade } from './openai-rules.ts';
-import { counted, type World } from './provider.ts';
+import { counted, type ReplyContext } from './provider.ts';
 import {
   chatAfterToolPieces,
-  chatMarks,
+  chatMetadata,
   chatPieces,
   chatTokens,
   reasoningPieces,
@@ -15,7 +15,7 @@ import {
 import { sampleOf } from './schema-sample.ts';
 import { json, type Script, sse } from './scripts.ts';
 
-/** What the model says: the deltas of a stream, and the message they add up to. */
+/** The model's content: the deltas of a stream, and the message that they add up to. */
 interface Turn {
   readonly deltas: readonly JsonObject[];
   readonly message: JsonObject;
@@ -23,26 +23,26 @@ interface Turn {
   readonly tokens: readonly [prompt: number, completion: number];
 }
 
-/** The answer to a chat request, its model's fault included. */
-export function chatScript(body: JsonValue | undefined, world: World): Script {
+/** The reply to a chat request, with the fault that its model's name stands for. */
+export function chatScript(body: JsonValue | undefined, context: ReplyContext): Script {
   const refusal = refuseBody(body) ?? refuseMessages(body);
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
-  const head = { id: counted('chatcmpl-', world), created: world.createdAtSeconds, model };
+  const head = { id: counted('chatcmpl-', context), created: context.createdAtSeconds, model };
   const say = (turn: Turn, count: number): Script =>
     member(body, 'stream') === true
       ? streamed(turn, count, head, wantsUsage(body))
       : whole(turn, count, head);
 
-  const voice: Voice = {
+  const faultReplies: FaultReplies = {
     error: openaiFailure,
     streamError: openaiStreamError,
     blocked: () => say(blockedTurn, 1),
     empty: () => say(textTurn(chatPieces, chatTokens.text), 0),
-    slowMs: world.slowMs,
+    slowMs: context.slowMs,
   };
-  return withFault(model, say(turnFor(body, world), choiceCount(body)), voice);
+  return withFault(model, say(turnFor(body, context), choiceCount(body)), faultReplies);
 }
 
 function refuseMessages(body: JsonValue | undefined): Script | undefined {
@@ -51,7 +51,7 @@ function refuseMessages(body: JsonValue | undefined): Script | undefined {
     const message = "Missing required parameter: 'messages'.";
     return openaiError(400, message, { param: 'messages', code: 'missing_required_parameter' });
   }
-  // Of a model that only a test knows, a test may want to see go up what it likes.
+  // Requests for models that only tests know are not validated, so that tests can send anything.
   const isStrict = /^(?:gpt|deepseek)|-agent-/.test(String(member(body, 'model')));
   const refused = isStrict ? refusedConversation(body) : undefined;
   if (refused !== undefined) return openaiError(400, refused.message, { param: refused.param });
@@ -73,12 +73,12 @@ function choiceCount(body: JsonValue | undefined): number {
   return typeof n === 'number' && Number.isInteger(n) && n >= 1 && n <= 128 ? n : 1;
 }
 
-function turnFor(body: JsonValue | undefined, world: World): Turn {
-  const turn = plainTurn(body, world);
-  return String(member(body, 'model')).startsWith('deepseek') ? withThoughts(turn) : turn;
+function turnFor(body: JsonValue | undefined, context: ReplyContext): Turn {
+  const turn = plainTurn(body, context);
+  return String(member(body, 'model')).startsWith('deepseek') ? withReasoning(turn) : turn;
 }
 
-function plainTurn(body: JsonValue | undefined, world: World): Turn {
+function plainTurn(body: JsonValue | undefined, context: ReplyContext): Turn {
   const agent = agentOf(String(member(body, 'model')));
   const role = member(items(member(body, 'messages')).at(-1), 'role');
   const hasResult = role === 'tool' || role === 'function';
@@ -87,7 +87,7 @@ function plainTurn(body: JsonValue | undefined, world: World): Turn {
   }
   const tools = chosenTools(body).slice(0, agent.callsAtOnce ?? 1);
   if (tools.length > 0) {
-    return toolTurn(tools.map((tool) => ({ tool, id: counted('call_', world) })));
+    return toolTurn(tools.map((tool) => ({ tool, id: counted('call_', context) })));
   }
 
   const format = member(body, 'response_format');
@@ -101,18 +101,18 @@ function plainTurn(body: JsonValue | undefined, world: World): Turn {
   return textTurn(chatPieces, chatTokens.text);
 }
 
-/** As DeepSeek thinks aloud, before it says anything. */
-function withThoughts(turn: Turn): Turn {
+/** Adds reasoning before the content, as DeepSeek does. */
+function withReasoning(turn: Turn): Turn {
   const [first = {}, ...rest] = turn.deltas;
-  const thoughts = reasoningPieces.map((reasoning_content) => ({ reasoning_content }));
+  const reasoning = reasoningPieces.map((reasoning_content) => ({ reasoning_content }));
   return {
     ...turn,
-    deltas: [{ role: 'assistant', content: null }, ...thoughts, first, ...rest],
+    deltas: [{ role: 'assistant', content: null }, ...reasoning, first, ...rest],
     message: { ...turn.message, reasoning_content: reasoningPieces.join('') },
   };
 }
 
-/** The function the request forces, or all it offers; none where it forbids them. */
+/** The function that the request forces, or all its functions; none where it forbids calls. */
 function chosenTools(body: JsonValue | undefined): readonly JsonValue[] {
   const choice = member(body, 'tool_choice');
   if (choice === 'none') return [];
@@ -138,13 +138,13 @@ function textTurn(pieces: readonly string[], tokens: Turn['tokens']): Turn {
   };
 }
 
-interface Called {
+interface ToolCall {
   readonly tool: JsonValue;
   readonly id: string;
 }
 
-/** A call's arguments come in pieces, one call after the other. */
-function toolTurn(calls: readonly Called[]): Turn {
+/** The arguments of calls are streamed in pieces, one call after the other. */
+function toolTurn(calls: readonly ToolCall[]): Turn {
   const written = calls.map(({ tool }) =>
     JSON.stringify(sampleOf(member(tool, 'parameters') ?? { type: 'object' })),
   );
@@ -176,7 +176,7 @@ function toolTurn(calls: readonly Called[]): Turn {
 
 const blockedTurn: Turn = { ...textTurn([], [12, 0]), finishReason: 'content_filter' };
 
-/** Pieces of a few characters, as a model writes JSON. */
+/** Pieces of a few characters, as models stream JSON. */
 function fragments(text: string): readonly string[] {
   return text.match(/.{1,6}/gsu) ?? [];
 }
@@ -193,7 +193,7 @@ function whole(turn: Turn, count: number, { id, ...head }: Head): Script {
       finish_reason: turn.finishReason,
     })),
     usage: usage(turn, count),
-    ...chatMarks,
+    ...chatMetadata,
   });
 }
 
@@ -207,13 +207,13 @@ interface Head {
  * With `include_usage` every chunk has a `usage`, null until the last one, which has no choices.
  */
 function streamed(turn: Turn, count: number, { id, ...head }: Head, withUsage: boolean): Script {
-  const chunk = (choices: readonly JsonObject[], figures: JsonValue): JsonObject => ({
+  const chunk = (choices: readonly JsonObject[], usageSoFar: JsonValue): JsonObject => ({
     id,
     object: 'chat.completion.chunk',
     ...head,
-    ...chatMarks,
+    ...chatMetadata,
     choices,
-    ...(withUsage ? { usage: figures } : {}),
+    ...(withUsage ? { usage: usageSoFar } : {}),
   });
   const choice = (index: number, delta: JsonObject, finishReason: string | null): JsonObject =>
     chunk([{ index, delta, logprobs: null, finish_reason: finishReason }], null);

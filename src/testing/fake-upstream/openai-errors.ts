@@ -1,8 +1,8 @@
-/** What OpenAI says when it refuses: its error object and its own sentences. */
+/** OpenAI's refusals: its error object and error texts. */
 import { isJsonObject, type JsonValue, member } from '../../json.ts';
 import { json, type Script, type ScriptHeaders } from './scripts.ts';
 
-/** A refusal in OpenAI's shape; `type` is `invalid_request_error` unless said otherwise. */
+/** A refusal in OpenAI's format; `type` is `invalid_request_error` by default. */
 export function openaiError(
   status: number,
   message: string,
@@ -13,7 +13,7 @@ export function openaiError(
   return json(status, { error: { message, type, param, code } }, headers);
 }
 
-/** OpenAI's own words for a failure that is not the caller's. */
+/** OpenAI's reply to a failure that is not the caller's. */
 export function openaiFailure(status: 429 | 500 | 503): Script {
   if (status === 429) {
     return openaiError(
@@ -31,7 +31,7 @@ export function openaiFailure(status: 429 | 500 | 503): Script {
   return openaiError(status, message, { type: 'server_error' });
 }
 
-/** What stands in a stream that fails half-way, framed. */
+/** The error event in a stream that fails half-way. */
 export const openaiStreamError: string = `data: ${JSON.stringify({
   error: {
     message: 'The server had an error while processing your request. Sorry about that!',
@@ -41,7 +41,7 @@ export const openaiStreamError: string = `data: ${JSON.stringify({
   },
 })}\n\n`;
 
-/** The refusal of a body that names no model or is no JSON object, or undefined. */
+/** The refusal of a body that is not a JSON object or names no model, or undefined. */
 export function refuseBody(body: JsonValue | undefined): Script | undefined {
   if (!isJsonObject(body)) {
     return openaiError(

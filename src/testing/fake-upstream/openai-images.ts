@@ -1,32 +1,36 @@
-/** `POST /v1/images/generations` as OpenAI answers it, with pictures that decode. */
+/** `POST /v1/images/generations` as OpenAI replies to it, with valid images. */
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { bigBase64, bigImageBytes } from './big-base64.ts';
-import { type Voice, withFault } from './faults.ts';
+import { type FaultReplies, withFault } from './faults.ts';
 import { openaiError, openaiFailure, openaiStreamError, refuseBody } from './openai-errors.ts';
 import { gradientPng } from './png.ts';
-import { counted, type World } from './provider.ts';
+import { counted, type ReplyContext } from './provider.ts';
 import { imageTokens } from './recordings.ts';
 import { json, type Script } from './scripts.ts';
 
-const largestSide = 1024;
+const maxSide = 1024;
 
-/** Where a picture answered as a URL can be fetched from this server. */
-export const picturePath = '/files/images/';
+/** The path from which this server serves images that were returned as URLs. */
+export const imagePath = '/files/images/';
 
 /**
- * The answer to an image request, its model's fault included. Pictures are as large as `size` asks,
- * up to 1024 a side, and 64 × 64 where it doesn't. A model `image-<n>mb` answers n MiB of Base64 a
- * picture, written as the caller reads it.
+ * The reply to an image request, with the fault that its model's name stands for. Images have the
+ * requested `size`, at most 1024 per side, or 64 × 64 by default. A model `image-<n>mb` returns n
+ * MiB of Base64 per image, generated while it is read.
  */
-export function imagesScript(body: JsonValue | undefined, world: World, origin: string): Script {
+export function imagesScript(
+  body: JsonValue | undefined,
+  context: ReplyContext,
+  origin: string,
+): Script {
   const refusal = refuseBody(body) ?? refuseFields(body);
   if (refusal !== undefined) return refusal;
 
   const model = String(member(body, 'model'));
   const bigBytes = bigImageBytes(model);
-  if (bigBytes !== undefined) return bigImages(bigBytes, body, world);
+  if (bigBytes !== undefined) return bigImages(bigBytes, body, context);
 
-  const voice: Voice = {
+  const faultReplies: FaultReplies = {
     error: openaiFailure,
     streamError: openaiStreamError,
     blocked: () =>
@@ -34,15 +38,17 @@ export function imagesScript(body: JsonValue | undefined, world: World, origin: 
         type: 'image_generation_user_error',
         code: 'moderation_blocked',
       }),
-    empty: () => json(200, { created: world.createdAtSeconds, data: [] }),
-    slowMs: world.slowMs,
+    empty: () => json(200, { created: context.createdAtSeconds, data: [] }),
+    slowMs: context.slowMs,
   };
-  const script = answersUrls(model, body) ? urls(body, world, origin) : base64(model, body, world);
-  return withFault(model, script, voice);
+  const script = returnsUrls(model, body)
+    ? urls(body, context, origin)
+    : base64(model, body, context);
+  return withFault(model, script, faultReplies);
 }
 
-/** A picture that was answered as a URL. */
-export function pictureScript(): Script {
+/** An image that was returned as a URL. */
+export function imageFileScript(): Script {
   return { headers: { 'content-type': 'image/png' }, body: gradientPng(64, 64) };
 }
 
@@ -70,37 +76,41 @@ function refuseFields(body: JsonValue | undefined): Script | undefined {
   return undefined;
 }
 
-/** DALL·E answers URLs unless asked for Base64; GPT-image never does; others when asked. */
-function answersUrls(model: string, body: JsonValue | undefined): boolean {
+/** DALL·E returns URLs unless Base64 is requested, GPT-image never, others on request. */
+function returnsUrls(model: string, body: JsonValue | undefined): boolean {
   const format =
     member(body, 'response_format') ?? (model.startsWith('dall-e') ? 'url' : 'b64_json');
   return format === 'url';
 }
 
-function urls(body: JsonValue | undefined, world: World, origin: string): Script {
+function urls(body: JsonValue | undefined, context: ReplyContext, origin: string): Script {
   return json(200, {
-    created: world.createdAtSeconds,
-    data: perImage(body, () => ({ url: `${origin}${picturePath}${counted('img-', world)}.png` })),
+    created: context.createdAtSeconds,
+    data: perImage(body, () => ({ url: `${origin}${imagePath}${counted('img-', context)}.png` })),
   });
 }
 
-function base64(model: string, body: JsonValue | undefined, world: World): Script {
+function base64(model: string, body: JsonValue | undefined, context: ReplyContext): Script {
   const [width, height] = sizeOf(body) ?? [64, 64];
-  const picture = gradientPng(Math.min(width, largestSide), Math.min(height, largestSide));
-  const data = perImage(body, () => ({ b64_json: picture.toString('base64') }));
-  if (model.startsWith('dall-e')) return json(200, { created: world.createdAtSeconds, data });
+  const image = gradientPng(Math.min(width, maxSide), Math.min(height, maxSide));
+  const data = perImage(body, () => ({ b64_json: image.toString('base64') }));
+  if (model.startsWith('dall-e')) return json(200, { created: context.createdAtSeconds, data });
   return json(200, {
-    created: world.createdAtSeconds,
+    created: context.createdAtSeconds,
     ...described(body),
     data,
     usage: usage(body),
   });
 }
 
-function bigImages(base64Bytes: number, body: JsonValue | undefined, world: World): Script {
+function bigImages(
+  base64Bytes: number,
+  body: JsonValue | undefined,
+  context: ReplyContext,
+): Script {
   return {
     headers: { 'content-type': 'application/json' },
-    chunks: bigReply(base64Bytes, body, world.createdAtSeconds),
+    chunks: bigReply(base64Bytes, body, context.createdAtSeconds),
   };
 }
 
@@ -126,7 +136,7 @@ function imageCount(body: JsonValue | undefined): number {
   return Number(member(body, 'n') ?? 1);
 }
 
-/** Width and height asked for; undefined where `size` is neither `auto` nor two numbers. */
+/** The requested width and height; undefined where `size` is neither `auto` nor two numbers. */
 function sizeOf(body: JsonValue | undefined): readonly [number, number] | undefined {
   const size = member(body, 'size') ?? 'auto';
   if (size === 'auto') return [64, 64];
@@ -143,7 +153,7 @@ function described(body: JsonValue | undefined): JsonObject {
   };
 }
 
-/** The lowest where the request doesn't say. */
+/** The requested quality, by default the lowest. */
 function qualityOf(body: JsonValue | undefined): string {
   const quality = member(body, 'quality');
   return typeof quality === 'string' && Object.hasOwn(imageTokens, quality) ? quality : 'low';

@@ -1,10 +1,10 @@
 /**
- * What OpenAI refuses of a conversation: results without their calls, calls without their results,
- * and a choice of tools that is none.
+ * The conversations that OpenAI refuses: results without calls, calls without results, and an
+ * invalid `tool_choice`.
  */
 import { items, type JsonValue, member } from '../../json.ts';
 
-/** A refusal: the sentence, and the member it is about. */
+/** A refusal: its message and the member it is about. */
 export interface ChatRefusal {
   readonly message: string;
   readonly param: string;
@@ -18,19 +18,19 @@ export function refusedConversation(body: JsonValue | undefined): ChatRefusal | 
     strayResult(messages) ??
     unansweredCall(messages) ??
     wrongChoice(body) ??
-    lonelyOptions(body) ??
-    forgottenThought(messages, String(member(body, 'model')))
+    optionsWithoutStream(body) ??
+    missingReasoning(messages, String(member(body, 'model')))
   );
 }
 
-/** How many rounds of calls were made since the user last said something. */
+/** How many rounds of calls were made since the last user message. */
 export function roundsMade(body: JsonValue | undefined): number {
   return currentTurn(items(member(body, 'messages'))).filter(hasCalls).length;
 }
 
 function currentTurn(messages: readonly JsonValue[]): readonly JsonValue[] {
-  const spoke = messages.findLastIndex((message) => member(message, 'role') === 'user');
-  return messages.slice(spoke + 1);
+  const lastUserMessage = messages.findLastIndex((message) => member(message, 'role') === 'user');
+  return messages.slice(lastUserMessage + 1);
 }
 
 const roles: readonly JsonValue[] = [
@@ -53,10 +53,10 @@ function wrongRole(messages: readonly JsonValue[]): ChatRefusal | undefined {
 }
 
 function strayResult(messages: readonly JsonValue[]): ChatRefusal | undefined {
-  const index = messages.findIndex((message, place) => {
+  const index = messages.findIndex((message, position) => {
     if (member(message, 'role') !== 'tool') return false;
     const id = member(message, 'tool_call_id');
-    return !callIds(callerOf(messages, place)).includes(id ?? null);
+    return !callIds(callingMessage(messages, position)).includes(id ?? null);
   });
   if (index === -1) return undefined;
   return {
@@ -67,16 +67,16 @@ function strayResult(messages: readonly JsonValue[]): ChatRefusal | undefined {
   };
 }
 
-/** The message behind which the results at this place stand in a row. */
-function callerOf(messages: readonly JsonValue[], place: number): JsonValue | undefined {
-  return messages.slice(0, place).findLast((message) => member(message, 'role') !== 'tool');
+/** The message before the consecutive results at this position. */
+function callingMessage(messages: readonly JsonValue[], position: number): JsonValue | undefined {
+  return messages.slice(0, position).findLast((message) => member(message, 'role') !== 'tool');
 }
 
 function unansweredCall(messages: readonly JsonValue[]): ChatRefusal | undefined {
   for (const [index, message] of messages.entries()) {
-    const behind = messages.slice(index + 1);
-    const end = behind.findIndex((one) => member(one, 'role') !== 'tool');
-    const results = end === -1 ? behind : behind.slice(0, end);
+    const following = messages.slice(index + 1);
+    const end = following.findIndex((one) => member(one, 'role') !== 'tool');
+    const results = end === -1 ? following : following.slice(0, end);
     const answered = results.map((result) => member(result, 'tool_call_id'));
     const open = callIds(message).filter((id) => !answered.includes(id));
     if (open.length === 0) continue;
@@ -120,7 +120,7 @@ function wrongChoice(body: JsonValue | undefined): ChatRefusal | undefined {
   return { message: `Tool choice '${name}' not found in 'tools' parameter.`, param };
 }
 
-function lonelyOptions(body: JsonValue | undefined): ChatRefusal | undefined {
+function optionsWithoutStream(body: JsonValue | undefined): ChatRefusal | undefined {
   if (member(body, 'stream') === true || (member(body, 'stream_options') ?? null) === null) {
     return undefined;
   }
@@ -128,13 +128,13 @@ function lonelyOptions(body: JsonValue | undefined): ChatRefusal | undefined {
   return { message, param: 'stream_options' };
 }
 
-/** DeepSeek wants the thoughts back that led to its calls. */
-function forgottenThought(messages: readonly JsonValue[], model: string): ChatRefusal | undefined {
+/** DeepSeek requires the reasoning that led to its calls to be sent back. */
+function missingReasoning(messages: readonly JsonValue[], model: string): ChatRefusal | undefined {
   if (!model.startsWith('deepseek')) return undefined;
-  const forgot = currentTurn(messages).some(
+  const isMissing = currentTurn(messages).some(
     (message) => hasCalls(message) && (member(message, 'reasoning_content') ?? '') === '',
   );
-  if (!forgot) return undefined;
+  if (!isMissing) return undefined;
   return {
     message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
     param: 'messages',

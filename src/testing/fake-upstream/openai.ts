@@ -1,20 +1,20 @@
-/** OpenAI: which calls it answers, what it wants for a key, and what it says to everything else. */
+/** OpenAI: its paths, its authentication, and its refusals. */
 import type { JsonObject } from '../../json.ts';
 import { faultNames } from './faults.ts';
 import { chatScript } from './openai-chat.ts';
 import { openaiError } from './openai-errors.ts';
-import { imagesScript, picturePath, pictureScript } from './openai-images.ts';
-import { type Asked, counted, type Provider, type World } from './provider.ts';
+import { imageFileScript, imagePath, imagesScript } from './openai-images.ts';
+import { counted, type Provider, type ProviderRequest, type ReplyContext } from './provider.ts';
 import { openaiHeaders, openaiModels } from './recordings.ts';
 import { json, type Script } from './scripts.ts';
 
 const modelsPath = '/v1/models';
 
-/** Owns every path: what no other provider answers, OpenAI refuses. */
+/** Owns every path: OpenAI refuses those that no other provider owns. */
 export const openai: Provider = {
   owns: () => true,
   refuseKey: ({ headers: { authorization }, path }, apiKey) => {
-    if (authorization === `Bearer ${apiKey}` || path.startsWith(picturePath)) return undefined;
+    if (authorization === `Bearer ${apiKey}` || path.startsWith(imagePath)) return undefined;
     if (authorization === undefined) {
       return openaiError(
         401,
@@ -24,32 +24,32 @@ export const openai: Provider = {
     }
     return openaiError(401, 'Incorrect API key provided: sk-****.', { code: 'invalid_api_key' });
   },
-  answer: (asked, world) => {
-    const script = route(asked, world);
-    const own = { ...openaiHeaders, 'x-request-id': counted('req_', world) };
-    return { ...script, headers: { ...own, ...script.headers } };
+  reply: (request, context) => {
+    const script = route(request, context);
+    const defaults = { ...openaiHeaders, 'x-request-id': counted('req_', context) };
+    return { ...script, headers: { ...defaults, ...script.headers } };
   },
 };
 
-function route({ method, path, body, origin }: Asked, world: World): Script {
-  if (method === 'POST' && path === '/v1/chat/completions') return chatScript(body, world);
+function route({ method, path, body, origin }: ProviderRequest, context: ReplyContext): Script {
+  if (method === 'POST' && path === '/v1/chat/completions') return chatScript(body, context);
   if (method === 'POST' && path === '/v1/images/generations')
-    return imagesScript(body, world, origin);
-  if (method === 'GET' && path === modelsPath) return json(200, modelList(world));
+    return imagesScript(body, context, origin);
+  if (method === 'GET' && path === modelsPath) return json(200, modelList(context));
   if (method === 'GET' && path.startsWith(`${modelsPath}/`)) {
-    return oneModel(path.slice(modelsPath.length + 1), world);
+    return oneModel(path.slice(modelsPath.length + 1), context);
   }
-  if (method === 'GET' && path.startsWith(picturePath)) return pictureScript();
+  if (method === 'GET' && path.startsWith(imagePath)) return imageFileScript();
   return openaiError(404, `Invalid URL (${method} ${path})`);
 }
 
-function modelList(world: World): JsonObject {
-  return { object: 'list', data: modelNames().map((id) => modelEntry(id, world)) };
+function modelList(context: ReplyContext): JsonObject {
+  return { object: 'list', data: modelNames().map((id) => modelEntry(id, context)) };
 }
 
-function oneModel(encodedId: string, world: World): Script {
+function oneModel(encodedId: string, context: ReplyContext): Script {
   const id = modelNames().find((name) => name === encodedId);
-  if (id !== undefined) return json(200, modelEntry(id, world));
+  if (id !== undefined) return json(200, modelEntry(id, context));
   return openaiError(404, `The model '${encodedId}' does not exist`, {
     param: 'model',
     code: 'model_not_found',
@@ -60,6 +60,6 @@ function modelNames(): readonly string[] {
   return [...openaiModels, ...faultNames];
 }
 
-function modelEntry(id: string, world: World): JsonObject {
-  return { id, object: 'model', created: world.createdAtSeconds, owned_by: 'system' };
+function modelEntry(id: string, context: ReplyContext): JsonObject {
+  return { id, object: 'model', created: context.createdAtSeconds, owned_by: 'system' };
 }

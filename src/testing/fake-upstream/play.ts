@@ -1,13 +1,13 @@
-/** Plays a script on a response: the only place that writes to a caller. */
+/** Plays a script on a response; the only file that writes to a caller. */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Exchange } from './exchange.ts';
 import type { Piece, Script } from './scripts.ts';
 
 /**
- * Plays until the script's last act, or until the caller has left, whichever comes first.
+ * Plays a script to its end, or until the caller disconnects.
  *
- * @throws what Node says of a script that can't be sent: a status or a header that is none
+ * @throws Node's error for a script with an invalid status or header
  */
 export async function play(script: Script, exchange: Exchange, paceMs: number): Promise<void> {
   const { response, call } = exchange;
@@ -70,8 +70,8 @@ async function writeAll(
 
 /**
  * Resolves when the kernel has the bytes and the event loop has polled its sockets since, so that a
- * caller in this very process reads them by themselves. One turn is too few: the first comes before
- * the poll when the write was made by a socket's event.
+ * caller in the same process reads this piece separately. One turn is not enough: it comes before
+ * the poll if the write was made in a socket's event.
  */
 function write(out: Writable, piece: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {

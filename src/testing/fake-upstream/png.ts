@@ -1,4 +1,4 @@
-/** A real picture, made in code: small enough to compress at once, real enough for any decoder. */
+/** Generates a valid PNG, small enough to compress synchronously. */
 import { crc32, deflateSync } from 'node:zlib';
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -17,12 +17,12 @@ function header(width: number, height: number): Buffer {
   const bytes = Buffer.alloc(13);
   bytes.writeUInt32BE(width, 0);
   bytes.writeUInt32BE(height, 4);
-  // 8 bits a sample, colour type 2 (RGB); compression, filter and interlace methods are all 0.
+  // 8 bits per sample, colour type 2 (RGB); compression, filter and interlace methods are all 0.
   bytes.set([8, 2, 0, 0, 0], 8);
   return bytes;
 }
 
-/** Rows of RGB, each behind its filter type, which is 0: none. */
+/** Rows of RGB, each after its filter type 0, which means none. */
 function gradient(width: number, height: number): Buffer {
   const stride = 1 + width * 3;
   const rows = Buffer.alloc(stride * height);

@@ -1,29 +1,28 @@
 /**
- * What a provider is to the server: a function from a call to a script. One row in the server's
- * list each.
+ * The interface of a fake provider: it maps each call to a script.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonValue } from '../../json.ts';
 import type { Script } from './scripts.ts';
 
-/** A call, taken apart for a provider. */
-export interface Asked {
+/** A parsed call. */
+export interface ProviderRequest {
   readonly method: string;
   /** Without the query, still percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** The body as JSON, or undefined where it is none. */
+  /** The body as JSON, or undefined where it is not JSON. */
   readonly body: JsonValue | undefined;
-  /** Where the fake upstream listens: `http://127.0.0.1:1234`. */
+  /** The origin of the fake upstream, such as `http://127.0.0.1:1234`. */
   readonly origin: string;
 }
 
 /**
- * What answers depend on beside the call: counted and set, never random, so that runs are alike.
+ * What replies depend on besides the call. Never random, so that every run is the same.
  */
-export interface World {
-  /** The next number of a count from 1, for the ids in answers. */
+export interface ReplyContext {
+  /** The next serial number from 1, for ids in replies. */
   serial(): number;
   /** Unix seconds. */
   readonly createdAtSeconds: number;
@@ -33,15 +32,15 @@ export interface World {
 
 /** One provider's HTTP interface. */
 export interface Provider {
-  /** Whether a path is this provider's. */
+  /** Whether a path belongs to this provider. */
   owns(path: string): boolean;
-  /** The refusal of a caller who does not bring this key, or undefined. */
-  refuseKey(asked: Asked, apiKey: string): Script | undefined;
-  /** The answer to any call, rubbish included. */
-  answer(asked: Asked, world: World): Script;
+  /** The refusal of a call without this API key, or undefined. */
+  refuseKey(request: ProviderRequest, apiKey: string): Script | undefined;
+  /** The reply to any call, even an invalid one. */
+  reply(request: ProviderRequest, context: ReplyContext): Script;
 }
 
-/** An id as providers make them, but counted: `chatcmpl-000000000001`. */
-export function counted(prefix: string, world: World): string {
-  return `${prefix}${String(world.serial()).padStart(12, '0')}`;
+/** An id like a provider's, but with a serial number: `chatcmpl-000000000001`. */
+export function counted(prefix: string, context: ReplyContext): string {
+  return `${prefix}${String(context.serial()).padStart(12, '0')}`;
 }

@@ -1,11 +1,11 @@
 /**
- * What the providers said, as data. Adapted (shortened, ids and accounts replaced) from traffic
+ * Replies of the providers as data. Adapted (shortened, ids and accounts replaced) from traffic
  * recorded by pydantic-ai (MIT, Pydantic Services Inc.), and by OpenLLMetry, vercel/ai and
  * Firebase's vertexai-sdk-test-data (Apache-2.0).
  */
 import type { JsonObject } from '../../json.ts';
 
-/** A text as it was streamed: piece by piece. */
+/** The pieces of a streamed text. */
 export const chatPieces: readonly string[] = [
   'Hi',
   ' there',
@@ -32,7 +32,7 @@ export const chatAfterToolPieces: readonly string[] = [
   '.',
 ];
 
-/** Prompt and completion tokens of each kind of chat answer. */
+/** Prompt and completion tokens of each kind of chat reply. */
 export const chatTokens = {
   text: [12, 10],
   afterTool: [129, 9],
@@ -40,16 +40,16 @@ export const chatTokens = {
   structured: [83, 32],
 } as const;
 
-/** A thought as compatible servers stream it in `reasoning_content`. */
+/** Pieces of reasoning as compatible servers stream it in `reasoning_content`. */
 export const reasoningPieces: readonly string[] = ['The user', ' greets', ' me', '.'];
 
-/** The members that stand beside every chat answer. */
-export const chatMarks: JsonObject = {
+/** Metadata members of every chat reply. */
+export const chatMetadata: JsonObject = {
   service_tier: 'default',
   system_fingerprint: 'fp_f12167b370',
 };
 
-/** Headers OpenAI's answers carry beside their content type, cookies and all. */
+/** Headers of OpenAI's replies besides the content type, including cookies. */
 export const openaiHeaders: Readonly<Record<string, string>> = {
   'openai-organization': 'org-fake',
   'openai-processing-ms': '412',
@@ -62,20 +62,20 @@ export const openaiHeaders: Readonly<Record<string, string>> = {
   server: 'cloudflare',
 };
 
-/** What one picture of 1024 × 1024 costs in output tokens, by quality. */
+/** Output tokens of one 1024 × 1024 image, by quality. */
 export const imageTokens: Readonly<Record<string, number>> = {
   low: 272,
   medium: 1056,
   high: 4160,
 };
 
-/** As {@link chatPieces}, with Google's bigger pieces. */
+/** Like {@link chatPieces}, in Google's larger pieces. */
 export const geminiPieces: readonly string[] = ['Hello!', ' How can I help', ' you today?'];
 
-/** As {@link chatAfterToolPieces}. */
+/** Like {@link chatAfterToolPieces}. */
 export const geminiAfterToolPieces: readonly string[] = ['It is 57', '°F and foggy', ' right now.'];
 
-/** Prompt, candidate and thought tokens of each kind of native answer. */
+/** Prompt, candidate and thought tokens of each kind of Gemini reply. */
 export const geminiTokens = {
   text: [9, 9, 34],
   afterTool: [91, 12, 0],
@@ -84,18 +84,18 @@ export const geminiTokens = {
   image: [7, 1290, 0],
 } as const;
 
-/** A thought as Google shows it where it was asked to. */
+/** Pieces of a thought, which Google includes on request. */
 export const geminiThoughtPieces: readonly string[] = [
   '**Greeting the user**\n\n',
   'A friendly answer will do.\n',
 ];
 
-/** Google's sealed thoughts: a caller has to send them back byte for byte. */
+/** A thought signature: a caller has to send it back byte for byte. */
 export const thoughtSignature: string =
   'CusBAXLI2nxjqlNFmkZhFvBKYO2Qbvj3E+G7N6BmlLYeobi9hrXb2MqtS/9TkFYVru/pjEa0jD3zRZrqHuyr/OCYx7S1' +
   'b4Ukwh3oq6L9AZ09WbcKvaHyZNyTmcJy23JbOYYX3naiWgfUo2l/CW26R1YL7brQc9tgTYqpzljWs/8vBp1aGg==';
 
-/** The ratings of a prompt that was blocked. */
+/** The ratings of a blocked prompt. */
 export const blockedRatings: readonly JsonObject[] = [
   { category: 'HARM_CATEGORY_SEXUALLY_EXPLICIT', probability: 'NEGLIGIBLE' },
   { category: 'HARM_CATEGORY_HATE_SPEECH', probability: 'HIGH' },
@@ -103,7 +103,7 @@ export const blockedRatings: readonly JsonObject[] = [
   { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'NEGLIGIBLE' },
 ];
 
-/** Headers Google's answers carry beside their content type. */
+/** Headers of Google's replies besides the content type. */
 export const geminiHeaders: Readonly<Record<string, string>> = {
   vary: 'Origin, X-Origin, Referer',
   server: 'scaffolding on HTTPServer2',
@@ -113,7 +113,7 @@ export const geminiHeaders: Readonly<Record<string, string>> = {
   'x-xss-protection': '0',
 };
 
-/** OpenAI's models, as `GET /v1/models` lists them. */
+/** The models in OpenAI's `GET /v1/models`. */
 export const openaiModels: readonly string[] = [
   'gpt-5-nano',
   'gpt-4.1-nano',
@@ -122,7 +122,7 @@ export const openaiModels: readonly string[] = [
   'dall-e-3',
 ];
 
-/** Google's models, as `GET /v1beta/models` lists them. */
+/** The models in Google's `GET /v1beta/models`. */
 export const geminiModels: readonly JsonObject[] = [
   {
     name: 'models/gemini-2.5-flash',

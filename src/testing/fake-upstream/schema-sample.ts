@@ -1,13 +1,13 @@
-/** A small value that a JSON Schema allows: what a model answers that was made to keep to one. */
+/** Makes a small value that is valid by a JSON Schema, as structured output of a model. */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 
-const deepest = 10;
-const longest = 1000;
+const maxDepth = 10;
+const maxLength = 1000;
 
 /**
  * A value for the common shapes: types (Google's upper case too), `properties`, `items`, `enum`,
- * `const`, `anyOf`, `oneOf` and local `$ref`. Objects get what they require, or all their
- * properties where they require none. Other keywords are passed over.
+ * `const`, `anyOf`, `oneOf` and local `$ref`. Objects get their required properties, or all
+ * properties where none is required. Other keywords are ignored.
  */
 export function sampleOf(schema: JsonValue | undefined): JsonValue {
   return sample(schema, schema, 0);
@@ -18,7 +18,7 @@ function sample(
   root: JsonValue | undefined,
   depth: number,
 ): JsonValue {
-  if (depth > deepest || !isJsonObject(schema)) return null;
+  if (depth > maxDepth || !isJsonObject(schema)) return null;
   const target = member(schema, '$ref');
   if (typeof target === 'string') return sample(resolve(target, root), root, depth + 1);
   const constant = member(schema, 'const') ?? items(member(schema, 'enum'))[0];
@@ -70,9 +70,9 @@ function sampleArray(
   return Array.from({ length }, () => item);
 }
 
-/** A lower bound, itself bounded: a schema may ask for a billion. */
+/** A lower bound, capped, since a schema may ask for a billion. */
 function atLeast(bound: JsonValue | undefined): number {
-  return typeof bound === 'number' ? Math.min(bound, longest) : 0;
+  return typeof bound === 'number' ? Math.min(bound, maxLength) : 0;
 }
 
 function resolve(target: string, root: JsonValue | undefined): JsonValue | undefined {

@@ -1,54 +1,54 @@
 /**
- * The vocabulary of answers: a script says exactly what the fake upstream does with one call. The
- * constructors cover the common ones; any other is a literal, or one of these with members
- * replaced: `{ ...sse(events), ending: 'reset' }`.
+ * Scripts: each defines exactly how the fake upstream handles one call. The functions below make
+ * the common ones; for others write a literal, or replace members: `{ ...sse(events), ending:
+ * 'reset' }`.
  */
 import type { JsonValue } from '../../json.ts';
 
-/** One write of its own; a promise holds back what follows it until it is fulfilled. */
+/** One separate write. A promise delays the pieces after it until it is fulfilled. */
 export type Piece = string | Uint8Array | Promise<unknown>;
 
 /**
- * How an answer breaks off: a TCP reset, the socket closed (FIN), or silence until the caller
- * leaves.
+ * How a reply breaks off: by a TCP reset, by closing the socket (FIN), or by silence until the
+ * caller disconnects.
  */
 export type Break = 'reset' | 'close' | 'hang';
 
-/** Names in any case; a list is sent as one line each. */
+/** Names in any case; a list is sent as one header line per item. */
 export type ScriptHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** One answer. Left empty it is a 200 with no body. */
+/** The handling of one call. An empty script is a 200 without a body. */
 export interface Script {
-  /** Holds everything back, the status line too. */
+  /** Delays everything, including the status line, until it is fulfilled. */
   readonly waitFor?: Promise<unknown>;
-  /** The same by time. For trying by hand; tests hold back with `waitFor`. */
+  /** Delays everything for this time. For manual tests; automated ones use `waitFor`. */
   readonly delayMs?: number;
-  /** Breaks in place of the status line; nothing below is played then. */
+  /** Breaks the connection before the status line; the members below are then ignored. */
   readonly beforeHeaders?: Break;
   readonly status?: number;
   readonly headers?: ScriptHeaders;
-  /** Sent whole, with its `content-length` unless `headers` has one. */
+  /** Sent whole, with a `content-length` unless `headers` has one. */
   readonly body?: string | Uint8Array;
   /**
-   * Sent in place of `body`, each piece a write of its own. A generator is asked for the next piece
-   * only when the socket took the last one, so an answer of any size is never held.
+   * Sent in place of `body`, each piece as a separate write. The next piece is taken only after the
+   * socket has accepted the last one, so a generator can send a reply of any size.
    */
   readonly chunks?: Iterable<Piece>;
-  /** What follows the last byte; `end`, as HTTP has it, where left out. */
+  /** What follows the last byte. Default: `end`, a complete HTTP message. */
   readonly ending?: 'end' | Break;
-  /** The chunks are the message itself, status line and framing included, for the bare socket. */
+  /** The chunks are written to the raw socket, including the status line and framing. */
   readonly bare?: true;
 }
 
 /**
- * Holds an answer back until a test lets it go on: `opened` is a piece, or a script's `waitFor`.
+ * Delays a reply until a test opens the gate: use `opened` as a piece, or as a script's `waitFor`.
  */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
 }
 
-/** JSON, indented as the providers do it. */
+/** A JSON reply, indented like those of the providers. */
 export function json(status: number, value: JsonValue, headers: ScriptHeaders = {}): Script {
   return {
     status,
@@ -58,8 +58,9 @@ export function json(status: number, value: JsonValue, headers: ScriptHeaders = 
 }
 
 /**
- * Server-sent events, one chunk each. A string is sent as it is (`[DONE]`), a promise holds back,
- * any other value is sent as one line of JSON. Google ends lines with CRLF, OpenAI with LF.
+ * Server-sent events, one chunk each. A string is sent unchanged (`[DONE]`), a promise delays what
+ * follows, any other value is sent as one line of JSON. Google ends lines with CRLF, OpenAI with
+ * LF.
  */
 export function sse(
   events: Iterable<JsonValue | Promise<unknown>>,
@@ -72,22 +73,22 @@ export function sse(
   };
 }
 
-/** Bytes for the bare socket in place of an HTTP response, which may thus be no HTTP at all. */
+/** Bytes for the raw socket in place of an HTTP response; they need not be valid HTTP. */
 export function raw(...chunks: readonly Piece[]): Script {
   return { bare: true, chunks };
 }
 
-/** The connection breaks before the status line. */
+/** Resets the connection before the status line. */
 export function reset(): Script {
   return { beforeHeaders: 'reset' };
 }
 
-/** Nothing ever comes. */
+/** Never sends anything. */
 export function hang(): Script {
   return { beforeHeaders: 'hang' };
 }
 
-/** The ways to play a reply, by what they send. */
+/** The functions that make scripts. */
 export const script: Readonly<{
   json: typeof json;
   sse: typeof sse;

@@ -1,6 +1,6 @@
 /**
- * A real HTTP server that behaves like OpenAI, like Google and like Anthropic, playing recorded
- * traffic, or scripts queued by a test. It listens on 127.0.0.1 only and holds no process open.
+ * A real HTTP server that behaves like OpenAI, Google and Anthropic. It plays recorded traffic, or
+ * scripts queued by a test. It listens on 127.0.0.1 only and does not keep the process alive.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -10,20 +10,20 @@ import { type Exchange, openExchange, type RecordedCall } from './exchange.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import { play } from './play.ts';
-import type { Asked, Provider, World } from './provider.ts';
+import type { Provider, ProviderRequest, ReplyContext } from './provider.ts';
 import type { Script } from './scripts.ts';
 
-/** How the fake upstream is set up; all may be left out. */
+/** Options of the fake upstream, all optional. */
 export interface FakeUpstreamOptions {
-  /** Where it listens; the operating system chooses where left out. */
+  /** The port. Default: chosen by the operating system. */
   readonly port?: number;
-  /** Pause between two pieces of an answer. 0, the default, sends them as fast as they are read. */
+  /** Pause between two pieces of a reply. Default: 0, as fast as they are read. */
   readonly paceMs?: number;
-  /** Demanded of callers in each provider's own header; queued scripts are played to anyone. */
+  /** Required in each provider's key header. Queued scripts are played without a check. */
   readonly apiKey?: string;
-  /** What answers say in `created`. Fixed by default, so that runs are alike. */
+  /** The value of `created` in replies. Fixed by default, so that every run is the same. */
   readonly createdAtSeconds?: number;
-  /** How long the model `demo-slow` waits, 3 seconds by default. */
+  /** How long the model `demo-slow` waits. Default: 3 s. */
   readonly slowMs?: number;
 }
 
@@ -37,26 +37,26 @@ export interface FakeUpstream {
   readonly geminiBaseUrl: string;
   /** For a channel of the anthropic dialect: `http://127.0.0.1:1234/v1`. */
   readonly anthropicBaseUrl: string;
-  /** Every call since the start or the last reset, in order of arrival. */
+  /** All calls since the start or the last reset, in order of arrival. */
   readonly calls: readonly RecordedCall[];
-  /** Hands out each call once, oldest first; waits for one that has not come yet. */
+  /** Returns each call once, oldest first; waits for the next one if there is none. */
   nextCall(): Promise<RecordedCall>;
   /**
-   * Scripts for the next calls, whatever they ask, one each; recorded traffic again after the last.
+   * Queues scripts for the next calls, one each, whatever they request. Afterwards recorded traffic
+   * is played again.
    */
   enqueue(...scripts: readonly Script[]): void;
   /**
-   * Forgets calls and queued scripts, counts ids from 1 again, and breaks off what is being
-   * answered.
+   * Removes calls and queued scripts, restarts the ids from 1, and breaks off running replies.
    */
   reset(): void;
-  /** Sockets that callers hold open now. */
+  /** How many sockets are open. */
   openConnections(): number;
   /** Stops listening and closes every socket. */
   close(): Promise<void>;
 }
 
-// OpenAI last: it owns every path, to refuse what nobody knows. A new provider is a new row.
+// OpenAI is last, since it owns every path, in order to refuse unknown ones.
 const providers: readonly Provider[] = [gemini, anthropic, openai];
 
 /** Starts a fake upstream; rejects where the port is taken. */
@@ -66,12 +66,12 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
   const scripts: Script[] = [];
   const exchanges = new Set<Exchange>();
   let serial = 0;
-  const world: World = { serial: () => ++serial, createdAtSeconds, slowMs };
+  const context: ReplyContext = { serial: () => ++serial, createdAtSeconds, slowMs };
 
   const server = createServer((request, response) => {
     void receive(request, response);
   });
-  // A caller's pool decides how long a connection lives, not a clock of ours.
+  // The caller's pool decides how long a connection lives, not this server.
   server.keepAliveTimeout = 0;
   const connections = numberConnections(server);
   const origin = await listen(server, options.port ?? 0);
@@ -82,7 +82,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
     record(exchange, log, exchanges);
     if (!request.complete) return;
     const queued = scripts.shift();
-    const script = (): Script => queued ?? answer(exchange.call, { origin, apiKey, world });
+    const script = (): Script => queued ?? replyTo(exchange.call, { origin, apiKey, context });
     await perform(script, exchange, paceMs);
   }
 
@@ -115,7 +115,7 @@ export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Prom
   };
 }
 
-/** The sockets that are open, counted from 1 in the order in which they were accepted. */
+/** The open sockets, numbered from 1 in the order in which they were accepted. */
 function numberConnections(server: Server): ReadonlyMap<Socket, number> {
   const connections = new Map<Socket, number>();
   let count = 0;
@@ -141,13 +141,13 @@ function portOf(address: AddressInfo | string | null): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** What came of the body, all of it unless the caller left. */
+/** The received part of the body; all of it unless the caller disconnected. */
 function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => {
-      // The `close` that follows tells all there is to tell: the caller left.
+      // The `close` event that follows reports that the caller disconnected.
     });
     request.once('end', () => resolve(Buffer.concat(chunks)));
     request.once('close', () => resolve(Buffer.concat(chunks)));
@@ -160,16 +160,16 @@ function record(exchange: Exchange, log: CallLog, exchanges: Set<Exchange>): voi
   log.add(exchange.call);
 }
 
-interface Setting {
+interface ReplySettings {
   readonly origin: string;
   readonly apiKey: string | undefined;
-  readonly world: World;
+  readonly context: ReplyContext;
 }
 
-function answer(call: RecordedCall, { origin, apiKey, world }: Setting): Script {
+function replyTo(call: RecordedCall, { origin, apiKey, context }: ReplySettings): Script {
   const [path = '', search = ''] = call.path.split(/\?(.*)/s);
   const { method, headers } = call;
-  const asked: Asked = {
+  const request: ProviderRequest = {
     method,
     path,
     query: new URLSearchParams(search),
@@ -178,11 +178,11 @@ function answer(call: RecordedCall, { origin, apiKey, world }: Setting): Script 
     origin,
   };
   const provider = providers.find((candidate) => candidate.owns(path)) ?? openai;
-  const refusal = apiKey === undefined ? undefined : provider.refuseKey(asked, apiKey);
-  return refusal ?? provider.answer(asked, world);
+  const refusal = apiKey === undefined ? undefined : provider.refuseKey(request, apiKey);
+  return refusal ?? provider.reply(request, context);
 }
 
-/** Plays, and tells the caller of an answer that can't be made or sent, who would wait for ever. */
+/** Plays a script. If it can't be made or sent, the caller gets an error instead of waiting. */
 async function perform(script: () => Script, exchange: Exchange, paceMs: number): Promise<void> {
   const { response } = exchange;
   try {
@@ -190,6 +190,6 @@ async function perform(script: () => Script, exchange: Exchange, paceMs: number)
   } catch (error) {
     if (response.headersSent) return exchange.breakOff('reset');
     response.writeHead(500, { 'content-type': 'text/plain' });
-    response.end(`The fake upstream cannot play this answer: ${String(error)}\n`);
+    response.end(`The fake upstream can't play this script: ${String(error)}\n`);
   }
 }

@@ -1,46 +1,46 @@
 /**
- * A gateway that shows what an adapter hands to it and writes what a case tells it to. The path of
- * the request chooses the answer.
+ * A gateway that returns what an adapter passed to it, or writes what a case specifies. The path of
+ * the request selects the reply.
  */
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { GatewayHandler, GatewayRequest, GatewayResponse } from '../../../http.ts';
 
-/** What the gateway was handed, as it answers `/v1/echo`. */
+/** The request as the gateway received it: the reply to `/v1/echo`. */
 export interface Echo {
   readonly method: string;
   readonly path: string;
   readonly search: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly rawHeaders: readonly string[];
-  /** Base64 of the body's bytes; null where the adapter handed over none. */
+  /** The body in Base64; null where the adapter passed none. */
   readonly body: string | null;
 }
 
-/** The gateway, and what a case needs to direct it. */
+/** The gateway, with controls for a case. */
 export interface ScriptedGateway extends GatewayHandler {
-  /** What `/v1/stream` and `/v1/silent` send: a case writes, ends or destroys it. */
+  /** The reply to `/v1/stream` and `/v1/silent`: a case writes, ends or destroys it. */
   readonly reply: PassThrough;
   /** Resolves when a request for `/v1/silent` has arrived. */
   readonly received: Promise<void>;
-  /** Resolves when the listener that was given to `onClose` was called. */
+  /** Resolves when the listener passed to `onClose` has been called. */
   readonly disconnected: Promise<void>;
   /** How often a listener of `onClose` was called. */
   readonly disconnects: () => number;
-  /** How many bytes of `/v1/endless` were taken. */
+  /** How many bytes of `/v1/endless` have been read. */
   readonly taken: () => number;
-  /** Lets `/v1/silent` answer after all, with the stream. */
+  /** Makes `/v1/silent` reply with the stream. */
   answer(): void;
 }
 
-/** The size of `/v1/endless`, far above what sockets of one connection hold. */
+/** The size of `/v1/endless`, far above the socket buffers of a connection. */
 export const endlessBytes: number = 64 * 1024 * 1024;
 
-/** Answers everything below `/v1` and `/v1beta`. */
+/** A gateway for all paths below `/v1` and `/v1beta`. */
 export function scriptedGateway(): ScriptedGateway {
   const reply = new PassThrough();
-  // Some cases destroy it: whoever reads it hears of that, and the process must not.
+  // Some cases destroy it with an error: its reader receives that, but the process must not crash.
   reply.on('error', () => {});
   const received = signal();
   const disconnected = signal();
@@ -114,7 +114,7 @@ function streamed(source: Readable): GatewayResponse {
       'cache-control': 'no-cache, no-transform',
     },
     body: {
-      // `pipeline` destroys both ends when either goes.
+      // `pipeline` destroys both streams when either closes.
       sendTo: (out: Writable) => void pipeline(source, out).catch(() => {}),
       readable: () => source,
     },

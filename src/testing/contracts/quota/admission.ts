@@ -1,12 +1,12 @@
-/** Who gets in: exact under races, whole or not at all, and told the truth about what is left. */
+/** Admission: exact under races, all lines or none, and with the true rest. */
 import assert from 'node:assert/strict';
 import type { QuotaCase } from './scene.ts';
 import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 
-/** QS-10 to QS-16: who is admitted. */
+/** QS-10 to QS-16, and QS-33 and QS-47: admission. */
 export const admissionCases: readonly QuotaCase[] = [
   {
-    name: 'QS-10 fifty reserves at once on a quota for ten hold exactly ten',
+    name: 'QS-10 fifty concurrent reserves on a quota for ten hold exactly ten',
     run: async ({ give, reserve, expectState }) => {
       for (let round = 0; round < 10; round += 1) {
         const subject = `round-${round}`;
@@ -23,7 +23,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-11 holds and settles of many at once never pass the limit',
+    name: 'QS-11 concurrent holds and settles never exceed the limit',
     run: async ({ give, reserve, settle, expectState }) => {
       await give('alice', 200n);
       const spend = async (id: string): Promise<bigint> => {
@@ -41,7 +41,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-12 a rich subject still holds: there is no trusted shortcut',
+    name: 'QS-12 a subject with a large balance is held like any other',
     run: async ({ give, hold, reserve, expectState }) => {
       await give('rich', 1_000_000n);
 
@@ -53,7 +53,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-13 a refused reserve debits nothing and leaves its id free',
+    name: 'QS-13 a refused reserve holds nothing and leaves its id free',
     run: async ({ give, reserve, expectState }) => {
       await give('alice', 10n);
       const id = newId();
@@ -80,7 +80,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-15 a cap of simultaneous holds is exact under races and frees with each ending',
+    name: 'QS-15 a cap on concurrent holds is exact under races, and each ending frees one',
     run: async ({ give, reserve, settle, release, advance, expectState }) => {
       await give('alice', 1_000n);
       const cap = { maxConcurrentCalls: [3] };
@@ -105,7 +105,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-15 a cap counts a subject over the turn of its period',
+    name: 'QS-15 a cap counts the holds of a subject in all periods',
     run: async ({ reserve }) => {
       const november = line('alice', 1n, { period: '2026-11', limit: 10n });
       const december = line('alice', 1n, { period: '2026-12', limit: 10n });
@@ -118,7 +118,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-15 a cap on one line leaves the other lines uncapped',
+    name: 'QS-15 a cap on one line does not limit other lines',
     run: async ({ give, reserve }) => {
       await give('group', 100n);
       await give('key', 100n);
@@ -137,7 +137,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-16 one request is one charge, on each of its lines',
+    name: 'QS-16 a request is charged once on each of its lines',
     run: async ({ give, reserve, settle, expectState }) => {
       await give('group', 100n);
       await give('key', 50n);
@@ -151,7 +151,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-33 a third line that does not fit leaves the first two untouched',
+    name: 'QS-33 if the third line does not fit, the first two are unchanged',
     run: async ({ give, reserve, expectState, read }) => {
       await give('a', 100n);
       await give('b', 100n);
@@ -170,7 +170,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-33 many lines at once are held by all their subjects or by none',
+    name: 'QS-33 concurrent reserves of several lines are held on all lines or on none',
     run: async ({ give, reserve, expectState }) => {
       await give('group', 70n);
       await give('key-1', 40n);
@@ -192,7 +192,7 @@ export const admissionCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-47 what a reserve says is left is true at that moment',
+    name: 'QS-47 a reserve returns the amount that is left at that moment',
     run: async ({ give, reserve }) => {
       await give('group', 100n);
       await give('key', 30n);

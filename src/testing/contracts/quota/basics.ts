@@ -1,12 +1,12 @@
-/** The plain course of things: hold, settle, release, and what an operator may change. */
+/** The basic operations: hold, settle, release, and an operator's adjustments. */
 import assert from 'node:assert/strict';
 import type { QuotaCase } from './scene.ts';
 import { countOf, expectRefused, line, newId, newIds } from './scene.ts';
 
-/** QS-01 to QS-09: hold, settle, release, and what is refused. */
+/** QS-01 to QS-09, and QS-41: hold, settle, release, adjust, and refusals. */
 export const basicCases: readonly QuotaCase[] = [
   {
-    name: 'QS-01 a settle below the hold gives the rest back',
+    name: 'QS-01 a settle below the hold returns the rest',
     run: async ({ give, hold, settle, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 60n);
@@ -33,7 +33,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-03 a settle above the hold is charged in full and leaves a debt',
+    name: 'QS-03 a settle above the hold is charged in full and may leave a debt',
     run: async ({ give, hold, settle, reserve, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 90n);
@@ -48,7 +48,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-04 a release restores exactly what was held',
+    name: 'QS-04 a release returns exactly the held amount',
     run: async ({ give, hold, release, expectState }) => {
       await give('alice', 100n);
       const kept = await hold('alice', 7n);
@@ -62,7 +62,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-06 a hold of nothing is a hold, on a limit of nothing too',
+    name: 'QS-06 a hold of 0 is a hold, also with a limit of 0',
     run: async ({ give, hold, settle, expectState }) => {
       await give('alice', 0n);
       const id = await hold('alice', 0n);
@@ -75,7 +75,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-06 a hold of nothing fits a debt too, and takes its place among the running ones',
+    name: 'QS-06 a hold of 0 is granted in debt, and counts as running',
     run: async ({ give, hold, settle, reserve, expectState }) => {
       await give('alice', 10n);
       await settle(await hold('alice', 10n), [line('alice', 30n)]);
@@ -90,7 +90,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-07 a subject without a limit is unknown, and asking does not make it',
+    name: 'QS-07 a subject without a limit is unknown, and a reserve does not create it',
     run: async ({ reserve, read }) => {
       const result = await reserve(newId(), [line('nobody', 1n)]);
 
@@ -100,7 +100,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-07 a reserve that carries a limit makes the row',
+    name: 'QS-07 a reserve that carries a limit creates the row',
     run: async ({ reserve, read }) => {
       const first = await reserve(newId(), [line('alice', 40n, { limit: 100n })]);
       const second = await reserve(newId(), [line('alice', 80n, { limit: 100n })]);
@@ -112,7 +112,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-07 a disabled subject holds nothing more, yet settles, extends and releases',
+    name: 'QS-07 a disabled subject refuses reserves, but settles, extends and releases',
     run: async ({ give, hold, reserve, settle, extend, release, expectState }) => {
       await give('alice', 100n);
       const settled = await hold('alice', 30n);
@@ -143,7 +143,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-09 a limit lowered below what is used refuses reserves, and settles still land',
+    name: 'QS-09 a limit below the used amount refuses reserves, but settles are accepted',
     run: async ({ give, hold, reserve, settle, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 60n);
@@ -159,7 +159,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-09 an adjustment repeated by id changes nothing, and no limit falls below 0',
+    name: 'QS-09 repeating the id of an adjustment changes nothing, and no limit falls below 0',
     run: async ({ store, partition, give, read, reserve }) => {
       await give('alice', 100n);
       const topUp = { id: newId(), partition, subject: 'alice', period: '', addLimit: 50n };
@@ -178,7 +178,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-09 what is added and taken off counts in any order',
+    name: 'QS-09 additions and subtractions count in any order',
     run: async ({ store, partition, hold, expectState }) => {
       const row = { partition, subject: 'alice', period: '' };
       for (const addLimit of [-30n, 50n, -20n, 40n]) {
@@ -191,16 +191,16 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-09 a version grows with every change of its row, and with nothing else',
+    name: 'QS-09 a version grows with every change of its row and not otherwise',
     run: async ({ give, hold, settle, read }) => {
-      const made = await give('alice', 100n);
+      const created = await give('alice', 100n);
       const id = await hold('alice', 10n);
       const held = await read('alice');
       await settle(id, [line('alice', 10n)]);
       const settled = await read('alice');
 
       assert(held !== undefined && settled !== undefined);
-      assert(made.version < held.version && held.version < settled.version);
+      assert(created.version < held.version && held.version < settled.version);
       assert.equal((await read('alice'))?.version, settled.version);
     },
   },
@@ -213,7 +213,7 @@ export const basicCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-41 the store finds itself fit, and can be closed',
+    name: 'QS-41 check finds no problems, and the store can be closed',
     run: async ({ store }) => {
       assert.deepEqual(await store.check(), { ok: true });
       await store.close();

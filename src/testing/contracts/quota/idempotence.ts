@@ -1,12 +1,12 @@
-/** What happens again, too late or out of order: the same answer, and nothing changes. */
+/** Repeated, late or reordered operations get the same result and change nothing. */
 import assert from 'node:assert/strict';
 import type { QuotaCase, Scene } from './scene.ts';
 import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 
-/** QS-17 to QS-24: the same operation twice, late, or out of order. */
+/** QS-17 to QS-24: repeated, late and reordered operations. */
 export const idempotenceCases: readonly QuotaCase[] = [
   {
-    name: 'QS-17 a reserve repeated is the same hold, with the same end',
+    name: 'QS-17 a repeated reserve is the same hold, with the same end of its lease',
     run: async ({ give, reserve, advance, expectState }) => {
       await give('alice', 10n);
       const id = newId();
@@ -24,7 +24,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-17 one id reserved twenty times at once is one hold',
+    name: 'QS-17 twenty concurrent reserves with one id are one hold',
     run: async ({ give, reserve, expectState }) => {
       await give('alice', 100n);
       const id = newId();
@@ -40,7 +40,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-17 a reserve repeated after the hold has grown is still the same hold',
+    name: 'QS-17 a reserve that is repeated after the hold has grown is the same hold',
     run: async ({ give, reserve, extend, expectState }) => {
       await give('alice', 100n);
       const id = newId();
@@ -55,7 +55,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-18 a reserve repeated with other lines is a conflict and changes nothing',
+    name: 'QS-18 a repeated reserve with other lines is a conflict and changes nothing',
     run: async ({ give, reserve, expectState }) => {
       await give('alice', 100n);
       await give('bob', 100n);
@@ -74,7 +74,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-19 the first settle wins, whatever a second one says',
+    name: 'QS-19 the first settle wins over any later one',
     run: async ({ give, hold, settle, reserve, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 50n);
@@ -91,7 +91,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-19 one settle sent twenty times at once charges once',
+    name: 'QS-19 twenty concurrent settles of one hold charge once',
     run: async ({ give, hold, settle, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 50n);
@@ -150,7 +150,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-22 a release racing its reserve leaves nothing held',
+    name: 'QS-22 a release that races its reserve leaves nothing held',
     run: async ({ give, reserve, release, expectState }) => {
       await give('alice', 100n);
 
@@ -165,7 +165,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-23 an extend after any end finds the hold gone, and says how it ended',
+    name: 'QS-23 an extend after any ending returns gone and how the hold ended',
     run: async ({ give, hold, settle, release, extend, advance, reserve, expectState }) => {
       await give('alice', 100n);
       const settled = await hold('alice', 10n);
@@ -175,18 +175,18 @@ export const idempotenceCases: readonly QuotaCase[] = [
       await release(released, [line('alice', 10n)]);
       await advance(ttlMs + 1);
 
-      const ends = [];
-      for (const id of [settled, released, expired, newId()]) ends.push(await extend(id, [1n]));
+      const results = [];
+      for (const id of [settled, released, expired, newId()]) results.push(await extend(id, [1n]));
 
       const gone = (as: string) => ({ status: 'gone', as });
-      assert.deepEqual(ends, ['settled', 'released', 'expired', 'unknown'].map(gone));
+      assert.deepEqual(results, ['settled', 'released', 'expired', 'unknown'].map(gone));
       const late = await reserve(expired, [line('alice', 10n)]);
       assert.deepEqual(late, { status: 'resolved', as: 'expired' });
       await expectState('alice', { used: 10n, held: 0n, inFlight: 0 });
     },
   },
   {
-    name: 'QS-24 duplicates in any order end as the same state',
+    name: 'QS-24 duplicates in any order result in the same state',
     run: async (scene) => {
       await scene.give('alice', 1_000n);
       for (let round = 0; round < 100; round += 1) await deliver(scene, round);
@@ -196,7 +196,7 @@ export const idempotenceCases: readonly QuotaCase[] = [
   },
 ];
 
-/** Delivers a hold twice and its settle thrice, in an order that differs from round to round. */
+/** Delivers a reserve twice and its settle three times, in a different order each round. */
 async function deliver({ reserve, settle, release }: Scene, round: number): Promise<void> {
   const id = newId();
   const steps = [
@@ -207,7 +207,7 @@ async function deliver({ reserve, settle, release }: Scene, round: number): Prom
     () => settle(id, [line('alice', 5n)]),
   ];
   for (let step = 0; step < steps.length; step += 1) {
-    // 1, 2, 3 and 4 have no divisor in common with 5: each stride visits every step once.
+    // 1, 2, 3 and 4 are coprime to 5, so each stride visits every step once.
     await steps[((step + round) * ((round % 4) + 1)) % steps.length]?.();
   }
   await release(id, [line('alice', 8n)]);

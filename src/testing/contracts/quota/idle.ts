@@ -1,12 +1,12 @@
-/** Holds of calls in doubt: they keep their money and give up their place. */
+/** Holds of calls in doubt keep their money but no longer count as running. */
 import assert from 'node:assert/strict';
 import type { QuotaCase, Scene } from './scene.ts';
 import { expectRefused, line, newId, ttlMs } from './scene.ts';
 
-/** QS-60 to QS-62: holds that run no more. */
+/** QS-60 to QS-62: idle holds. */
 export const idleCases: readonly QuotaCase[] = [
   {
-    name: 'QS-60 a hold in doubt keeps its money and frees its place, however often it is said',
+    name: 'QS-60 an idle hold keeps its money but does not count as running, also if repeated',
     run: async (scene) => {
       const { give, hold, reserve, expectState } = scene;
       const cap = { maxConcurrentCalls: [2] };
@@ -27,7 +27,7 @@ export const idleCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-60 a hold in doubt never runs again',
+    name: 'QS-60 an idle hold never runs again',
     run: async (scene) => {
       const { give, hold, extend, store, partition, expectState } = scene;
       await give('alice', 100n);
@@ -41,7 +41,7 @@ export const idleCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-61 a hold in doubt ends as any other, and once',
+    name: 'QS-61 an idle hold ends like any other, and once',
     run: async (scene) => {
       const { give, hold, settle, release, advance, expectState } = scene;
       await give('alice', 100n);
@@ -67,7 +67,7 @@ export const idleCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-61 a hold in doubt frees its place on every line, counted once for each subject',
+    name: 'QS-61 an idle hold stops counting on every line, once for each subject',
     run: async (scene) => {
       const { give, reserve, settle, expectState } = scene;
       for (const subject of ['group', 'key']) await give(subject, 100n);
@@ -94,7 +94,7 @@ export const idleCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-62 a hold that is to grow and can not is in doubt all the same',
+    name: 'QS-62 a hold becomes idle even if the same extend can’t grow it',
     run: async (scene) => {
       const { give, hold, store, partition, expectState } = scene;
       await give('alice', 30n);
@@ -112,7 +112,7 @@ export const idleCases: readonly QuotaCase[] = [
       await give('alice', 30n);
       const id = await hold('alice', 10n);
 
-      // What a host without types might pass.
+      // A host without types might pass this.
       const input = { id, partition, ttlMs, ...JSON.parse('{ "idle": "no" }') };
       await expectRefused(() => store.extend([input]));
 

@@ -1,4 +1,4 @@
-/** Leases: they end by the store's clock alone, each for itself, with or without a sweeper. */
+/** Leases end by the store's clock alone, independently, with or without sweeps. */
 import assert from 'node:assert/strict';
 import { maxLazyExpirations } from '../../../ports/quota-input.ts';
 import type { QuotaCase, Scene } from './scene.ts';
@@ -7,7 +7,7 @@ import { countOf, line, newId, newIds, ttlMs } from './scene.ts';
 /** QS-25 to QS-32: leases, expiry and periods. */
 export const leaseCases: readonly QuotaCase[] = [
   {
-    name: 'QS-25 a lease runs out by itself while other holds of its subject stay busy',
+    name: 'QS-25 a lease runs out independently of other active holds of its subject',
     run: async ({ give, hold, extend, settle, advance, expectState }) => {
       await give('alice', 100n);
       await hold('alice', 10n);
@@ -23,7 +23,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-25 a lease is whole until its last millisecond, and gone at its end',
+    name: 'QS-25 a lease lasts until its last millisecond and ends exactly then',
     run: async ({ give, hold, advance, expectState }) => {
       await give('alice', 100n);
       await hold('alice', 10n);
@@ -36,7 +36,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-26 an extend keeps a hold, from now on for the time it asks',
+    name: 'QS-26 an extend renews a hold for ttlMs from now',
     run: async ({ give, hold, extend, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -66,7 +66,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-26 an extend grows the hold on every line or on none, and renews it either way',
+    name: 'QS-26 an extend grows the hold on all lines or none, and renews it in both cases',
     run: async ({ give, reserve, extend, advance, expectState }) => {
       await give('group', 100n);
       await give('key', 30n);
@@ -87,7 +87,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-26 a batch is answered in the order asked',
+    name: 'QS-26 the results of a batch are in the order of its inputs',
     run: async ({ store, partition, give, hold, settle }) => {
       await give('alice', 100n);
       const ended = await hold('alice', 10n);
@@ -104,7 +104,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-27 a settle after an expiry that charged nothing charges in full, once',
+    name: 'QS-27 a settle after an expiry without a charge charges in full, once',
     run: async ({ give, hold, settle, release, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -122,7 +122,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-27 a settle after an expiry that charged corrects the charge, up or down',
+    name: 'QS-27 a settle after an expiry with a charge corrects it, up or down',
     run: async ({ give, hold, settle, release, advance, expectState }) => {
       await give('alice', 100n);
       const onExpire = { charge: [6n] };
@@ -141,7 +141,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-27 a settle of a hold the store never saw is charged, once',
+    name: 'QS-27 a settle of an unknown hold is charged once',
     run: async ({ give, settle, reserve, expectState }) => {
       await give('alice', 100n);
       const id = newId();
@@ -157,7 +157,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-27 a charge on a row the store lost is kept, and the next reserve brings the limit',
+    name: 'QS-27 a charge on an unknown row is kept, and the next reserve carries the limit',
     run: async ({ settle, reserve, read }) => {
       await settle(newId(), [line('lost', 8n)]);
 
@@ -170,7 +170,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-28 a reserve finds the room of a lease that ran out, without a sweeper',
+    name: 'QS-28 a reserve can use the amount of an expired lease without a sweep',
     run: async ({ give, hold, advance, expectState }) => {
       await give('alice', 10n);
       await hold('alice', 10n);
@@ -182,7 +182,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-28 a lease of several lines runs out on all of them at the touch of one',
+    name: 'QS-28 an operation on one line expires a due lease on all its lines',
     run: async ({ give, reserve, advance, expectState }) => {
       await give('group', 100n);
       await give('key', 100n);
@@ -195,7 +195,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-29 eight sweepers at once expire each lease once',
+    name: 'QS-29 eight concurrent sweeps expire each lease once',
     run: async ({ store, partition, give, hold, advance, expectState }) => {
       await give('alice', 1_000n);
       for (let count = 0; count < 40; count += 1) {
@@ -215,7 +215,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-29 a sweep keeps to its bound and its partition, and says when more is due',
+    name: 'QS-29 a sweep respects max and its partition, and reports whether more is due',
     run: async ({ store, partition, give, hold, advance }) => {
       await give('alice', 100n);
       for (let count = 0; count < 5; count += 1) await hold('alice', 1n);
@@ -231,7 +231,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-30 a period that turns with holds in flight leaves both periods exact',
+    name: 'QS-30 a change of period with holds in flight leaves both periods exact',
     run: async ({ reserve, settle, release, advance, expectState }) => {
       const november = (amount: bigint) =>
         line('alice', amount, { period: '2026-11', limit: 100n });
@@ -253,7 +253,7 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-31 the clock of whoever asks may be wrong by an hour, and jump',
+    name: 'QS-31 the caller’s clock may be wrong by an hour, and jump',
     run: async ({ give, hold, extend, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -267,27 +267,27 @@ export const leaseCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-32 ten thousand leases due at once slow no operation: each expires a few of them',
+    name: 'QS-32 with ten thousand due leases, each operation expires only a few of them',
     run: async (scene) => {
       await scene.give('alice', 1_000_000n);
       const total = 10_000;
       await holdMany(scene, total);
       await scene.advance(ttlMs + 1);
 
-      let left = total;
-      for (let touch = 0; touch < 3; touch += 1) {
+      let remaining = total;
+      for (let reads = 0; reads < 3; reads += 1) {
         const inFlight = (await scene.read('alice'))?.inFlight ?? 0;
-        assert(left - inFlight <= maxLazyExpirations, 'one operation expired too many');
-        left = inFlight;
+        assert(remaining - inFlight <= maxLazyExpirations, 'one operation expired too many');
+        remaining = inFlight;
       }
       const { store, partition } = scene;
-      for (let sweeps = 0; left > 0 && sweeps < 20; sweeps += 1) {
+      for (let sweeps = 0; remaining > 0 && sweeps < 20; sweeps += 1) {
         const { expired } = await store.sweep({ max: 1_000, partition });
         assert(expired <= 1_000);
-        left -= expired;
+        remaining -= expired;
       }
 
-      assert.equal(left, 0);
+      assert.equal(remaining, 0);
       await scene.expectState('alice', { used: 0n, held: 0n, inFlight: 0 });
     },
   },
@@ -300,7 +300,7 @@ async function holdMany({ reserve }: Scene, total: number): Promise<void> {
   }
 }
 
-/** Runs with the asker's own clock, `Date.now`, set wrong. */
+/** Runs with a wrong caller's clock, `Date.now`. */
 async function withSkewedClock(skewMs: number, run: () => Promise<void>): Promise<void> {
   const now = Date.now;
   Date.now = () => now() + skewMs;

@@ -1,4 +1,4 @@
-/** Limits that come with the records of keys, and what operators add to them. */
+/** Limits that reserves carry from key records, and operators' additions to them. */
 import assert from 'node:assert/strict';
 import { maxNanos } from '../../../money.ts';
 import type { QuotaCase } from './scene.ts';
@@ -7,7 +7,7 @@ import { expectRefused, line, newId } from './scene.ts';
 /** QS-50 to QS-53: limits that reserves carry. */
 export const limitCases: readonly QuotaCase[] = [
   {
-    name: 'QS-50 a limit that is raised in the record counts with the next reserve',
+    name: 'QS-50 a raised limit counts from the next reserve on',
     run: async ({ reserve, read }) => {
       await reserve(newId(), [line('alice', 90n, { limit: 100n })]);
 
@@ -22,7 +22,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-50 a limit that is lowered counts at once, for running holds that grow too',
+    name: 'QS-50 a lowered limit counts immediately, also for the growth of running holds',
     run: async ({ reserve, extend, read }) => {
       const running = newId();
       await reserve(running, [line('alice', 40n, { limit: 100n })]);
@@ -39,7 +39,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-50 a limit below what is used refuses, and lets what is held settle',
+    name: 'QS-50 a limit below the used amount refuses reserves, but running holds settle',
     run: async ({ reserve, settle, expectState }) => {
       const running = newId();
       await reserve(running, [line('alice', 40n, { limit: 100n })]);
@@ -54,7 +54,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-50 two processes with two limits are each judged by their own, in any order',
+    name: 'QS-50 each reserve is judged by the limit it carries, in any order',
     run: async ({ reserve }) => {
       await reserve(newId(), [line('alice', 50n, { limit: 100n })]);
       const statuses: string[] = [];
@@ -67,25 +67,25 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-50 two processes with two limits at once: none holds more than its own limit allows',
+    name: 'QS-50 concurrent reserves with two limits never hold more than their own limit',
     run: async ({ reserve, expectState }) => {
-      const ask = async (limit: bigint): Promise<bigint> => {
+      const heldAfter = async (limit: bigint): Promise<bigint> => {
         const result = await reserve(newId(), [line('alice', 10n, { limit })]);
         return result.status === 'held' ? limit - (result.available[0] ?? 0n) : 0n;
       };
 
-      const heldThen = await Promise.all(
-        Array.from({ length: 40 }, (_, index) => ask(index % 2 === 0 ? 60n : 100n)),
+      const totals = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => heldAfter(index % 2 === 0 ? 60n : 100n)),
       );
 
-      heldThen.forEach((held, index) => {
+      totals.forEach((held, index) => {
         assert(held <= (index % 2 === 0 ? 60n : 100n));
       });
       await expectState('alice', { used: 0n, held: 100n, inFlight: 10 });
     },
   },
   {
-    name: 'QS-50 every line keeps the limit it carries, though one of them refuses the hold',
+    name: 'QS-50 the limit of every line is stored, even if one line refuses the hold',
     run: async ({ reserve, read }) => {
       const lines = (group: bigint, key: bigint) => [
         line('group', 10n, { limit: group }),
@@ -102,7 +102,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-51 what an operator adds stands beside the limit of the record, raised or lowered',
+    name: 'QS-51 an operator’s addition is kept when the limit of the record changes',
     run: async ({ store, partition, reserve, read }) => {
       await reserve(newId(), [line('alice', 10n, { limit: 10n })]);
       const row = { partition, subject: 'alice', period: '' };
@@ -121,7 +121,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-51 what an operator adds ends with its period',
+    name: 'QS-51 an operator’s addition counts for its period only',
     run: async ({ store, partition, reserve }) => {
       const of = (period: string) => line('alice', 15n, { period, limit: 10n });
       const row = { partition, subject: 'alice', period: '2026-11' };
@@ -136,7 +136,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-51 limit and extra together count as 2^53 − 1 at most, and extra is bounded itself',
+    name: 'QS-51 limit plus extra counts as 2^53 − 1 at most, and extra itself is bounded',
     run: async ({ store, partition, reserve, read }) => {
       const row = { partition, subject: 'alice', period: '' };
       await store.adjust({ ...row, id: newId(), addLimit: maxNanos });
@@ -151,7 +151,7 @@ export const limitCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: "QS-52 a limit that records state is not the operator's to set, and nothing changes",
+    name: 'QS-52 adjust refuses to set a limit that the latest reserve carried',
     run: async ({ store, partition, reserve, read }) => {
       await reserve(newId(), [line('alice', 10n, { limit: 100n })]);
       const before = await read('alice');
@@ -160,13 +160,13 @@ export const limitCases: readonly QuotaCase[] = [
       await expectRefused(() => store.adjust({ ...change, addLimit: 5n, enabled: false }));
 
       assert.deepEqual(await read('alice'), before);
-      // The id was not used up.
+      // The id can still be used.
       const { limit: _, ...withoutLimit } = change;
       assert.equal((await store.adjust({ ...withoutLimit, addLimit: 5n })).extra, 5n);
     },
   },
   {
-    name: 'QS-52 a limit set by the operator holds where records state none, or none any more',
+    name: 'QS-52 a limit set by adjust counts where the latest reserve carried none',
     run: async ({ give, hold, reserve, read }) => {
       await give('alice', 30n);
       await hold('alice', 10n);

@@ -1,4 +1,4 @@
-/** Amounts and ids at their bounds, and beyond them. */
+/** Amounts and names at their bounds and beyond. */
 import assert from 'node:assert/strict';
 import type { Nanos } from '../../../money.ts';
 import { maxNanos } from '../../../money.ts';
@@ -6,16 +6,16 @@ import type { QuotaLine, ReserveInput } from '../../../ports/quota-store.ts';
 import type { QuotaCase } from './scene.ts';
 import { expectRefused, line, newId, ttlMs } from './scene.ts';
 
-/** QS-33, QS-38, QS-39: all or nothing, large amounts, legal names. */
+/** QS-05, QS-38 and QS-39: invalid input, large amounts, valid names. */
 export const numberCases: readonly QuotaCase[] = [
   {
-    name: 'QS-05 an amount that is negative, too large, fractional or no bigint changes nothing',
+    name: 'QS-05 an amount that is negative, too large, fractional or not a bigint is refused',
     run: async ({ store, partition, give, hold, reserve, settle, extend, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
       const before = await read('alice');
 
-      for (const amount of illegalAmounts()) {
+      for (const amount of invalidAmounts()) {
         const lines = [line('alice', amount)];
         const adjustment = { id: newId(), partition, subject: 'alice', period: '' };
         await expectRefused(() => reserve(newId(), lines));
@@ -32,12 +32,12 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-05 a reserve of an illegal shape is refused and holds nothing',
+    name: 'QS-05 a reserve with invalid input is refused and holds nothing',
     run: async ({ give, reserve, read }) => {
       for (const subject of ['a', 'b']) await give(subject, 100n);
       const before = await read('a');
       const [a, b] = [line('a', 1n), line('b', 1n)];
-      const illegal: readonly (readonly [readonly QuotaLine[], Partial<ReserveInput>?])[] = [
+      const invalid: readonly (readonly [readonly QuotaLine[], Partial<ReserveInput>?])[] = [
         [[]],
         [[b, a]],
         [[a, a]],
@@ -52,7 +52,7 @@ export const numberCases: readonly QuotaCase[] = [
         [[a], { maxConcurrentCalls: [1.5] }],
       ];
 
-      for (const [lines, change] of illegal) {
+      for (const [lines, change] of invalid) {
         await expectRefused(() => reserve(newId(), lines, change));
       }
 
@@ -60,7 +60,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-05 an extend that does not fit its hold, or lasts too long, changes nothing',
+    name: 'QS-05 an extend with the wrong number of amounts or an invalid ttlMs changes nothing',
     run: async ({ give, hold, extend, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -75,7 +75,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-38 every amount up to 2^53 − 1 is kept to the last nano',
+    name: 'QS-38 every amount up to 2^53 − 1 is exact',
     run: async ({ give, hold, settle, read }) => {
       for (const [index, amount] of boundaryAmounts.entries()) {
         const subject = `boundary-${index}`;
@@ -91,7 +91,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-38 sums that cross 2^31, 2^32 and 1e15 stay exact',
+    name: 'QS-38 sums above 2^31, 2^32 and 1e15 are exact',
     run: async ({ give, hold, settle, expectState, read }) => {
       await give('alice', maxNanos);
       const step = 333_333_333_333_333n;
@@ -109,7 +109,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-38 the last nano is granted and not one more',
+    name: 'QS-38 the last nano of a limit is granted and not one more',
     run: async ({ give, hold, reserve }) => {
       await give('alice', maxNanos);
       await hold('alice', maxNanos - 1n);
@@ -122,7 +122,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-39 names of every legal character and full length work, and none meets another',
+    name: 'QS-39 names with every valid character and the maximum length work and stay distinct',
     run: async ({ give, hold, expectState }) => {
       const names = [longestName, 'a', 'A', 'a.', 'a-', 'a_', '0', 'constructor', '__proto__'];
       for (const name of names) await give(name, 100n);
@@ -135,10 +135,10 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-39 ids of both full lengths work',
+    name: 'QS-39 ids of the minimum and maximum length work',
     run: async ({ give, reserve, settle, expectState }) => {
       await give('alice', 100n);
-      // Random at the end, for a store may know ids for ever.
+      // With a random end, since a store may remember ids forever.
       const long = `AZaz09_-${newId()}${newId()}`.slice(0, 64);
       const short = newId().replaceAll('-', '').slice(0, 16);
 
@@ -151,7 +151,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-39 a subject and its period never run into one another',
+    name: 'QS-39 a subject and its period are kept apart',
     run: async ({ reserve, expectState }) => {
       const limit = 100n;
       await reserve(newId(), [line('a', 1n, { limit })]);
@@ -179,9 +179,9 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-39 illegal names are refused by every operation',
+    name: 'QS-39 every operation refuses invalid names',
     run: async ({ store, partition, reserve, settle, release, read }) => {
-      for (const bad of illegalNames) {
+      for (const bad of invalidNames) {
         const lines = [line(bad, 1n)];
         await expectRefused(() => reserve(newId(), lines));
         await expectRefused(() => settle(newId(), lines));
@@ -195,7 +195,7 @@ export const numberCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-39 illegal ids and periods are refused by every operation',
+    name: 'QS-39 every operation refuses invalid ids and periods',
     run: async ({ store, partition, reserve, settle, release, extend, read }) => {
       const lines = [line('alice', 1n, { limit: 10n })];
       for (const bad of ['short', 'x'.repeat(65), `${'x'.repeat(16)}:`, `${'x'.repeat(16)}\n`]) {
@@ -234,7 +234,7 @@ const boundaryAmounts: readonly Nanos[] = [
 
 const longestName = 'AZaz09._-'.padEnd(64, 'x');
 
-const illegalNames: readonly string[] = [
+const invalidNames: readonly string[] = [
   '',
   'a|b',
   'a:b',
@@ -248,7 +248,7 @@ const illegalNames: readonly string[] = [
   'x'.repeat(65),
 ];
 
-/** What a host without types might pass; JSON is the honest way to a value of the wrong type. */
-function illegalAmounts(): readonly Nanos[] {
+/** Invalid amounts; those that the types don't allow are made by `JSON.parse`. */
+function invalidAmounts(): readonly Nanos[] {
   return [-1n, maxNanos + 1n, JSON.parse('5'), JSON.parse('1.5'), JSON.parse('"5"')];
 }

@@ -1,12 +1,12 @@
-/** What a reader may see, at any moment and after all is done. */
+/** What a reader sees under load and after everything has ended. */
 import assert from 'node:assert/strict';
 import type { QuotaCase, Scene } from './scene.ts';
 import { line, newId, newIds, ttlMs } from './scene.ts';
 
-/** QS-41 and QS-46 to QS-48: what a reader may see. */
+/** QS-41, QS-46 and QS-48: reading. */
 export const observationCases: readonly QuotaCase[] = [
   {
-    name: 'QS-41 balances outlive every lease and every memory of what has ended',
+    name: 'QS-41 balances are kept longer than leases and ended holds',
     run: async ({ give, hold, settle, advance, read }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -19,7 +19,7 @@ export const observationCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-41 what has ended is remembered for the quarter of an hour a settle may be retried',
+    name: 'QS-41 an ended hold is remembered for the 15 minutes in which a settle may be retried',
     run: async ({ give, hold, settle, advance, expectState }) => {
       await give('alice', 100n);
       const id = await hold('alice', 10n);
@@ -34,7 +34,7 @@ export const observationCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-46 readers under load never see a broken row',
+    name: 'QS-46 readers under load always see consistent rows',
     run: async (scene) => {
       await scene.give('alice', 500n);
       const observe = async (): Promise<void> => {
@@ -54,7 +54,7 @@ export const observationCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-48 when all is quiet nothing is held, and what is used is what was charged',
+    name: 'QS-48 after all calls have ended nothing is held, and used is the sum of the charges',
     run: async (scene) => {
       await scene.give('alice', 100_000n);
 
@@ -68,7 +68,7 @@ export const observationCases: readonly QuotaCase[] = [
     },
   },
   {
-    name: 'QS-48 a subject nobody ever named has no row',
+    name: 'QS-48 an unknown subject has no row',
     run: async ({ read }) => {
       assert.equal(await read(newId()), undefined);
     },
@@ -76,7 +76,8 @@ export const observationCases: readonly QuotaCase[] = [
 ];
 
 /**
- * One request's life: held, then settled, released or left to its lease; resolves to its charge.
+ * Runs one request: reserves, then settles, releases, or lets the lease run out. Returns its
+ * charge.
  */
 async function cycle(scene: Scene, id: string, index: number): Promise<bigint> {
   const { reserve, settle, release } = scene;

@@ -1,5 +1,5 @@
 /**
- * What a quota case plays on: a fresh store, a partition of its own, and short words for the calls.
+ * The scene of a quota case: a new store, a new partition, and short forms of the calls.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -17,48 +17,48 @@ import type {
   SettleResult,
 } from '../../../ports/quota-store.ts';
 
-/** A store to be proved, with the clock that it lives by. */
+/** A store to test, with its clock. */
 export interface QuotaStoreSetup {
   readonly store: QuotaStore;
-  /** Moves the store's own clock; its leases must end by nothing else. */
+  /** Advances the store's clock; leases must end by this clock only. */
   readonly clock: { advance(ms: number): MaybePromise<void> };
-  /** Called when the case is over, however it ended. */
+  /** Called after the case, whether it passed or failed. */
   cleanup?(): MaybePromise<void>;
 }
 
-/** Makes a fresh store with a clock of its own, for each case. */
+/** Makes a new store with a clock, once per case. */
 export type MakeQuotaStore = () => MaybePromise<QuotaStoreSetup>;
 
-/** A case before it is given a store. */
+/** A case that takes its scene as a parameter. */
 export interface QuotaCase {
   readonly name: string;
   readonly run: (scene: Scene) => Promise<void>;
 }
 
-/** Short words for the calls of one case, all in one partition, under a lease of `ttlMs`. */
+/** Short forms of the calls of one case, all in one partition with leases of `ttlMs`. */
 export interface Scene {
   readonly store: QuotaStore;
   readonly partition: string;
-  /** Moves the store's clock. */
+  /** Advances the store's clock. */
   advance(ms: number): Promise<void>;
-  /** Gives a subject a limit, and changes what else is asked. */
+  /** Sets the limit of a subject, together with other changes. */
   give(subject: string, limit: Nanos, change?: Partial<AdjustInput>): Promise<QuotaState>;
   reserve(
     id: string,
     lines: readonly QuotaLine[],
     change?: Partial<ReserveInput>,
   ): Promise<ReserveResult>;
-  /** Reserves one line under a new id, and insists that it is held. */
+  /** Reserves one line with a new id, and asserts that it is held. */
   hold(subject: string, amount: Nanos, change?: Partial<ReserveInput>): Promise<string>;
   extend(id: string, add?: readonly Nanos[], forMs?: number): Promise<ExtendResult>;
   settle(id: string, lines: readonly QuotaLine[]): Promise<SettleResult>;
   release(id: string, lines: readonly QuotaLine[]): Promise<ReleaseResult>;
   read(subject: string, period?: string): Promise<QuotaState | undefined>;
-  /** Insists on what a subject has used and holds, and on how many hold it. */
+  /** Asserts the amounts of a row, and how many of its holds are running. */
   expectState(subject: string, expected: ExpectedState): Promise<void>;
 }
 
-/** The part of a row that a case is about. */
+/** The part of a row that a case checks. */
 export interface ExpectedState {
   readonly used: Nanos;
   readonly held: Nanos;
@@ -66,25 +66,25 @@ export interface ExpectedState {
   readonly period?: string;
 }
 
-/** The lease of a scene's reservations. */
+/** The lease of reservations in a scene. */
 export const ttlMs = 30_000;
 
-/** An id that was never used before, in any store. */
+/** A new reservation id, unique in all stores. */
 export function newId(): string {
   return randomUUID();
 }
 
-/** Reservation ids that no other case has. */
+/** Several new reservation ids. */
 export function newIds(count: number): readonly string[] {
   return Array.from({ length: count }, newId);
 }
 
-/** A line on a subject, for all time where nothing else is said. */
+/** A line on a subject, by default without a period. */
 export function line(subject: string, amount: Nanos, rest: Partial<QuotaLine> = {}): QuotaLine {
   return { subject, period: '', amount, ...rest };
 }
 
-/** Insists that the store refuses an input as illegal, before it does anything. */
+/** Asserts that the store refuses invalid input. */
 export async function expectRefused(call: () => MaybePromise<unknown>): Promise<void> {
   await assert.rejects(async () => call(), { name: 'RangeError' });
 }
@@ -94,7 +94,7 @@ export function countOf(results: readonly { readonly status: string }[], status:
   return results.filter((result) => result.status === status).length;
 }
 
-/** The few words in which the cases speak to a store. */
+/** Makes the scene of a case. */
 export function openScene({ store, clock }: QuotaStoreSetup): Scene {
   const partition = `contract-${newId()}`;
   const read = async (subject: string, period = ''): Promise<QuotaState | undefined> =>
@@ -123,7 +123,10 @@ export function openScene({ store, clock }: QuotaStoreSetup): Scene {
     extend: async (id, add, forMs = ttlMs) => {
       const input = { id, partition, ttlMs: forMs, ...(add === undefined ? {} : { add }) };
       const [result, ...others] = await store.extend([input]);
-      assert(result !== undefined && others.length === 0, 'extend answers each input once');
+      assert(
+        result !== undefined && others.length === 0,
+        'extend must return one result per input',
+      );
       return result;
     },
     settle: async (id, lines) => store.settle({ id, partition, lines, basis: 'usage' }),
