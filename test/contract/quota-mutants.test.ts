@@ -292,7 +292,7 @@ describe('the quota contract detects a store that', () => {
   it('remembers too few ended holds: QS-41', async () => {
     const failed = await failedCases((clock) => memoryQuotaStore({ clock, maxEnded: 3 }));
 
-    expect(failed).toContainEqual(expect.stringMatching(/^QS-41 what has ended/));
+    expect(failed).toContainEqual(expect.stringMatching(/^QS-41 an ended hold/));
   });
 });
 
