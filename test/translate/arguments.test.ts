@@ -15,12 +15,12 @@ describe('§6.4 the arguments of a call', () => {
   ])('stay verbatim as an object: %s', (text) => {
     const written = argumentsObject(text);
 
-    expect(written).toEqual({ json: text, isReplaced: false });
+    expect(written).toEqual({ json: text, isWrapped: false });
     expect(jsonText({ args: rawJson(written.json) })).toContain(text);
   });
 
   it.each(['', ' \n\t '])('are an empty object where there are none: %j', (text) => {
-    expect(argumentsObject(text)).toEqual({ json: '{}', isReplaced: false });
+    expect(argumentsObject(text)).toEqual({ json: '{}', isWrapped: false });
   });
 
   it.each([
@@ -32,9 +32,9 @@ describe('§6.4 the arguments of a call', () => {
     '{a:1}',
     '{} {}',
   ])('are kept as text where they are no object: %s', (text) => {
-    const { json, isWrapped: isReplaced } = argumentsObject(text);
+    const { json, isWrapped } = argumentsObject(text);
 
-    expect(isReplaced).toBe(true);
+    expect(isWrapped).toBe(true);
     expect(parseJson(json)).toEqual({ _raw: text });
   });
 
@@ -52,9 +52,9 @@ describe('§6.4 the arguments of a call', () => {
       fc.pre(isJsonObject(value));
       const pretty = JSON.stringify(value, null, indent);
 
-      const { json, isWrapped: isReplaced } = argumentsObject(pretty);
+      const { json, isWrapped } = argumentsObject(pretty);
 
-      expect(isReplaced).toBe(false);
+      expect(isWrapped).toBe(false);
       expect(parseJson(json)).toEqual(value);
     });
 
