@@ -27,6 +27,7 @@ import {
 import { errorResponse, responseContextFor } from './stages/respond.ts';
 import { runningCalls } from './stages/running.ts';
 import { serving } from './stages/serve.ts';
+import { settler } from './stages/settle.ts';
 import { shutDown } from './stages/shut-down.ts';
 import { storeBreakers } from './stages/store-breaker.ts';
 import { storeMaintenance } from './stages/store-maintenance.ts';
@@ -117,17 +118,18 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       endOfReplyTurn: loopTurn(),
       emit,
     },
-    calls,
+    intake: {
+      calls,
+      bodies: fairShares(() => maxBufferedBytes),
+      // Apart from that of replies, which go through different code.
+      endOfRequestTurn: loopTurn(),
+      isClosed: () => closed !== undefined,
+    },
+    records: recordChecks(),
+    plans: modelPlans(tables.dialects),
     idempotency: idempotency(emit),
     reserve: reserver(emit),
-    outbox: unsettled,
-    plans: modelPlans(tables.dialects),
-    records: recordChecks(),
-    bodies: fairShares(() => maxBufferedBytes),
-    // Apart from that of replies, which go through different code.
-    endOfRequestTurn: loopTurn(),
-    emit,
-    isClosed: () => closed !== undefined,
+    settle: settler(unsettled, emit),
     reportUnbounded: onceForEach((modelId) => emit({ type: 'no_stated_maximum', modelId })),
   });
   const stopTimer = clock.every(tickMs, () => {

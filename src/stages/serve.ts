@@ -6,7 +6,6 @@ import type { Body } from '../bytes/body/body.ts';
 import type { FairShares } from '../bytes/body/fair-shares.ts';
 import { ignoreErrors } from '../bytes/body/read.ts';
 import { statusOf } from '../errors.ts';
-import type { EventListener } from '../events.ts';
 import type { GatewayResponse } from '../http.ts';
 import type { CallRoute, Route } from '../protocols/protocol.ts';
 import { admit } from './admit.ts';
@@ -20,7 +19,6 @@ import { limit } from './limit.ts';
 import { listModels } from './list-models.ts';
 import type { LoopTurn } from './loop-turn.ts';
 import type { ModelPlans } from './model-plan.ts';
-import type { Outbox } from './outbox.ts';
 import { readCallInTurns, receiveBody } from './read-call.ts';
 import type { RecordChecks } from './record-checks.ts';
 import { shuttingDown } from './refuse.ts';
@@ -28,25 +26,29 @@ import { relay } from './relay.ts';
 import type { Reserve } from './reserve.ts';
 import { jsonReply, optionsResponse } from './respond.ts';
 import type { RunningCalls } from './running.ts';
-import { settlementOf } from './settle.ts';
+import type { Settle } from './settle.ts';
 import type { Upstreams } from './try-channel.ts';
 
 /** The objects that all calls of a gateway share. */
 export interface Shared {
-  readonly upstreams: Upstreams;
-  readonly calls: RunningCalls;
+  readonly intake: Intake;
+  readonly records: RecordChecks;
+  readonly plans: ModelPlans;
   readonly idempotency: Idempotency;
   readonly reserve: Reserve;
-  readonly outbox: Outbox;
-  readonly plans: ModelPlans;
-  readonly records: RecordChecks;
+  readonly settle: Settle;
+  readonly upstreams: Upstreams;
+  /** Warns the host that nothing bounds the output of this model. */
+  reportUnbounded(modelId: string): void;
+}
+
+/** What a request needs before its call can be read. */
+export interface Intake {
+  readonly calls: RunningCalls;
   /** Limits the memory that the request bodies of one key may take. */
   readonly bodies: FairShares;
   readonly endOfRequestTurn: LoopTurn;
-  readonly emit: EventListener;
   isClosed(): boolean;
-  /** Warns the host that nothing bounds the output of this model. */
-  reportUnbounded(modelId: string): void;
 }
 
 /** Handles one request. */
@@ -62,7 +64,8 @@ async function handleRequest(
   route: Route,
   shared: Shared,
 ): Promise<GatewayResponse> {
-  const { endOfRequestTurn, isClosed, records } = shared;
+  const { records } = shared;
+  const { endOfRequestTurn, isClosed } = shared.intake;
   ignoreErrors(received.request.body);
   if (route.kind === 'refused') throw route.error;
   if (route.kind === 'options') return optionsResponse(received.responseContext, route.allow);
@@ -83,12 +86,12 @@ async function beginCall(
   shared: Shared,
 ): Promise<GatewayResponse> {
   const { received, key } = authenticated;
-  const running = shared.calls.begin(beginningCall(authenticated, route.protocol));
+  const running = shared.intake.calls.begin(beginningCall(authenticated, route.protocol));
   try {
     received.request.onClose(running.caller.markDisconnected);
     await limit(authenticated);
     const begun = { received, key, route, running };
-    return await runCall(begun, await receiveBody(begun, shared.bodies), shared);
+    return await runCall(begun, await receiveBody(begun, shared.intake.bodies), shared);
   } catch (error) {
     running.done();
     throw error;
@@ -98,7 +101,7 @@ async function beginCall(
 /** Takes a call from its bytes to its reply. */
 async function runCall(begun: Begun, body: Body, shared: Shared): Promise<GatewayResponse> {
   const { received, key, route, running } = begun;
-  const { records, plans, idempotency, reserve, outbox, emit } = shared;
+  const { records, plans, idempotency, reserve, settle } = shared;
   const startedAtMs = received.settings.clock.now();
   const call = await readCallInTurns(body, route);
   const read = { received, key, route, running, startedAtMs, call };
@@ -114,7 +117,7 @@ async function runCall(begun: Begun, body: Body, shared: Shared): Promise<Gatewa
   }
   const { claim } = claimOrRepeat;
   const reservation = await claim.abandonOnFailure(() => reserve(admitted));
-  const settlement = claim.endTogetherWith(settlementOf({ admitted, reservation, outbox, emit }));
+  const settlement = claim.endTogetherWith(settle(admitted, reservation));
   running.hold.keepAlive(settlement, plan.totalMs);
   const continuesAfterDisconnect = call.operation.isBoughtOnce || claim.copy !== undefined;
   return await callAndSettle(

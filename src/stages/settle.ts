@@ -41,8 +41,16 @@ interface SettlementState extends SettlementDeps {
   renewed: Promise<void> | undefined;
 }
 
+/** Makes the settlement of a call that has reserved quota. */
+export type Settle = (admitted: Admitted, reservation: Reservation) => Settlement;
+
+/** Settlements whose ends go out through one outbox. */
+export function settler(outbox: Outbox, emit: EventListener): Settle {
+  return (admitted, reservation) => settlementOf({ admitted, reservation, outbox, emit });
+}
+
 /** Makes the settlement of a hold. */
-export function settlementOf(deps: SettlementDeps): Settlement {
+function settlementOf(deps: SettlementDeps): Settlement {
   const { reservation, admitted, outbox, emit } = deps;
   const { settings, responseContext } = admitted.received;
   const state: SettlementState = {
