@@ -14,6 +14,7 @@ import { freeDisconnects } from './stages/free-disconnects.ts';
 import { idempotency } from './stages/idempotency.ts';
 import { loopTurn } from './stages/loop-turn.ts';
 import { modelPlans } from './stages/model-plan.ts';
+import { onceForEach } from './stages/once-for-each.ts';
 import { outbox } from './stages/outbox.ts';
 import { portGuard } from './stages/port-guard.ts';
 import { recordChecks } from './stages/record-checks.ts';
@@ -24,7 +25,7 @@ import {
   resolveUnknown,
   type UnknownResolution,
 } from './stages/resolve-unknown.ts';
-import { errorResponse, responseContextFor } from './stages/respond.ts';
+import { errorResponse, lastOnConnection, responseContextFor } from './stages/respond.ts';
 import { runningCalls } from './stages/running.ts';
 import { serving } from './stages/serve.ts';
 import { settler } from './stages/settle.ts';
@@ -160,7 +161,8 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
         caller = route.caller;
         isBoughtOnce = route.kind === 'call' && route.operation.isBoughtOnce;
         const guard = portGuard(context.requestId, settings, emit, breakers);
-        return await serve({ request, responseContext: context, settings, guard }, route);
+        const response = await serve({ request, responseContext: context, settings, guard }, route);
+        return closed === undefined ? response : lastOnConnection(response);
       } catch (error) {
         return errorResponse(
           context,
@@ -194,18 +196,5 @@ export function gatewayOver(tables: Tables, options: GatewayOptions): Gateway {
       closed ??= shutDown(drainMs, ground);
       return closed;
     },
-  };
-}
-
-/** A catalog that makes up ids must not fill the memory. */
-const mostReported = 10_000;
-
-/** Reports each name once. */
-function onceForEach(report: (name: string) => void): (name: string) => void {
-  const reported = new Set<string>();
-  return (name) => {
-    if (reported.has(name) || reported.size >= mostReported) return;
-    reported.add(name);
-    report(name);
   };
 }

@@ -131,6 +131,14 @@ export function errorResponse(
 }
 
 /**
+ * Ends the connection with this response. A gateway that shuts down says so on each of its last
+ * responses: a caller that sent the next call on the same connection would see it reset.
+ */
+export function lastOnConnection(response: GatewayResponse): GatewayResponse {
+  return { ...response, headers: { ...response.headers, connection: 'close' } };
+}
+
+/**
  * Reasons to refuse a request in the middle of its body. The connection is closed, because the rest
  * of the body would have to be read before the next request.
  */

@@ -33,6 +33,20 @@ describe('a gateway that closes', () => {
     }
   });
 
+  it('ends the connection of a call that it lets finish', async () => {
+    const { start, upstream, gateway } = scene();
+    const calling = start(ask.chat);
+    const up = await upstream.next();
+
+    const closed = gateway.close();
+    whole('chat')(up);
+    await closed;
+
+    const { status, headers } = await calling.answer;
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({ connection: 'close' });
+  });
+
   it('lets a stream finish, and then closes the upstream client', async () => {
     const { start, upstream, gateway, nextRecord } = scene();
     const calling = start(ask.chatStream);
