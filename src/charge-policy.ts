@@ -11,7 +11,7 @@ export type CallEnding =
   | 'complete'
   /** A 2xx reply that broke off, or was no reply of its kind. */
   | 'truncated'
-  /** 5xx, reset or time-out before any output: it may have run. */
+  /** 5xx, reset or timeout before any output: it may have run. */
   | 'failed'
   /** A stream that broke, or reported an error, after output had begun. */
   | 'broken'

@@ -1,4 +1,4 @@
-/** What a call costs at the pace of a real host, where its code has left the caches in between. */
+/** The cost of a call at the pace of a real host: its code leaves the CPU caches between calls. */
 import { chatCall, nativeCall, secretOf } from '../lib/calls.mjs';
 import { compare, row, rowsOf } from '../lib/compare.mjs';
 import { bareRelay, tollgate } from '../lib/contenders.mjs';

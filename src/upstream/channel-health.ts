@@ -46,7 +46,7 @@ export type HealthSignal =
       readonly kind: 'failed';
       readonly reason: string;
       readonly where: HealthScope;
-      /** It timed out, or the upstream itself reported a time-out. */
+      /** It timed out, or the upstream itself reported a timeout. */
       readonly timedOut?: boolean;
     }
   /** The caller disconnected after a long wait for the first byte. */
@@ -68,7 +68,7 @@ export interface ChannelLease {
   /** On the monotonic clock. */
   readonly startedMs: number;
   /**
-   * For a trial call after a time-out: how long it may wait for a first byte before another channel
+   * For a trial call after a timeout: how long it may wait for a first byte before another channel
    * is tried, in ms, so that its caller doesn't wait for minutes. Undefined for all other calls.
    */
   readonly trialMs: number | undefined;
@@ -116,7 +116,7 @@ interface CallInProgress {
 /** The health of an account or a model when a call began. */
 interface HealthAtStart {
   readonly health: HealthState;
-  /** The call is the trial after a time-out. */
+  /** The call is the trial after a timeout. */
   readonly isTrial: boolean;
 }
 
@@ -209,7 +209,7 @@ export function channelHealth(
     const moment = { atStart, nowMs: clock.monotonicMs(), random };
     const health = healthOf(account, scope);
     const isTimeout = signal.kind === 'disconnected_waiting' || isTimedOut(signal);
-    // The channel has replied to a later call since, so this time-out is outdated.
+    // The channel has replied to a later call since, so this timeout is outdated.
     if (isTimeout && isOvertaken(waiting)) return;
     accounts.setHealth(channel.id, scope, afterSignal(health, signal, moment));
   };
@@ -369,7 +369,7 @@ function isTimedOut(signal: FailureSignal): boolean {
   return signal.kind === 'failed' && signal.timedOut === true;
 }
 
-/** Whether a call that starts with this health is the trial after a time-out. */
+/** Whether a call that starts with this health is the trial after a timeout. */
 function isTimeoutTrial({ pause, demotion }: HealthState): boolean {
   if (pause !== undefined) return pause.state === 'half_open' && pause.isTimeout;
   return demotion?.inTrial === true;

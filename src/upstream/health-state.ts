@@ -26,7 +26,7 @@ export interface Pause {
   readonly lastResort: boolean;
   /** The upstream said 429. */
   readonly isRateLimit: boolean;
-  /** It was caused by a time-out, so the trial call may have to wait too. */
+  /** It was caused by a timeout, so the trial call may have to wait too. */
   readonly isTimeout: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface HealthState {
   /** Failures since the last success, no matter how far apart. */
   readonly failures: number;
   /**
-   * Time-outs since the last success. A caller that disconnects from a silent call counts as half
+   * Timeouts since the last success. A caller that disconnects from a silent call counts as half
    * of one.
    */
   readonly timeouts: number;
@@ -95,7 +95,7 @@ export const goodHealth: HealthState = {
 };
 
 const failuresToOpen = 5;
-/** Lower than for other failures, because each time-out costs its caller minutes. */
+/** Lower than for other failures, because each timeout costs its caller minutes. */
 const timeoutsToOpen = 2;
 const timeoutsToDemote = 1;
 const openMs = 30_000;
@@ -127,8 +127,8 @@ interface RandomMoment extends Moment {
 }
 
 /**
- * Counts a failure. The fifth in a row opens the circuit, and so does the second time-out or a
- * failed half-open trial. The first time-out deprioritizes the channel.
+ * Counts a failure. The fifth in a row opens the circuit, and so does the second timeout or a
+ * failed half-open trial. The first timeout deprioritizes the channel.
  */
 export function afterFailure(
   health: HealthState,
@@ -147,8 +147,8 @@ export function afterFailure(
 }
 
 /**
- * Counts a caller that disconnected after a long wait for the first byte as half a time-out,
- * because many callers give up before the gateway does. Each key counts once, so that one impatient
+ * Counts a caller that disconnected after a long wait for the first byte as half a timeout,
+ * because many callers give up before the gateway does. Each key counts once, so that one
  * caller can't take a channel from the others.
  */
 export function afterDisconnect(
@@ -189,7 +189,7 @@ function openCircuit(
   return { ...goodHealth, unnamedCooldowns: health.unnamedCooldowns, circuitOpenings, pause };
 }
 
-/** Deprioritizes from the first time-out on. Any later failure postpones the next trial. */
+/** Deprioritizes from the first timeout on. Any later failure postpones the next trial. */
 function demoteAfterTimeout(
   health: HealthState,
   reason: string,

@@ -57,7 +57,7 @@ const optionsSchema = z.strictObject(
 export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient {
   checkMakerOptions('undiciClient', optionsSchema, options);
   /**
-   * By origin, then by connect time-out. Image calls use separate pools, with a new connection
+   * By origin, then by connect timeout. Image calls use separate pools, with a new connection
    * each.
    */
   const pools = { kept: poolTable(), fresh: poolTable() };
@@ -75,7 +75,7 @@ export function undiciClient(options: UndiciClientOptions = {}): UpstreamClient 
       // socket.
       pipelining: freshConnection ? 0 : 1,
       connect: gatedConnector(connectTimeoutMs, options.ca, gates),
-      // The gateway enforces its own time-outs.
+      // The gateway enforces its own timeouts.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 32 * 1024,

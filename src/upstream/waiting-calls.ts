@@ -1,6 +1,6 @@
 /**
  * Tracks the calls that are waiting for a first byte and how long each model usually takes, to find
- * channels that are slow while others reply. Time-outs alone would show it only minutes later.
+ * channels that are slow while others reply. Timeouts alone would show it only minutes later.
  */
 
 /**

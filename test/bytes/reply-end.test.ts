@@ -37,10 +37,10 @@ describe('a reply that ends before its upstream', () => {
     await out.gone;
 
     vi.advanceTimersByTime(999);
-    const patient = [...calls];
+    const before = [...calls];
     vi.advanceTimersByTime(1);
 
-    expect(patient).toEqual(['start', 'resume']);
+    expect(before).toEqual(['start', 'resume']);
     expect(calls).toEqual(['start', 'resume', 'abort']);
   });
 
@@ -77,11 +77,11 @@ describe('a reply that ends before its upstream', () => {
     await out.gone;
 
     sink().write(Buffer.alloc(64 * 1024));
-    const patient = [...calls];
+    const before = [...calls];
     sink().write(Buffer.alloc(1));
     sink().write(Buffer.alloc(1));
 
-    expect(patient).not.toContain('abort');
+    expect(before).not.toContain('abort');
     expect(calls).toEqual(['start', 'resume', 'abort']);
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -221,7 +221,7 @@ describe('an open circuit', () => {
     expect(out('m', image)).toBe('available');
   });
 
-  it('takes an image call as its trial only after an hour if it opened for time-outs', () => {
+  it('takes an image call as its trial only after an hour if it opened for timeouts', () => {
     const { call, clock, stateOf: out } = healthHarness();
     times(2, () => call(timesOut));
 

@@ -15,7 +15,7 @@ export type Outcome =
     }
   | { readonly stage: string; readonly reason: string; readonly timedOut: boolean };
 
-/** A POST request with the gateway's defaults and a generous connect time-out. */
+/** A POST request with the gateway's defaults and a generous connect timeout. */
 export function post(origin: string, change: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
     method: 'POST',

@@ -12,7 +12,7 @@ import {
   timesOut,
 } from './health-harness.ts';
 
-describe('a time-out', () => {
+describe('a timeout', () => {
   it('deprioritizes the model on the account, and the second one opens its circuit', () => {
     const { call, clock, stateOf: out } = healthHarness();
 
@@ -90,7 +90,7 @@ describe('a caller that disconnects from a silent call', () => {
     keyId,
   });
 
-  it('counts as half a time-out, each key once', () => {
+  it('counts as half a timeout, each key once', () => {
     const { call, stateOf: out } = healthHarness();
 
     times(20, () => call(disconnects('one')));

@@ -27,7 +27,7 @@ describe('a connection that could not be made', () => {
     }
   });
 
-  it('is a time-out if the server did not respond', () => {
+  it('is a timeout if the server did not respond', () => {
     for (const code of ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT']) {
       expect(failure(dialError(errorWithCode(code)))).toEqual(connect('connect_timeout', true));
       expect(failure(handshakeError(errorWithCode(code)))).toEqual(
@@ -83,7 +83,7 @@ describe('a connection that could not be made', () => {
   });
 });
 
-it('a time-out of an established connection is a reset, and its call may have run', () => {
+it('a timeout of an established connection is a reset, and its call may have run', () => {
   expect(failure(transportError(errorWithCode('ETIMEDOUT'), 'sent'))).toEqual({
     stage: 'sent',
     reason: 'reset',
