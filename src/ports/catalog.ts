@@ -262,7 +262,7 @@ export interface Channel {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** Time-outs for an upstream, in ms. */
+/** Timeouts for an upstream, in ms. */
 export interface Timeouts {
   readonly connectMs: number;
   /** Until the status line of a streamed reply. */

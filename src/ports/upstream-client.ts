@@ -15,7 +15,7 @@ export interface UpstreamRequest {
   /** The body in pieces, which are sent in this order. */
   readonly body: readonly Uint8Array[];
   /**
-   * Time-out for the connection. All other time-outs are kept by the gateway, which ends the
+   * Timeout for the connection. All other timeouts are kept by the gateway, which ends the
    * request through `onAbort`.
    */
   readonly connectTimeoutMs: number;

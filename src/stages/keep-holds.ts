@@ -44,7 +44,7 @@ export interface KeptCall {
   readonly caller: Pick<CallerConnection, 'abort'>;
   /** False once the call is done. */
   isRunning(): boolean;
-  /** The action for a time-out of its attempt that is over; undefined if none is. */
+  /** The action for a timeout of its attempt that is over; undefined if none is. */
   overdueAction(nowMs: number): (() => void) | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface KeptEntry extends HoldKeeper, Omit<KeptHold, 'settlement'> {
   renewedMs: number;
   observed: () => Nanos;
   use: HoldUse | undefined;
-  /** A time-out was found to be over, and is about to be checked again. */
+  /** A timeout was found to be over, and is about to be checked again. */
   isRecheckPending: boolean;
 }
 
@@ -93,8 +93,8 @@ export function holdKeepers(
   };
 
   /**
-   * Checks a time-out again after this turn of the event loop. If the host blocked the loop, every
-   * time-out seems to be over until the turn has delivered what arrived meanwhile.
+   * Checks a timeout again after this turn of the event loop. If the host blocked the loop, every
+   * timeout seems to be over until the turn has delivered what arrived meanwhile.
    */
   const recheckLater = (entry: KeptEntry): void => {
     if (entry.isRecheckPending) return;

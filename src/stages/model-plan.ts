@@ -1,6 +1,6 @@
 /**
  * Computes once what the configuration determines for a model and its channels, so that no call has
- * to: merged time-outs, addresses, headers, and the channels that may serve a group.
+ * to: merged timeouts, addresses, headers, and the channels that may serve a group.
  */
 import type { Framing } from '../call.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -20,7 +20,7 @@ export interface ChannelPlan {
   readonly dialect: Dialect | undefined;
   /** The account's name for the model. */
   readonly upstreamModel: string;
-  /** The channel's time-outs, then the model's, then the gateway's. */
+  /** The channel's timeouts, then the model's, then the gateway's. */
   readonly timeouts: Timeouts;
   /** `https://host:port` */
   readonly origin: string;

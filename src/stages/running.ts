@@ -24,7 +24,7 @@ export interface RunningCall {
   readonly caller: CallerConnection;
   /** Keeps the hold alive. */
   readonly hold: HoldKeeper;
-  /** Starts watching an attempt that is sent now, with the channel's time-outs. */
+  /** Starts watching an attempt that is sent now, with the channel's timeouts. */
   startAttempt(timeouts: AttemptTimeouts, lastActivity: LastActivity): void;
   /** How many attempts were sent. */
   readonly attemptCount: number;

@@ -32,7 +32,7 @@ export interface StoreBreakers {
   reset(): void;
 }
 
-/** This many failures in a row, each after at least half of the time-out, open the circuit. */
+/** This many failures in a row, each after at least half of the timeout, open the circuit. */
 const failuresToOpen = 3;
 /** The pause between trials: each trial of a locked SQLite file blocks the process. */
 const trialPauseMs = 250;

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { UpstreamError } from '../errors.ts';
 
 /**
- * The time-outs of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
+ * The timeouts of one attempt, in ms. `totalMs` counts from the call's start, over all attempts.
  */
 export interface AttemptTimeouts {
   readonly firstByteMs: number;
@@ -125,7 +125,7 @@ export function stopWatching(watch: AttemptWatch): void {
   watch.awaits = 'nothing';
 }
 
-/** The action for a time-out that is over; undefined if none is. */
+/** The action for a timeout that is over; undefined if none is. */
 export function overdueAction(watch: AttemptWatch, nowMs: number): (() => void) | undefined {
   const { awaits, pausedAtMs, deps } = watch;
   if (awaits === 'nothing') return undefined;

@@ -1,6 +1,6 @@
 /**
- * A host blocks the event loop for longer than a time-out, while the upstream's reply has long
- * arrived: no time-out may fire. Uses real time and real sockets, and asserts no durations.
+ * A host blocks the event loop for longer than a timeout, while the upstream's reply has long
+ * arrived: no timeout may fire. Uses real time and real sockets, and asserts no durations.
  */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';

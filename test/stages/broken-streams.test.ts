@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
     sentence: /upstream failed/,
   },
   {
-    fault: 'the total time-out',
+    fault: 'the total timeout',
     happens: (_up, { clock }) => clock.advance(900_000),
     outcome: 'cut',
     reason: 'total_timeout',
@@ -101,7 +101,7 @@ describe.each(rows)('$fault', ({ happens, outcome, reason, status, sentence }) =
   });
 });
 
-it('the total time-out ends a call that has no headers yet, without a charge', async () => {
+it('the total timeout ends a call that has no headers yet, without a charge', async () => {
   const { start, upstream, clock, nextRecord, state } = scene();
 
   const calling = start(ask.chat);

@@ -33,7 +33,7 @@ type Fault = readonly [fault: string, play: Play];
 
 const classA: readonly Fault[] = [
   ['a refused connection', breaks('connect_refused', 'connect')],
-  ['a connect time-out', breaks('connect_timeout', 'connect', true)],
+  ['a connect timeout', breaks('connect_timeout', 'connect', true)],
   ...[301, 302, 307, 401, 402, 403, 404, 405, 409, 410, 421, 425, 429, 451].map(
     (status): Fault => [`a ${status}`, refuses(status)],
   ),
@@ -43,7 +43,7 @@ const classB: readonly Fault[] = [
   ...[205, 418, 500, 502, 503, 529].map((status): Fault => [`a ${status}`, refuses(status)]),
 ];
 const classCandD: readonly Fault[] = [
-  ['a time-out', breaks('headers_timeout', 'sent', true)],
+  ['a timeout', breaks('headers_timeout', 'sent', true)],
   ...[400, 408, 413, 422, 504, 524].map((status): Fault => [`a ${status}`, refuses(status)]),
   ['half a document', (up) => up.answer(200, '{"a":')],
 ];
@@ -148,10 +148,10 @@ describe('another channel', () => {
 
     set.clock.advance(199_000);
     await turns();
-    const patience = second.abortReason;
+    const reasonBefore = second.abortReason;
     set.clock.advance(1_000);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     expect(await second.aborted).toBe('headers_timeout');
     expect((await answer).status).toBe(504);
     expect(set.upstream.calls).toHaveLength(2);

@@ -15,7 +15,7 @@ const failures: readonly (readonly [how: string, status: number, Play])[] = [
   ['a 500', 502, (up) => up.answer(500, { error: { message: 'Oops.' } })],
   ['a 504', 504, (up) => up.answer(504, {})],
   ['a reset', 502, (up) => up.breakOff('reset')],
-  ['a time-out', 504, (up) => up.breakOff('headers_timeout', { timedOut: true })],
+  ['a timeout', 504, (up) => up.breakOff('headers_timeout', { timedOut: true })],
   ['half a reply', 502, (up) => up.answer(200, '{"choices":[')],
   ['no reply', 502, (up) => up.answer(200, '')],
 ];

@@ -1,6 +1,6 @@
 /**
  * How many callers a broken upstream affects before the gateway stops using it, with the default
- * time-outs: each title contains the number that its test asserts.
+ * timeouts: each title contains the number that its test asserts.
  */
 import { describe, expect, it } from 'vitest';
 import { ask } from './scene-models.ts';

@@ -1,6 +1,6 @@
 /**
  * Many callers and three equal channels that fail in every way, at random times from a seed, with
- * the default time-outs: whatever fails, healthy channels keep serving, and recovered ones are used
+ * the default timeouts: whatever fails, healthy channels keep serving, and recovered ones are used
  * again.
  */
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * Simulated channels that behave as a test says at each time, with a gateway whose clock advances
- * by half seconds: what callers get and how long they wait, with the default time-outs.
+ * by half seconds: what callers get and how long they wait, with the default timeouts.
  */
 import { UpstreamError } from '../../src/errors.ts';
 import type { GatewayEvent } from '../../src/events.ts';

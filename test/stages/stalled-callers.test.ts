@@ -29,10 +29,10 @@ describe.each(callers)('a caller that does not read, served through %s', (_how, 
     up.write(muchText);
 
     await pass(set.clock, 29_000);
-    const patience = [caller.isGone(), up.abortReason];
+    const before = [caller.isGone(), up.abortReason];
     await pass(set.clock, 2_000);
 
-    expect(patience).toEqual([false, undefined]);
+    expect(before).toEqual([false, undefined]);
     expect(caller.isGone()).toBe(true);
     // While being read on for its usage, it has sent more than is read on for that.
     up.write(muchText);
@@ -64,16 +64,19 @@ describe.each(callers)('a caller that does not read, served through %s', (_how, 
   });
 
   it('is not the upstream’s fault, whose silence does not count meanwhile', async () => {
-    const patient = { callerStallMs: 600_000, timeouts: { idleMs: 10_000, firstTokenMs: 20_000 } };
-    const { set, up, caller } = await served('chatStream', readBy, patient);
+    const longTimeouts = {
+      callerStallMs: 600_000,
+      timeouts: { idleMs: 10_000, firstTokenMs: 20_000 },
+    };
+    const { set, up, caller } = await served('chatStream', readBy, longTimeouts);
     up.write(muchText);
     await pass(set.clock, 300_000);
-    const patience = up.abortReason;
+    const reasonBefore = up.abortReason;
     await caller.take();
 
     await pass(set.clock, 11_000);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     expect(up.abortReason).toBe('idle_timeout');
   });
 

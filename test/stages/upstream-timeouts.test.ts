@@ -64,16 +64,16 @@ async function later({ clock }: Scene, ms: number): Promise<void> {
   await turns();
 }
 
-describe('the time-out for the head', () => {
+describe('the timeout for the head', () => {
   it.each(kinds)('ends the call: %s', async (kind) => {
     const set = await underway(kind);
     const waitMs = isStream(kind) ? 120_000 : 300_000;
 
     await later(set, waitMs - 1_000);
-    const patience = set.up.abortReason;
+    const reasonBefore = set.up.abortReason;
     await later(set, 1_000);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     expect((await set.calling.answer).status).toBe(504);
     expect(await set.nextRecord()).toMatchObject({ outcome: 'unknown', reason: 'headers_timeout' });
     expect(set.up.abortReason).toBe('headers_timeout');
@@ -112,17 +112,17 @@ describe('the time-out for the head', () => {
   });
 });
 
-describe('the time-out for the next chunk', () => {
+describe('the timeout for the next chunk', () => {
   it.each(streams)('ends a stream with an error: %s', async (kind) => {
     const set = await answering(kind, begun[kind]);
     await later(set, 119_000);
     set.up.write(begun[kind]);
     await later(set, 119_000);
-    const patience = set.up.abortReason;
+    const reasonBefore = set.up.abortReason;
 
     await later(set, 1_000);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     const { text, isCut } = await set.calling.answer;
     expect(text).toContain('did not answer in time');
     expect(isCut).toBe(false);
@@ -157,11 +157,11 @@ describe('the time-out for the next chunk', () => {
 /** Events without content that keep a stream alive, in each dialect. */
 const pings = {
   comment: ': ping\n\n',
-  longComment: ': still working on it, please be patient with this upstream data\n\n',
+  longComment: ': still working on it, please wait for this upstream and its data\n\n',
   anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
 };
 
-describe('the time-out for an event with content', () => {
+describe('the timeout for an event with content', () => {
   it.each([
     ['chatStream', pings.comment],
     ['chatStream', pings.longComment],
@@ -170,10 +170,10 @@ describe('the time-out for an event with content', () => {
     const set = await answering(kind, ping);
 
     for (let minute = 0; minute < 4; minute += 1) await pinged(set, ping);
-    const patience = set.up.abortReason;
+    const reasonBefore = set.up.abortReason;
     await pinged(set, ping);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     const { status, text } = await set.calling.answer;
     expect(text).toContain('did not answer in time');
     // The status line waits for `quietMs` at most.
@@ -200,15 +200,15 @@ describe('the time-out for an event with content', () => {
     await turns();
 
     for (let minute = 0; minute < 4; minute += 1) await pinged(set, pings.comment);
-    const patience = set.up.abortReason;
+    const reasonBefore = set.up.abortReason;
     for (let minute = 0; minute < 2; minute += 1) await pinged(set, pings.comment);
 
-    expect(patience).toBeUndefined();
+    expect(reasonBefore).toBeUndefined();
     expect((await set.calling.answer).text).toContain('did not answer in time');
     expect(await set.nextRecord()).toMatchObject({ outcome: 'broken', reason: 'silent_stream' });
   });
 
-  it('does not apply to documents: white space may arrive until the total time-out', async () => {
+  it('does not apply to documents: white space may arrive until the total timeout', async () => {
     const set = await answering('chat', ' ');
     for (let minute = 0; minute < 10; minute += 1) await pinged(set, ' ');
 
@@ -224,7 +224,7 @@ describe('the time-out for an event with content', () => {
   }
 });
 
-it('a channel’s time-outs override the model’s, which override the gateway’s', async () => {
+it('a channel’s timeouts override the model’s, which override the gateway’s', async () => {
   const silent = async (timeouts: Model['timeouts'], ofChannel: Model['timeouts']) => {
     const set = await answering('chatStream', begun.chatStream, {
       options: { timeouts: { connectMs: 1_000, idleMs: 2_000, totalMs: 60_000 } },
@@ -246,7 +246,7 @@ it('a channel’s time-outs override the model’s, which override the gateway�
   expect(await silent({ idleMs: 3_000 }, { connectMs: 1 })).toBe(3_000);
 });
 
-it('a call that has ended has no time-outs any more', async () => {
+it('a call that has ended has no timeouts any more', async () => {
   const set = scene({ models: sceneModels(), plays: [whole('chat')] });
   await set.call(ask.chat);
 
