@@ -245,7 +245,7 @@ describe('the stores are given', () => {
   it('digests, ids and times for a claim', async () => {
     const told: unknown[] = [];
     const store = memoryIdempotencyStore();
-    const noted = <T>(input: T): T => {
+    const recorded = <T>(input: T): T => {
       told.push(input);
       return input;
     };
@@ -253,9 +253,9 @@ describe('the stores are given', () => {
       plays: [(up) => up.answer(200, reply), (up) => up.answer(429, {})],
       options: {
         idempotency: {
-          claim: (input) => store.claim(noted(input)),
-          finish: (input) => store.finish(noted(input)),
-          abandon: (input) => store.abandon(noted(input)),
+          claim: (input) => store.claim(recorded(input)),
+          finish: (input) => store.finish(recorded(input)),
+          abandon: (input) => store.abandon(recorded(input)),
         },
       },
     });

@@ -196,7 +196,7 @@ describe('a quota store that fails at settle', () => {
     ]);
   });
 
-  it('does not make a refused caller wait longer than one time-out', async () => {
+  it('does not make a refused caller wait longer than one timeout', async () => {
     const { call, clock } = scene({
       store: () => ({ release: () => new Promise(() => {}) }),
       plays: [(up) => up.answer(400, { error: { message: 'No.' } })],
