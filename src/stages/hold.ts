@@ -177,7 +177,7 @@ function unboundedMedia(at: string, kind: 'document' | 'reference'): GatewayErro
   const what = kind === 'document' ? 'a document' : 'a reference to content outside the request';
   return new GatewayError(
     'invalid_request',
-    `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its content as text instead.`,
+    `\`${at}\` is ${what}, whose cost can't be bounded on this model. Send its text instead.`,
     { param: at, reason: 'cost_not_bounded' },
   );
 }

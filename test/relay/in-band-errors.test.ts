@@ -184,7 +184,7 @@ describe('an error that comes later', () => {
     expect(answer.text).not.toContain(upstreamSecret);
   });
 
-  it('of an overloaded upstream keeps its status, and does not say that no account is available', async () => {
+  it('of an overloaded upstream keeps its status, and names no lack of accounts', async () => {
     const busy = { code: 503, message: leaky, status: 'UNAVAILABLE' };
     const native503 = `data: ${JSON.stringify({ error: busy })}\r\n\r\n`;
 

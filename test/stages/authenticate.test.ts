@@ -222,7 +222,7 @@ describe.each([
   });
 });
 
-it('a secret that the gateway issued reaches the store, and so does a host’s own kind, unchanged', async () => {
+it('a secret of the gateway’s or of a host’s own kind reaches the store unchanged', async () => {
   for (const secret of [
     mintSecret(),
     'sk-abc_DEF.123~/+=',

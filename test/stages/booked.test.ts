@@ -39,7 +39,7 @@ describe('a charge that the store can not take', () => {
     ]);
   });
 
-  it('is logged as booked before the sink is closed, if it is booked at the last moment', async () => {
+  it('is logged as booked before the sink closes, if that is at the last moment', async () => {
     let isDown = true;
     const { call, records, gateway } = scene({
       plays: [whole('chat')],
@@ -137,7 +137,7 @@ describe('a call in doubt', () => {
     expect(eventTypes()).toContain('port_failed');
   });
 
-  it('is not booked until it is resolved, and resolving it twice gives the same result', async () => {
+  it('is not booked until it is resolved, and resolving it twice is the same', async () => {
     const { call, records, gateway } = scene({ plays: [ruined] });
     await call(ask.image);
     const [doubtful] = records;

@@ -182,7 +182,7 @@ describe('a stream without a stated maximum', () => {
     expect(await set.state()).toEqual({ held: 0n, used: chargeNanos, inFlight: 0 });
   });
 
-  it('continues until its hold is used up if it may not grow, then is cut and charged', async () => {
+  it('that may not grow its hold uses it up, then is cut and charged', async () => {
     const { set, up, calling } = await running(held);
     await turn();
     set.clock.advance(10_000);

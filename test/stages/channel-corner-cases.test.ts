@@ -71,7 +71,7 @@ function singleChannel() {
   };
 }
 
-it('a cooldown without a stated length is not prolonged by calls that were refused at the same time', () => {
+it('several refusals at the same time do not prolong a cooldown', () => {
   const { health, clock, isOpen } = singleChannel();
   const leases = Array.from({ length: 6 }, () => health.begin(a, 'm', asked));
 
@@ -244,7 +244,7 @@ describe('the request of one caller', () => {
   });
 });
 
-it('a call is not refused as the caller’s mistake if the only account that supports it is out', async () => {
+it('a call is not the caller’s mistake if the only account for it is out', async () => {
   const claude = channel({ id: 'b', dialect: 'anthropic' });
   const set = scene({ models: [model({ channels: [channel({ id: 'a' }), claude] })] });
   set.gateway.disableChannel('a');

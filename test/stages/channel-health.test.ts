@@ -135,7 +135,7 @@ describe('no available accounts', () => {
     ['none_configured', { weight: 0 }],
     ['group_restriction', { groups: ['others'] }],
     ['price_restriction', { maxPriceNanos: 1n }],
-  ])('has a reason in the event and the record that callers do not see: %s', async (reason, change) => {
+  ])('has a reason that only event and record show: %s', async (reason, change) => {
     const set = channels([], change);
 
     const { status, text } = await set.call(ask.chat);
@@ -294,7 +294,7 @@ describe('a limit of concurrent calls', () => {
 });
 
 describe('an image', () => {
-  it('is tried on another channel after a 503 if the account sends it only before any work', async () => {
+  it('is tried on another channel after a 503 that precedes any work', async () => {
     const set = channels([refuses(503), whole('image')], { rejectsBeforeWork: true }, {});
 
     const { status } = await set.call(ask.image);
@@ -332,7 +332,7 @@ it('a caller stays with its account by the prompt cache key it names', async () 
   expect(new Set(various).size).toBe(2);
 });
 
-it('when an upstream starts to fail, only some of its calls are retried on another channel at the same time', async () => {
+it('when an upstream starts to fail, only some of its calls are retried elsewhere', async () => {
   const set = channels([], {}, {});
   const calling = Array.from({ length: 10 }, () => set.start(ask.chat));
   const ups = [];

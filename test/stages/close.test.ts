@@ -218,7 +218,7 @@ describe('a gateway that closes', () => {
     expect(flushes).toBe(1);
   });
 
-  it('delivers pending charges, and reports those that the stores do not take to the host', async () => {
+  it('delivers pending charges, and reports those that no store takes', async () => {
     for (const isDown of [false, true]) {
       let fails = true;
       const { call, gateway, clock, nextRecord, state, events } = scene({

@@ -67,7 +67,7 @@ describe('a caller that disconnects', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  it('in the turn in which a stream began counts as disconnected, and not as a broken stream', async () => {
+  it('in the turn in which a stream began is not a broken stream', async () => {
     const came = gate();
     const { start, nextRecord } = scene({
       plays: [

@@ -30,7 +30,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-it('SIGTERM during a hundred streams, with a caller that does not read and idle sockets', async () => {
+it('SIGTERM during a hundred streams, a caller that does not read and idle sockets', async () => {
   const { origin, secret } = started.parse((await once(child, 'message'))[0]);
   const end = gate();
   const never = gate();

@@ -51,7 +51,7 @@ it('a stream that sends 400,000 tokens in one burst is held and charged in full'
   expect(extends_).toBeLessThanOrEqual(Number(heldNanos / held) + 1);
 });
 
-it('is cut immediately if the store refuses to grow the hold, and costs no more than was held', async () => {
+it('is cut if the store refuses to grow the hold, and costs no more than was held', async () => {
   const set = scene({
     key: { quota: [{ id: 'caller', period: 'total', limitNanos: 2n * held }] },
   });

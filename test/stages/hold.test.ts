@@ -284,7 +284,7 @@ describe('a cache that lives for an hour', () => {
     expect(heldFor(text)).toBe(11n * 4_000n);
   });
 
-  it('is not held for any other call, but one of five minutes is: some providers cache by default', () => {
+  it('is held only then; one of five minutes always, as some cache by default', () => {
     expect(heldFor(cached('{"type":"ephemeral"}'))).toBe(11n * 2_000n);
     expect(heldFor(JSON.stringify(chat().body))).toBe(11n * 2_000n);
   });

@@ -74,7 +74,7 @@ describe('hooks of the host that misbehave change nothing', () => {
     expect([isCut, text.endsWith('data: [DONE]\n\n')]).toEqual([false, true]);
   });
 
-  it('an error whose message looks like a stack frame is reported with its location alone', async () => {
+  it('an error whose message looks like a stack frame is reported without it', async () => {
     const { call, events } = scene({
       options: {
         ids: () => {

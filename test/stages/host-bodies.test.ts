@@ -25,7 +25,7 @@ const broken: readonly (readonly [string, () => Readable])[] = [
 
 it.each(
   broken,
-)('a stream that breaks %s counts as a disconnected caller, and crashes nothing', async (_, make) => {
+)('a stream that breaks %s is a disconnected caller, and no crash', async (_, make) => {
   const { gateway } = testGateway();
   const headers = { authorization: 'Bearer caller-secret', 'content-type': 'application/json' };
 

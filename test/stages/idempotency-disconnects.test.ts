@@ -138,7 +138,7 @@ it('a streamed image of 1 MiB is replayed byte for byte, even from odd chunks', 
   expect(await state()).toEqual({ held: 0n, used: 500n, inFlight: 0 });
 });
 
-it('a reply that does not fit into the memory for copies is sent and charged, but not kept', async () => {
+it('a reply too large for the memory of copies is sent and charged, but not kept', async () => {
   // The store could keep all of it; the bound is on the copies.
   const results = memoryResultStore({ maxBytes: 2 ** 30 });
   const { start, call, gateway, upstream, state } = scene({ options: { results } });

@@ -104,7 +104,7 @@ describe.each(failures)('a store that $how', ({ fail }) => {
     expect(upstream.calls).toHaveLength(2);
   });
 
-  it('at storing a reply keeps no caller from it, and a later repetition is told that it is not kept', async () => {
+  it('at storing a reply keeps no caller from it, but it can’t be repeated later', async () => {
     const clock = fakeClock();
     const { call, upstream, events } = scene({
       plays: [whole('image')],

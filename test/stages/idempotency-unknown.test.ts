@@ -123,7 +123,7 @@ describe.each(keyedKinds)('%s that may have run', (kind) => {
   });
 });
 
-it('a call that may have run on one channel is unknown, whatever the last channel returned', async () => {
+it('a call that may have run on one channel is unknown, whatever the last returned', async () => {
   const { call, upstream } = scene({
     models: [model({ channels: [channel(), channel({ id: 'openai-b', priority: 1 })] })],
     plays: [

@@ -33,7 +33,7 @@ describe.each(keyedKinds)('%s with an Idempotency-Key', (kind) => {
     expect(await state()).toEqual({ held: 0n, used: costs[kind], inFlight: 0 });
   });
 
-  it('runs once for fifty concurrent callers, and for one that repeats it while it runs', async () => {
+  it('runs once for fifty concurrent callers, and for one that comes while it runs', async () => {
     const { start, upstream, state, records } = scene();
     const callings = Array.from({ length: 50 }, () => start(keyed(ask[kind])));
     const up = await upstream.next();

@@ -34,7 +34,7 @@ it('a renewal under way never shortens the long lease of an image left pending',
   expect(await state()).toEqual({ held: 500n, used: 0n, inFlight: 0 });
 });
 
-it('a hold that the store has lost is reported once, and its call is charged at its end', async () => {
+it('a hold that the store has lost is reported once, and its call charged at its end', async () => {
   let asked = 0;
   const { start, upstream, clock, events, nextRecord, state } = scene({
     store: () => ({

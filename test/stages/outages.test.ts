@@ -150,7 +150,7 @@ it('100 calls in flight when their channel dies with nothing sent: 0 suffer', as
 });
 
 describe('all channels unreachable', () => {
-  it('refused connections: 5 callers get 502, then 503 immediately with the earliest time to retry', async () => {
+  it('refused connections: 5 callers get 502, then 503 with the time to retry', async () => {
     const set = simulation(['a', 'b', 'c'], () => ({ kind: 'refuses' }));
 
     await oneByOne(set, 20, { betweenMs: 1_000 });
@@ -185,7 +185,7 @@ describe('all channels unreachable', () => {
   });
 });
 
-describe('callers that disconnect after 60 s from a channel that hangs, one after the other', () => {
+describe('callers that disconnect after 60 s from a hanging channel, one by one', () => {
   it('of two keys or more: 2 suffer', async () => {
     const set = simulation(['a', 'b'], badA(hangs));
 

@@ -161,7 +161,7 @@ describe.each(ways)('$kind over $dialect', ({ kind, dialect }) => {
 
   it.each(
     triedElsewhere,
-  )('$name after any noise is tried on another channel, whatever the content type', async (fault) => {
+  )('$name after any noise is tried elsewhere, whatever the content type', async (fault) => {
     // A document is a reply, though it is not a stream.
     const isOver = fault.name === 'its end' || fault.name === 'a reset';
     const others = isOver ? rubbish : [...rubbish, ...documents];

@@ -20,7 +20,7 @@ function waitIn({ status, headers }: Answer): readonly unknown[] {
 }
 
 describe('a caller whose channels all cool down', () => {
-  it('gets the time until the first of them is available, not the last that was tried', async () => {
+  it('gets the time until the first of them is back, not the last that was tried', async () => {
     const set = channels(2, [limits({ 'retry-after': '7' }), limits({ 'retry-after': '20' })]);
 
     expect(waitIn(await set.call(ask.chat))).toEqual([429, '7', undefined]);

@@ -24,7 +24,7 @@ const callers: readonly (readonly [string, (body: ReplyBody) => Slow])[] = [
 ];
 
 describe.each(callers)('a caller that does not read, served through %s', (_how, readBy) => {
-  it('counts as disconnected after 30 s: the upstream is aborted, and what arrived is charged', async () => {
+  it('counts as disconnected after 30 s: the upstream is aborted, its output charged', async () => {
     const { set, up, caller } = await served('chatStream', readBy);
     up.write(muchText);
 

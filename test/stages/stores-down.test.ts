@@ -167,7 +167,7 @@ describe('a quota store that fails at settle', () => {
     expect(ids).toHaveLength(landed);
   });
 
-  it('for longer than a store remembers ended holds makes the gateway report the settlement as lost', async () => {
+  it('for longer than a store remembers ended holds is reported to the host', async () => {
     const { call, clock, nextRecord, events } = scene({
       store: () => ({ settle: () => Promise.reject(new StoreUnavailable('down')) }),
       plays: [whole('chat')],
