@@ -4,9 +4,9 @@ import { type ReasoningEffort, reasoningEfforts } from '../ports/catalog.ts';
 const high = reasoningEfforts.indexOf('high');
 
 /**
- * Returns the nearest supported effort; undefined if the model supports none. Ties go to the higher
- * effort, except above `high`, where they go to the lower one: a request for `xhigh` is not a
- * request for the maximum. Reasoning is switched off only if that was requested.
+ * The nearest supported effort; undefined if there is none. A tie is rounded up, but above `high`
+ * it is rounded down, because `xhigh` doesn't ask for the maximum. Thinking is switched off only if
+ * the caller asked for `none`.
  */
 export function nearestEffort(
   requested: ReasoningEffort,

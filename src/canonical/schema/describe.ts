@@ -1,7 +1,7 @@
-/** Says in a schema's description what its keywords can't say to an upstream. */
+/** Adds to a schema's description what the upstream doesn't accept as keywords. */
 import { type JsonObject, member } from '../../json.ts';
 
-/** The schema with notes behind its description, where the model at least reads them. */
+/** The schema with notes appended to its description, where at least the model reads them. */
 export function withNotes(schema: JsonObject, notes: readonly string[]): JsonObject {
   if (notes.length === 0) return schema;
   const said = member(schema, 'description');
@@ -10,7 +10,7 @@ export function withNotes(schema: JsonObject, notes: readonly string[]): JsonObj
   return { ...schema, description: isSaid ? `${said} (${note})` : note };
 }
 
-/** With what the caller says of the form as a whole in front of what the schema says of itself. */
+/** The schema with the caller's description of the whole format in front of its own description. */
 export function described(schema: JsonObject, description: string | undefined): JsonObject {
   if (description === undefined) return schema;
   const own = member(schema, 'description');

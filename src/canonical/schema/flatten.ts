@@ -1,6 +1,6 @@
 /**
- * Says a schema without references, `allOf`, `oneOf`, `const` and lists of types, for upstreams
- * that know none of them (TRANSLATION §6.6).
+ * Rewrites a schema without references, `allOf`, `oneOf`, `const` and lists of types, for upstreams
+ * that support none of them.
  */
 
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
@@ -8,18 +8,18 @@ import { jsonText } from '../raw-json.ts';
 import { referredTo, schemasOf, typesOf } from './members.ts';
 import { mergedSchema } from './merge.ts';
 
-/** The way from the outermost schema to one inside. */
+/** The path from the root schema to a nested one. */
 export interface Trail {
-  /** The references that were followed; one that comes again would never end. */
+  /** The references followed so far. A repeated one would recurse forever. */
   readonly references: readonly string[];
   readonly depth: number;
 }
 
-/** A schema in plain words. Those inside it are as they were. */
+/** A flattened schema. The schemas nested in it are not flattened yet. */
 export interface Flat {
   readonly schema: JsonObject;
   readonly trail: Trail;
-  /** False where something was left out. */
+  /** False if something was left out. */
   readonly isWhole: boolean;
 }
 
@@ -28,13 +28,16 @@ export interface Flattening {
   flat(schema: JsonObject, trail: Trail): Flat;
 }
 
-/** How much more may be written: a hostile schema grows without end by its references. */
+/**
+ * How much more output is allowed. The references of a malicious schema can make it grow without
+ * bound.
+ */
 export interface SchemaBudget {
   schemas: number;
   characters: number;
 }
 
-/** Room for all schemas of one request: many small ones may grow as well as one. */
+/** The budget for all schemas of one request, since many small ones can grow as much as one. */
 export function newSchemaBudget(): SchemaBudget {
   return { schemas: 50_000, characters: 4_000_000 };
 }
@@ -43,10 +46,13 @@ const mostSchemas = 10_000;
 const mostCharacters = 1_000_000;
 const deepest = 100;
 
-/** What a schema becomes that can't be said in full. */
+/** Replaces a schema that can't be flattened completely. */
 const anyObject: JsonObject = { type: 'object' };
 
-/** Counts what it gives out: past a bound, every schema is just an object. */
+/**
+ * Charges every schema to the budgets. When one is used up, every further schema becomes a plain
+ * object.
+ */
 export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
   const own: SchemaBudget = { schemas: mostSchemas, characters: mostCharacters };
   const rooms = [own, all];
@@ -68,7 +74,7 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
     const parts = schemasOf(schema, 'allOf').map((part) => resolved(part, trail));
     const target = typeof reference === 'string' ? [followed(reference, trail)] : [];
     const others = [...target, ...parts];
-    // Most references stand alone.
+    // Most references have no sibling keywords.
     if (others.length > 0 && Object.keys(own).length === 0) return merged(others);
     return merged([...others, { schema: own, trail, isWhole: true }]);
   };
@@ -110,7 +116,10 @@ function merged(parts: readonly Flat[]): Flat {
   };
 }
 
-/** What may differ among parts that hold at once, for both are kept or neither constrains. */
+/**
+ * Keywords that may differ between schemas that apply together, because both values are kept or
+ * neither constrains.
+ */
 const joined: ReadonlySet<string> = new Set([
   'properties',
   'required',
@@ -134,7 +143,7 @@ interface Split {
   readonly alternatives: readonly JsonObject[];
 }
 
-/** `null` among the alternatives is said by `nullable`; the real ones come apart. */
+/** Replaces a `null` alternative by `nullable` and returns the other alternatives separately. */
 function withoutNull(schema: JsonObject, isNull: NullTest): Split {
   const all = alternativesOf(schema);
   const { anyOf: _any, oneOf: _one, ...base } = schema;
@@ -150,10 +159,12 @@ function alternativesOf(schema: JsonObject): readonly JsonObject[] {
 
 type NullTest = (schema: JsonObject) => boolean;
 
-/** Nobody hides a null deeper. */
+/** Real schemas nest a null alternative no deeper than this. */
 const deepestNull = 8;
 
-/** Remembers what it has found: schemas that refer to one another would be tested without end. */
+/**
+ * Caches its results. Without the cache, schemas that refer to each other would be tested forever.
+ */
 function nullTest(root: JsonObject): NullTest {
   const known = new Map<JsonObject, boolean>();
 
@@ -169,7 +180,7 @@ function nullTest(root: JsonObject): NullTest {
     if (types.length + values.length > 0) {
       return types.every((type) => type === 'null') && values.every((value) => value === null);
     }
-    // Until it is known otherwise, for one that refers to itself.
+    // A provisional result, in case the schema refers to itself.
     known.set(schema, false);
     const { $ref: reference } = schema;
     const target = typeof reference === 'string' ? referredTo(root, reference) : undefined;
@@ -182,7 +193,7 @@ function nullTest(root: JsonObject): NullTest {
   return (schema) => isNull(schema, 0);
 }
 
-/** One type at most, and a row of values in place of the only one. */
+/** Reduces the schema to at most one type, and writes `const` as `enum`. */
 function oneTyped(
   schema: JsonObject,
   alternatives: readonly JsonObject[],
@@ -192,7 +203,7 @@ function oneTyped(
   const values = valuesOf(schema);
   const realTypes = types.filter((type) => type !== 'null');
   const realValues = values.filter((value) => value !== null);
-  // Callers write null in either place and mean both.
+  // Callers list null only in `type` or only in `enum` but mean both.
   const allowsNull = realTypes.length + realValues.length < types.length + values.length;
   if (allowsNull && realTypes.length + realValues.length === 0) {
     const { nullable: _nullable, ...said } = rest;
@@ -214,7 +225,7 @@ function withType(
   const [only] = types;
   const one = only === undefined || types.length > 1 ? {} : { type: only };
   if (alternatives.length > 0) {
-    // Those that only demand something of the whole (`required`) have no form of their own.
+    // Alternatives that only constrain the parent (`required`) don't describe a value themselves.
     const isDemand =
       !alternatives.some((inner) => hasForm(inner, only)) && alternatives.some(demandsOfWhole);
     const anyOf = isDemand ? {} : { anyOf: alternatives };
@@ -228,7 +239,7 @@ function withType(
   return { schema: { ...Object.fromEntries(own), anyOf }, isWhole: true };
 }
 
-/** What is said once where the rest is said of each alternative. */
+/** Keywords that stay on the parent while the others are copied into each alternative. */
 const ofTheWhole: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -279,7 +290,10 @@ function charactersOf(schema: JsonObject): number {
   }, 0);
 }
 
-/** Each schema of a list is copied with the list, even where nothing more is given out for it. */
+/**
+ * Charged for each schema in a list, since the list is copied even if nothing else is written for
+ * the schema.
+ */
 const charactersOfSchema = 10;
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems', 'items']);
 

@@ -1,15 +1,15 @@
-/** Tells whether a schema demands more than what is left of it where the root must be an object. */
+/** Detects whether a schema loses constraints when its root is rewritten as a plain object. */
 import { type JsonObject, member } from '../../json.ts';
 import { referredTo, schemasOf, typesOf } from './members.ts';
 
-/** Nobody combines schemas deeper. */
+/** Real schemas combine others no deeper than this. */
 const deepest = 16;
-/** Alternatives that refer to one another would be looked at without end. */
+/** Stops the search if alternatives refer to each other. */
 const mostParts = 1_000;
 
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
 
-/** What is kept where several schemas become one, or demands nothing of a value. */
+/** Keywords that survive when several schemas are merged, or that don't constrain a value. */
 const kept: ReadonlySet<string> = new Set([
   ...combining,
   'type',
@@ -25,8 +25,8 @@ const kept: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether `objectSchema` has to let something go: a root of another type, the choice between
- * alternatives, or what a part of the whole demands beside its properties.
+ * Whether `objectSchema` drops a constraint: a root of another type, a choice between alternatives,
+ * or a constraint of a combined schema other than its properties.
  */
 export function isLoosened(root: JsonObject | undefined): boolean {
   if (root === undefined) return false;
@@ -43,7 +43,7 @@ export function isLoosened(root: JsonObject | undefined): boolean {
     const inner = [...schemasOf(schema, 'allOf'), ...alternatives];
     return (
       inner.every((part) => demandsPropertiesOnly(part) && isMerged(part, depth + 1)) &&
-      // What the root itself refers to is kept with all its members.
+      // A schema that the root itself refers to keeps all its members.
       (target === undefined ||
         ((depth === 0 || demandsPropertiesOnly(target)) && isMerged(target, depth + 1)))
     );

@@ -1,12 +1,16 @@
-/** Reads the members of a JSON Schema, whatever stands there, and follows its references. */
+/**
+ * Reads the members of a JSON Schema, ignoring values of a wrong type, and resolves its references.
+ */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 
-/** The schemas in a member that lists some, such as `anyOf`. */
+/** The schemas in a member with a list, such as `anyOf`. */
 export function schemasOf(schema: JsonObject, name: string): readonly JsonObject[] {
   return items(member(schema, name)).filter(isJsonObject);
 }
 
-/** The schemas of the properties, by name; `true`, for anything, is an empty schema. */
+/**
+ * The schemas of the properties, by name. `true`, which allows anything, becomes an empty schema.
+ */
 export function propertiesOf(schema: JsonObject): ReadonlyMap<string, JsonObject> {
   const properties = member(schema, 'properties');
   if (!isJsonObject(properties)) return new Map();
@@ -15,19 +19,22 @@ export function propertiesOf(schema: JsonObject): ReadonlyMap<string, JsonObject
   );
 }
 
-/** The texts in a member that lists some, such as `required`. */
+/** The strings in a member with a list, such as `required`. */
 export function namesOf(schema: JsonObject, name: string): readonly string[] {
   return items(member(schema, name)).filter((value) => typeof value === 'string');
 }
 
-/** The types a schema allows, in lower case, however it writes them. */
+/** The types that a schema allows, in lower case, from a string or a list. */
 export function typesOf(schema: JsonObject): readonly string[] {
   const type = member(schema, 'type');
   const types = typeof type === 'string' ? [type] : namesOf(schema, 'type');
   return [...new Set(types.map((one) => one.toLowerCase()))];
 }
 
-/** What `#/$defs/Name` stands for, its escapes undone; undefined where it leads nowhere. */
+/**
+ * Resolves a reference such as `#/$defs/Name`, including its escapes. Undefined if there is no such
+ * schema in the document.
+ */
 export function referredTo(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   let value: JsonValue | undefined = root;

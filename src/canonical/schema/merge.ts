@@ -1,8 +1,8 @@
-/** Makes one schema of several. */
+/** Merges several schemas into one. */
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { namesOf, propertiesOf } from './members.ts';
 
-/** One schema in place of several that hold at once. Where two differ, the last counts. */
+/** Merges schemas that apply together. If a keyword differs, the last value wins. */
 export function mergedSchema(parts: readonly JsonObject[]): JsonObject {
   const [only] = parts;
   if (only !== undefined && parts.length === 1) return only;
@@ -19,7 +19,7 @@ export function mergedSchema(parts: readonly JsonObject[]): JsonObject {
   };
 }
 
-/** What several schemas say of each property, each saying once. */
+/** The distinct schemas of each property, by name. */
 export function joinedProperties(
   parts: readonly JsonObject[],
 ): ReadonlyMap<string, readonly JsonObject[]> {

@@ -1,6 +1,6 @@
 /**
- * Between JSON Schema and the subset of OpenAPI 3.0 that Gemini's older `parameters` and
- * `responseSchema` take (TRANSLATION §6.6).
+ * Converts between JSON Schema and the subset of OpenAPI 3.0 in Gemini's older `parameters` and
+ * `responseSchema`.
  */
 import { numberFrom } from '../../exact-numbers.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
@@ -11,15 +11,15 @@ import { type Changed, mapSchema, mapSchemaIn } from './walk.ts';
 /** A schema in Google's subset. */
 export interface OpenApiSchema {
   readonly schema: JsonObject;
-  /** Something had to be left out, cut, or said in a description. */
+  /** Something was left out, shortened, or moved into a description. */
   readonly changed: boolean;
 }
 
 /**
- * The schema in Google's subset. Unknown keywords are left out, never refused: callers' tools are
- * full of them. References are put in place; one that leads back to itself becomes an object.
+ * Converts a schema to Google's subset. Unknown keywords are left out rather than refused, since
+ * callers' tools are full of them. References are inlined; a recursive one becomes an object.
  *
- * @param room shared by the schemas of one request
+ * @param budget shared by the schemas of one request
  */
 export function toOpenApiSchema(
   schema: JsonObject,
@@ -42,12 +42,15 @@ export function toOpenApiSchema(
   return { schema: converted, changed };
 }
 
-/** Google demands to know what an array holds. */
+/** Google requires a type for the elements of an array. */
 function isEmpty(value: JsonValue | undefined): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** The schema as JSON Schema, whatever its spelling and case. */
+/**
+ * Converts a schema to JSON Schema, accepting both of Google's spellings and any case of type
+ * names.
+ */
 export function fromOpenApiSchema(schema: JsonObject): JsonObject {
   return mapSchema(schema, (inner) => {
     const entries = inOrder(inner).flatMap(([name, value]) => entryOf(spelled(name), value));
@@ -56,7 +59,10 @@ export function fromOpenApiSchema(schema: JsonObject): JsonObject {
   });
 }
 
-/** With its properties in the order of `propertyOrdering`: JSON Schema has no other word for it. */
+/**
+ * Puts the properties in the order of `propertyOrdering`, which JSON Schema can't express
+ * otherwise.
+ */
 function inOrder(schema: JsonObject): readonly (readonly [string, JsonValue])[] {
   const entries = Object.entries(schema);
   const order = entries.find(([name]) => spelled(name) === 'propertyOrdering')?.[1];
@@ -72,7 +78,9 @@ function namesIn(list: JsonValue): readonly string[] {
   return items(list).filter((name) => typeof name === 'string');
 }
 
-/** Members whose value may well be null; elsewhere protobuf's null is nothing said. */
+/**
+ * Members whose value may be null. In all others protobuf's null means that the member isn't set.
+ */
 const data: ReadonlySet<string> = new Set(['default', 'const']);
 
 function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][] {
@@ -93,13 +101,16 @@ function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][]
   }
 }
 
-/** Google takes both spellings everywhere, and its `$defs` lose their `$`. */
+/**
+ * Google accepts camelCase and snake_case everywhere, and writes `$defs` and `$ref` without the
+ * `$`.
+ */
 function spelled(name: string): string {
   if (name === 'defs' || name === 'ref') return `$${name}`;
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** In the order of protobuf's numbers, which it takes in place of the names. */
+/** Type names in the order of their protobuf numbers, which Google accepts in place of names. */
 const typeNumbers: readonly string[] = [
   'unspecified',
   'string',
@@ -122,7 +133,7 @@ function lowerCased(value: JsonValue): JsonValue {
   return typeof value === 'string' ? value.toLowerCase().replace(/^type_/, '') : value;
 }
 
-/** Google writes int64 as text. */
+/** Google writes int64 values as strings. */
 const numeric: ReadonlySet<string> = new Set([
   'minItems',
   'maxItems',
@@ -134,7 +145,7 @@ const numeric: ReadonlySet<string> = new Set([
   'maximum',
 ]);
 
-/** RFC 8259 §6. */
+/** The number grammar of RFC 8259. */
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 function asNumber(value: JsonValue): JsonValue {
@@ -142,7 +153,7 @@ function asNumber(value: JsonValue): JsonValue {
   return isNumber ? numberFrom(value) : value;
 }
 
-/** Google's enums are text even where the type is a number. */
+/** Google writes enum values as strings even if the type is a number. */
 function withNumbers(schema: JsonObject): JsonObject {
   const type = member(schema, 'type');
   const values = member(schema, 'enum');

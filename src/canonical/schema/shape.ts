@@ -1,4 +1,7 @@
-/** Which properties an object may have, wherever in a schema they are said. */
+/**
+ * Collects the properties that a schema allows for an object, including those in references and
+ * combined schemas.
+ */
 
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
@@ -6,30 +9,30 @@ import { namesOf, propertiesOf, referredTo, schemasOf } from './members.ts';
 import { joinedProperties, mergedSchema } from './merge.ts';
 
 /**
- * How much more may be looked at. A tool's alternatives are few and flat; a hostile schema's
- * multiply without end, and so do tools with such schemas.
+ * How many more properties may be collected. Normal tools have few and flat alternatives, but in a
+ * malicious schema, or across many such tools, they multiply without bound.
  */
 export interface ShapeBudget {
-  /** Each counts as often as it is joined with others. */
+  /** A property counts once for each time it is merged with others. */
   properties: number;
 }
 
-/** Room for all tools of one request. */
+/** The budget for all tools of one request. */
 export function newShapeBudget(): ShapeBudget {
   return { properties: 60_000 };
 }
 
-/** Whether properties were left out, for there were too many. */
+/** Whether properties were left out because the budget was exceeded. */
 export function isOverBudget({ properties }: ShapeBudget): boolean {
   return properties < 0;
 }
 
-/** How much text may be compared to find alternatives that are the same. */
+/** Limit on the text compared to find equal alternatives. */
 const mostCompared = 100_000;
 
 /**
- * `properties` and `required` of a schema, with those of its reference, its `allOf` and its
- * alternatives. Of the alternatives, only what all of them require is required.
+ * The `properties` and `required` of a schema, merged with those of its reference, its `allOf` and
+ * its alternatives. A property of alternatives is required only if all of them require it.
  */
 export function objectShape(root: JsonObject, room: ShapeBudget): JsonObject {
   let compared = 0;

@@ -1,4 +1,7 @@
-/** JSON Schema as strict providers want it: OpenAI's `strict`, Anthropic's output and tools. */
+/**
+ * Adapts JSON Schema to providers with strict rules: OpenAI's `strict`, and Anthropic's structured
+ * output and tools.
+ */
 
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
@@ -7,7 +10,7 @@ import { namesOf, propertiesOf, referredTo, typesOf } from './members.ts';
 import { newShapeBudget, objectShape, type ShapeBudget } from './shape.ts';
 import { everySchema, mapSchema } from './walk.ts';
 
-/** What OpenAI refuses in a strict schema, whatever it holds. */
+/** Keywords that OpenAI refuses in a strict schema, with any value. */
 const refusedWhenStrict: readonly string[] = [
   'allOf',
   'oneOf',
@@ -24,8 +27,8 @@ const refusedWhenStrict: readonly string[] = [
 ];
 
 /**
- * Whether OpenAI takes the schema as strict: every object lists all its properties as required and
- * is closed to others, and no keyword is one that `strict` does not know.
+ * Whether OpenAI accepts the schema as strict: every object requires all its properties and allows
+ * no others, and no keyword is unsupported in strict mode.
  */
 export function isStrictSchema(schema: JsonObject): boolean {
   return (
@@ -35,15 +38,16 @@ export function isStrictSchema(schema: JsonObject): boolean {
   );
 }
 
-/** A schema, and whether what it demands has changed. */
+/** A schema, and whether its constraints have changed. */
 export interface ClosedSchema {
   readonly schema: JsonObject;
   readonly changed: boolean;
 }
 
 /**
- * For Anthropic's structured output and strict tools: every object closed, `oneOf` as `anyOf`,
- * constraints moved into the description, where the model at least reads them.
+ * Adapts a schema to Anthropic's structured output and strict tools: every object is closed,
+ * `oneOf` becomes `anyOf`, and unsupported constraints move into the description, where at least
+ * the model reads them.
  */
 export function closedSchema(schema: JsonObject): ClosedSchema {
   let changed = false;
@@ -59,7 +63,9 @@ export function closedSchema(schema: JsonObject): ClosedSchema {
   return { schema: closed, changed };
 }
 
-/** Whether some object of the schema is a map, whose members have no names in the schema. */
+/**
+ * Whether the schema has an object that is a map, with property names that the schema doesn't list.
+ */
 export function holdsMap(schema: JsonObject): boolean {
   return !everySchema(schema, (inner) => {
     const others = member(inner, 'additionalProperties');
@@ -70,10 +76,11 @@ export function holdsMap(schema: JsonObject): boolean {
 }
 
 /**
- * For Anthropic's `input_schema`: an object at the top, without `anyOf`, `oneOf` or `allOf` there.
- * Their properties are joined, and required is what all alternatives require.
+ * Adapts a schema to Anthropic's `input_schema`, whose root must be an object without `anyOf`,
+ * `oneOf` or `allOf`. Properties of combined schemas are merged; one is required only if all
+ * alternatives require it.
  *
- * @param room shared by the tools of one request
+ * @param budget shared by the tools of one request
  */
 export function objectSchema(
   schema: JsonObject | undefined,
@@ -90,7 +97,7 @@ export function objectSchema(
   return { ...said, ...rest, type: 'object', properties: {}, ...objectShape(schema, room) };
 }
 
-/** What may not stand at the top. */
+/** Keywords that are not allowed at the root. */
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
 const unsaid: readonly string[] = ['$schema', ...combining];
 
@@ -104,7 +111,7 @@ function isStrictHere(schema: JsonObject): boolean {
   );
 }
 
-/** A strict schema may not leave open what a value is. */
+/** A strict schema must define the type of every value. */
 function saysWhat(schema: JsonObject): boolean {
   if (typesOf(schema).includes('array')) return isJsonObject(member(schema, 'items'));
   return ['type', 'anyOf', '$ref', 'enum', 'const'].some(
@@ -119,7 +126,10 @@ function isObjectSchema(schema: JsonObject): boolean {
   );
 }
 
-/** What Anthropic's constrained answers refuse; a reader still may heed it. */
+/**
+ * Keywords that Anthropic's structured output refuses. The model may still follow them in a
+ * description.
+ */
 const unknownToAnthropic: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
@@ -163,7 +173,10 @@ const formats: ReadonlySet<JsonValue> = new Set([
   'uuid',
 ]);
 
-/** `minItems` of 0 and 1 are known there, and patterns that neither look around nor back. */
+/**
+ * Anthropic supports `minItems` of 0 and 1, and patterns without lookaround, backreferences and
+ * word boundaries.
+ */
 function isUnknown(name: string, value: JsonValue | undefined): boolean {
   if (name === 'minItems') return value !== 0 && value !== 1;
   if (name === 'format') return value !== undefined && !formats.has(value);

@@ -1,4 +1,4 @@
-/** Writes one schema in the words of Google's OpenAPI subset (TRANSLATION §6.6, rules 3 to 5). */
+/** Writes one schema in Google's OpenAPI subset. */
 
 import {
   isJsonNumber,
@@ -13,10 +13,10 @@ import { jsonText } from '../raw-json.ts';
 import { withNotes } from './describe.ts';
 import { namesOf, propertiesOf, schemasOf } from './members.ts';
 
-/** A schema of the subset whose inner schemas are still to be written. */
+/** A schema of the subset whose nested schemas are not converted yet. */
 export interface Written {
   readonly schema: JsonObject;
-  /** False where something had to be left out. */
+  /** False if something was left out. */
   readonly isWhole: boolean;
 }
 
@@ -69,12 +69,15 @@ type Scalar = (value: JsonValue, type: string | undefined) => JsonValue | undefi
 
 const text: Scalar = (value) => (typeof value === 'string' ? value : undefined);
 
-/** Of schemas of these types only: Google refuses what does not belong to the type. */
+/**
+ * Keeps the keyword only for these types, since Google refuses keywords that don't belong to the
+ * type.
+ */
 function of(owners: readonly string[], read: Scalar): Scalar {
   return (value, type) => (owners.includes(type ?? '') ? read(value, type) : undefined);
 }
 
-/** Google writes int64 as text. */
+/** Google writes int64 values as strings. */
 const count: Scalar = (value) => {
   if (typeof value === 'string' && /^\d{1,18}$/.test(value)) return value;
   return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : undefined;
@@ -107,7 +110,7 @@ const scalars: ReadonlyMap<string, Scalar> = new Map([
   ['maxProperties', of(['OBJECT'], count)],
 ]);
 
-/** Google knows enums of text only, and no empty text in them. */
+/** Google supports enums of strings only, without the empty string. */
 function enumOf(schema: JsonObject, type: string | undefined): readonly string[] {
   const values = namesOf(schema, 'enum').filter((value) => value !== '');
   return type === 'STRING' ? [...new Set(values)] : [];
@@ -125,7 +128,7 @@ function objectMembers(schema: JsonObject): JsonObject {
   };
 }
 
-/** A tuple's elements may be any of its schemas. */
+/** Allows any schema of a tuple for each element, since the subset has no tuples. */
 function itemsOf(schema: JsonObject): JsonObject {
   const one = member(schema, 'items');
   if (isJsonObject(one)) return one;
@@ -149,7 +152,7 @@ function bound(schema: JsonObject, name: string, words: string): readonly string
   return isJsonNumber(value) ? [`${words} ${jsonText(value)}`] : [];
 }
 
-/** What demands nothing of a value and tells the model nothing. */
+/** Keywords that neither constrain a value nor inform the model. */
 const silent: ReadonlySet<string> = new Set([
   '$schema',
   '$id',

@@ -1,10 +1,11 @@
-/** Cleans a JSON Schema of what Gemini's JSON Schema fields stumble over. */
+/** Removes keywords from a JSON Schema that Gemini's JSON Schema fields can't handle. */
 import type { JsonObject } from '../../json.ts';
 import { mapSchema } from './walk.ts';
 
 /**
- * The schema without `$schema`, `$id`, `strict` and `x-…`; and without `title`, if asked: in a
- * tool's parameters it makes Gemini 2.5 Flash answer MALFORMED_FUNCTION_CALL (fastmcp#3861).
+ * Removes `$schema`, `$id`, `strict` and `x-…` from all levels, and with `titles: 'strip'` also
+ * `title`, which in a tool's parameters makes Gemini 2.5 Flash answer MALFORMED_FUNCTION_CALL
+ * (fastmcp#3861).
  */
 export function tidySchema(
   schema: JsonObject,

@@ -1,10 +1,10 @@
 /**
- * Walks over a JSON Schema by position: a property that is named `title` or `pattern` is a schema
- * under a name, not a keyword, and what stands in `default` or `enum` is data.
+ * Traverses a JSON Schema by position: a property named `title` or `pattern` is a schema and not a
+ * keyword, and the value of `default` or `enum` is data.
  */
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../json.ts';
 
-/** What the keywords hold that hold schemas; the others hold data. */
+/** Keywords whose values are schemas, and in what form. The values of all others are data. */
 const holds: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
   ['items', 'schema'],
   ['additionalItems', 'schema'],
@@ -30,16 +30,16 @@ const holds: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
   ['definitions', 'map'],
 ]);
 
-/** Nobody nests deeper but to exhaust the stack; what lies below is left as it is. */
+/** Depth limit against stack exhaustion. Schemas below it are left unchanged. */
 const deepest = 256;
 
-/** A schema that a change has made, and what the change wants to know at those inside it. */
+/** A changed schema, and the context for the schemas nested in it. */
 export interface Changed<Context> {
   readonly schema: JsonObject;
   readonly context: Context;
 }
 
-/** A copy in which every schema was changed, the outer ones before those inside. */
+/** Copies the schema and changes every schema in it, outer ones before nested ones. */
 export function mapSchema(
   schema: JsonObject,
   change: (schema: JsonObject) => JsonObject,
@@ -51,7 +51,7 @@ export function mapSchema(
   return mapSchemaIn(schema, undefined, inContext);
 }
 
-/** As {@link mapSchema}, with something handed down from each schema to those inside it. */
+/** Like {@link mapSchema}, but passes a context from each schema to the ones nested in it. */
 export function mapSchemaIn<Context>(
   schema: JsonObject,
   context: Context,
@@ -60,7 +60,7 @@ export function mapSchemaIn<Context>(
   return mapAt(schema, { context, depth: 0 }, change);
 }
 
-/** Whether a test holds for a schema and every one inside it. */
+/** Whether the test passes for the schema and for every schema nested in it. */
 export function everySchema(schema: JsonObject, test: (schema: JsonObject) => boolean): boolean {
   return everyAt(schema, test, 0);
 }

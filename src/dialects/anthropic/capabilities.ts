@@ -1,5 +1,6 @@
 /**
- * Anthropic's models. From Opus 4.7 on: adaptive thinking, no sampling parameters, no prefill.
+ * Capabilities of Anthropic's models. From Opus 4.7 on: adaptive thinking, no sampling parameters,
+ * no prefill.
  */
 import type { CapabilityTable } from '../capabilities.ts';
 
@@ -11,7 +12,7 @@ export const anthropicCapabilities: CapabilityTable = {
     imageBase64: 'unasked',
     maxTokensField: 'max_tokens',
     reasoning: 'adaptive',
-    // `none` where thinking can be switched off.
+    // `none` is listed if thinking can be disabled.
     efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
     thinkingBudget: undefined,
     reasoningHistory: true,
@@ -43,8 +44,8 @@ export const anthropicCapabilities: CapabilityTable = {
     dropBuiltInTools: false,
   },
   known: /claude-(?:[a-z]+-[4-9]|fable|mythos)/,
-  // An alias behind a proxy may name an older model: only the newest take `xhigh`, and instructions
-  // in mid-conversation.
+  // An alias behind a proxy may refer to an older model. Only the newest models support `xhigh` and
+  // instructions in the middle of a conversation.
   unknown: { midSystem: 'lift', efforts: ['none', 'low', 'medium', 'high', 'max'] },
   older: [
     {

@@ -7,11 +7,11 @@ import { anthropicFailure, anthropicInBandFailure } from './errors.ts';
 import { measureAnthropic } from './prompt-size.ts';
 
 /**
- * The version every request names. Newer ones refuse sampling parameters that are at their default.
+ * The API version of every request. Newer ones refuse sampling parameters at their default values.
  */
 const version = '2023-06-01';
 
-/** The row of `table.ts`. */
+/** The entry in `table.ts`. */
 export const anthropic: Dialect = {
   name: 'anthropic',
   capabilities: anthropicCapabilities,

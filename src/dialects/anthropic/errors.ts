@@ -1,12 +1,15 @@
 /**
- * What Anthropic upstreams say of a failure: `{"type":"error","error":{"type","message"}}`, as the
- * body of a refusal and as an event in a stream.
+ * Reads the errors of Anthropic upstreams, `{"type":"error","error":{"type","message"}}`, from the
+ * body of an error response or from an event in a stream.
  */
 import { isJsonObject, type JsonValue, member, parseJson } from '../../json.ts';
 import { bareMessage, meaningOf } from '../failure-meaning.ts';
 import type { FailureReport } from '../tap.ts';
 
-/** The HTTP status that Anthropic sends with each of its types; in-band there is no other. */
+/**
+ * The HTTP status that Anthropic sends with each error type. An error in a stream has no other
+ * status.
+ */
 const statuses: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -21,26 +24,27 @@ const statuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * An account without credit, or one that was disabled, is reported as a bad request. What follows a
- * quotation mark may quote the caller and is not matched; a proxy may have added a short prefix.
+ * Matches the message of an account without credit or of a disabled one, which Anthropic reports as
+ * a bad request. Text after a quotation mark may quote the caller and isn't matched. A proxy may
+ * have added a short prefix.
  */
 const accountWords = /^[^'"`“‘]{0,60}(?:credit balance is too low|organization has been disabled)/i;
 
-/** Reads the body of a refusal. */
+/** Reads the body of an error response. */
 export function anthropicFailure(status: number, body: Uint8Array): FailureReport {
   return failureIn(parseJson(Buffer.from(body).toString('utf8')), status);
 }
 
-/** An error inside a 2xx document or event, or undefined where it holds none. */
+/** The error inside a 2xx document or event, or undefined if it has none. */
 export function anthropicInBandFailure(document: JsonValue): FailureReport | undefined {
   const type = member(document, 'type');
   const isFailure = type === 'error' || Boolean(member(document, 'error'));
-  // A proxy's own words: each reply and each event of Anthropic's says its type.
+  // An error message from a proxy: every reply and event of Anthropic has a `type`.
   const isBare = type === undefined && bareMessage(document) !== undefined;
   return isFailure || isBare ? failureIn(document, undefined) : undefined;
 }
 
-/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+/** `status` is the HTTP status; undefined for an error inside a successful reply. */
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const source = isJsonObject(error) ? error : document;

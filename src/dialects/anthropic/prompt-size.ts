@@ -1,4 +1,4 @@
-/** Finds the media in a Messages request. */
+/** Measures a Messages request and finds its media. */
 
 import { findMember, kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import { skipValue } from '../../bytes/json/read/skip.ts';
@@ -17,7 +17,7 @@ import {
   textsOf,
 } from '../prompt-size.ts';
 
-/** The size of a Messages request. */
+/** Measures a Messages request. */
 export const measureAnthropic: MeasureBody = (body, members) => {
   const { text } = body;
   const tally = promptTally(body);
@@ -34,7 +34,7 @@ export const measureAnthropic: MeasureBody = (body, members) => {
   return sizeOf(tally);
 };
 
-/** The blocks in the `content` of a message or of a tool's result. */
+/** Adds the blocks in the `content` of a message or of a tool result. */
 function addContent(tally: PromptTally, holder: Span, at: string): void {
   const { text } = tally.body;
   const content = presentValue(text, membersOf(text, holder), 'content');
@@ -53,7 +53,7 @@ function addBlock(tally: PromptTally, span: Span, at: string): void {
     case 'image':
       return addSource(tally, presentValue(text, members, 'source'), { at, types: [] });
     case 'document':
-      // Of an address without a type nothing says that it is an image.
+      // A URL without a media type must not be taken for an image.
       return addSource(tally, presentValue(text, members, 'source'), {
         at,
         types: ['application/pdf'],

@@ -1,4 +1,4 @@
-/** The figures of Anthropic replies: whole, and of the events of a stream (TRANSLATION §6.15). */
+/** Reads the usage of whole and streamed Anthropic replies. */
 import { chargeableUsage, type ReplyUsage, type UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonValue, member } from '../../json.ts';
 import type { ToolCalls, Usage } from '../../money.ts';
@@ -7,12 +7,12 @@ import { countIn, countOrZero, hasCount, withCachedInInput } from '../usage-coun
 
 const names: readonly string[] = ['input_tokens', 'output_tokens'];
 
-/** What one `usage` object leaves open. */
+/** The part of the usage that a `usage` object doesn't state. */
 function anthropicGap(stated: JsonValue | undefined): UsageGap {
   return hasCount(stated, ['output_tokens']) ? undefined : 'output';
 }
 
-/** The figures of a whole reply or of one event; undefined where none is a count. */
+/** The usage of a whole reply or of one event; undefined if it has no valid count. */
 export function anthropicUsage(reply: JsonValue): Usage | undefined {
   const usage = member(reply, 'usage') ?? member(member(reply, 'message'), 'usage');
   const figures = anthropicReplyUsage(usage);
@@ -20,9 +20,9 @@ export function anthropicUsage(reply: JsonValue): Usage | undefined {
 }
 
 /**
- * A `usage` object by itself. Anthropic counts what it read from its cache and what it wrote there
- * apart from the input. What a compaction consumed stands only in `iterations`; everything else
- * that is there is in the sum already.
+ * Reads a `usage` object. Anthropic counts tokens read from the cache and written to it separately
+ * from the input. The tokens of a compaction are stated only in `iterations`; all other iterations
+ * are included in the totals.
  */
 export function anthropicReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
   if (!hasCount(usage, names)) return undefined;
@@ -53,7 +53,10 @@ function hourWrites(usage: JsonValue | undefined): number {
   return countOrZero(member(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
 }
 
-/** A price by the size of the prompt goes by each pass, and not by their sum. */
+/**
+ * The largest prompt of all iterations. Prices that depend on the prompt's size apply to each
+ * iteration, not to the sum.
+ */
 function largestPass(iterations: readonly JsonValue[]): number | undefined {
   if (iterations.length < 2) return undefined;
   return Math.max(...iterations.map(inputOf));
@@ -67,7 +70,7 @@ function inputOf(usage: JsonValue | undefined): number {
   );
 }
 
-/** Anthropic states every call of its tools: what it does not state was not called. */
+/** Anthropic states the number of calls of each of its tools, so that a missing count is zero. */
 function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
   if (!isJsonObject(stated)) return noToolCalls;
   return {
@@ -78,7 +81,7 @@ function toolCallsIn(stated: JsonValue | undefined): ToolCalls {
 
 const noToolCalls: ToolCalls = {};
 
-/** The members of a `usage` object that are read. */
+/** The members of `usage` that are read. */
 const figureNames: readonly string[] = [
   'input_tokens',
   'output_tokens',
@@ -94,7 +97,7 @@ function isStated(usage: JsonValue | undefined, name: string): boolean {
   return countIn(usage, name) !== undefined;
 }
 
-/** How the usage objects of a stream are read. */
+/** Reads the usage objects of a stream. */
 export const anthropicUsageReader: UsageReader = {
   names: figureNames,
   withImplied: (_known, usage) => usage,

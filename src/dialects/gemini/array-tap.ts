@@ -1,6 +1,4 @@
-/**
- * Watches a relayed native stream without `alt=sse`: one JSON array, written element by element.
- */
+/** Watches a relayed native stream without `alt=sse`: a JSON array, sent element by element. */
 import { asBuffer } from '../../bytes/decode.ts';
 import { elementCutter } from '../../bytes/json/stream/elements.ts';
 import { closeBracket } from '../../bytes/json/text.ts';
@@ -20,7 +18,7 @@ import { geminiErrorText, geminiInBandFailure } from './errors.ts';
 import { isBlockedPrompt, isReplyEvent, partTokens, saysSomething } from './event.ts';
 import { geminiUsageReader } from './reply-usage.ts';
 
-/** A fresh one for each reply. */
+/** Creates the tap of one reply. */
 export function geminiArrayTap(): StreamTap {
   const cutter = elementCutter(maxEventBytes);
   const counted = geminiContentCount();
@@ -31,14 +29,14 @@ export function geminiArrayTap(): StreamTap {
   let begun = false;
   let spoken = 0;
   let hasFinished = false;
-  /** The prompt was blocked, and no candidate came. */
+  /** The prompt was blocked, and no candidate was received. */
   let isBlocked = false;
-  /** The last bracket has gone on, not only come in. */
+  /** The closing bracket has been passed on, not only received. */
   let closed = false;
 
-  /** Takes in an element, with what stands before it; whether it goes on. */
+  /** Processes an element with its separator. Returns whether to pass it on. */
   const take = (piece: Uint8Array): boolean => {
-    // An array that has said nothing is no reply: its bracket stays back for an error.
+    // An array without content isn't a reply: its closing bracket is held back for an error.
     if (isEnd(piece)) return begun;
     const element = elementIn(piece);
     failure = geminiInBandFailure(element ?? null) ?? faultOf(element);
@@ -71,7 +69,8 @@ export function geminiArrayTap(): StreamTap {
     end: () => {
       const rest = cutter.rest();
       if (closed) return isSpace(rest) ? rest : emptyBytes;
-      // Half an element is dropped; a whole one that was never in the array is an error, if any.
+      // An incomplete element is dropped. A complete document outside of the array can only be an
+      // error.
       failure ??= geminiInBandFailure(elementIn(rest) ?? null);
       return emptyBytes;
     },
@@ -79,17 +78,18 @@ export function geminiArrayTap(): StreamTap {
     finished: () => false,
     complete: () => closed,
     failure: () => failure,
-    // A blocked prompt of which no usage was stated costs nothing.
+    // A blocked prompt without stated usage costs nothing.
     usage: () => known.soFar(counted.tokens()) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
-    // An array has no comments: its space stays behind until an element comes.
+    // White space between elements is held back until the next element, so that only elements with
+    // content count as progress.
     progress: () => spoken,
     breakOff: (error) =>
       closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };
 }
 
-/** The bracket that ends the array, with the space before it. */
+/** Whether the piece is the bracket that ends the array, with optional white space before it. */
 function isEnd(piece: Uint8Array): boolean {
   return (
     piece[piece.length - 1] === closeBracket &&
@@ -97,7 +97,7 @@ function isEnd(piece: Uint8Array): boolean {
   );
 }
 
-/** An element that is no part of a reply; `{}` is one that says nothing. */
+/** Reports an element that isn't part of a reply. `{}` is allowed as an empty one. */
 function faultOf(element: JsonValue | undefined): FailureReport | undefined {
   const isEmpty = isJsonObject(element) && Object.keys(element).length === 0;
   return isEmpty || isReplyEvent(element) ? undefined : brokenReply('upstream_bad_stream');
@@ -107,7 +107,7 @@ function endsIn(element: JsonValue): boolean {
   return items(member(element, 'candidates')).some((one) => Boolean(member(one, 'finishReason')));
 }
 
-/** The element of a piece, without the bracket or the comma in front of it. */
+/** Parses the element of a piece, without the bracket or comma in front of it. */
 function elementIn(piece: Uint8Array): JsonValue | undefined {
   return parseJson(
     asBuffer(piece)

@@ -1,6 +1,6 @@
 /**
- * Google's models. Each generation asks for thinking in another way, and the older ones can't have
- * a schema beside tools.
+ * Capabilities of Google's models. The generations configure thinking differently, and the older
+ * ones don't support a schema together with tools.
  */
 import type { Capabilities } from '../../ports/catalog.ts';
 import type { CapabilityTable } from '../capabilities.ts';
@@ -57,7 +57,7 @@ export const geminiCapabilities: CapabilityTable = {
     dropBuiltInTools: false,
   },
   known: /gemini-3/,
-  // An alias such as `gemini-flash-latest` may name a model without `minimal`, or without `medium`.
+  // An alias such as `gemini-flash-latest` may refer to a model without `minimal` or `medium`.
   unknown: { efforts: ['low', 'high'] },
   older: [
     {

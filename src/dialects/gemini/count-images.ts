@@ -1,13 +1,15 @@
-/** Counts the images of a native reply as it passes, for models that are priced by the image. */
+/** Counts the images of a native reply as it streams, for models that are priced per image. */
 import type { ExtractionRule } from '../../bytes/json/stream/string-extractor.ts';
 import type { Framing } from '../../call.ts';
 import type { ImageCounter } from '../dialect.ts';
 import { watchDocuments } from '../watch-documents.ts';
 
-/** Begins at 0. An event of a stream is a document of its own; every other reply is one. */
+/**
+ * Counts from 0. Every event of a stream is a separate document; any other reply is one document.
+ */
 export function geminiImageCounter(framing: Framing): ImageCounter {
   let images = 0;
-  /** The part that is passing. A thought's image is a draft; its members come in any order. */
+  /** The current part. An image in a `thought` part is a draft. The members come in any order. */
   let part = { hasData: false, isImage: true, isDraft: false };
 
   const endPart = (): void => {
@@ -44,7 +46,7 @@ export function geminiImageCounter(framing: Framing): ImageCounter {
 
   return {
     write: watchDocuments(framing, { root, eventEnds: endPart }),
-    // A reply that breaks off in a part has that part.
+    // A reply that is cut off inside a part still counts that part.
     images: () => images + (part.hasData && part.isImage && !part.isDraft ? 1 : 0),
   };
 }

@@ -9,7 +9,7 @@ import { geminiImages } from './image/codec.ts';
 import { measureGemini } from './prompt-size.ts';
 import { resourceName } from './resource.ts';
 
-/** The row of `table.ts`. */
+/** The entry in `table.ts`. */
 export const gemini: Dialect = {
   name: 'gemini',
   capabilities: geminiCapabilities,
@@ -25,7 +25,7 @@ export const gemini: Dialect = {
   inBandFailure: geminiInBandFailure,
   content: geminiClient,
   images: geminiImages,
-  // Only callers of this dialect count tokens, and they are relayed.
+  // Only callers of this dialect send `countTokens`, and their requests are relayed.
   measure: measureGemini,
   tokenCounter: undefined,
 };
@@ -41,7 +41,7 @@ function generateMethod(framing: Framing): string {
   }
 }
 
-/** Encoded segment by segment, so that a configured name can't leave its place in the path. */
+/** Encodes each segment, so that a configured name can't change the rest of the path. */
 function resourceOf(upstreamModel: string): string {
   return resourceName(upstreamModel).split('/').map(encodeURIComponent).join('/');
 }

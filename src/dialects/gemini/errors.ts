@@ -1,5 +1,6 @@
 /**
- * Errors in Google's words: `google.rpc.Status` as JSON, and what Gemini upstreams say (WIRE §6.2).
+ * Errors in Google's format, `google.rpc.Status` as JSON: writes those of the gateway and reads
+ * those of Gemini upstreams.
  */
 import { jsonText } from '../../canonical/raw-json.ts';
 import { type ErrorCode, type GatewayError, statusOf } from '../../errors.ts';
@@ -16,7 +17,7 @@ import { failureStatus } from '../failure-status.ts';
 import { durationMs } from '../retry-after.ts';
 import type { FailureReport } from '../tap.ts';
 
-/** The RPC name of each of our codes; Google's SDKs drop the message of an error without one. */
+/** The RPC status of each error code. Google's SDKs drop the message of an error without one. */
 const rpcNames: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'INVALID_ARGUMENT',
   not_portable: 'INVALID_ARGUMENT',
@@ -46,8 +47,8 @@ const rpcNames: Readonly<Record<ErrorCode, string>> = {
 };
 
 /**
- * Google's error document as text. A wait comes as `RetryInfo` too, where Google's clients look,
- * and a code of OpenAI's as the `reason` of an `ErrorInfo`.
+ * Writes Google's error document. A retry delay is also sent as `RetryInfo`, where Google's clients
+ * look for it, and an OpenAI error code as the `reason` of an `ErrorInfo`.
  */
 export function geminiErrorText(error: GatewayError): string {
   const details = [...retryInfo(error), ...errorInfo(error)];
@@ -67,36 +68,36 @@ function retryInfo({ retryAfterMs }: GatewayError): readonly JsonObject[] {
   return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
 }
 
-/** Where Google's clients look for what `status` is too coarse to say. */
+/** `ErrorInfo` is where Google's clients look for a reason more specific than `status`. */
 function errorInfo({ clientCode }: GatewayError): readonly JsonObject[] {
   if (clientCode === undefined) return [];
   const reason = clientCode.toUpperCase();
   return [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'tollgate' }];
 }
 
-/** Google's form has no place for the member that is complained of but the message. */
+/** Google's format has no member for the parameter's name, so that it goes into the message. */
 function namedMessage({ message, param }: GatewayError): string {
   return param === undefined || message.includes(param) ? message : `\`${param}\`: ${message}`;
 }
 
 /**
- * Reads `{error:{…}}` and the `[{error:{…}}]` that array streams and the compatible endpoint send.
+ * Reads `{error:{…}}`, and the `[{error:{…}}]` of array streams and the OpenAI-compatible endpoint.
  */
 export function geminiFailure(status: number, body: Uint8Array): FailureReport {
   const parsed = parseJson(Buffer.from(body).toString('utf8'));
   return failureIn(Array.isArray(parsed) ? items(parsed)[0] : parsed, status);
 }
 
-/** An error inside a 2xx document or event, or undefined where it holds none. */
+/** The error inside a 2xx document or event, or undefined if it has none. */
 export function geminiInBandFailure(document: JsonValue): FailureReport | undefined {
   const first = Array.isArray(document) ? (items(document)[0] ?? null) : document;
   if (member(first, 'error')) return failureIn(first, undefined);
-  // A proxy's own words, which hold no part of a reply of Google's.
+  // An error message from a proxy, in a document without any member of a reply.
   const isReply = replyMembers.some((name) => isThere(member(first, name)));
   return isReply || bareMessage(first) === undefined ? undefined : failureIn(first, undefined);
 }
 
-/** An empty list is no part of a reply. */
+/** An empty list doesn't count as a member of a reply. */
 function isThere(value: JsonValue | undefined): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
@@ -104,7 +105,7 @@ function isThere(value: JsonValue | undefined): boolean {
 const contentMembers = ['candidates', 'promptFeedback', 'usageMetadata'] as const;
 const replyMembers = [...contentMembers, 'totalTokens'] as const;
 
-/** Whether a whole document is a reply: Google leaves everything out that says nothing. */
+/** Whether a document is a reply. `{}` is one, because Google leaves out empty members. */
 export function isGeminiReply(reply: JsonValue): boolean {
   const candidates = member(reply, 'candidates');
   if (!isJsonObject(reply) || (candidates !== undefined && !Array.isArray(candidates)))
@@ -113,7 +114,10 @@ export function isGeminiReply(reply: JsonValue): boolean {
   return isNamed || Object.keys(reply).length === 0;
 }
 
-/** Reasons of `google.api.ErrorReason` that blame the account: its services, money, rules. */
+/**
+ * Reasons of `google.api.ErrorReason` that are the account's fault: its services, billing or
+ * policies.
+ */
 const accountReasons: ReadonlySet<string> = new Set([
   'ACCOUNT_STATE_INVALID',
   'API_KEY_ANDROID_APP_BLOCKED',
@@ -139,7 +143,7 @@ const credentialReasons: ReadonlySet<string> = new Set([
   'CREDENTIALS_MISSING',
 ]);
 
-/** `status` is that of the reply, undefined where the error came in the midst of a good one. */
+/** `status` is the HTTP status; undefined for an error inside a successful reply. */
 function failureIn(document: JsonValue | undefined, status: number | undefined): FailureReport {
   const error = member(document, 'error');
   const details = items(member(error, 'details'));
@@ -160,26 +164,26 @@ function failureIn(document: JsonValue | undefined, status: number | undefined):
   };
 }
 
-/** The region, the billing or the key of the account: nothing that the caller could change. */
+/** Failures of the account's region, billing or key, which the caller can't fix. */
 function accountFaultOf(
   reason: string | undefined,
   rpcName: string | undefined,
   message: string | undefined,
 ): FailureReport['fault'] {
   if (reason !== undefined && credentialReasons.has(reason)) return 'credential';
-  // A file is refused as an account is: with this name before it is processed.
+  // A file that isn't processed yet is refused with the same status as an account.
   const isOfAccount = rpcName === 'FAILED_PRECONDITION' && !namesCallerResource(message);
   return isOfAccount || accountReasons.has(reason ?? '') ? 'account' : undefined;
 }
 
-/** The member of the request with which its caller named what is refused. */
+/** The member of the request that names the resource that was refused. */
 function memberOf(message: string = ''): string | undefined {
   if (/\bcached?[ _-]?contents?\b/i.test(message)) return 'cachedContent';
   if (/\bfile[ _-]?search[ _-]?stores?\b/i.test(message)) return 'tools';
   return namesCallerResource(message) ? 'fileData' : undefined;
 }
 
-/** In the midst of a stream some proxies of Google's send the name without the number. */
+/** Inside a stream, some of Google's proxies send the status name without the number. */
 function statusOfName(rpcName: string | undefined): number | undefined {
   const code = Object.entries(statusesByName).find(([name]) => name === rpcName);
   return code?.[1];

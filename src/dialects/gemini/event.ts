@@ -1,4 +1,4 @@
-/** What one event of a native stream says, where its bytes alone do not tell. */
+/** Inspects single parsed events of a native stream. */
 import { jsonText } from '../../canonical/raw-json.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { charsPerAudioToken, contentTokens, imageTokens } from '../content-count.ts';
@@ -12,14 +12,17 @@ const replyMembers = [
   'responseId',
 ];
 
-/** Whether it is part of a reply: what has none of a reply's members says something else. */
+/** Whether the document has any member of a reply. */
 export function isReplyEvent(document: JsonValue | undefined): document is JsonObject {
   return (
     isJsonObject(document) && replyMembers.some((name) => member(document, name) !== undefined)
   );
 }
 
-/** Whether it holds content, a finish or a block: not only usage or who the model is. */
+/**
+ * Whether the event has content, a finish reason or a block reason, rather than only usage or
+ * metadata.
+ */
 export function saysSomething(document: JsonValue): boolean {
   if (isWord(member(member(document, 'promptFeedback'), 'blockReason'))) return true;
   return items(member(document, 'candidates')).some(
@@ -29,7 +32,7 @@ export function saysSomething(document: JsonValue): boolean {
   );
 }
 
-/** Whether it says that the prompt was blocked, and has no answer. */
+/** Whether the event reports a blocked prompt and has no candidates. */
 export function isBlockedPrompt(event: JsonValue): boolean {
   return (
     isWord(member(member(event, 'promptFeedback'), 'blockReason')) &&
@@ -41,7 +44,9 @@ function isWord(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** What the calls and the media of a reply count, which a search for text does not find. */
+/**
+ * Estimates the tokens of tool calls and media, which the text search of the content count misses.
+ */
 export function partTokens(reply: JsonValue): number {
   let tokens = 0;
   const events = Array.isArray(reply) ? items(reply) : [reply];

@@ -1,6 +1,6 @@
 /**
- * Finds the usage of a native stream: nearly every event repeats it, so it is parsed only when
- * somebody asks, and where its members change.
+ * Tracks the usage of a native stream. Nearly every event repeats it, so that it is parsed only on
+ * demand, or when its members change.
  */
 import { splitUsage, type UsageGap } from '../../canonical/reply.ts';
 import { type JsonObject, parseJson } from '../../json.ts';
@@ -9,34 +9,42 @@ import { mergedUsage } from '../usage-counts.ts';
 import { geminiFigureNames, geminiGap, geminiReplyUsage, geminiStated } from './reply-usage.ts';
 
 /**
- * A part of each name that a charge depends on. A search goes from one first letter to the next, so
- * each begins with one that is rare here.
+ * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter
+ * that is rare in events, because a text search skips from one first letter to the next.
  */
 const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken', 'ContentToken'];
 
-/** The usage of one stream. */
+/** Tracks the usage of one stream. */
 export interface StreamFigures {
   /**
-   * `usage` begins as a `usageMetadata` object, whatever stands behind it, as latin1; `counted` is
-   * the content up to its event, in tokens. False for zeros behind figures, which are ignored.
+   * Records a `usageMetadata` object.
+   *
+   * @param usage latin1 text that begins with the object; any text may follow
+   * @param counted the content up to and including its event, in tokens
+   * @returns false for zero counts after non-zero ones, which are ignored
    */
   note(usage: string, counted: number): boolean;
-  /** The last figures, or a floor of what was used; undefined where none came. */
+  /**
+   * The last usage, or a lower bound if the stream isn't complete; undefined if none was received.
+   */
   soFar(counted: number, isWhole: boolean): Usage | undefined;
 }
 
 const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
-/** A member that states no count: `null`, a fraction, a string. */
+/** A member that isn't a valid count: `null`, a fraction or a string. */
 const oddCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
-/** None yet. */
+/** Creates a tracker without any usage. */
 export function streamFigures(): StreamFigures {
   let merged: JsonObject | undefined;
-  /** The last object, its members, and what had been counted with it. */
+  /** The last object, a bit mask of its members, and the tokens counted up to it. */
   let last: string | undefined;
   let lastMembers = 0;
   let countedAtLast = 0;
-  /** What the last object leaves open that was merged, and what had been counted at the figures. */
+  /**
+   * The missing part of the last merged object, and the tokens counted up to the last stated
+   * output.
+   */
   let gap: UsageGap;
   let countedThen = 0;
 
@@ -47,7 +55,7 @@ export function streamFigures(): StreamFigures {
     const after = mergedUsage(merged, stated, geminiFigureNames);
     gap = geminiGap(stated);
     if (gap !== 'output') countedThen = countedAtLast;
-    // What is absurd replaces nothing.
+    // An invalid object doesn't replace a valid one.
     if (merged === undefined || geminiReplyUsage(after) !== undefined) merged = after;
   };
 
@@ -68,7 +76,7 @@ export function streamFigures(): StreamFigures {
       const figures = geminiReplyUsage(merged);
       if (figures === undefined) return undefined;
       const usage = splitUsage(figures, countedThen);
-      // The settlement counts an output of which nothing was stated, and says so in the record.
+      // If no output was stated, the settlement counts it and marks the record accordingly.
       if (isWhole && (gap !== 'output' || usage.outputTokens === 0)) return usage;
       const since = usage.outputTokens === 0 ? counted : counted - countedThen;
       return { ...usage, outputTokens: usage.outputTokens + since };
@@ -76,7 +84,7 @@ export function streamFigures(): StreamFigures {
   };
 }
 
-/** Whether the figures at the end of these events have all members that those before have. */
+/** Whether the last usage object of these events has every count that earlier ones have. */
 export function areLastFiguresFull(events: string, last: string): boolean {
   if (!countAboveZero.test(last) || oddCount.test(last)) return false;
   for (const name of countNames) {
@@ -85,7 +93,7 @@ export function areLastFiguresFull(events: string, last: string): boolean {
   return true;
 }
 
-/** The members that a charge depends on, a bit for each. */
+/** A bit mask of the counts that affect the charge. */
 function membersIn(usage: string): number {
   if (oddCount.test(usage)) return -1;
   let members = 0;
@@ -96,7 +104,7 @@ function membersIn(usage: string): number {
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Where the object ends that the text begins with; its strings are words without braces. */
+/** The end of the object at the start of the text. Its strings never contain braces. */
 function objectEnd(text: string): number {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,4 +1,4 @@
-/** Finds the media in a native content-generation request. */
+/** Measures a native request and finds its media. */
 import type { Body } from '../../bytes/body/body.ts';
 import { kindAt, membersOf } from '../../bytes/json/read/members.ts';
 import {
@@ -25,10 +25,10 @@ import {
 } from '../prompt-size.ts';
 import { addReferences, addTopLevelReferences } from '../referenced-media.ts';
 
-/** The size of a native request. */
+/** Measures a native request. */
 export const measureGemini: MeasureBody = (body, members) => measureNative(body, members).size;
 
-/** The same, and whether every content is an object. */
+/** Measures a native request, and checks whether every element of `contents` is an object. */
 export function measureNative(
   body: Body,
   members: readonly Member[],
@@ -51,7 +51,10 @@ export function measureNative(
   return { size: sizeOf(tally), hasObjects: tally.messages === elements };
 }
 
-/** Where the content that begins at `start` ends. Google takes one part without its list. */
+/**
+ * Returns the end of the content that begins at `start`. Google accepts a single part in place of a
+ * list.
+ */
 function addContent(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
@@ -67,7 +70,7 @@ function addContent(tally: PromptTally, start: number, at: string): number {
   return next + 1;
 }
 
-/** Where the list of parts, or the one part, ends. */
+/** Returns the end of the list of parts, or of the single part. */
 function addParts(tally: PromptTally, start: number, at: string): number {
   const { text } = tally.body;
   if (text[start] === openBrace) return addPart(tally, start, () => `${at}.parts`);
@@ -77,7 +80,7 @@ function addParts(tally: PromptTally, start: number, at: string): number {
   );
 }
 
-/** Members of a part that are text, whatever stands in them; every other one may name something. */
+/** Members of a part that count as text. Any other member may reference media. */
 const textMembers: readonly string[] = [
   'functionCall',
   'function_call',
@@ -95,7 +98,7 @@ const textMembers: readonly string[] = [
   'part_metadata',
 ];
 
-/** Where the part that begins at `start` ends. */
+/** Returns the end of the part that begins at `start`. */
 function addPart(tally: PromptTally, start: number, at: () => string): number {
   const { text } = tally.body;
   if (text[start] !== openBrace) return skipValue(text, start);
@@ -152,7 +155,7 @@ function addFile(tally: PromptTally, span: Span, at: string): void {
   else tally.media.push({ kind: 'reference', bytes: 0, at });
 }
 
-/** Since Gemini 3 the result of a function may hold media beside its JSON. */
+/** Since Gemini 3 a function result may have media next to its JSON. */
 function addResult(tally: PromptTally, span: Span, at: string): void {
   const { text } = tally.body;
   const parts = presentValue(text, membersOf(text, span), 'parts');

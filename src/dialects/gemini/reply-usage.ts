@@ -1,13 +1,13 @@
 /**
- * The figures of a Gemini reply in the common form; on a stream each event may hold only some of
- * them.
+ * Reads the usage of a Gemini reply into the common form. In a stream each event may have only some
+ * of the counts.
  */
 import type { ReplyUsage, UsageGap } from '../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import type { UsageReader } from '../stream-usage.ts';
 import { countIn, countOrZero, hasCount, maxCount, withCachedInInput } from '../usage-counts.ts';
 
-/** A reply that gives none of these says nothing of what it used. */
+/** A reply without any of these counts doesn't state its usage. */
 const countNames: readonly string[] = [
   'promptTokenCount',
   'toolUsePromptTokenCount',
@@ -16,7 +16,7 @@ const countNames: readonly string[] = [
   'totalTokenCount',
 ];
 
-/** The members of a `usageMetadata` object that are read. */
+/** The members of `usageMetadata` that are read. */
 export const geminiFigureNames: readonly string[] = [
   ...countNames,
   'cachedContentTokenCount',
@@ -29,8 +29,8 @@ const inputNames: readonly string[] = ['promptTokenCount', 'toolUsePromptTokenCo
 const outputNames: readonly string[] = ['candidatesTokenCount'];
 
 /**
- * One more `usageMetadata` object with the candidates' count that it implies: a total without it,
- * where the prompt is known. Google's total is the sum of all others, and zeros go unsaid.
+ * Adds the `candidatesTokenCount` to a `usageMetadata` object that has only a total, if the prompt
+ * count is known. Google's total is the sum of all counts, and Google leaves out zeros.
  */
 export function geminiStated(
   known: JsonObject | undefined,
@@ -44,7 +44,7 @@ export function geminiStated(
   return { ...stated, candidatesTokenCount: output };
 }
 
-/** What one `usageMetadata` object leaves open. */
+/** The part of the usage that a `usageMetadata` object doesn't state. */
 export function geminiGap(stated: JsonValue | undefined): UsageGap {
   if (hasCount(stated, outputNames)) return undefined;
   return hasCount(stated, inputNames) || totalOf(stated) === 0 ? 'output' : 'split';
@@ -54,33 +54,36 @@ function inputOf(usage: JsonValue | undefined): number {
   return countOrZero(usage, 'promptTokenCount') + countOrZero(usage, 'toolUsePromptTokenCount');
 }
 
-/** A sum that nobody can have used says nothing of its parts. */
+/** An implausibly large total is ignored. */
 function totalOf(usage: JsonValue | undefined): number {
   const total = countOrZero(usage, 'totalTokenCount');
   return total < maxCount ? total : 0;
 }
 
 /**
- * A `usageMetadata` object; undefined where it says nothing (Vertex sends one with nothing but
- * `trafficType` until the last event) and where no figure is a count.
+ * Reads a `usageMetadata` object. Undefined if it has no valid count; Vertex sends one with only
+ * `trafficType` until the last event.
  */
 export function geminiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
   return hasCount(usage, countNames) ? readFigures(usage) : undefined;
 }
 
-/** The same for a reply without candidates: a blocked prompt cost nothing, and zeros go unsaid. */
+/**
+ * Reads the usage of a blocked prompt, which costs nothing if no count is stated: Google leaves out
+ * zeros.
+ */
 export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
   return isJsonObject(usage) ? readFigures(usage) : undefined;
 }
 
-/** Thoughts are output; what tools fed in is input. */
+/** Thoughts count as output; prompt tokens of tool use count as input. */
 function readFigures(usage: JsonValue | undefined): ReplyUsage {
   const gap = geminiGap(usage);
   const candidates = countOrZero(usage, 'candidatesTokenCount');
   const thoughts = countOrZero(usage, 'thoughtsTokenCount');
   const input = gap === 'split' ? Math.max(0, totalOf(usage) - thoughts) : inputOf(usage);
-  // Google counts thoughts beside the candidates; where the total is reached without them they are
-  // inside (seen through proxies).
+  // Google counts thoughts separately from the candidates. Some proxies include them: then prompt
+  // and candidates alone add up to the total.
   const areInside =
     thoughts <= candidates && input + candidates === countOrZero(usage, 'totalTokenCount');
   const sums = withCachedInInput({
@@ -118,7 +121,7 @@ function tokensOf(modality: string, details: readonly JsonValue[]): number | und
   return found === undefined ? undefined : countIn(found, 'tokenCount');
 }
 
-/** How the usage objects of a stream are read. */
+/** Reads the usage objects of a stream. */
 export const geminiUsageReader: UsageReader = {
   names: geminiFigureNames,
   withImplied: geminiStated,

@@ -1,6 +1,6 @@
 /**
- * Watches a relayed native stream. Google's own parsers are far stricter than the SSE standard
- * (WIRE §4.3), so an event they can't read is re-framed; an error sent in-band is rebuilt.
+ * Watches a relayed native stream. Google's parsers are far stricter than the SSE standard, so that
+ * an event they can't read is reframed. An error inside the stream is rebuilt.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { asBuffer } from '../../bytes/decode.ts';
@@ -29,7 +29,7 @@ import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts
 import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './event.ts';
 import { areLastFiguresFull, streamFigures } from './figures.ts';
 
-// What only a few events hold. Names that stand in an answer's text are escaped and don't match.
+// Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
 const errorMark = /(?:error|"message|"detail)"/;
 const blockMark = /"blockReason"\s*:\s*"[^"]/;
 const endMark = /"(?:finish|block)Reason"\s*:\s*"[^"]/;
@@ -46,8 +46,8 @@ const carriageReturn = 0x0d;
 const closeBrace = 0x7d;
 
 /**
- * A fresh one for each reply. `candidates`: where the caller asked for several, each event is
- * parsed, for one that ends says nothing of the others.
+ * Creates the tap of one reply. With several `candidates`, each event is parsed, because the end of
+ * one candidate doesn't end the others.
  */
 export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
@@ -56,16 +56,16 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const figures = streamFigures();
   const ends = candidates > 1 ? candidateEnds() : undefined;
   let failure: FailureReport | undefined;
-  /** The prompt was blocked, and no content came before. */
+  /** The prompt was blocked before any content. */
   let isBlocked = false;
-  /** One candidate's end is the reply's; of several each is noted. */
+  /** The end of a single candidate ends the reply. With several, each end is recorded. */
   const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
   let begun = false;
   let spoken = 0;
-  /** Text that was never framed; only the end says what it is. */
+  /** Text without SSE framing. It can only be interpreted once the stream has ended. */
   const unframed = unframedText();
-  /** The figures came with the finish, or behind it. */
+  /** The last usage came with the finish or after it. */
   let isWhole = false;
 
   const begin = (): void => {
@@ -75,7 +75,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
 
   const isComplete = (): boolean => isOver || ends?.allEnded() === true;
 
-  /** Takes in an event that goes on as `bytes`, which are one line of data. */
+  /** Processes an event that is passed on as `bytes`, a single line of data. */
   const take = (bytes: Buffer, document: JsonValue | undefined): void => {
     const text = bytes.toString('latin1');
     let says = counted.add(text);
@@ -94,7 +94,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     if (figures.note(text.slice(usageAt), counted.tokens())) isWhole = isComplete();
   };
 
-  /** Looks into every event: what goes on of the block, as Google's parsers read it. */
+  /** Parses every event of the block and returns those to pass on, framed for Google's parsers. */
   const reframe = (block: Uint8Array): Uint8Array => {
     const kept: Uint8Array[] = [];
     for (const event of parseEvents(block)) {
@@ -117,7 +117,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     return concatBytes(kept);
   };
 
-  /** An error may tell what the upstream has billed. */
+  /** An error may state the usage that the upstream has billed. */
   const noteUsage = (document: JsonValue | undefined): void => {
     const usage =
       member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
@@ -142,14 +142,14 @@ export function geminiStreamTap(candidates: number): StreamTap {
   };
 
   /**
-   * Takes in plain events together, each with text and with figures: nearly all are so. False where
-   * they are others.
+   * Processes regular events together, each with text and usage; nearly all blocks consist of
+   * these. Returns false if the block has other events.
    */
   const takeAll = (bytes: Buffer, text: string): boolean => {
     const usageAt = text.lastIndexOf(usageMember);
     if (usageAt === -1) return false;
     const usage = text.slice(text.indexOf('{', usageAt));
-    // What comes behind the last figures is counted by itself.
+    // Content after the last usage has to be counted separately.
     if (usage.includes(dataMark) || !areLastFiguresFull(text, usage)) return false;
     if (!counted.add(text)) return false;
     isOver ||= text.includes(endName) && lastMark.test(text);
@@ -160,7 +160,9 @@ export function geminiStreamTap(candidates: number): StreamTap {
     return true;
   };
 
-  /** An event whose blank line never came counts if it is whole; half of one is of no use. */
+  /**
+   * A final event without its blank line is used if its JSON is complete, and dropped otherwise.
+   */
   const last = (rest: Uint8Array): Uint8Array => {
     const [event] = parseEvents(rest);
     const isWholeEvent =
@@ -171,7 +173,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     return emptyBytes;
   };
 
-  /** A document that came in place of events, over several lines. */
+  /** Interprets a document that was sent in place of events, possibly over several lines. */
   const judgeUnframed = (): void => {
     const text = unframed.take();
     if (begun || failure !== undefined || text.trim() === '') return;
@@ -186,20 +188,20 @@ export function geminiStreamTap(candidates: number): StreamTap {
     finished: () => false,
     complete: isComplete,
     failure: () => failure,
-    // A blocked prompt of which no usage was stated costs nothing.
+    // A blocked prompt without stated usage costs nothing.
     usage: () => figures.soFar(counted.tokens(), isWhole) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
     progress: () => spoken,
     breakOff: (error) => {
       const text = geminiErrorText(error);
-      // Two writes: the event for the parsers that read events, the bare document for those that
-      // only look at what is left over (ARCHITECTURE Q).
+      // Two writes: an event for parsers that read events, and the bare document for parsers that
+      // only look at the remaining bytes.
       return [Buffer.from(`data: ${text}\r\n\r\n`), Buffer.from(text)];
     },
   };
 }
 
-/** A candidate begins with its first part; Google leaves the index 0 out. */
+/** Records the begin and end of each candidate. Google leaves out the index 0. */
 function noteEnds(block: Uint8Array, ends: CandidateEnds): void {
   for (const document of documentsIn(block)) {
     for (const candidate of items(member(document, 'candidates'))) {
@@ -218,7 +220,10 @@ function documentsIn(block: Uint8Array): readonly JsonValue[] {
   );
 }
 
-/** An error by its content, by the event's name, or as text glued to a good event. */
+/**
+ * Finds an error by the document, by the event's name, or in unframed text attached to a good
+ * event.
+ */
 function eventFailure(
   { name, data, unframedText }: SseEvent,
   document: JsonValue | undefined,
@@ -229,26 +234,31 @@ function eventFailure(
 }
 
 /**
- * Calls and media, whose content is no text. A search goes from one first letter to the next: these
- * are rare.
+ * Whether the events may have tool calls or media. The searched endings begin with rare letters,
+ * because a text search skips from one first letter to the next.
  */
 function hasOtherParts(text: string): boolean {
   return text.includes('Call"') || text.includes('Data"');
 }
 
-/** What is data and no part of a reply: plain text, half a document, a bare string or list. */
+/**
+ * Reports data that can't be part of a reply: plain text, incomplete JSON, a bare string or list.
+ */
 function faultOf({ data }: SseEvent, document: JsonValue | undefined): FailureReport | undefined {
   if (data === undefined || data.trim() === '' || data.trim() === '[DONE]') return undefined;
   return isJsonObject(document) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-/** The event as Google's parsers take it; undefined where it carries no document. */
+/**
+ * The event in the framing that Google's parsers accept; undefined if it has no document of a
+ * reply.
+ */
 function frame(
   event: SseEvent,
   text: string,
   document: JsonValue | undefined,
 ): Uint8Array | undefined {
-  // What has none of a reply's members is none, but for the empty object that keeps alive.
+  // A document without any member of a reply is left out, except the empty object of a keep-alive.
   if (!isReplyEvent(document)) return text === '{}' ? emptyEvent : undefined;
   const bytes = asBuffer(event.raw);
   if (isGoogleFramed(bytes, bytes.toString('latin1'), false)) return event.raw;
@@ -260,11 +270,12 @@ function frame(
 }
 
 /**
- * Whether every event is exactly one line of `data: ` and an object with candidates, with a blank
- * line of the same kind behind it.
- * LF then CRLF ends no event for `@google/genai`, nor any mixture for `@google/generative-ai`; that
- * one also dies on bytes that are not UTF-8, and its regular expression stumbles over a CR in the
- * line and over two separators.
+ * Whether every event is exactly one line of `data: ` and an object with candidates, followed by a
+ * blank line with the same line ending.
+ *
+ * LF followed by CRLF doesn't end an event for `@google/genai`, and no mixture does for
+ * `@google/generative-ai`. The latter also fails on bytes that aren't UTF-8, and its regular
+ * expression fails on a CR within the line and on two blank lines.
  */
 function isGoogleFramed(bytes: Buffer, text: string, withCandidates = true): boolean {
   if (!isAscii(bytes) && !isPlainUtf8(bytes)) return false;
@@ -274,7 +285,8 @@ function isGoogleFramed(bytes: Buffer, text: string, withCandidates = true): boo
     const start = at;
     const lineEnd = text.indexOf('\n', at);
     if (lineEnd === -1 || !text.startsWith(dataMark, at)) return false;
-    // Searched for again only once it is passed: a stream without any would be read to its end.
+    // Searched again only after it is passed; otherwise a stream without any would be scanned to
+    // its end for every event.
     if (lineReturn !== -1 && lineReturn < at) lineReturn = text.indexOf('\r', at);
     const hasReturn = lineReturn !== -1 && lineReturn < lineEnd;
     if (hasReturn && lineReturn !== lineEnd - 1) return false;
@@ -289,7 +301,7 @@ function isGoogleFramed(bytes: Buffer, text: string, withCandidates = true): boo
   return true;
 }
 
-/** Whether it is UTF-8 without the separators that only Unicode takes for line ends. */
+/** Whether the bytes are UTF-8 without U+2028 and U+2029, which some parsers treat as line ends. */
 function isPlainUtf8(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(lineSeparator) && !bytes.includes(paragraphSeparator);
 }

@@ -1,4 +1,4 @@
-/** The figures of Gemini replies as a charge reads them. */
+/** Reads the usage of whole Gemini replies in the form that charging uses. */
 import { chargeableUsage, type ReplyUsage, usageOfWholeReply } from '../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../json.ts';
 import { noUsage, type Usage } from '../../money.ts';
@@ -6,8 +6,8 @@ import { usageMerger } from '../stream-usage.ts';
 import { geminiReplyUsage, geminiUsageReader } from './reply-usage.ts';
 
 /**
- * The figures of a reply, or of the events of one together; `counted` is its content in tokens,
- * asked for only where the figures leave it open.
+ * The usage of a reply, or of all events of a stream. `counted` gives the content in tokens; it is
+ * called only if the stated usage is incomplete.
  */
 export function geminiUsage(reply: JsonValue, counted: () => number): Usage | undefined {
   const replies = Array.isArray(reply) ? items(reply) : [reply];
@@ -15,12 +15,12 @@ export function geminiUsage(reply: JsonValue, counted: () => number): Usage | un
   let usage: ReplyUsage | undefined;
   for (const one of replies) usage = merge(member(one, 'usageMetadata')) ?? usage;
   if (usage !== undefined) return usageOfWholeReply(usage, counted);
-  // Without candidates the prompt was blocked, which costs nothing unless stated.
+  // A reply without candidates is a blocked prompt, which costs nothing unless usage is stated.
   const saidNothing = replies.every((one) => items(member(one, 'candidates')).length === 0);
   return saidNothing ? noUsage : undefined;
 }
 
-/** A `usageMetadata` object by itself. */
+/** The usage of a single `usageMetadata` object. */
 export function geminiFigures(usage: JsonValue | undefined): Usage | undefined {
   const figures = geminiReplyUsage(usage);
   return figures === undefined ? undefined : chargeableUsage(figures);

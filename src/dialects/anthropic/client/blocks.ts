@@ -1,6 +1,6 @@
 /**
- * Turns Anthropic's content blocks into events, one block at a time: the same for a whole reply and
- * for a stream (TRANSLATION §5.2, §7.3).
+ * Converts Anthropic's content blocks to events, one block at a time, for whole and streamed
+ * replies.
  */
 
 import { newCallId } from '../../../canonical/call-ids.ts';
@@ -17,26 +17,28 @@ import {
   parseJson,
 } from '../../../json.ts';
 
-/** What of the request its reply is read with. */
+/** What the reader needs to know about the request. */
 export interface Reading {
   readonly names: FunctionNames;
-  /** The tool whose input is the answer's text. */
+  /** The tool whose input is the text of the reply. */
   readonly answerTool: string | undefined;
   readonly ids: () => string;
 }
 
-/** Reads the blocks of one reply. Blocks it does not know are kept for the end. */
+/** Reads the blocks of one reply. Unknown blocks are kept until the end. */
 export interface BlockReader {
-  /** A block that is there at once. */
+  /** Reads a complete block. */
   whole(block: JsonValue): readonly ContentEvent[];
   open(index: number, block: JsonValue | undefined): readonly ContentEvent[];
   delta(index: number, delta: JsonValue | undefined): readonly ContentEvent[];
   close(index: number): readonly ContentEvent[];
-  /** Whether a block has begun that nothing has ended. */
+  /** Whether a block has begun but not ended. */
   hasOpen(): boolean;
-  /** Closes what is still open, and gives what only its own provider's callers understand. */
+  /**
+   * Closes open blocks, and returns the events that only callers who know the provider understand.
+   */
   rest(): readonly ContentEvent[];
-  /** How many calls there were. */
+  /** The number of tool calls so far. */
   calls(): number;
 }
 
@@ -47,15 +49,15 @@ type OpenBlock =
   | { readonly kind: 'answer'; readonly input: string; json: string }
   | { readonly kind: 'other'; readonly value: Map<string, JsonValue>; json: string };
 
-/** What most events of a stream say. */
+/** The result for most stream events, shared to avoid allocations. */
 export const nothing: readonly ContentEvent[] = Object.freeze([]);
 const choice = 0;
 
-/** A fresh one for each reply. */
+/** Creates the reader of one reply. */
 export function blockReader(reading: Reading): BlockReader {
   const blocks = new Map<number, OpenBlock>();
   const own: JsonObject[] = [];
-  /** Citations of the caller's own documents. */
+  /** Citations of the caller's documents. */
   const places: JsonObject[] = [];
   const usedIds = new Set<string>();
   let visible = 0;
@@ -143,7 +145,7 @@ export function blockReader(reading: Reading): BlockReader {
     }
   };
 
-  /** A place in the caller's own documents has no address: it is told as it is. */
+  /** A citation of the caller's documents has no URL and is passed on unchanged. */
   const addCitation = (
     { citations, start }: Extract<OpenBlock, { kind: 'text' }>,
     citation: JsonValue | undefined,
@@ -198,7 +200,7 @@ export function blockReader(reading: Reading): BlockReader {
     close,
     hasOpen: () => blocks.size > 0,
     rest: () => {
-      // A call that was cut must not be taken for a whole one.
+      // A truncated call must not look complete.
       if ([...blocks.values()].some(isUnfinishedCall)) return [unfinished];
       const left = [...blocks.keys()].flatMap((index) => close(index));
       return [...left, ...ownEvents('citations', places), ...ownEvents('blocks', own)];
@@ -207,7 +209,7 @@ export function blockReader(reading: Reading): BlockReader {
   };
 }
 
-/** No stream counts so: a whole block is opened and closed in one go. */
+/** An index that no stream uses. A whole block is opened and closed immediately. */
 const wholeIndex = -1;
 
 function thought(text: string): readonly ContentEvent[] {
@@ -245,7 +247,7 @@ function readCitation(citation: JsonValue | undefined): Citation | undefined {
 
 const unfinished: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
-/** An input that has begun and is no JSON yet. */
+/** Whether a call's input has begun but isn't valid JSON yet. */
 function isUnfinishedCall(block: OpenBlock): boolean {
   if (block.kind !== 'call' && block.kind !== 'answer') return false;
   return block.json !== '' && parseJson(block.json) === undefined;
@@ -261,7 +263,7 @@ function inputText(block: JsonValue | undefined): string {
   return jsonText(member(block, 'input') ?? {});
 }
 
-/** Blocks that are not ours to show grow all the same: by their input, and by text of any name. */
+/** Accumulates the deltas of unknown blocks: their input, and string members of any name. */
 function grow(
   block: Extract<OpenBlock, { kind: 'other' }>,
   change: JsonValue | undefined,

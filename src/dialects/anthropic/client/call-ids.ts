@@ -1,11 +1,11 @@
 /**
- * Makes the ids of calls fit for Anthropic, which wants a narrow alphabet and no id twice in one
- * conversation, while some vendors count from `call_1` anew in every turn.
+ * Makes tool call ids valid for Anthropic, which restricts their characters and requires unique ids
+ * in a conversation. Some providers restart at `call_1` in every turn.
  */
 import { portableCallId } from '../../../canonical/call-ids.ts';
 import type { Part, Turn } from '../../../canonical/request.ts';
 
-/** The turns of `pairedTurns` with new ids on the calls and on the results that follow them. */
+/** Gives the turns of `pairedTurns` unique ids on calls and their results. */
 export function withUniqueCallIds(turns: readonly Turn[]): readonly Turn[] {
   const unique = uniqueIds();
   let given = new Map<string, Queue>();
@@ -26,13 +26,13 @@ export function withUniqueCallIds(turns: readonly Turn[]): readonly Turn[] {
   });
 }
 
-/** The new ids of calls that shared one, in the order of the calls. */
+/** The new ids of calls that shared an id, in call order. */
 interface Queue {
   readonly ids: string[];
   next: number;
 }
 
-/** The last one again where more results than calls have the id. */
+/** Returns the last id repeatedly if there are more results than calls. */
 function nextOf(queue: Queue | undefined): string | undefined {
   if (queue === undefined) return undefined;
   const id = queue.ids[queue.next];
@@ -40,7 +40,10 @@ function nextOf(queue: Queue | undefined): string | undefined {
   return id;
 }
 
-/** Gives an id that it has not given before, and counts on where it stopped counting. */
+/**
+ * Returns an unused id, with a numeric suffix if necessary. The counter continues per id, so that
+ * many duplicates don't take quadratic time.
+ */
 function uniqueIds(): (id: string) => string {
   const used = new Set<string>();
   const copies = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Anthropic's Messages API toward the upstream: requests, answers, and the count of tokens. */
+/** The codec for Anthropic's Messages API as an upstream: requests, replies, and token counts. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { ContentClientCodec, TokenCounter } from '../../codec.ts';
@@ -8,7 +8,7 @@ import { readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
-/** Writes requests to Anthropic and reads its answers. */
+/** Writes Messages requests and reads their replies. */
 export const anthropicClient: ContentClientCodec = {
   begin: (request, target) => {
     const { members, dropped, names, answerTool } = writeRequest(request, target);
@@ -23,7 +23,10 @@ export const anthropicClient: ContentClientCodec = {
   },
 };
 
-/** `POST /v1/messages/count_tokens`, which takes what counts of a request and nothing else. */
+/**
+ * The codec for `POST /v1/messages/count_tokens`, which accepts only the members that affect the
+ * count.
+ */
 export const anthropicTokenCounter: TokenCounter = {
   body: (request, target) => {
     const { members, dropped } = writeRequest(request, target);

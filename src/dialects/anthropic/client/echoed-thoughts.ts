@@ -1,10 +1,10 @@
 /**
- * Puts thoughts together again that callers echo in the pieces of a stream: their text first, their
- * signature behind it, each perhaps in a message of its own.
+ * Rejoins thinking blocks that callers echo in the pieces of a stream: text first and the signature
+ * later, possibly in separate messages.
  */
 import type { Part, ReasoningPart, Turn } from '../../../canonical/request.ts';
 
-/** The turns, neighbouring ones of the assistant as one, each thought with its own signature. */
+/** Merges consecutive assistant turns, and joins each thinking text with its signature. */
 export function withWholeThoughts(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = [];
   let spoken: Part[] | undefined;
@@ -44,7 +44,7 @@ function isUnsigned(part: Part): part is ReasoningPart {
   return part.kind === 'reasoning' && part.providerData === undefined;
 }
 
-/** A hidden thought has no text either, but is one by itself. */
+/** Whether the part is only a signature. Redacted thinking has no text either, but is complete. */
 function isLoneSignature(part: Part): boolean {
   const { providerData } = part;
   return (

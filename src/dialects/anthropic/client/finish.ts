@@ -1,14 +1,14 @@
-/** Why an answer ended, from Anthropic's `stop_reason` (TRANSLATION §6.13). */
+/** Reads the finish reason from Anthropic's `stop_reason`. */
 import type { ContentEvent, FinishReason } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 
-/** What the end of a reply says. */
+/** The stop reason and its explanation. */
 export interface Stop {
   readonly reason: string | undefined;
   readonly explanation: string | undefined;
 }
 
-/** Reads the members of a whole reply, or of the `delta` of a `message_delta`. */
+/** Reads a whole reply, or the `delta` of a `message_delta`. */
 export function readStop(holder: JsonValue | undefined): Stop {
   return {
     reason: text(member(holder, 'stop_reason')),
@@ -16,7 +16,10 @@ export function readStop(holder: JsonValue | undefined): Stop {
   };
 }
 
-/** The finish of the only choice. A call that was made is what the caller has to act on. */
+/**
+ * The finish event. If there were tool calls, the reason is `tool_calls`, since the caller has to
+ * act on them.
+ */
 export function finishEvent({ reason, explanation }: Stop, calls: number): ContentEvent {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
   const told = named === 'stop' || named === 'tool_calls' ? ending(calls) : named;
@@ -38,7 +41,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** Reasons that ours say in full. */
+/** Stop reasons that the common ones express completely. */
 const oneToOne: ReadonlySet<string> = new Set([
   'end_turn',
   'stop_sequence',
@@ -47,7 +50,7 @@ const oneToOne: ReadonlySet<string> = new Set([
   'refusal',
 ]);
 
-/** Without a call it was the tool that stands for the answer. */
+/** Without a call for the caller, the called tool was the one whose input is the reply. */
 function ending(calls: number): FinishReason {
   return calls > 0 ? 'tool_calls' : 'stop';
 }

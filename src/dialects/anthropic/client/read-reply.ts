@@ -1,11 +1,11 @@
-/** Reads a whole answer of Anthropic's Messages API (TRANSLATION §5.2). */
+/** Reads a whole reply of Anthropic's Messages API. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { anthropicReplyUsage } from '../reply-usage.ts';
 import { blockReader, type Reading } from './blocks.ts';
 import { finishEvent, readStop } from './finish.ts';
 
-/** The events of the answer. */
+/** The events of the reply. */
 export function readReply(reply: JsonValue, reading: Reading): readonly ContentEvent[] {
   const content = member(reply, 'content');
   const stop = readStop(reply);
@@ -24,12 +24,12 @@ export function readReply(reply: JsonValue, reading: Reading): readonly ContentE
   ];
 }
 
-/** Who answers, from a whole reply or from the `message` of a `message_start`. */
+/** The id and model, from a whole reply or from the `message` of a `message_start`. */
 export function startEvent(message: JsonValue | undefined): ContentEvent {
   return { type: 'start', id: name(message, 'id'), model: name(message, 'model') };
 }
 
-/** The figures as an event, or none where they are absent or absurd. */
+/** The usage event; none if the usage is missing or invalid. */
 function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
   const figures = anthropicReplyUsage(usage);
   return figures === undefined ? [] : [{ type: 'usage', usage: figures }];

@@ -1,4 +1,4 @@
-/** Reads a streamed answer of Anthropic's Messages API, event by event (TRANSLATION §7.3). */
+/** Reads a streamed reply of Anthropic's Messages API, event by event. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
@@ -8,7 +8,7 @@ import { blockReader, nothing, type Reading } from './blocks.ts';
 import { finishEvent, readStop, type Stop } from './finish.ts';
 import { startEvent } from './read-reply.ts';
 
-/** A fresh one for each reply. Events of a kind it does not know say nothing. */
+/** Creates the reader of one reply. Unknown events are ignored. */
 export function readStream(reading: Reading): ContentStreamReader {
   const blocks = blockReader(reading);
   const merge = usageMerger(anthropicUsageReader);
@@ -23,8 +23,8 @@ export function readStream(reading: Reading): ContentStreamReader {
   };
 
   /**
-   * Proxies repeat the beginning, which says nothing. Another message in the middle of a block is
-   * two streams spliced: neither is whole.
+   * Proxies repeat `message_start`; the repeats are ignored. Another message in the middle of a
+   * block means that two streams were mixed, and neither is complete.
    */
   const start = (message: JsonValue | undefined): readonly ContentEvent[] => {
     const counted = count(member(message, 'usage'));

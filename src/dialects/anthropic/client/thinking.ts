@@ -1,7 +1,4 @@
-/**
- * How hard the model is to think, in the words of its generation: an effort, or a budget of tokens
- * (TRANSLATION §6.9).
- */
+/** Writes the thinking settings for the model's generation: an effort or a token budget. */
 import type { ContentRequest, Reasoning } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
@@ -9,23 +6,23 @@ import { nearestEffort } from '../../nearest-effort.ts';
 import { isThought } from './write-messages.ts';
 import type { Block, Message } from './written.ts';
 
-/** What is said of thinking. */
+/** The members for thinking. */
 export interface WrittenThinking {
   readonly thinking: Block | undefined;
-  /** The member of `output_config`. */
+  /** The `effort` in `output_config`. */
   readonly effort: string | undefined;
-  /** The model will think, which excludes most sampling parameters. */
+  /** Thinking is enabled, which excludes most sampling parameters. */
   readonly isOn: boolean;
-  /** The caller's wish was cut or left out. */
+  /** The caller's setting was changed or dropped. */
   readonly isChanged: boolean;
 }
 
-/** What a wish to think may collide with. */
+/** The parts of the request that restrict thinking. */
 export interface ThinkingScene {
   readonly capabilities: ResolvedCapabilities;
   readonly maxTokens: number;
   readonly messages: readonly Message[];
-  /** The model must call a tool. */
+  /** The model must call a tool (`tool_choice` `any` or `tool`). */
   readonly isForced: boolean;
 }
 
@@ -38,7 +35,7 @@ const silent: WrittenThinking = {
 const ignored: WrittenThinking = { ...silent, isChanged: true };
 const disabled: WrittenThinking = { ...silent, thinking: { type: 'disabled' } };
 
-/** Leaves thinking off rather than send what the API would refuse. */
+/** Leaves thinking off if the API would refuse the request otherwise. */
 export function writeThinking(
   { reasoning }: Pick<ContentRequest, 'reasoning'>,
   scene: ThinkingScene,
@@ -59,8 +56,8 @@ export function writeThinking(
 }
 
 /**
- * Adaptive thinking goes together with a forced call and with calls in the history that come
- * without their thoughts; only a begun answer excludes it.
+ * Adaptive thinking works with a required tool call, and with calls in the history that lack their
+ * thinking blocks. Only a prefilled reply excludes it.
  */
 function adaptive(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
   if (scene.messages.at(-1)?.role === 'assistant') return ignored;
@@ -70,7 +67,7 @@ function adaptive(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
   const wantsThoughts = reasoning.includeThoughts ?? reasoning.effort !== undefined;
   const display = wantsThoughts && !isUnwanted ? 'summarized' : reasoning.includeThoughts;
   return {
-    // The newest models show no thoughts unless they are asked to.
+    // The newest models don't return their thinking unless `display` asks for it.
     thinking: { type: 'adaptive', display: display === false ? 'omitted' : display },
     effort,
     isOn: true,
@@ -80,7 +77,7 @@ function adaptive(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
 
 function budgeted(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
   const asked = reasoning.budgetTokens ?? budgetOf(reasoning.effort);
-  // Older models have no thinking whose measure they choose themselves.
+  // Older models don't support a dynamic budget.
   if (asked === undefined || asked < 0) return reasoning.includeThoughts ? ignored : silent;
   const { min, max } = scene.capabilities.thinkingBudget ?? anyBudget;
   const budget = Math.min(Math.max(asked, min, leastBudget), max, scene.maxTokens - 1);
@@ -93,7 +90,7 @@ function budgeted(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
   };
 }
 
-/** The API takes no less. */
+/** The API's minimum. */
 const leastBudget = 1_024;
 const anyBudget = { min: leastBudget, max: Number.POSITIVE_INFINITY };
 
@@ -102,8 +99,8 @@ function excludesThinking({ isForced, messages }: ThinkingScene): boolean {
 }
 
 /**
- * Whether the assistant's turn that the results at the end belong to began without a thought. It
- * reaches back over all its calls to what the user last said.
+ * Whether the messages end with tool results whose assistant turn didn't begin with thinking. That
+ * turn includes all calls since the user's last message.
  */
 function lacksThoughts(messages: readonly Message[]): boolean {
   const spoken = messages.filter(({ role }) => role !== 'system');

@@ -1,8 +1,8 @@
-/** What a whole answer of Anthropic's holds that no event says. */
+/** Finds the members of a whole Anthropic reply that the common form loses. */
 import { type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
 
-/** The members that are lost, as `reply.` and their path. */
+/** The paths of the lost members, beginning with `reply.`. */
 export function unreadMembers(reply: JsonValue): readonly string[] {
   return unreadOfReply(reply, message);
 }
@@ -14,7 +14,7 @@ const blocks: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | un
   ['tool_use', { type: read, id: read, name: read, input: read }],
 ]);
 
-/** A block of another type is passed on unchanged, as is a citation of the caller's documents. */
+/** Blocks of other types and citations of the caller's documents are passed on unchanged. */
 function blockShape(block: JsonObject): Shape {
   return blocks.get(member(block, 'type')) ?? allRead(block);
 }
@@ -25,7 +25,7 @@ function citationShape(citation: JsonObject): Shape {
   return { type: read, url: read, title: read };
 }
 
-/** The bill of the host's account: callers get the sums. */
+/** Details of the bill to the host's account. Callers get the totals. */
 const usage: Shape = {
   input_tokens: read,
   output_tokens: read,

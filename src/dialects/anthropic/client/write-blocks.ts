@@ -1,4 +1,4 @@
-/** Writes the parts of a turn as Anthropic's content blocks, in their order (TRANSLATION §2). */
+/** Writes the parts of a turn as Anthropic's content blocks, in order. */
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { rawJson } from '../../../canonical/raw-json.ts';
@@ -15,8 +15,8 @@ import { writeMedia } from './write-media.ts';
 import { joined, type PartTarget, textBlock, type WrittenBlocks } from './written.ts';
 
 /**
- * The blocks of a user's turn, results of tools first: the API wants them before all else in the
- * message that follows the calls.
+ * Writes the blocks of a user turn with tool results first, which the API requires in the message
+ * that follows the calls.
  */
 export function writeUserParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   const results = parts.filter((part) => part.kind === 'tool_result');
@@ -30,9 +30,9 @@ export function writeUserParts(parts: readonly Part[], target: PartTarget): Writ
 }
 
 /**
- * The blocks of an assistant's turn.
+ * Writes the blocks of an assistant turn.
  *
- * @throws GatewayError `not_portable` for what an assistant can't say at Anthropic: images
+ * @throws GatewayError `not_portable` for media, which Anthropic doesn't accept from the assistant
  */
 export function writeAssistantParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   return joined(
@@ -45,7 +45,7 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
   );
 }
 
-/** The text of an instruction; it may hold nothing else. */
+/** Writes the text of a system message, which may have no other parts. */
 export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
   return joined(
     parts.map((part) => {
@@ -81,7 +81,7 @@ function writeText({ text, cacheControl, at }: TextPart): WrittenBlocks {
   return { blocks: [], dropped: text === '' ? [] : [at] };
 }
 
-/** Anthropic takes back only thoughts that it has signed, those without text too. */
+/** Anthropic accepts only reasoning that it signed itself, including signatures without text. */
 function writeReasoning({ text, providerData, at }: ReasoningPart): WrittenBlocks {
   if (!isAnthropic(providerData)) return { blocks: [], dropped: [at] };
   if (providerData.kind === 'encrypted') {
@@ -131,7 +131,10 @@ const attachedNote: WrittenBlocks = {
   dropped: [],
 };
 
-/** What a result can't hold at this upstream follows behind all results. */
+/**
+ * The media of a result, which follows all results if this upstream doesn't accept media inside
+ * them.
+ */
 function mediaBeside(part: ToolResultPart, { capabilities }: PartTarget): readonly MediaPart[] {
   if (capabilities.resultMedia) return [];
   return part.content.filter((one) => one.kind === 'media');

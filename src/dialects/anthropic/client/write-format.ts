@@ -1,4 +1,4 @@
-/** Asks for the form of the answer (TRANSLATION §6.7). */
+/** Requests an output format. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { described } from '../../../canonical/schema/describe.ts';
@@ -8,19 +8,19 @@ import { isJsonObject, type JsonObject, member } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
-/** How a form is asked for: in one of three ways, or not at all. */
+/** How the output format is requested: in one of three ways, or not at all. */
 export interface WrittenFormat {
   /** `output_config.format`. */
   readonly output: Block | undefined;
-  /** A tool the model is made to call; what it is called with is the answer. */
+  /** A tool that the model must call; its input is the reply. */
   readonly tool: Block | undefined;
-  /** An instruction behind the caller's own. */
+  /** An instruction after those of the caller. */
   readonly hint: string | undefined;
-  /** The form is asked for, but the upstream does not hold the model to all of it. */
+  /** The upstream doesn't fully enforce the requested format. */
   readonly isLoose: boolean;
 }
 
-/** How the tool is called that stands for the answer. */
+/** The name of the tool whose input is the reply. */
 const answerTool = 'json';
 
 const jsonHint = 'Answer with one JSON object and nothing else.';
@@ -36,7 +36,10 @@ const free: WrittenFormat = {
   isLoose: false,
 };
 
-/** `hasTools`: the caller has tools of its own, so that none can be forced. */
+/**
+ * Writes the output format. With `hasTools` the caller has declared tools, so that no other tool
+ * can be required.
+ */
 export function writeFormat(
   format: OutputFormat | undefined,
   {
@@ -53,7 +56,7 @@ export function writeFormat(
       return hinted(`${enumHint}\n${format.values.join('\n')}`);
     case 'json_schema': {
       const schema = described(format.schema, format.description);
-      // Of a map, a closed schema would leave an empty object.
+      // Closing the schema of a map would only allow an empty object.
       if (holdsMap(schema)) return asked(schema);
       const isTaken =
         capabilities.structuredOutput === 'schema' && (!hasTools || capabilities.jsonWithTools);
@@ -87,7 +90,7 @@ function hinted(hint: string): WrittenFormat {
   return { ...free, hint, isLoose: true };
 }
 
-/** Only an object can be what a tool is called with. */
+/** Only an object can be the input of a tool. */
 function isObject(schema: JsonObject): boolean {
   const type = member(schema, 'type');
   return type === 'object' || (type === undefined && isJsonObject(member(schema, 'properties')));

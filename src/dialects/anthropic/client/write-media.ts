@@ -1,11 +1,11 @@
-/** Writes images and documents as Anthropic's blocks (TRANSLATION §2, §4, §6.2). */
+/** Writes images and documents as Anthropic's content blocks. */
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block, WrittenBlocks } from './written.ts';
 
-/** The only pictures that Anthropic takes as data. */
+/** The image types that Anthropic accepts as inline data. */
 const imageTypes: ReadonlySet<string> = new Set([
   'image/jpeg',
   'image/png',
@@ -13,12 +13,12 @@ const imageTypes: ReadonlySet<string> = new Set([
   'image/webp',
 ]);
 
-/** Documents that are text, whatever their type is called. */
+/** The media types of text documents. */
 const textual = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript)\b|\+(?:json|xml)\b/;
 
 /**
- * @throws GatewayError `not_portable` for sound, film, files that lie elsewhere, and formats that
- *   Anthropic does not read
+ * @throws GatewayError `not_portable` for audio, video, files stored at other providers, and
+ *   formats that Anthropic doesn't support
  */
 export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities): WrittenBlocks {
   const mimeType = mimeTypeOf(part);
@@ -36,7 +36,7 @@ export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities):
   };
 }
 
-/** Anthropic knows no detail of an image, and no name of it. */
+/** Anthropic doesn't support an image's detail and name. */
 function unsaid(part: MediaPart, isImage: boolean): readonly string[] {
   const isDetailed = part.detail !== undefined && part.detail !== 'auto';
   const isNamed = isImage && part.fileName !== undefined;
@@ -46,7 +46,7 @@ function unsaid(part: MediaPart, isImage: boolean): readonly string[] {
   ];
 }
 
-/** An address that tells nothing was most likely put where callers put pictures. */
+/** A URL without any hint of its type is taken for an image, the most likely use. */
 function mimeTypeOf({ mimeType, source, fileName }: MediaPart): string | undefined {
   const named = mimeType ?? (fileName === undefined ? undefined : mimeTypeOfName(fileName));
   if (source.type !== 'url') return named === 'image/jpg' ? 'image/jpeg' : named;

@@ -1,6 +1,6 @@
 /**
- * Lays the turns out as Anthropic wants them: roles that alternate, results right behind their
- * calls, instructions only where they are allowed (TRANSLATION §2, §6.1, §6.5).
+ * Arranges the turns as Anthropic requires: alternating roles, results directly after their calls,
+ * and instructions only where they are allowed.
  */
 import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
@@ -10,7 +10,7 @@ import { withWholeThoughts } from './echoed-thoughts.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
-/** A conversation in Anthropic's words. */
+/** A conversation in Anthropic's format. */
 export interface WrittenConversation {
   readonly system: readonly Block[];
   readonly messages: readonly Message[];
@@ -18,8 +18,8 @@ export interface WrittenConversation {
 }
 
 /**
- * @throws GatewayError `not_portable` where nothing is left to send, or the conversation ends with
- *   the assistant and the model does not go on from there
+ * @throws GatewayError `not_portable` if no message remains, or if the conversation ends with the
+ *   assistant and the model doesn't support prefill
  */
 export function writeConversation(
   request: ContentRequest,
@@ -53,21 +53,21 @@ const writers = {
   assistant: writeAssistantParts,
 } as const;
 
-/** The roles in a row as the API takes them. */
+/** Arranges messages in an order of roles that the API accepts. */
 interface Layout {
   add(role: Turn['role'], blocks: readonly Block[]): void;
   end(): {
     readonly system: readonly Block[];
     readonly messages: readonly Message[];
-    /** An instruction had to become the user's turn. */
+    /** An instruction became a user message. */
     readonly movedSystem: boolean;
   };
 }
 
 /**
- * An instruction in the middle must stand right behind a user's message, and before an assistant's
- * or at the end; it waits for the next such place. Where no user speaks after it, it is what the
- * model is to answer, and becomes the user's turn.
+ * An instruction in the middle must follow a user message and precede an assistant message or the
+ * end; it waits for the next such position. If no user message follows, the model is to reply to
+ * the instruction, which becomes a user message.
  */
 function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout {
   const system: Block[] = [...head];
@@ -76,7 +76,7 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
 
   const push = (role: Message['role'], blocks: readonly Block[]): void => {
     const last = messages.at(-1);
-    // A call with a hundred thousand arguments would overflow the stack.
+    // Spreading a hundred thousand blocks into `push` would overflow the stack.
     if (last?.role === role) for (const block of blocks) last.content.push(block);
     else messages.push({ role, content: [...blocks] });
   };
@@ -109,8 +109,8 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
 }
 
 /**
- * The messages with an assistant's at the end, from which the model is to go on. It may not end in
- * white space, nor think: thoughts and a beginning exclude each other.
+ * Prepares messages that end with an assistant message for the model to continue (prefill). It must
+ * not end in white space, and its thinking is removed, because thinking excludes prefill.
  */
 function writePrefill(
   messages: readonly Message[],
@@ -141,7 +141,7 @@ function writePrefill(
   };
 }
 
-/** Whether the block is a thought, open or hidden. */
+/** Whether the block is thinking, visible or redacted. */
 export function isThought({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }

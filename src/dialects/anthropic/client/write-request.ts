@@ -1,4 +1,4 @@
-/** Writes a request as the body of `POST /v1/messages` at Anthropic (TRANSLATION §2, §4). */
+/** Writes the body of `POST /v1/messages`. */
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
@@ -11,19 +11,19 @@ import { writeSettings } from './write-settings.ts';
 import { anthropicNames, writeTools } from './write-tools.ts';
 import { type Block, textBlock } from './written.ts';
 
-/** A request in Anthropic's words. */
+/** A request in Anthropic's format. */
 export interface WrittenRequest {
   readonly members: Block;
   readonly dropped: readonly string[];
   readonly names: FunctionNames;
-  /** The tool whose input is the answer. */
+  /** The tool whose input is the reply. */
   readonly answerTool: string | undefined;
 }
 
-/** Where neither the caller nor the catalog bounds the answer. */
+/** Used if neither the caller nor the catalog limits the output. */
 const defaultMaxTokens = 8_192;
 
-/** @throws GatewayError `not_portable` for what Anthropic has no words for */
+/** @throws GatewayError `not_portable` for members that Anthropic doesn't support */
 export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
   refuseTheUnsayable(request);
   const { capabilities } = target;
@@ -90,7 +90,7 @@ function notPortable(sentence: string, param: string): GatewayError {
   return new GatewayError('not_portable', sentence, { param });
 }
 
-/** Members that we never write ourselves; of the others ours hold. */
+/** The caller's members for Anthropic. Those that the gateway writes itself are dropped. */
 function ownMembers({ providerMembers: own }: ContentRequest): {
   readonly members: Block;
   readonly dropped: readonly string[];

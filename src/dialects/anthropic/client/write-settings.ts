@@ -1,22 +1,22 @@
-/** Writes the settings of the generation: sampling, stops, and who asks (TRANSLATION §2). */
+/** Writes sampling parameters, stop sequences, user id and service tier. */
 import type { ContentRequest, RequestField } from '../../../canonical/request.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block } from './written.ts';
 
-/** Members of the body, and the fields that were left out, cut or replaced. */
+/** Members of the body, and the fields that were dropped, shortened or replaced. */
 export interface WrittenSettings {
   readonly members: Block;
   readonly changed: readonly RequestField[];
 }
 
-/** What the settings are held against. */
+/** The restrictions on the settings. */
 export interface SettingsScene {
   readonly capabilities: ResolvedCapabilities;
   /** Thinking excludes most of the sampling parameters. */
   readonly isThinking: boolean;
 }
 
-/** Writes what the model takes of them. */
+/** Writes the settings that the model supports. */
 export function writeSettings(request: ContentRequest, scene: SettingsScene): WrittenSettings {
   const temperature = temperatureOf(request, scene);
   const topP = topPOf(request, scene, temperature !== undefined);
@@ -48,7 +48,7 @@ export function writeSettings(request: ContentRequest, scene: SettingsScene): Wr
   };
 }
 
-/** OpenAI's words for the two tiers that Anthropic has, and Anthropic's own. */
+/** Maps OpenAI's names, and Anthropic's own, to Anthropic's two service tiers. */
 const tiers: ReadonlyMap<string, string> = new Map([
   ['auto', 'auto'],
   ['default', 'standard_only'],
@@ -67,7 +67,7 @@ const fields: readonly RequestField[] = [
   'frequencyPenalty',
 ];
 
-/** Anthropic's scale ends at 1, which is all that it takes while it thinks. */
+/** Anthropic's maximum is 1, which is also the only value allowed with thinking. */
 function temperatureOf(
   { temperature }: ContentRequest,
   { capabilities, isThinking }: SettingsScene,

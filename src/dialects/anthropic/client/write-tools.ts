@@ -1,4 +1,4 @@
-/** Declares the tools, and says which of them the model may or must call (TRANSLATION §6.3). */
+/** Writes the tools and the tool choice. */
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import type {
   BuiltInTool,
@@ -15,16 +15,16 @@ import { isJsonObject, type JsonObject } from '../../../json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import type { Block, PartTarget } from './written.ts';
 
-/** What is said of tools. */
+/** The members for tools. */
 export interface WrittenTools {
   readonly tools: readonly Block[];
   readonly choice: Block | undefined;
-  /** The model must call one. */
+  /** The model must call a tool. */
   readonly isForced: boolean;
   readonly dropped: readonly string[];
 }
 
-/** The names of all functions that the request speaks of, as Anthropic takes them. */
+/** Maps the names of all functions in declarations and history to ones that Anthropic accepts. */
 export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames {
   const declared = tools.filter((tool) => tool.kind === 'function').map(({ name }) => name);
   const rule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 };
@@ -32,9 +32,9 @@ export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames 
 }
 
 /**
- * @param answer the tool that stands for the answer, where the form is asked for in that way
- * @throws GatewayError `not_portable` for tools of another provider, `invalid_request` for a choice
- *   among tools that are not there
+ * @param answer the tool whose input is the reply, if the output format is requested that way
+ * @throws GatewayError `not_portable` for tools of another provider, `invalid_request` for a tool
+ *   choice that names undeclared tools
  */
 export function writeTools(
   request: ContentRequest,
@@ -74,7 +74,7 @@ function isOffered(tool: Tool, { dropBuiltInTools }: ResolvedCapabilities): bool
   return tool.kind === 'function' || tool.provider === 'anthropic' || !dropBuiltInTools;
 }
 
-/** Anthropic can't choose among several, so that only those are declared. */
+/** Anthropic's tool choice can't name several tools, so that only the allowed ones are declared. */
 function chosen(tools: readonly Tool[], { toolChoice, names }: ContentRequest): readonly Tool[] {
   const wanted = toolChoice?.names ?? [];
   if (wanted.length === 0) {
@@ -86,11 +86,12 @@ function chosen(tools: readonly Tool[], { toolChoice, names }: ContentRequest): 
   if (missing !== undefined) {
     throw badChoice('names a function that is not declared; declare it.', names.toolChoice);
   }
-  // One that is named alone is said in the choice itself, and the declarations stay in the cache.
+  // A single required tool is named in the tool choice, and the declarations stay unchanged so that
+  // the prompt cache still matches.
   const isNamed = toolChoice?.mode === 'required' && wanted.length === 1;
   const isWanted = new Set(wanted);
   if (isNamed) return tools;
-  // A tool of another provider stays, to be refused by its name.
+  // A tool of another provider is kept, so that the error names it.
   return tools.filter((tool) => isWanted.has(tool.name) || isForeign(tool));
 }
 
@@ -128,7 +129,7 @@ function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
   throw new GatewayError('not_portable', sentence, { param: at });
 }
 
-/** What of a schema the model does not see, and what the upstream holds it to only in part. */
+/** The names of schemas and strict flags that the upstream doesn't fully enforce. */
 function loosenedIn(
   tool: Tool,
   capabilities: ResolvedCapabilities,
@@ -142,7 +143,9 @@ function loosenedIn(
   return isHeld ? schema : [...schema, tool.strictAt ?? `${tool.at}.strict`];
 }
 
-/** A closed schema would leave an empty object of a map, whose members have no names. */
+/**
+ * Closing the schema of a map, whose members have no fixed names, would only allow an empty object.
+ */
 function holdsArguments(
   { strict }: FunctionTool,
   schema: JsonObject,
@@ -181,7 +184,7 @@ function writeChoice(
   return { choice, isForced: true, dropped: left };
 }
 
-/** Calls in the history demand declarations, although none of them may be called again. */
+/** Calls in the history require declarations, although none of these tools may be called again. */
 function onlyRemembered(
   { turns }: ContentRequest,
   { names }: PartTarget,

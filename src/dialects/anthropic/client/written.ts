@@ -1,9 +1,9 @@
-/** The shapes in which the parts of a Messages request are handed around while it is written. */
+/** The types that the writers of a Messages request share. */
 import type { FunctionNames } from '../../../canonical/function-names.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
-/** A JSON object that is being written: a content block, a tool, a member of the body. */
+/** A JSON object to be written: a content block, a tool, or a member of the body. */
 export interface Block {
   readonly [name: string]: JsonNode;
 }
@@ -14,24 +14,24 @@ export interface Message extends Block {
   readonly content: readonly Block[];
 }
 
-/** Blocks, with what was left out on the way, in the caller's words. */
+/** Blocks, and the caller's names of what was dropped. */
 export interface WrittenBlocks {
   readonly blocks: readonly Block[];
   readonly dropped: readonly string[];
 }
 
-/** Whom a part is written for. */
+/** The model's capabilities and function names, for which a part is written. */
 export interface PartTarget {
   readonly capabilities: ResolvedCapabilities;
   readonly names: FunctionNames;
 }
 
-/** The text in a block; undefined where the API would refuse it as empty. */
+/** A text block; undefined for blank text, which the API refuses. */
 export function textBlock(text: string, cacheControl?: JsonNode): Block | undefined {
   return text.trim() === '' ? undefined : { type: 'text', text, cache_control: cacheControl };
 }
 
-/** The blocks of many parts as one. */
+/** Concatenates the blocks and dropped names of many parts. */
 export function joined(written: readonly WrittenBlocks[]): WrittenBlocks {
   return {
     blocks: written.flatMap(({ blocks }) => blocks),

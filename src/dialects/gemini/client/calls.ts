@@ -1,6 +1,6 @@
 /**
- * Reads the calls of one candidate: whole ones, and those that Vertex streams in pieces, which are
- * held until they are complete (TRANSLATION §6.4, §7.2).
+ * Reads the tool calls of one candidate. Vertex may stream a call in fragments, which are held
+ * until the call is complete.
  */
 
 import type { ProviderData } from '../../../canonical/provider-data.ts';
@@ -9,24 +9,24 @@ import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type PartialArguments, partialArguments } from './partial-args.ts';
 
-/** The calls of a candidate, told one by one as they are complete. */
+/** Reads the calls of a candidate and emits each one when it is complete. */
 export interface CallReader {
-  /** Takes a `functionCall` and the signature on its part. */
+  /** Reads a `functionCall`, with the signature of its part. */
   read(call: JsonObject, providerData: ProviderData | undefined): void;
-  /** Ends the reading: a call that is still held was cut, and is told to nobody. */
+  /** Ends the candidate. A call that is still incomplete was truncated and isn't emitted. */
   close(): void;
-  /** Whether the end has cut a call. */
+  /** Whether a call was truncated. */
   hasCut(): boolean;
   count(): number;
 }
 
-/** Where calls go, and what all candidates of a reply share. */
+/** Where events are emitted, and what all candidates of a reply share. */
 export interface CallContext {
   readonly choice: number;
   readonly say: (event: ContentEvent) => void;
-  /** The upstream's id if no call of the reply has it yet, else a fresh one. */
+  /** The upstream's id if it is unused in this reply, else a new id. */
   readonly callId: (upstreamId: string | undefined) => string;
-  /** The name as the caller knows it. */
+  /** Maps a function name back to the caller's name. */
   readonly callerName: (upstreamName: string) => string;
 }
 
@@ -37,7 +37,7 @@ interface HeldCall {
   readonly partial: PartialArguments;
 }
 
-/** A fresh one for each candidate. */
+/** Creates the reader of one candidate's calls. */
 export function callReader(surroundings: CallContext): CallReader {
   let count = 0;
   let held: HeldCall | undefined;
@@ -70,7 +70,7 @@ export function callReader(surroundings: CallContext): CallReader {
     held = undefined;
   };
 
-  /** A call without a name goes on with the one before, and so does a repeat of its id. */
+  /** A call without a name, or with the id of the pending call, continues that call. */
   const goesOn = (name: string | undefined, id: string | undefined): boolean =>
     held !== undefined && (name === undefined || (id !== undefined && id === held.id));
 
@@ -80,7 +80,7 @@ export function callReader(surroundings: CallContext): CallReader {
       const id = nonEmpty(member(call, 'id'));
       if (!goesOn(name, id)) {
         finish();
-        // The end mark of a call that was whole already.
+        // This only marks the end of a call that was already complete.
         if (name === undefined) return;
         if (!isPartial(call)) return tell({ name, id, providerData }, argumentsOf(call));
         const args = member(call, 'args');

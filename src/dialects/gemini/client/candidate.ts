@@ -1,6 +1,6 @@
 /**
- * Reads one candidate of a reply, whole or event by event: its parts, and what only the end can
- * tell (TRANSLATION §5.1, §7.2).
+ * Reads one candidate of a whole or streamed reply: its parts, and the metadata that is emitted at
+ * the end.
  */
 import type { ContentEvent, TokenLogprob } from '../../../canonical/reply.ts';
 import {
@@ -17,18 +17,18 @@ import { weightierFinish } from './finish-words.ts';
 import { citationsIn } from './grounding.ts';
 import { partReader } from './read-part.ts';
 
-/** One candidate while it comes. */
+/** Reads one candidate. */
 export interface CandidateReader {
   read(candidate: JsonValue): void;
-  /** Tells what was held back, but not the finish. */
+  /** Emits the metadata that was held back, but not the finish. */
   close(): void;
-  /** How it ended. */
+  /** How the candidate ended. */
   ending(blockReason: string | undefined): CandidateEnding;
-  /** Whether a finish reason came. */
+  /** Whether a finish reason was received. */
   isFinished(): boolean;
 }
 
-/** A fresh one for each candidate. */
+/** Creates the reader of one candidate. */
 export function candidateReader(surroundings: CallContext): CandidateReader {
   const { choice, say } = surroundings;
   const parts = partReader(surroundings);
@@ -80,7 +80,7 @@ export function candidateReader(surroundings: CallContext): CandidateReader {
         hasOutput,
         hasCalls: parts.hasCalls(),
       });
-      // Only the bound of an answer may cut a call: else an agent would go on without it.
+      // Only the token limit may truncate a call. Otherwise an agent would continue without it.
       const isCut = parts.hasCutCall() && ending.reason !== 'length';
       return isCut ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
     },
@@ -88,7 +88,10 @@ export function candidateReader(surroundings: CallContext): CandidateReader {
   };
 }
 
-/** What stands beside the content and is passed on as it is; of a stream the last counts. */
+/**
+ * Metadata that is passed on unchanged, by Google's name and by its name in the event. In a stream
+ * the last value counts.
+ */
 const ownMetadata = [
   ['citationMetadata', 'citation_metadata'],
   ['urlContextMetadata', 'url_context_metadata'],
@@ -98,7 +101,7 @@ function nonEmpty(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The alternatives may be fewer than the chosen tokens, or missing. */
+/** There may be fewer lists of alternatives than chosen tokens, or none. */
 function logprobsIn(result: JsonValue | undefined): readonly TokenLogprob[] {
   const tops = items(member(result, 'topCandidates'));
   return items(member(result, 'chosenCandidates')).flatMap((chosen, index) =>

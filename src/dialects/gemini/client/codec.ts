@@ -1,4 +1,4 @@
-/** Gemini as an upstream for callers of other dialects. */
+/** The codec for Gemini as an upstream of callers with other dialects. */
 import { type FunctionNames, functionNames } from '../../../canonical/function-names.ts';
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ContentClientCodec } from '../../codec.ts';
@@ -29,7 +29,7 @@ export const geminiClient: ContentClientCodec = {
 
 const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 } as const;
 
-/** Of all functions that the request speaks of, in whatever place. */
+/** Maps the names of all functions in declarations, tool choice and history. */
 function namesOf({ tools, toolChoice, turns }: ContentRequest): FunctionNames {
   const declared = tools.flatMap((tool) => (tool.kind === 'function' ? [tool.name] : []));
   const used = turns.flatMap(({ parts }) => parts.flatMap((part) => nameOf(part) ?? []));

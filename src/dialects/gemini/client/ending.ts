@@ -1,8 +1,10 @@
-/** How a candidate ended, from all that was seen of it (TRANSLATION §6.13, §6.14). */
+/** Determines how a candidate ended from everything that was received. */
 import type { FinishReason } from '../../../canonical/reply.ts';
 import { finishMeaning } from './finish-words.ts';
 
-/** How a candidate ended; an `unusable` one has nothing that a caller could take for an answer. */
+/**
+ * How a candidate ended. `unusable` is set if the candidate has nothing that a caller could use.
+ */
 export interface CandidateEnding {
   readonly unusable: string | undefined;
   readonly reason: FinishReason;
@@ -10,7 +12,7 @@ export interface CandidateEnding {
   readonly message: string | undefined;
 }
 
-/** What a candidate, and its prompt, said of the end. */
+/** The received facts that determine the ending. */
 export interface SeenOfCandidate {
   readonly word: string | undefined;
   readonly message: string | undefined;
@@ -19,7 +21,7 @@ export interface SeenOfCandidate {
   readonly hasCalls: boolean;
 }
 
-/** `content_filter` before `length` before `tool_calls` before `stop` (TRANSLATION §6.13). */
+/** The precedence is `content_filter`, `length`, `tool_calls`, `stop`. */
 export function endingOf(seen: SeenOfCandidate): CandidateEnding {
   const { word, message, blockReason, hasOutput, hasCalls } = seen;
   const plain = hasCalls ? 'tool_calls' : 'stop';
@@ -34,7 +36,7 @@ export function endingOf(seen: SeenOfCandidate): CandidateEnding {
   const native = meaning.isWhole ? undefined : word;
   switch (meaning.reason) {
     case 'stop':
-      // Google explains even what went well: "Model generated function call(s)."
+      // Google sends a message even for success, such as "Model generated function call(s)."
       return { unusable: undefined, reason: plain, native, message: undefined };
     case 'unusable':
       return { unusable: 'upstream_unusable_output', reason: 'other', native, message };

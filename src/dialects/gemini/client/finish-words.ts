@@ -1,10 +1,10 @@
-/** What Gemini's finish reasons mean, and which of several counts (TRANSLATION §6.13). */
+/** Maps Gemini's finish reasons to the common ones, and decides which of several counts. */
 import type { FinishReason } from '../../../canonical/reply.ts';
 
-/** What a finish reason stands for; `unusable` where the call the model wanted is missing. */
+/** The meaning of a finish reason. `unusable`: the tool call that the model intended is missing. */
 export interface FinishMeaning {
   readonly reason: Exclude<FinishReason, 'tool_calls'> | 'unusable';
-  /** Whether the common word says all that Gemini's said. */
+  /** Whether the common reason is as specific as Gemini's. */
   readonly isWhole: boolean;
 }
 
@@ -33,7 +33,7 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
   ['MISSING_THOUGHT_SIGNATURE', unusable],
 ]);
 
-/** The meaning of a word; one that nobody knows yet is an end of another kind. */
+/** The meaning of a finish reason; `other` for an unknown one. */
 export function finishMeaning(word: string): FinishMeaning {
   return meanings.get(word) ?? other;
 }
@@ -47,8 +47,8 @@ const weights: Readonly<Record<FinishMeaning['reason'], number>> = {
 };
 
 /**
- * The word that counts when a stream has said several: Google may put STOP on every event, and the
- * last of equal weight tells most.
+ * The finish reason that counts if a stream has several: the most severe one, and the last among
+ * equals. Google may send STOP with every event.
  */
 export function weightierFinish(before: string | undefined, after: string): string {
   if (before === undefined) return after;

@@ -1,14 +1,16 @@
 /**
- * Reads where a grounded answer found what it says. Google counts in bytes of UTF-8, the common
- * form in UTF-16 units (TRANSLATION §5.1).
+ * Reads the citations of a grounded reply. Google counts offsets in bytes of UTF-8; the common form
+ * counts UTF-16 units.
  */
 import type { Citation } from '../../../canonical/reply.ts';
 import { items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 
-/** Each may be searched for in the whole text; no answer is cited as often. */
+/**
+ * Limits the work, since each one may need a search of the whole text. No real reply has as many.
+ */
 const maxSupports = 2_000;
 
-/** The citations of a `groundingMetadata` object over a candidate's whole visible text. */
+/** The citations of a `groundingMetadata` object for a candidate's complete visible text. */
 export function citationsIn(grounding: JsonObject, text: string): readonly Citation[] {
   const sources = items(member(grounding, 'groundingChunks')).map(sourceOf);
   const supports = items(member(grounding, 'groundingSupports')).slice(0, maxSupports);
@@ -44,7 +46,7 @@ function cited(source: Source | undefined, place: Place): readonly Citation[] {
   return source === undefined ? [] : [{ ...source, ...place }];
 }
 
-/** For each byte of the text the UTF-16 unit it belongs to, and one more for the end. */
+/** Maps each byte offset of the text to its UTF-16 unit; the last entry is the end. */
 function unitsByByte(text: string): Uint32Array {
   const units = new Uint32Array(Buffer.byteLength(text) + 1);
   let byte = 0;
@@ -60,7 +62,8 @@ function unitsByByte(text: string): Uint32Array {
 }
 
 /**
- * Google counts within one part; where the answer has several, the cited words tell the place.
+ * Google's offsets are relative to one part. If a reply has several parts, the cited text locates
+ * the segment.
  */
 function placeOf(segment: JsonValue | undefined, text: string, units: Uint32Array): Place {
   const start = units[offset(member(segment, 'startIndex'))];
@@ -77,7 +80,7 @@ function placeOf(segment: JsonValue | undefined, text: string, units: Uint32Arra
     : { start: found, end: found + words.length };
 }
 
-/** Google leaves a 0 out. */
+/** Google leaves out the offset 0. */
 function offset(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }

@@ -1,17 +1,19 @@
-/** Places what callers write in Google's own words, and lists what is another provider's. */
+/**
+ * Places members for Google at their paths in the request, and reports those for other providers.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { notPortable, type Writing } from './writing.ts';
 
-/** Members in Google's spelling, by where they stand in a request. */
+/** Google's members, by their location in the request. */
 export interface OwnMembers {
   readonly root: JsonObject;
   readonly generationConfig: JsonObject;
 }
 
-/** What stands beside `generationConfig`, not in it. */
+/** Members next to `generationConfig` rather than inside it. */
 const rootNames: readonly string[] = ['safetySettings', 'cachedContent', 'labels'];
 
-/** @throws GatewayError `not_portable` for what another provider alone knows and is vital */
+/** @throws GatewayError `not_portable` for a vital member that only another provider understands */
 export function ownMembers({ request, drop }: Writing): OwnMembers {
   let root: JsonObject = {};
   let generationConfig: JsonObject = {};
@@ -28,7 +30,7 @@ export function ownMembers({ request, drop }: Writing): OwnMembers {
   return { root, generationConfig };
 }
 
-/** The object with a value at a path; objects that meet are merged. */
+/** The object with the value set at the path; existing objects are merged. */
 function placed(holder: JsonObject, path: readonly string[], value: JsonValue): JsonObject {
   const [name, ...rest] = path;
   if (name === undefined) return isJsonObject(value) ? { ...holder, ...value } : holder;

@@ -1,6 +1,6 @@
 /**
- * Puts a call's arguments together from the pieces that Vertex streams by JSON path, `$.a.b[0].c`
- * (TRANSLATION §7.2).
+ * Assembles a call's arguments from the fragments that Vertex streams with JSON paths such as
+ * `$.a.b[0].c`.
  */
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import {
@@ -12,30 +12,30 @@ import {
   member,
 } from '../../../json.ts';
 
-/** The arguments of one call while they come. */
+/** Collects the arguments of one call. */
 export interface PartialArguments {
-  /** Takes the `partialArgs` of one event. */
+  /** Adds the `partialArgs` of one event. */
   add(pieces: JsonValue | undefined): void;
-  /** All that has come, as JSON text of an object. */
+  /** Everything received so far, as the JSON text of an object. */
   json(): string;
 }
 
-/** Maps in place of objects: a path may name `__proto__`. */
+/** Uses maps in place of objects, because a path may contain `__proto__`. */
 type Node = Leaf | Map<string, Node> | Node[];
 
 interface Leaf {
   readonly value: JsonValue;
-  /** More of this string is to come. */
+  /** More of this string will follow. */
   readonly isOpen: boolean;
 }
 
 type Path = readonly (string | number)[];
 
-/** Deeper than any tool's schema; what goes deeper is no argument but an attack on the stack. */
+/** More than any tool's schema needs. A deeper path can only be an attack on the stack. */
 const maxDepth = 100;
 const maxPathLength = 4_096;
 
-/** A fresh one for each call, begun with the `args` that came whole. */
+/** Starts the arguments of a call with its complete `args`. */
 export function partialArguments(start: JsonObject): PartialArguments {
   const root = new Map<string, Node>();
   for (const [name, value] of Object.entries(start)) root.set(name, { value, isOpen: false });
@@ -87,7 +87,7 @@ function child(holder: Node, key: string | number): Node | undefined {
   return Array.isArray(holder) ? holder[Number(key)] : undefined;
 }
 
-/** Lists grow one by one, whatever index a piece claims: a gap could be a billion wide. */
+/** Lists grow one element at a time, whatever the index: a gap could be a billion elements wide. */
 function put(holder: Node, key: string | number, node: Node): Node {
   if (holder instanceof Map) holder.set(String(key), node);
   if (Array.isArray(holder)) {
@@ -108,11 +108,11 @@ function leafOf(piece: JsonValue, before: Node | undefined): Node | undefined {
   if (member(piece, 'nullValue') !== undefined) return { value: null, isOpen };
   const other = otherValue(piece);
   if (other !== undefined) return { value: other, isOpen };
-  // A piece without a value ends what stands there already.
+  // A fragment without a value ends the existing value.
   return before ?? (isOpen ? undefined : { value: null, isOpen });
 }
 
-/** The value of a kind that is not known yet, such as `intValue`. */
+/** The value of an unknown kind, such as `intValue`. */
 function otherValue(piece: JsonValue): JsonValue | undefined {
   const entries = isJsonObject(piece) ? Object.entries(piece) : [];
   return entries.find(([name]) => name.endsWith('Value'))?.[1];

@@ -1,31 +1,31 @@
 /**
- * Reads the parts of one candidate in their order: text, thoughts, calls, media, and the code that
- * Google ran (TRANSLATION §5.1).
+ * Reads the parts of one candidate in order: text, thoughts, tool calls, media, and code that
+ * Google ran.
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type CallContext, callReader } from './calls.ts';
 
-/** The parts of a candidate, told one by one. */
+/** Reads the parts of a candidate and emits their events. */
 export interface PartReader {
   read(part: JsonValue): void;
   close(): void;
-  /** Whether a call had begun that never came to its end. */
+  /** Whether a tool call was truncated. */
   hasCutCall(): boolean;
-  /** Parts that nobody here knows, as they came. */
+  /** Parts of unknown kinds, unchanged. */
   others(): readonly JsonObject[];
   /** All visible text so far. */
   visibleText(): string;
   hasCalls(): boolean;
-  /** Whether there was anything but thoughts. */
+  /** Whether there was any output besides thoughts. */
   hasOutput(): boolean;
 }
 
-/** Far above what an answer has: all are held to its end. */
+/** Far above real replies. These parts are held in memory until the end. */
 const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
-/** A fresh one for each candidate. */
+/** Creates the reader of one candidate's parts. */
 export function partReader(surroundings: CallContext): PartReader {
   const { choice, say } = surroundings;
   const calls = callReader(surroundings);
@@ -35,7 +35,7 @@ export function partReader(surroundings: CallContext): PartReader {
   const others: JsonObject[] = [];
 
   const tellText = (text: string, providerData: ProviderData | undefined): void => {
-    // Only sources are looked up in it; an answer is never as long as this.
+    // The text is only used to locate citations, and no real reply is as long as this limit.
     if (visible.length < maxVisible) visible += text;
     lastCharacter = text.at(-1) ?? lastCharacter;
     say({ type: 'text', choice, text, ...carried(providerData) });
@@ -57,7 +57,7 @@ export function partReader(surroundings: CallContext): PartReader {
       if (isJsonObject(call)) return calls.read(call, providerData);
       const isThought = member(part, 'thought') === true;
       const media = mediaIn(part);
-      // A picture among the thoughts is a draft of the one to come.
+      // An image in a thought is a draft of the final one.
       if (media !== undefined && !isThought) return tellMedia(media, providerData);
       const code = fencedCode(part);
       if (code !== undefined) return tellText(onNewLine(lastCharacter, code), undefined);
@@ -102,14 +102,14 @@ function mediaIn(part: JsonValue): Media | undefined {
   };
 }
 
-/** Some recordings hold the Base64 of URLs, which no other dialect takes. */
+/** Recorded replies sometimes use URL-safe Base64, which no other dialect accepts. */
 function plainBase64(data: string): string {
   return /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data;
 }
 
 /**
- * The text of a part; empty where it is there for its signature only. A part of another kind has
- * none, and its signature vouches for nothing that is shown.
+ * The text of a part; empty if the part only carries a signature; undefined for a part of another
+ * kind, whose signature authenticates nothing visible.
  */
 function textIn(part: JsonValue): string | undefined {
   const text = member(part, 'text');
@@ -121,7 +121,7 @@ function isMark(name: string): boolean {
   return name === 'thought' || name === 'thoughtSignature';
 }
 
-/** What the provider ran, or what came of it, as a block of Markdown. */
+/** Code that the provider ran, or its output, as a Markdown code block. */
 function fencedCode(part: JsonValue): string | undefined {
   const run = member(part, 'executableCode');
   const code = member(run, 'code');
@@ -134,7 +134,7 @@ function fencedCode(part: JsonValue): string | undefined {
   return typeof output === 'string' ? fenced(output, failureOf(result)) : undefined;
 }
 
-/** `failed` or the like stands where a language would; a success needs no word. */
+/** The failed outcome, which takes the place of the block's language; empty for success. */
 function failureOf(result: JsonValue | undefined): string {
   const outcome = member(result, 'outcome');
   const word = typeof outcome === 'string' ? outcome.replace(/^OUTCOME_/, '').toLowerCase() : 'ok';

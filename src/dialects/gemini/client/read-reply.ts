@@ -1,13 +1,13 @@
 /**
- * Reads a whole Gemini reply, with the same reader as a stream of one event, so that both say the
- * same of the same content.
+ * Reads a whole Gemini reply with the stream reader, so that both give the same events for the same
+ * content.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { type ReadingContext, readStream } from './read-stream.ts';
 
-/** The events of a reply; an array is a stream without framing, one document an element. */
+/** The events of a reply. An array has one document per element: a stream without SSE framing. */
 export function readReply(reply: JsonValue, context: ReadingContext): readonly ContentEvent[] {
   const reader = readStream(context);
   const documents = Array.isArray(reply) ? items(reply) : [reply];
@@ -18,8 +18,8 @@ export function readReply(reply: JsonValue, context: ReadingContext): readonly C
 }
 
 /**
- * AI Studio puts the parts of all other candidates behind those of the first; Vertex does not
- * (TRANSLATION §6.10). What is left must be something: two candidates may well say the same.
+ * AI Studio appends the parts of all other candidates to those of the first; Vertex doesn't. The
+ * repeats are removed only if parts remain, since two candidates may be equal.
  */
 function withoutRepeats(document: JsonValue): JsonValue {
   const [first, ...others] = items(member(document, 'candidates'));

@@ -1,6 +1,6 @@
 /**
- * Reads a Gemini reply event by event. The finish is held back to the end: Google may put STOP on
- * every event, and sends calls before the event that finishes (TRANSLATION §7.2).
+ * Reads a Gemini reply event by event. The finish is held back until the end, because Google may
+ * send STOP with every event, and sends tool calls before the event with the finish.
  */
 import { newCallId } from '../../../canonical/call-ids.ts';
 import type { ContentEvent, UsageGap } from '../../../canonical/reply.ts';
@@ -19,13 +19,13 @@ import type { CallContext } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
 
-/** What reading a reply needs of its request. */
+/** What the reader needs to know about the request. */
 export interface ReadingContext {
   readonly ids: () => string;
   readonly callerName: (upstreamName: string) => string;
 }
 
-/** A fresh one for each reply. */
+/** Creates the reader of one reply. */
 export function readStream({ ids, callerName }: ReadingContext): ContentStreamReader {
   const candidates = new Map<number, CandidateReader>();
   const callId = uniqueIds(ids);
@@ -78,7 +78,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   const readUsage = (document: JsonValue): void => {
     const stated = geminiStated(usage, member(document, 'usageMetadata'));
     const merged = mergedUsage(usage, stated, geminiFigureNames);
-    // Zeros behind figures are none: they don't make those before them the last.
+    // Zero counts after real ones don't change the usage and are ignored.
     if (merged === usage) return;
     usage = merged;
     gap = geminiGap(stated);
@@ -115,17 +115,17 @@ function text(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Far above what Google gives; more would only cost every later event its time. */
+/** Far above Google's limit. Every further candidate would slow down each later event. */
 const maxCandidates = 128;
 
-/** The index, which Google leaves out for 0; a silly one counts as absent. */
+/** The candidate's index. Google leaves out 0; an invalid index is replaced by the position. */
 function choiceOf(candidate: JsonValue, position: number): number {
   const index = member(candidate, 'index');
   const isSane = typeof index === 'number' && Number.isInteger(index) && index >= 0;
   return isSane && index < maxCandidates ? index : position;
 }
 
-/** Ids that no two calls of a reply share. */
+/** Returns ids that are unique within the reply. */
 function uniqueIds(ids: () => string): (upstreamId: string | undefined) => string {
   const used = new Set<string>();
   return (upstreamId) => {
@@ -135,7 +135,7 @@ function uniqueIds(ids: () => string): (upstreamId: string | undefined) => strin
   };
 }
 
-/** A finish for every choice, or one word for a reply of which no choice can be used. */
+/** Emits a finish for every choice, or one `unusable` event if no choice can be used. */
 function sayEndings(
   candidates: ReadonlyMap<number, CandidateReader>,
   blockReason: string | undefined,
@@ -159,7 +159,7 @@ function finishOf(choice: number, ending: CandidateEnding): ContentEvent {
   return {
     type: 'finish',
     choice,
-    // Beside choices that can be used, one that can't only ends in its own way.
+    // An unusable choice next to usable ones ends with `other`.
     reason: unusable === undefined ? reason : 'other',
     ...(native === undefined ? {} : { native }),
     ...(message === undefined ? {} : { message }),

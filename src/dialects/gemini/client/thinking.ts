@@ -1,4 +1,4 @@
-/** How hard Gemini is to think: by level from Gemini 3 on, by budget before (TRANSLATION §6.9). */
+/** Writes `thinkingConfig`: a level from Gemini 3 on, a token budget for older models. */
 import type { Reasoning } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ReasoningEffort, ThinkingBudget } from '../../../ports/catalog.ts';
@@ -6,16 +6,16 @@ import { nearestEffort } from '../../nearest-effort.ts';
 import type { Members, Writing } from './writing.ts';
 
 /**
- * The `thinkingConfig`, or undefined where the model is to decide.
+ * The `thinkingConfig`, or undefined if the model decides itself.
  *
- * @param own what the caller wrote in Google's words, which count before the common ones
+ * @param own the caller's own `thinkingConfig`, which takes precedence over the common settings
  */
 export function thinkingConfig(writing: Writing, own: JsonValue | undefined): Members | undefined {
   const inOwnWords = isJsonObject(own) ? own : {};
   const asked: Members = { ...askedFor(writing), ...inOwnWords };
   if (Object.keys(asked).length === 0) return undefined;
   const { thinkingLevel, thinkingBudget, ...rest } = asked;
-  // Google refuses both together.
+  // Google refuses a level together with a budget.
   const isByBudget =
     thinkingLevel === undefined || member(inOwnWords, 'thinkingBudget') !== undefined;
   return isByBudget ? { ...rest, thinkingBudget } : { ...rest, thinkingLevel };
@@ -44,7 +44,7 @@ function askedFor({ request, capabilities, drop }: Writing): Members {
 
 interface Measure {
   readonly members: Members;
-  /** Whether the model is told something else than the caller asked for. */
+  /** Whether the value sent differs from the one requested. */
   readonly isReplaced: boolean;
 }
 
@@ -68,7 +68,10 @@ function effortOf(budget: number | undefined): ReasoningEffort | undefined {
   return budget <= 8_192 ? 'medium' : 'high';
 }
 
-/** As Google's own compatible endpoint maps them; without a range, that of Gemini 2.5 Flash. */
+/**
+ * Maps efforts like Google's OpenAI-compatible endpoint. The default range is that of Gemini 2.5
+ * Flash.
+ */
 function budgetFor(
   { effort, budgetTokens }: Reasoning,
   range: ThinkingBudget = { min: 0, max: 24_576 },

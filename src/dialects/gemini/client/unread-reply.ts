@@ -1,8 +1,10 @@
-/** What a whole reply of Gemini's holds that no event says. */
+/** Finds the members of a whole Gemini reply that the common form loses. */
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
 import { allRead, read, type Shape, unreadOfReply } from '../../unread.ts';
 
-/** The members that are lost, as `reply.` and their path; a reply may come as several documents. */
+/**
+ * The paths of the lost members, beginning with `reply.`. A reply may consist of several documents.
+ */
 export function unreadMembers(reply: JsonValue): readonly string[] {
   const documents = Array.isArray(reply) ? items(reply) : [reply];
   return documents.flatMap((document) => unreadOfReply(document, response));
@@ -11,14 +13,17 @@ export function unreadMembers(reply: JsonValue): readonly string[] {
 const call: Shape = { id: read, name: read, args: read, partialArgs: read, willContinue: read };
 const media: Shape = { mimeType: read, data: read };
 
-/** By what the reader of parts takes first; a part of another kind is passed on unchanged. */
+/**
+ * Checks the kinds in the same order as the part reader. A part of an unknown kind is passed on
+ * unchanged.
+ */
 function partShape(part: JsonObject): Shape {
   const has = (name: string): boolean => isJsonObject(member(part, name));
   const isThought = member(part, 'thought') === true;
   const marks: Shape = { thought: read, thoughtSignature: read };
   if (has('functionCall')) return { ...marks, functionCall: call };
   if (has('inlineData') && !isThought) {
-    // A sound of the chat API has no place for a signature.
+    // Audio in the chat API can't carry a signature.
     const isSound = String(member(member(part, 'inlineData'), 'mimeType')).startsWith('audio/');
     return isSound ? { inlineData: media } : { ...marks, inlineData: media };
   }
@@ -33,8 +38,8 @@ function partShape(part: JsonObject): Shape {
 const token: Shape = { token: read, logProbability: read };
 
 /**
- * Ratings of what was not blocked are left out, as is the mean of the probabilities and the count
- * of one candidate's tokens.
+ * Some members are dropped on purpose: safety ratings of content that wasn't blocked, the average
+ * logprob, and a single candidate's token count.
  */
 const candidate: Shape = {
   index: read,
@@ -50,7 +55,7 @@ const candidate: Shape = {
   tokenCount: read,
 };
 
-/** The bill of the host's account: callers get the sums. */
+/** Details of the bill to the host's account. Callers get the totals. */
 const usage: Shape = {
   promptTokenCount: read,
   promptTokensDetails: read,

@@ -1,12 +1,13 @@
-/** Writes `generationConfig`: bounds, sampling, and what the answer may be (TRANSLATION §1). */
+/** Writes `generationConfig`: limits, sampling, and output format. */
 import type { JsonObject } from '../../../json.ts';
 import { thinkingConfig } from './thinking.ts';
 import { type Members, notPortable, unlessEmpty, type Writing } from './writing.ts';
 
 /**
- * @param format the members that hold the answer to its form
- * @param own what the caller wrote in Google's words, which counts before the common ones
- * @throws GatewayError `not_portable` for more answers than the model gives, or media it can't make
+ * @param format the members that set the output format
+ * @param own the caller's own `generationConfig`, which takes precedence over the common settings
+ * @throws GatewayError `not_portable` for more candidates or other modalities than the model
+ *   supports
  */
 export function writeConfig(
   writing: Writing,
@@ -71,7 +72,9 @@ function answersLimit(most: number): string {
   return `The model gives ${answers} to one request. Ask for fewer.`;
 }
 
-/** Google's seed has 32 bits; a larger one keeps its lower ones, and so stays a seed. */
+/**
+ * Google's seed has 32 bits. A larger one is truncated to its lower bits and stays deterministic.
+ */
 function seed({ request, capabilities, drop }: Writing): number | undefined {
   if (request.seed === undefined) return undefined;
   const fitting = request.seed | 0;
@@ -79,7 +82,7 @@ function seed({ request, capabilities, drop }: Writing): number | undefined {
   return capabilities.seed ? fitting : undefined;
 }
 
-/** Many models refuse even a 0, which is what they do anyway. */
+/** Many models refuse even 0, which is the default anyway. */
 function penalty(
   { request, capabilities, drop }: Writing,
   name: 'presencePenalty' | 'frequencyPenalty',
@@ -112,7 +115,7 @@ function modalities({ request, capabilities }: Writing): readonly string[] | und
   if (!capabilities.mediaOutput) {
     throw notPortable(request.names.modalities, 'The model answers with text only. Ask for text.');
   }
-  // The models that speak refuse to be asked for text beside it.
+  // Models with audio output refuse a request for audio together with text.
   if (wanted.includes('audio')) return ['AUDIO'];
   return wanted.map((modality) => modality.toUpperCase());
 }

@@ -1,4 +1,4 @@
-/** Writes the conversation: the system instruction and the turns (TRANSLATION §6.1, §6.5). */
+/** Writes the conversation: the system instruction and the turns. */
 import type { Part, TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { writeMedia } from './write-media.ts';
@@ -13,7 +13,7 @@ export interface WrittenConversation {
 
 type Content = { readonly role: 'user' | 'model'; readonly parts: readonly Members[] };
 
-/** @param instructions what the gateway itself has to tell the model, behind the caller's words */
+/** @param instructions instructions of the gateway, appended after the caller's */
 export function writeConversation(
   writing: Writing,
   instructions: readonly string[],
@@ -38,7 +38,7 @@ export function writeConversation(
   );
 }
 
-/** Gemini needs a turn of the user, and Gemma has no place for a system instruction. */
+/** Gemini requires at least one user turn, and Gemma doesn't support a system instruction. */
 function placed(
   { capabilities }: Writing,
   system: readonly Members[],
@@ -60,7 +60,8 @@ function instructionOf(parts: readonly Members[]): Members | undefined {
 function prepended(parts: readonly Members[], contents: readonly Content[]): readonly Content[] {
   if (parts.length === 0) return contents;
   const [head, ...rest] = contents;
-  // The results of calls must stand alone, but never stand first.
+  // Extending the first turn is safe: a turn of function results may have no other parts, but it
+  // never comes first.
   if (head?.role !== 'user') return [{ role: 'user', parts }, ...contents];
   return [{ role: 'user', parts: [...parts, ...head.parts] }, ...rest];
 }
@@ -92,7 +93,8 @@ function contentOf(writing: Writing, turn: Turn): Content {
       .filter((part) => !isBlank(part))
       .flatMap((part) => writePart(writing, part, { isFirstCall: part === firstCall })),
   ];
-  // An empty message is a message, but an empty part beside others says nothing.
+  // A message with only empty text is kept as one empty part; next to other parts, empty text is
+  // left out.
   return { role, parts: parts.length === 0 && turn.parts.some(isBlank) ? [{ text: '' }] : parts };
 }
 
@@ -113,7 +115,7 @@ function writePart(
       if (thoughtSignature !== undefined) {
         return [{ text: part.text, thought: true, thoughtSignature }];
       }
-      // Thoughts of another model would be taken for Gemini's own.
+      // Gemini would treat another model's reasoning as its own.
       writing.drop(part.at);
       return [];
     case 'media':

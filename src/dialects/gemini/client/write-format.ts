@@ -1,4 +1,4 @@
-/** Writes what form the answer must have; where Gemini has no mode for it, as words (§6.7). */
+/** Writes the output format, as a JSON mode or, if the model has none for it, as an instruction. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
 import { described } from '../../../canonical/schema/describe.ts';
@@ -7,7 +7,7 @@ import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Members, Writing } from './writing.ts';
 
-/** The members of `generationConfig`, and what has to be said in the system instruction. */
+/** Members of `generationConfig`, and instructions to append to the system instruction. */
 export interface WrittenFormat {
   readonly config: Members;
   readonly instructions: readonly string[];
@@ -15,7 +15,7 @@ export interface WrittenFormat {
 
 const jsonType = 'application/json';
 
-/** The caller's format as far as the model can be held to it. */
+/** Writes the caller's format as far as the model can enforce it. */
 export function writeFormat(writing: Writing): WrittenFormat {
   const { request, capabilities, drop } = writing;
   const { format } = request;

@@ -1,13 +1,13 @@
-/** Writes images, sounds, films and documents as Gemini takes them (TRANSLATION §6.2). */
+/** Writes images, audio, video and documents for Gemini. */
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { notPortable, type Writing } from './writing.ts';
 
 /**
- * The part that holds the media, or its address. The gateway fetches nothing itself.
+ * The part with the media itself or its URL. The gateway doesn't fetch URLs itself.
  *
- * @throws GatewayError `not_portable` where Gemini would not take it
+ * @throws GatewayError `not_portable` if Gemini wouldn't accept it
  */
 export function writeMedia(
   writing: Writing,
@@ -15,11 +15,11 @@ export function writeMedia(
 ): { readonly [name: string]: JsonNode } {
   const mimeType = mimeTypeOf(part);
   checkKind(writing, part, mimeType);
-  // A resolution for one part alone exists only in an alpha version of the API.
+  // Only an alpha version of the API supports a resolution per part.
   if (part.detail !== undefined && part.detail !== 'auto') {
     writing.drop(part.detailAt ?? `${part.at}.detail`);
   }
-  // Only Vertex has a place for the name of a file.
+  // Only Vertex supports file names.
   if (part.fileName !== undefined) writing.drop(part.fileNameAt ?? part.at);
   const { source } = part;
   if (source.type !== 'base64') return { fileData: fileOf(writing, part, mimeType) };
@@ -42,7 +42,7 @@ function mimeTypeOf({ mimeType, fileName, source }: MediaPart): string | undefin
   return known === undefined ? undefined : (respelled.get(known) ?? known);
 }
 
-/** A type nobody knows is left to the rules for its source. */
+/** Media of unknown type is checked where its source is written. */
 function checkKind({ capabilities }: Writing, part: MediaPart, mimeType: string | undefined): void {
   if (mimeType === undefined) return;
   if (capabilities.mediaInput.includes(mediaKindOf(mimeType))) return;
@@ -81,7 +81,7 @@ function isYoutube(uri: string): boolean {
   return /^https?:\/\/(?:(?:www\.|m\.)?youtube\.com\/|youtu\.be\/)/i.test(uri);
 }
 
-/** What Google fetches by itself; no GIF. */
+/** The types that Google fetches from URLs; GIF isn't one of them. */
 function isFetched(mimeType: string): boolean {
   return (
     /^image\/(?:png|jpeg|webp|heic|heif|bmp)$/.test(mimeType) ||

@@ -1,4 +1,4 @@
-/** Writes the body of `generateContent`; model and streaming stand in the path. */
+/** Writes the body of `generateContent`. The model and streaming are part of the path. */
 import { cacheMarksIn } from '../../../canonical/every-part.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { ownMembers } from './own-members.ts';
@@ -11,7 +11,7 @@ import type { Writing } from './writing.ts';
 /**
  * The body as JSON text.
  *
- * @throws GatewayError `not_portable` that names what the model has no words for
+ * @throws GatewayError `not_portable` that names a member that the model doesn't support
  */
 export function writeRequest(writing: Writing): string {
   const { request, drop } = writing;

@@ -1,4 +1,7 @@
-/** Writes calls and their results, each with what Gemini ties them together by (§6.4, §6.5). */
+/**
+ * Writes tool calls and their results, with the ids, names and signatures by which Gemini matches
+ * them.
+ */
 import { argumentsObject } from '../../../canonical/arguments.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { type JsonNode, rawJson } from '../../../canonical/raw-json.ts';
@@ -9,14 +12,14 @@ import { placeholderSignature } from '../placeholder-signature.ts';
 import { writeMedia } from './write-media.ts';
 import type { Members, Writing } from './writing.ts';
 
-/** Gemini's own signature on a part, which no other provider's can stand in for. */
+/** Gemini's signature on a part. Another provider's signature can't replace it. */
 export function signatureOf(providerData: ProviderData | undefined): string | undefined {
   return providerData?.provider === 'gemini' && providerData.kind === 'signature'
     ? providerData.data
     : undefined;
 }
 
-/** The first call of a model's turn, whose signature Gemini 3 demands. */
+/** Writes the first call of a model's turn, on which Gemini 3 requires a signature. */
 export function writeFirstCall(writing: Writing, part: ToolCallPart): Members {
   const standIn = writing.capabilities.signatures ? placeholderSignature : undefined;
   return {
@@ -25,7 +28,7 @@ export function writeFirstCall(writing: Writing, part: ToolCallPart): Members {
   };
 }
 
-/** A call of the model. */
+/** Writes a tool call. */
 export function writeCall(writing: Writing, part: ToolCallPart): Members {
   const args = argumentsObject(part.arguments);
   if (args.isWrapped) writing.drop(part.at);
@@ -39,7 +42,7 @@ export function writeCall(writing: Writing, part: ToolCallPart): Members {
   };
 }
 
-/** What a turn's tools gave back, in one row; older models take images only behind it. */
+/** Writes all tool results of a turn. Older models accept their images only after the results. */
 export function writeResults(
   writing: Writing,
   results: readonly ToolResultPart[],
@@ -68,13 +71,13 @@ function mediaOf(writing: Writing, { content }: ToolResultPart): readonly Member
     .map((part) => writeMedia(writing, part));
 }
 
-/** Gemini takes objects only; `output` and `error` are the names its SDK documents. */
+/** Gemini accepts only objects. `output` and `error` are the names that its SDK documents. */
 function responseOf(result: ToolResultPart): JsonNode {
   const text = resultText(result.content);
   const hasMedia = result.content.some(({ kind }) => kind === 'media');
   if (text === '' && hasMedia && !result.isError) return { output: '[see attached media]' };
   const value = parseJson(text);
-  // Text stays text: of `"a"` the quotes would be lost.
+  // A JSON string stays text; parsing would lose the quotes of `"a"`.
   const isJson = value !== undefined && typeof value !== 'string';
   const node = isJson ? rawJson(text.trim()) : text;
   if (result.isError) return { error: node };

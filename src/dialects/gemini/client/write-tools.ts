@@ -1,4 +1,4 @@
-/** Writes the tools and which of them the model may or must call (TRANSLATION §6.3, §6.6). */
+/** Writes the tools and the tool choice. */
 import type { BuiltInTool, FunctionTool } from '../../../canonical/request.ts';
 import { newSchemaBudget, type SchemaBudget } from '../../../canonical/schema/flatten.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
@@ -7,16 +7,17 @@ import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
 import { type Members, notPortable, type Writing } from './writing.ts';
 
-/** The members of a request that concern tools. */
+/** The members of a request for tools. */
 export interface WrittenTools {
   readonly tools: readonly Members[] | undefined;
   readonly toolConfig: Members | undefined;
 }
 
 /**
- * All functions in one entry, and each of Google's own tools in one of its own.
+ * Writes all functions in one entry, and each of Google's built-in tools in a separate one.
  *
- * @throws GatewayError `not_portable` for another provider's tool, or a mixture the model refuses
+ * @throws GatewayError `not_portable` for another provider's tool, or a combination that the model
+ *   refuses
  */
 export function writeTools(writing: Writing): WrittenTools {
   const { request, capabilities, drop } = writing;
@@ -67,12 +68,12 @@ function parametersOf(
 ): Members {
   if (parameters === undefined) return {};
   if (capabilities.structuredOutput === 'schema') {
-    // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL where a tool's schema has titles.
+    // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL if a tool's schema has titles.
     return { parametersJsonSchema: tidySchema(parameters, { titles: 'strip' }) };
   }
   const { schema, changed } = toOpenApiSchema(parameters, room);
   if (changed) drop('tools.schema');
-  // Google refuses an object without properties as the parameters of a function.
+  // Google refuses function parameters that are an object without properties.
   const isObject = Object.keys(schema).length === 0 || member(schema, 'type') === 'OBJECT';
   const isEmpty = isObject && member(schema, 'properties') === undefined;
   return isEmpty ? {} : { parameters: schema };
@@ -83,7 +84,10 @@ interface Chosen {
   readonly toolConfig: Members | undefined;
 }
 
-/** Names beside AUTO are an error at Google: VALIDATED takes them, or the others are left out. */
+/**
+ * Google refuses allowed names with AUTO. VALIDATED accepts them; for models without it, the other
+ * functions are left out.
+ */
 function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
   const { request, capabilities, names, drop } = writing;
   const choice = request.toolChoice;

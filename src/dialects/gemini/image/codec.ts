@@ -1,9 +1,9 @@
-/** The images protocol served by Google's image models. */
+/** The codec for the images protocol with Google's image models. */
 import type { ImageClientCodec } from '../../image-codec.ts';
 import { writeGeminiImages } from './request.ts';
 import { geminiImageTap } from './tap.ts';
 
-/** `generateContent` with an image in its answer. */
+/** Uses `generateContent` with image output. */
 export const geminiImages: ImageClientCodec = {
   begin: (request, { upstreamModel }) => {
     const { text, dropped } = writeGeminiImages(request, upstreamModel);

@@ -1,4 +1,4 @@
-/** Where in Google's answer the images lie, and the few other members that count beside them. */
+/** Extracts the images and the few other relevant members from Google's streamed reply. */
 import {
   type ExtractionRule,
   type StringExtractor,
@@ -7,23 +7,23 @@ import {
 } from '../../../bytes/json/stream/string-extractor.ts';
 import { parseJson } from '../../../json.ts';
 
-/** Hears what an answer says, in the order in which it says it. */
+/** Receives the contents of a reply in the order in which they are sent. */
 export interface AnswerListener {
-  /** The first bytes of an image are about to come. */
+  /** The first bytes of an image follow. */
   imageBegins(): void;
-  /** More of its Base64, as it stands between the quotes. */
+  /** The next fragment of the image's Base64, without quotes. */
   imagePiece(bytes: Uint8Array): void;
   imageEnds(): void;
-  /** What was handed on as an image has turned out to be none. */
+  /** The data passed on as an image turned out not to be one. */
   wasNoImage(): void;
   finishReason(reason: string): void;
   blockReason(reason: string): void;
-  /** JSON text, undefined where it is too long to be kept; so is the error's. */
+  /** JSON text; undefined if it is too long to keep. The same applies to `error`. */
   usage(json: string | undefined): void;
   error(json: string | undefined): void;
 }
 
-/** Begins to read one answer. Google sends an error inside of an array too. */
+/** Starts to read one reply. Google may send an error inside an array. */
 export function readImageAnswer(listener: AnswerListener): StringExtractor {
   const words = (hear: (word: string) => void): ExtractionRule => ({
     text: (json) => {
@@ -43,7 +43,7 @@ export function readImageAnswer(listener: AnswerListener): StringExtractor {
   return stringExtractor({ members, elements: { members } });
 }
 
-/** A part marked as a thought is a draft of the image, not the image. */
+/** An image in a part marked as a thought is a draft and is ignored. */
 function partPlace(listener: AnswerListener): ExtractionRule {
   let isDraft = false;
   const thought: ExtractionRule = {
@@ -60,7 +60,7 @@ function partPlace(listener: AnswerListener): ExtractionRule {
   };
 }
 
-/** Its type may stand before or behind the data: until it says otherwise, it is an image. */
+/** The type may come before or after the data. Without a type, the data is taken for an image. */
 function blobPlace(listener: AnswerListener, isWanted: () => boolean): ExtractionRule {
   let isImage = true;
   let begun = false;

@@ -1,7 +1,7 @@
-/** Why an answer of Google's holds no image, in words of our own (TRANSLATION §6.13, §6.14). */
+/** The failures that are reported when Google's reply has no image. */
 import { billedReply, brokenReply, type FailureReport } from '../../tap.ts';
 
-/** Ends by which an image, or what it was made of, was held to be unfit to show. */
+/** Finish reasons that mean that the image or its prompt was judged unsafe. */
 const withheldReasons: ReadonlySet<string> = new Set([
   'SAFETY',
   'BLOCKLIST',
@@ -14,10 +14,10 @@ const withheldReasons: ReadonlySet<string> = new Set([
   'IMAGE_RECITATION',
 ]);
 
-/** The upstream answered, and billed, without an image, or with what is none. */
+/** The upstream replied, and billed, but sent no image, or something that isn't one. */
 export const noImage: FailureReport = billedReply('upstream_no_image');
 
-/** An error that could not be read: too long to keep, or no JSON. */
+/** An error that can't be read because it is too long to keep or not JSON. */
 export const unreadableError: FailureReport = brokenReply('upstream_error');
 
 const refused: FailureReport = {
@@ -30,12 +30,12 @@ const refused: FailureReport = {
   fault: 'request',
 };
 
-/** Whether a finish reason says that an image was made, or could have been, and is not shown. */
+/** Whether the finish reason means that an image was withheld. */
 export function isWithheld(finishReason: string): boolean {
   return withheldReasons.has(finishReason);
 }
 
-/** What a whole answer without an image is told as. */
+/** The failure for a complete reply without an image. */
 export function whyNoImage(answer: {
   readonly isBlocked: boolean;
   readonly isHeldBack: boolean;

@@ -5,7 +5,7 @@ import type { WrittenReply } from '../../codec.ts';
 import type { ImageRequest } from '../../image-codec.ts';
 import { geminiSize } from './size.ts';
 
-/** @throws GatewayError `not_portable` that names what these models can't do */
+/** @throws GatewayError `not_portable` that names a member that these models don't support */
 export function writeGeminiImages(request: ImageRequest, upstreamModel: string): WrittenReply {
   refuseUnsayable(request);
   const { config, isExact } = geminiSize(request.size, upstreamModel);

@@ -1,21 +1,21 @@
-/** Google's image models take an aspect ratio and a class of size where OpenAI's take pixels. */
+/** Maps OpenAI's sizes in pixels to the aspect ratio and size class of Google's image models. */
 import { GatewayError } from '../../../errors.ts';
 
-/** What `generationConfig.imageConfig` says. */
+/** The value of `generationConfig.imageConfig`. */
 export interface ImageConfig {
   readonly aspectRatio: string;
   readonly imageSize?: string;
 }
 
-/** A size in Google's words. */
+/** A size in Google's terms. */
 export interface GeminiSize {
-  /** Undefined where the model is to choose. */
+  /** Undefined if the model is to choose. */
   readonly config: ImageConfig | undefined;
-  /** The image will have just the pixels that were asked for. */
+  /** The image will have exactly the requested size in pixels. */
   readonly isExact: boolean;
 }
 
-/** The ratios that every image model takes since Gemini 2.5. */
+/** The ratios that every image model since Gemini 2.5 supports. */
 const ratios: readonly (readonly [width: number, height: number])[] = [
   [1, 1],
   [2, 3],
@@ -30,22 +30,23 @@ const ratios: readonly (readonly [width: number, height: number])[] = [
 ];
 
 /**
- * Google's own images miss their nominal ratio by up to 2.8 % (16:9 is 1344 × 768), and OpenAI's
- * 1792x1024 misses 16:9 by 1.6 %. No two ratios are nearer to each other than 6 %.
+ * Allowed deviation from a ratio. Google's own images deviate from their nominal ratio by up to 2.8
+ * % (16:9 is 1344 × 768), and OpenAI's 1792x1024 deviates from 16:9 by 1.6 %. No two ratios are
+ * closer to each other than 6 %.
  */
 const tolerance = 0.03;
 
-/** Classes of size by the longest side, in pixels; what is larger is the last one. */
+/** Size classes by the longest side, in pixels. Larger sizes use the last class. */
 const classes: readonly (readonly [name: string, side: number])[] = [
   ['1K', 1024],
   ['2K', 2048],
   ['4K', 4096],
 ];
 
-/** Models with one class of size, which refuse `imageSize`: Gemini 2, 2.5, and the lite ones. */
+/** Models with a single size class, which refuse `imageSize`: Gemini 2, 2.5, and the lite ones. */
 const fixedSize = /gemini-[12]\.|flash-lite/;
 
-/** @throws GatewayError `not_portable` where no ratio of Google's comes near the size */
+/** @throws GatewayError `not_portable` if no supported ratio is close to the size */
 export function geminiSize(size: string | undefined, upstreamModel: string): GeminiSize {
   if (size === undefined || size === 'auto') return { config: undefined, isExact: true };
   const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number);

@@ -1,6 +1,6 @@
 /**
- * Turns an answer of Google's image models into the document of the images protocol as it streams
- * past: the Base64 goes from one JSON string into the other and is neither held nor parsed.
+ * Converts a reply of Google's image models to the images protocol as it streams: the Base64 is
+ * copied from one JSON string to the other without being buffered or parsed.
  */
 import { concatBytes, emptyBytes } from '../../../bytes/sse.ts';
 import { parseJson } from '../../../json.ts';
@@ -12,10 +12,10 @@ import { geminiFigures } from '../usage.ts';
 import { readImageAnswer } from './document.ts';
 import { isWithheld, noImage, unreadableError, whyNoImage } from './no-image.ts';
 
-/** What Gemini 2.5 counts for an image, and the newer models about as much. */
+/** Gemini 2.5 counts this number of tokens per image, and newer models about as many. */
 const tokensPerImage = 1290;
 
-/** A fresh one for each reply. */
+/** Creates the tap of one reply. */
 export function geminiImageTap(createdSeconds: number): StreamTap {
   const reply = imageReply(createdSeconds);
   let out: Uint8Array[] = [];
@@ -55,7 +55,7 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
     return read && { ...read, images };
   };
   const complete = (): boolean => answer.isWhole() && images > 0 && fault === undefined;
-  /** Only the end shows that no image will come. */
+  /** Whether the reply ended without an image. */
   const isEmpty = (): boolean => ended && answer.isWhole() && images === 0;
 
   return {

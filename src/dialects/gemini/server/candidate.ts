@@ -1,6 +1,6 @@
 /**
- * One candidate of a reply in the making: takes the events of a choice and gives them as JSON,
- * piece by piece on a stream, all at once in a whole reply.
+ * Builds one candidate of a reply from its events, as JSON text: in pieces for a stream, or
+ * complete for a whole reply.
  */
 
 import { argumentsObject } from '../../../canonical/arguments.ts';
@@ -11,23 +11,23 @@ import { type Ending, finishMembers } from './finish.ts';
 import { type LogprobList, logprobList } from './logprobs.ts';
 import { fileData, functionCall, inlineData, type PartList, partList, textPart } from './parts.ts';
 
-/** An event of one choice. */
+/** An event of a single choice. */
 export type ChoiceEvent = Extract<ContentEvent, { readonly choice: number }>;
 
-/** What has come of one choice. */
+/** A candidate under construction. */
 export interface Candidate {
   readonly index: number;
   add(event: ChoiceEvent): void;
-  /** Whether there is something to write; probabilities wait for the part behind them. */
+  /** Whether a part is ready to be written. Log probabilities wait for the next part. */
   hasParts(): boolean;
-  /** What came since the last piece. */
+  /** Everything added since the last piece, as JSON. */
   piece(): string;
   /**
-   * A piece of visible text alone, the short way of nearly every event; undefined where something
-   * waits to go with it.
+   * The fast path for an event that is only visible text, which nearly all are. Undefined if other
+   * data is pending and has to be written with it.
    */
   textPiece(text: string): string | undefined;
-  /** The rest, with the finish. */
+  /** The remaining data with the finish reason, as JSON. */
   last(): string;
 }
 
@@ -35,26 +35,26 @@ interface State {
   readonly parts: PartList;
   readonly calls: Map<number, { readonly begin: ToolCallBegin; text: string }>;
   readonly logprobs: LogprobList;
-  /** Members of Google's own, as JSON text. */
+  /** Google-specific members, as JSON text. */
   readonly members: Map<string, string>;
   readonly ending: Ending;
-  /** Reasoning that is not shown and that nothing vouches for yet. */
+  /** Hidden reasoning without a signature so far. */
   hidden: string;
-  /** Calls whose arguments are no JSON: the finish says whether they were cut. */
+  /** Calls with invalid JSON as arguments. The finish reason shows whether they were truncated. */
   readonly broken: { readonly begin: ToolCallBegin; readonly text: string }[];
-  /** All that came: the last list of a stream counts. */
+  /** All sources so far, since the last list in a stream counts. */
   readonly sources: JsonNode[];
   readonly choice: CandidateOptions;
 }
 
-/** How a candidate is written. */
+/** Options for writing a candidate. */
 export interface CandidateOptions {
-  /** Takes note of what Google's form has no place for, in the words of the chat API. */
+  /** Records data that Google's format can't express, by its name in the chat API. */
   readonly drop: (name: string) => void;
   readonly hidesReasoning: boolean;
 }
 
-/** A candidate of which nothing has come yet. */
+/** Creates an empty candidate. */
 export function candidate(index: number, options: CandidateOptions): Candidate {
   const parts = partList();
   const logprobs = logprobList();
@@ -73,7 +73,7 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
   };
   let wasWritten = false;
 
-  /** Empties what has been gathered. */
+  /** Returns the pending data as members, and clears it. */
   const taken = (fallback: string): string => {
     const list = parts.take() || fallback;
     wasWritten ||= list !== '';
@@ -96,7 +96,8 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
       for (const call of [...state.calls.keys()]) endCall(call, state);
       tellBroken(state);
       const { text, isBlocked } = finishMembers(ending);
-      // A blocked answer has no content; clients index `parts[0]` of every other.
+      // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
+      // exist.
       const fallback = isBlocked && !wasWritten ? '' : textPart('', 'visible', undefined);
       return `{${taken(fallback)}${text}${logprobs.average()}}`;
     },
@@ -151,7 +152,7 @@ function endCall(number: number, state: State): void {
     return;
   }
   if (isReplaced) state.choice.drop('tool_calls.arguments');
-  // Some upstreams want the reasoning back that led to a call, although they sign nothing.
+  // Some upstreams need the reasoning before a call to be returned, although they don't sign it.
   if (state.hidden !== '') {
     state.parts.addHidden({ text: state.hidden, providerData: undefined });
     state.hidden = '';
@@ -159,7 +160,10 @@ function endCall(number: number, state: State): void {
   state.parts.add(functionCall(call.begin, json), call.begin.providerData);
 }
 
-/** A call that a bound or a filter has cut must not be taken for a whole one. */
+/**
+ * Writes the calls with invalid arguments, unless a token limit or filter may have truncated them:
+ * a truncated call must not look complete.
+ */
 function tellBroken({ broken, parts, ending, choice }: State): void {
   const endedByItself = ending.reason === 'stop' || ending.reason === 'tool_calls';
   for (const { begin, text } of broken.splice(0)) {
@@ -180,8 +184,9 @@ function hide(
 }
 
 /**
- * Google's grounding says more than an address, and one made from it would be invented; its list of
- * sources does not. It counts their places in bytes of one part, which nobody knows here.
+ * Writes citations as `citationMetadata`, which is a list of sources. Google's grounding metadata
+ * needs more than URLs and would have to be invented. Offsets are dropped: Google counts them in
+ * bytes of one part, which aren't known here.
  */
 function addCitations(citations: readonly Citation[], { members, sources, choice }: State): void {
   for (const { url, title, start, end } of citations) {

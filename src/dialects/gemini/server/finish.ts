@@ -1,13 +1,13 @@
-/** Why a candidate ended, in Google's words (TRANSLATION §6.13). */
+/** Writes finish reasons and blocked prompts in Google's format. */
 import { quoted } from '../../../canonical/raw-json.ts';
 import type { FinishReason } from '../../../canonical/reply.ts';
 
-/** What is known of an end; it grows while the events come. */
+/** What is known about the finish so far. */
 export interface Ending {
   reason: FinishReason | undefined;
-  /** The upstream's explanation. */
+  /** The upstream's explanation of the finish. */
   message: string | undefined;
-  /** What the model said in refusing. */
+  /** The text of the model's refusal. */
   refusal: string;
 }
 
@@ -28,13 +28,13 @@ const blockReasons: readonly string[] = [
   'JAILBREAK',
 ];
 
-/** The members that end a candidate, each with its comma in front. */
+/** The members for the finish of a candidate, each preceded by a comma. */
 export function finishMembers({ reason = 'other', message, refusal }: Readonly<Ending>): {
   readonly text: string;
-  /** A blocked answer has no content. */
+  /** A blocked candidate has no content. */
   readonly isBlocked: boolean;
 } {
-  // A refusal ends with `stop` at OpenAI, but a client of Google's looks for it here.
+  // A refusal ends with `stop` at OpenAI, but Google's clients expect SAFETY.
   const word = refusal === '' ? words[reason] : 'SAFETY';
   const why = message ?? (refusal === '' ? undefined : refusal);
   const said = why === undefined ? '' : `,"finishMessage":${quoted(why)}`;

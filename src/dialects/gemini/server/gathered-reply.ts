@@ -1,4 +1,4 @@
-/** Gathers the events of a reply: its candidates, and what stands beside them. */
+/** Collects the events of a reply: its candidates and the members next to them. */
 import { quoted } from '../../../canonical/raw-json.ts';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead } from '../../codec.ts';
@@ -6,23 +6,23 @@ import { type Candidate, candidate } from './candidate.ts';
 import { promptFeedback } from './finish.ts';
 import { usageMetadata } from './usage-metadata.ts';
 
-/** What a whole reply and a stream have in common. */
+/** A reply under construction, whole or streamed. */
 export interface GatheredReply {
   add(event: ContentEvent): void;
-  /** The candidate of this index, begun where it is new. */
+  /** The candidate with this index, created if it doesn't exist. */
   candidate(index: number): Candidate;
-  /** In the order of their first event. */
+  /** The candidates in the order of their first events. */
   candidates(): Iterable<Candidate>;
-  /** `promptFeedback` in place of all candidates, where the prompt was blocked. */
+  /** The `promptFeedback` that replaces the candidates if the prompt was blocked. */
   prompt(): string | undefined;
-  /** The figures so far, with the comma in front. */
+  /** The usage so far, preceded by a comma. */
   usage(): string;
-  /** What closes a document: version and id, with the comma in front and the brace behind. */
+  /** The end of a document: version and id preceded by a comma, and the closing brace. */
   tail(): string;
   dropped(): readonly string[];
 }
 
-/** A fresh one for each reply. */
+/** Creates an empty reply. */
 export function gatheredReply(head: ReplyHead): GatheredReply {
   const candidates = new Map<number, Candidate>();
   const dropped = new Set<string>();
@@ -51,7 +51,7 @@ export function gatheredReply(head: ReplyHead): GatheredReply {
         prompt = promptFeedback(event.reason, event.message);
         return;
       case 'unusable':
-        // Whoever runs the call tells it as a failure.
+        // The stage that runs the call reports this as a failure.
         return;
       default:
         candidateOf(event.choice).add(event);

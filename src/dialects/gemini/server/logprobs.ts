@@ -1,19 +1,19 @@
-/** The probabilities of tokens as Google writes them. */
+/** Writes log probabilities in Google's format. */
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { TokenLogprob } from '../../../canonical/reply.ts';
 import { type JsonNumber, numberOf } from '../../../json.ts';
 
-/** The tokens that wait to be written, and the average of all that came. */
+/** The tokens to be written, and the average over all tokens of the candidate. */
 export interface LogprobList {
   add(tokens: readonly TokenLogprob[]): void;
   isEmpty(): boolean;
-  /** The `logprobsResult` member with its comma in front, or nothing for no tokens. */
+  /** Returns and clears the `logprobsResult` member, preceded by a comma; empty without tokens. */
   take(): string;
-  /** The `avgLogprobs` member with its comma in front, or nothing where no token ever came. */
+  /** The `avgLogprobs` member, preceded by a comma; empty if there never was a token. */
   average(): string;
 }
 
-/** A fresh one for each candidate. */
+/** Creates the list of one candidate. */
 export function logprobList(): LogprobList {
   let waiting: TokenLogprob[] = [];
   let sum = 0;

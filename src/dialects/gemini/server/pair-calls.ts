@@ -1,6 +1,6 @@
 /**
- * Finds the call that each result answers. Google's histories may have no ids: then the name tells,
- * and after it the position, within one step (TRANSLATION §6.4).
+ * Matches each function result to its call. Histories for Google may lack ids; then results are
+ * matched by name, and finally by position, within one step.
  */
 import { derivedCallId } from '../../../canonical/call-ids.ts';
 import type { ProviderData } from '../../../canonical/provider-data.ts';
@@ -15,19 +15,19 @@ import type {
 import { resultText } from '../../../canonical/tool-results.ts';
 import type { Drop } from './spelling.ts';
 
-/** A call whose id may be missing. */
+/** A tool call whose id may be missing. */
 export interface CallDraft {
   readonly kind: 'tool_call';
   readonly at: string;
   readonly sentId: string | undefined;
   readonly name: string;
   readonly arguments: string;
-  /** Of the content and of the part in it, from 0: the ground of an id that stays the same. */
+  /** The indexes of the content and of the part within it. A stable id is derived from them. */
   readonly place: readonly [number, number];
   readonly providerData?: ProviderData | undefined;
 }
 
-/** A result that does not know its call yet. */
+/** A function result that isn't matched to its call yet. */
 export interface ResultDraft {
   readonly kind: 'tool_result';
   readonly at: string;
@@ -38,22 +38,22 @@ export interface ResultDraft {
   readonly providerData?: ProviderData | undefined;
 }
 
-/** A part as far as it can be read by itself. */
+/** A part as far as it can be read without the others. */
 export type DraftPart = TextPart | ReasoningPart | MediaPart | CallDraft | ResultDraft;
 
-/** A turn before its calls and results are paired. */
+/** A turn before its calls and results are matched. */
 export interface DraftTurn {
   readonly role: 'user' | 'assistant';
   readonly parts: readonly DraftPart[];
 }
 
-/** Calls that were made in one go, and the results that followed. */
+/** Parallel calls and the results that follow them. */
 interface Step {
   readonly calls: readonly CallDraft[];
   readonly results: readonly ResultDraft[];
 }
 
-/** The turns with an id on every call and every result. A result without a call becomes text. */
+/** Gives every call and result an id. A result without a call becomes text. */
 export function pairCalls(drafts: readonly DraftTurn[], drop: Drop): readonly Turn[] {
   const steps = stepsOf(drafts);
   const ids = idsOf(steps.flatMap(({ calls }) => calls));
@@ -71,7 +71,7 @@ export function pairCalls(drafts: readonly DraftTurn[], drop: Drop): readonly Tu
   }));
 }
 
-/** A step begins with the first call behind anything the user's side said. */
+/** A step begins with the first call after any part of the user. */
 function stepsOf(drafts: readonly DraftTurn[]): readonly Step[] {
   const steps: { calls: CallDraft[]; results: ResultDraft[] }[] = [];
   let userSpoke = true;
@@ -91,7 +91,7 @@ function stepsOf(drafts: readonly DraftTurn[]): readonly Step[] {
   return steps;
 }
 
-/** The caller's id, but for one that an earlier call has already. */
+/** The caller's ids, except missing ones and duplicates, which are replaced by derived ids. */
 function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
   const ids = new Map<CallDraft, string>();
   const taken = new Set<string>();
@@ -104,7 +104,10 @@ function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
   return ids;
 }
 
-/** Rule by rule over a whole step, so that a vague result never takes the call of a named one. */
+/**
+ * Matches a whole step by id, then by name, then by position, so that a result without a name never
+ * takes the call of a result with one.
+ */
 function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft> {
   const answered = new Map<ResultDraft, CallDraft>();
   const lastOfId = new Map<string, CallDraft>();
@@ -121,7 +124,7 @@ function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDra
     const ofAny = firstOpen(calls, open, () => '');
     for (const result of results) {
       const { sentId } = result;
-      // A second result of one call stays with it, and the call of an older step is found as well.
+      // This also matches further results of the same call, and calls of earlier steps.
       if (sentId !== undefined) pair(ofId(sentId) ?? lastOfId.get(sentId), result);
     }
     for (const result of results) {
@@ -133,7 +136,10 @@ function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDra
   return answered;
 }
 
-/** Finds the first open call of a key. Each call is passed over once: a body may hold very many. */
+/**
+ * Finds the first unmatched call for a key. Each call is skipped at most once, because a body may
+ * have a great many calls.
+ */
 function firstOpen(
   calls: readonly CallDraft[],
   open: ReadonlySet<CallDraft>,

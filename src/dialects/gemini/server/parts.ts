@@ -1,4 +1,4 @@
-/** The parts of a candidate as JSON text, in the order of their events. */
+/** Writes the parts of a candidate as JSON text, in the order of their events. */
 
 import { mimeTypeOfName } from '../../../canonical/media.ts';
 import {
@@ -10,23 +10,23 @@ import {
 import { jsonText, quoted } from '../../../canonical/raw-json.ts';
 import type { ToolCallBegin } from '../../../canonical/reply.ts';
 
-/** Visible text, the model's refusals among it, or thought. */
+/** Visible text, which includes refusals, or a thought. */
 export type TextKind = 'visible' | 'thought';
 
-/** Parts that wait to be written. */
+/** The parts that are to be written. */
 export interface PartList {
-  /** Text joins the text of its kind directly before it. */
+  /** Appends the text to the previous part if that is text of the same kind. */
   addText(text: string, kind: TextKind, providerData: ProviderData | undefined): void;
-  /** A part that is something else than text; as {@link functionCall} and the like write it. */
+  /** Adds a part other than text, with a member such as {@link functionCall} writes. */
   add(member: string, providerData: ProviderData | undefined): void;
-  /** Reasoning that is not shown: an empty part, whose signature Google's clients send back. */
+  /** Adds hidden reasoning: an empty part with a signature, which Google's clients send back. */
   addHidden(hidden: HiddenReasoning): void;
   isEmpty(): boolean;
-  /** The elements of `parts`, which are gone from here then. */
+  /** Returns and clears the elements of `parts`. */
   take(): string;
 }
 
-/** A fresh one for each candidate. */
+/** Creates the list of one candidate. */
 export function partList(): PartList {
   let parts: string[] = [];
   let open: { readonly kind: TextKind; text: string } | undefined;
@@ -38,7 +38,8 @@ export function partList(): PartList {
 
   return {
     addText: (text, kind, providerData) => {
-      // A thought that is hidden is a part of its own; a signature vouches for the text before it.
+      // Encrypted reasoning needs a separate part, because its data would otherwise be taken for
+      // the signature of the text before it.
       const joins = open?.kind === kind && providerData?.kind !== 'encrypted';
       if (!joins) close(undefined);
       if (open !== undefined) open.text += text;
@@ -65,7 +66,7 @@ export function partList(): PartList {
   };
 }
 
-/** A part of text or of thought. */
+/** Writes a part with text or a thought. */
 export function textPart(
   text: string,
   kind: TextKind,
@@ -76,8 +77,8 @@ export function textPart(
 }
 
 /**
- * The member of a call whose arguments are JSON text. The white space between an upstream's tokens
- * may hold line ends, which an event must not.
+ * Writes the member of a call. Line breaks between the tokens of the upstream's arguments become
+ * spaces, because an event must be a single line.
  */
 export function functionCall({ id, name }: ToolCallBegin, args: string): string {
   const line = args.replace(/[\r\n]+/g, ' ');
@@ -85,18 +86,21 @@ export function functionCall({ id, name }: ToolCallBegin, args: string): string 
   return `"functionCall":{${names},"args":${line}}`;
 }
 
-/** The member of an image or a sound. */
+/** Writes the member of an image or audio clip. */
 export function inlineData(mimeType: string, data: string): string {
   return `"inlineData":{"mimeType":${quoted(mimeType)},"data":${quoted(data)}}`;
 }
 
-/** The member of an image that lies at an address. */
+/** Writes the member of an image given by its URL. */
 export function fileData(url: string): string {
   const mimeType = mimeTypeOfName(url) ?? 'image/png';
   return `"fileData":${jsonText({ mimeType, fileUri: url })}`;
 }
 
-/** Google's clients echo it unseen, so other providers' data can ride in it (TRANSLATION §6.9). */
+/**
+ * Google's clients echo signatures without reading them, so that they can carry other providers'
+ * data.
+ */
 function signature(providerData: ProviderData | undefined): string {
   if (providerData === undefined) return '';
   const data = providerData.provider === 'gemini' ? providerData.data : seal(providerData);

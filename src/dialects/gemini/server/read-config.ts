@@ -1,4 +1,4 @@
-/** Reads `generationConfig`: how the answer is to be made. */
+/** Reads `generationConfig`: limits, sampling, reasoning and output format. */
 import type {
   ContentRequest,
   Modality,
@@ -22,7 +22,7 @@ import {
   refuse,
 } from './spelling.ts';
 
-/** What the configuration says of a request. */
+/** The settings of a request. */
 export interface ReadConfig {
   readonly settings: Pick<
     ContentRequest,
@@ -41,7 +41,7 @@ export interface ReadConfig {
     | 'modalities'
   >;
   readonly own: readonly ProviderMember[];
-  /** How the caller asked for the answer's form. */
+  /** The caller's name for the member that sets the output format. */
   readonly formatName: string;
 }
 
@@ -65,7 +65,7 @@ const read: readonly string[] = [
   'responseModalities',
   'thinkingConfig',
 ];
-/** Known members that say nothing to another provider. */
+/** Known members that have no equivalent at other providers. */
 const ofGoogle: readonly string[] = [
   'speechConfig',
   'mediaResolution',
@@ -125,7 +125,7 @@ function positive(config: JsonObject | undefined, name: string): number | undefi
   return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0');
 }
 
-/** Google takes one sequence without a list round it too. */
+/** Google also accepts a single string in place of a list. */
 function readStop(config: JsonObject | undefined): readonly string[] {
   const sent = field(config, 'stopSequences');
   const all = typeof sent === 'string' ? [sent] : listField(config, 'stopSequences', at);
@@ -161,7 +161,10 @@ function readModalities(config: JsonObject | undefined): readonly Modality[] | u
   return wanted.length > 0 ? wanted : undefined;
 }
 
-/** A kind of answer that the common form has no word for: without it the request is another. */
+/**
+ * Modalities that the common form doesn't support. They are vital, since without them the request
+ * would mean something else.
+ */
 function ownModalities(config: JsonObject | undefined): readonly ProviderMember[] {
   const unknown = modalityWords(config).filter((word) => modalities[word] === undefined);
   if (unknown.length === 0) return [];

@@ -19,7 +19,8 @@ export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
 }
 
 /**
- * Reads `systemInstruction`: a content, its parts alone, one part, or text. Its role says nothing.
+ * Reads `systemInstruction`, which may be a content, a list of parts, a single part, or a string.
+ * Its role is ignored.
  *
  * @throws GatewayError `invalid_request` that names the member
  */
@@ -62,7 +63,7 @@ function partsOf(
   }));
 }
 
-/** One content is several turns where its parts belong to both sides. */
+/** Splits a content into several turns if its parts belong to both the user and the model. */
 function readContent(content: JsonValue, index: number, drop: Drop): readonly DraftTurn[] {
   const at = `contents[${index}]`;
   if (!isJsonObject(content)) return refuse(at, 'must be an object with `parts`');
@@ -84,7 +85,7 @@ function readContent(content: JsonValue, index: number, drop: Drop): readonly Dr
 function roleOf(content: JsonValue, at: string): DraftTurn['role'] {
   const role = textField(content, 'role', at) ?? '';
   if (role === 'model') return 'assistant';
-  // `function` holds results alone, which are the user's side wherever they stand.
+  // `function` has only results, which always belong to the user's side.
   if (role === 'user' || role === 'function' || role === '') return 'user';
   return refuse(`${at}.role`, 'must be "user" or "model"');
 }

@@ -1,4 +1,4 @@
-/** Reads what form an answer's text is to have: Gemini's older members and its `responseFormat`. */
+/** Reads the output format, from Gemini's older members or its `responseFormat`. */
 import type { OutputFormat, ProviderMember } from '../../../canonical/request.ts';
 import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, member } from '../../../json.ts';
@@ -13,16 +13,16 @@ import {
   textField,
 } from './spelling.ts';
 
-/** The form, and how the caller said it. */
+/** The output format, and how the caller requested it. */
 export interface ReadFormat {
   readonly format: OutputFormat | undefined;
-  /** The member that a refusal names. */
+  /** The member to name in errors. */
   readonly name: string;
-  /** Forms that only Google can give. */
+  /** Formats that only Google supports. */
   readonly own: readonly ProviderMember[];
 }
 
-/** A schema, and the member it stood in. */
+/** A requested format, and the member that requested it. */
 interface Wanted {
   readonly mimeType: string | undefined;
   readonly schema: JsonObject | undefined;
@@ -56,7 +56,7 @@ function readOlder(config: JsonObject | undefined, drop: Drop): Wanted {
   return { mimeType, schema: undefined, name: `${at}.responseMimeType` };
 }
 
-/** `responseFormat[]` names a form for each kind of output. */
+/** Reads `responseFormat[]`, which has a format for each kind of output. */
 function readList(
   config: JsonObject | undefined,
   drop: Drop,
@@ -101,7 +101,7 @@ function valuesIn(schema: JsonObject | undefined, name: string): readonly string
   return values.length > 0 ? values : refuse(name, 'needs a schema with an `enum` of strings');
 }
 
-/** Another type than text and JSON: an answer in a different form would not be what was asked. */
+/** MIME types other than text and JSON are vital: output in another format would be wrong. */
 function foreignType({ mimeType, name }: Wanted): readonly ProviderMember[] {
   if (mimeType === undefined || mimeType === 'text/plain') return [];
   return [{ provider: 'gemini', name: 'responseMimeType', value: mimeType, at: name, vital: true }];

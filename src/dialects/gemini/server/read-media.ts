@@ -1,12 +1,12 @@
-/** Reads the media of a part: bytes sent along, an address, or a file that lies at Google. */
+/** Reads the media of a part: inline data, a URL, or a file stored at Google. */
 import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import { type Drop, dropOthers, field, refuse, textField } from './spelling.ts';
 
-/** Where a piece of media stands, and who notes what of it is lost. */
+/** The location of media in the request, and the callback for dropped members. */
 export interface MediaPlace {
-  /** Of the part that holds it. */
+  /** The path of the part. */
   readonly at: string;
   readonly drop: Drop;
 }
@@ -14,7 +14,7 @@ export interface MediaPlace {
 /**
  * Reads `inlineData`.
  *
- * @throws GatewayError `invalid_request` where it has no data
+ * @throws GatewayError `invalid_request` if it has no data
  */
 export function readInlineData(value: JsonValue, { at, drop }: MediaPlace): MediaPart {
   const path = `${at}.inlineData`;
@@ -36,7 +36,7 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaPlace): Medi
 /**
  * Reads `fileData`.
  *
- * @throws GatewayError `invalid_request` where it has no address
+ * @throws GatewayError `invalid_request` if it has no URI
  */
 export function readFileData(value: JsonValue, { at, drop }: MediaPlace): MediaPart {
   const path = `${at}.fileData`;
@@ -54,7 +54,7 @@ export function readFileData(value: JsonValue, { at, drop }: MediaPlace): MediaP
   };
 }
 
-/** OpenAI's word for a part's `mediaResolution`, where it has one. */
+/** OpenAI's `detail` for a part's `mediaResolution`; undefined if there is no equivalent. */
 export function detailOf(resolution: JsonValue | undefined): string | undefined {
   const level = isJsonObject(resolution) ? field(resolution, 'level') : resolution;
   const word = typeof level === 'string' ? /^(?:media_resolution_)?(low|high)$/i.exec(level) : null;
@@ -65,7 +65,7 @@ function mimeTypeIn(value: JsonObject, path: string): string | undefined {
   return textField(value, 'mimeType', path)?.trim().toLowerCase() || undefined;
 }
 
-/** Google takes the URL-safe alphabet and no padding too; nobody else does. */
+/** Google also accepts URL-safe and unpadded Base64; other providers don't. */
 function plainBase64(text: string): string {
   const plain = /[-_\s]/.test(text)
     ? text.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')

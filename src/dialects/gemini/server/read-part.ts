@@ -1,4 +1,6 @@
-/** Reads one part of a content. What it is depends on its members, never on the content's role. */
+/**
+ * Reads one part of a content. Its kind depends on its members, never on the role of the content.
+ */
 
 import {
   type HiddenReasoning,
@@ -24,10 +26,10 @@ import {
   textField,
 } from './spelling.ts';
 
-/** Where a part stands. */
+/** The location of a part, and the callback for dropped members. */
 export interface PartPlace {
   readonly at: string;
-  /** The index of its content, and its own, from 0. */
+  /** The indexes of its content and of the part within it. */
   readonly place: readonly [number, number];
   readonly drop: Drop;
 }
@@ -46,7 +48,8 @@ const kinds: Readonly<Record<string, ReadKind>> = {
 const besides: readonly string[] = ['thought', 'thoughtSignature', 'mediaResolution'];
 
 /**
- * The part, or undefined where it means something to Google alone, which is noted.
+ * Reads a part. Returns undefined for a part that only Google understands, which is recorded as
+ * dropped.
  *
  * @throws GatewayError `invalid_request` that names the member
  */
@@ -74,7 +77,7 @@ export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefin
   return read;
 }
 
-/** An empty text beside something else is how some clients write a field that is not set. */
+/** Some clients write an empty `text` next to the actual member of a part. */
 function kindAmong(fields: readonly Field[], at: string): Field | undefined {
   const all = fields.filter(({ name }) => isKind(name));
   const set = all.length > 1 ? all.filter(({ value }) => value !== '') : all;
@@ -86,14 +89,17 @@ function isKind(name: string): boolean {
   return Object.hasOwn(kinds, name);
 }
 
-/** Google's clients echo signatures blindly: other providers' come back in its place. */
+/**
+ * The data of a signature. Google's clients echo signatures without reading them, so that it may be
+ * an envelope with another provider's data.
+ */
 function providerDataIn(part: JsonValue, at: string): ProviderData | undefined {
   const data = textField(part, 'thoughtSignature', at);
   if (data === undefined || data === '') return undefined;
   return unseal(data) ?? { provider: 'gemini', kind: 'signature', data };
 }
 
-/** Reasoning that an earlier answer did not show. */
+/** Reasoning that was hidden in an earlier reply. */
 function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
   return unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
@@ -145,7 +151,10 @@ function readCodeResult(value: JsonValue, { at, drop }: PartPlace): DraftPart {
   return { kind: 'text', at, text: fenced(outcome === 'ok' ? '' : outcome, output) };
 }
 
-/** The fence is longer than any inside; line ends set it off, for texts are joined without any. */
+/**
+ * A fenced code block. The fence is longer than any inside the text. Line breaks separate the
+ * block, because texts are joined without a separator.
+ */
 function fenced(label: string, text: string): string {
   const runs = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), 3));

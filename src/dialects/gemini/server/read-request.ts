@@ -1,4 +1,4 @@
-/** Reads a native request into the common form (TRANSLATION §3, WIRE §4.1). */
+/** Reads a native (Gemini) request into the common form. */
 import type { ContentRequest, ProviderMember, RequestField } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
@@ -16,7 +16,10 @@ const read: readonly string[] = [
   'generationConfig',
   'serviceTier',
 ];
-/** Members for Google alone; true where the request means something else without them. */
+/**
+ * Members that only Google understands. True: without the member the request would mean something
+ * else.
+ */
 const ofGoogle: Readonly<Record<string, boolean>> = {
   cachedContent: true,
   continuationToken: true,
@@ -78,13 +81,13 @@ export function readRequest(sent: JsonObject, { streamed }: RequestedReply): Con
   };
 }
 
-/** `countTokens` may hold the request it is about. */
+/** `countTokens` may wrap the request to count. */
 function unwrapped(sent: JsonObject): JsonObject {
   const inner = field(sent, 'generateContentRequest');
   return isJsonObject(inner) && field(sent, 'contents') === undefined ? inner : sent;
 }
 
-/** OpenAI's word for the tier. */
+/** Maps the tier to OpenAI's name. */
 function readServiceTier(body: JsonValue, drop: Drop): string | undefined {
   const word = enumWord(field(body, 'serviceTier'), 'SERVICE_TIER');
   const tier = word === undefined ? undefined : serviceTiers[word];

@@ -1,4 +1,4 @@
-/** Reads what a function gave back: `functionResponse`, whose wrapping is taken off again. */
+/** Reads a function result from `functionResponse` and unwraps its text. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
@@ -40,7 +40,7 @@ function errorIn(response: JsonValue | undefined): JsonValue | undefined {
   return only?.[0] === 'error' ? only[1] : undefined;
 }
 
-/** The key that an adapter put around plain text, of those in use (TRANSLATION §6.5). */
+/** Unwraps plain text from an object with one of the keys that SDKs and adapters use. */
 function unwrapped(response: JsonValue | undefined): JsonValue | undefined {
   const only = onlyMember(response);
   if (only === undefined || typeof only[1] !== 'string') return response;

@@ -1,4 +1,4 @@
-/** Reads `tools` and `toolConfig`: functions from any entry, and what Google runs itself. */
+/** Reads `tools` and `toolConfig`: the functions of all entries, and Google's built-in tools. */
 import type {
   BuiltInTool,
   ContentRequest,
@@ -42,7 +42,7 @@ export function readTools(
   };
 }
 
-/** VALIDATED holds every function's arguments to its schema. */
+/** VALIDATED enforces the schemas of all functions. */
 function held(tool: Tool): Tool {
   return tool.kind === 'function' ? { ...tool, strict: true, strictAt: `${configAt}.mode` } : tool;
 }
@@ -72,7 +72,7 @@ function readEntry(entry: JsonValue, at: string, drop: Drop): readonly Tool[] {
   });
 }
 
-/** An empty object switches a tool on; an empty list holds none. */
+/** An empty object enables a tool; an empty list or false doesn't. */
 function builtIn(name: string, value: JsonValue, at: string): readonly BuiltInTool[] {
   const isOff = value === false || (Array.isArray(value) && items(value).length === 0);
   return isOff ? [] : [{ kind: 'built_in', provider: 'gemini', name, value, at }];

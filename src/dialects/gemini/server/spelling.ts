@@ -1,6 +1,6 @@
 /**
- * Reads members the way Google's JSON parsers do: camelCase or snake_case, null for nothing,
- * numbers as strings, enums in any case and with or without their prefix.
+ * Reads members like Google's JSON parsers: names in camelCase or snake_case, null as absent,
+ * numbers as strings, and enum values in any case with or without their prefix.
  */
 import { GatewayError } from '../../../errors.ts';
 import {
@@ -13,19 +13,19 @@ import {
   numberOf,
 } from '../../../json.ts';
 
-/** Takes note of a member that has no place in the common form, by its path. */
+/** Records the path of a member that the common form can't express. */
 export type Drop = (at: string) => void;
 
-/** A member that is there. */
+/** A member that is present. */
 export interface Field {
-  /** In camelCase. */
+  /** The name in camelCase. */
   readonly name: string;
-  /** As the caller wrote it. */
+  /** The name as the caller wrote it. */
   readonly written: string;
   readonly value: JsonValue;
 }
 
-/** The member of this camelCase name in either spelling. Null is nothing. */
+/** The member with this camelCase name, in either spelling; undefined if it is null. */
 export function field(value: unknown, name: string): JsonValue | undefined {
   return member(value, name) ?? member(value, snakeCase(name)) ?? undefined;
 }
@@ -39,13 +39,13 @@ export function fieldsOf(value: JsonObject): readonly Field[] {
   return fields;
 }
 
-/** The members that say something and are not among the known names. */
+/** The non-empty members that aren't in `known`. */
 export function otherFields(value: unknown, known: readonly string[]): readonly Field[] {
   if (!isJsonObject(value)) return [];
   return fieldsOf(value).filter((one) => !known.includes(one.name) && saysSomething(one.value));
 }
 
-/** Notes every member that says something and is not known. */
+/** Records every non-empty member that isn't in `known` as dropped. */
 export function dropOthers(
   value: unknown,
   known: readonly string[],
@@ -54,13 +54,13 @@ export function dropOthers(
   for (const { written } of otherFields(value, known)) drop(within(at, written));
 }
 
-/** Whether a member differs from one that was left out: Google's clients send empty ones. */
+/** Whether a value differs from an absent one. Google's clients send empty members. */
 export function saysSomething(value: JsonValue | undefined): value is JsonValue {
   if (value === undefined || value === null || value === false || value === '') return false;
   return typeof value !== 'object' || isExactNumber(value) || Object.keys(value).length > 0;
 }
 
-/** @throws GatewayError `invalid_request` where it is there and no object */
+/** @throws GatewayError `invalid_request` if it isn't an object */
 export function objectField(value: unknown, name: string, at: string): JsonObject | undefined {
   const found = field(value, name);
   if (found === undefined || isJsonObject(found)) return found;
@@ -68,9 +68,9 @@ export function objectField(value: unknown, name: string, at: string): JsonObjec
 }
 
 /**
- * A list; one element by itself counts as a list of one.
+ * A list. A single object counts as a list of one.
  *
- * @throws GatewayError `invalid_request` where it is neither a list nor an object
+ * @throws GatewayError `invalid_request` if it is neither a list nor an object
  */
 export function listField(value: unknown, name: string, at: string): readonly JsonValue[] {
   const found = field(value, name);
@@ -79,7 +79,7 @@ export function listField(value: unknown, name: string, at: string): readonly Js
   return Array.isArray(found) ? items(found) : refuse(within(at, name), 'must be a list');
 }
 
-/** @throws GatewayError `invalid_request` where it is there and no text */
+/** @throws GatewayError `invalid_request` if it isn't a string */
 export function textField(value: unknown, name: string, at: string): string | undefined {
   const found = field(value, name);
   if (found === undefined || typeof found === 'string') return found;
@@ -87,9 +87,9 @@ export function textField(value: unknown, name: string, at: string): string | un
 }
 
 /**
- * A number, or a string that holds one.
+ * A number, or a string with a number.
  *
- * @throws GatewayError `invalid_request` where it is there and is neither
+ * @throws GatewayError `invalid_request` if it is neither
  */
 export function numberField(value: unknown, name: string, at: string): number | undefined {
   const found = field(value, name);
@@ -100,21 +100,21 @@ export function numberField(value: unknown, name: string, at: string): number | 
   return refuse(within(at, name), 'must be a number');
 }
 
-/** @throws GatewayError `invalid_request` where it is there and no whole number */
+/** @throws GatewayError `invalid_request` if it isn't a safe integer */
 export function integerField(value: unknown, name: string, at: string): number | undefined {
   const number = numberField(value, name, at);
   if (number === undefined || Number.isSafeInteger(number)) return number;
   return refuse(within(at, name), 'must be a whole number');
 }
 
-/** @throws GatewayError `invalid_request` where it is there and neither true nor false */
+/** @throws GatewayError `invalid_request` if it isn't a boolean */
 export function flagField(value: unknown, name: string, at: string): boolean | undefined {
   const found = field(value, name);
   if (found === undefined || typeof found === 'boolean') return found;
   return refuse(within(at, name), 'must be true or false');
 }
 
-/** An enum's value in upper case, without its prefix; undefined for none and for `…UNSPECIFIED`. */
+/** An enum value in upper case without its prefix; undefined if absent or `…UNSPECIFIED`. */
 export function enumWord(value: JsonValue | undefined, prefix: string): string | undefined {
   if (typeof value !== 'string') return undefined;
   const upper = value.trim().toUpperCase();
@@ -122,12 +122,15 @@ export function enumWord(value: JsonValue | undefined, prefix: string): string |
   return word === '' || word === 'UNSPECIFIED' || word.endsWith('_UNSPECIFIED') ? undefined : word;
 }
 
-/** Refuses the member at this path: what it must be, or what is wrong with it. */
+/**
+ * Throws an error for the member at this path. `wrong` completes the sentence: it says what the
+ * member must be, or what is wrong with it.
+ */
 export function refuse(at: string, wrong: string): never {
   throw new GatewayError('invalid_request', `\`${at}\` ${wrong}.`, { param: at });
 }
 
-/** The path of a member; the whole body's path is empty. */
+/** The path of a member. The path of the body itself is empty. */
 function within(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }

@@ -1,11 +1,11 @@
-/** The figures of a reply in Google's terms (TRANSLATION §6.15). */
+/** Writes the usage of a reply in Google's format. */
 import { type JsonNode, jsonText } from '../../../canonical/raw-json.ts';
 import type { ReplyUsage } from '../../../canonical/reply.ts';
 
 /**
- * The `usageMetadata` member with its comma in front. Thoughts are no part of the candidates here,
- * so that the total is the sum of prompt, candidates and thoughts. Google leaves the zeros of the
- * finer figures out.
+ * The `usageMetadata` member, preceded by a comma. Google doesn't count thoughts among the
+ * candidates, so that the total is the sum of prompt, candidates and thoughts. Details that are
+ * zero are left out, like Google does.
  */
 export function usageMetadata(usage: ReplyUsage): string {
   const thoughts = Math.min(usage.reasoningTokens ?? 0, usage.outputTokens);

@@ -1,9 +1,12 @@
-/** Writes a whole reply as Google's `GenerateContentResponse` (TRANSLATION §5.3, WIRE §4.2). */
+/** Writes a whole reply as Google's `GenerateContentResponse`. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
 import { byIndex, gatheredReply } from './gathered-reply.ts';
 
-/** The reply as JSON text. A blocked prompt has no candidates; all others have their finish. */
+/**
+ * The reply as JSON text. With a blocked prompt it has no candidates; otherwise each candidate has
+ * a finish reason.
+ */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
   const reply = gatheredReply(head);
   for (const event of events) reply.add(event);

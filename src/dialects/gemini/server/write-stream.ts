@@ -1,23 +1,24 @@
 /**
- * Writes a streamed reply: every event a whole `GenerateContentResponse`, framed as strictly as
- * Google's own parsers want it (WIRE §4.3).
+ * Writes a streamed reply. Every event is a complete `GenerateContentResponse`, in the strict
+ * framing that Google's parsers need.
  */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { geminiErrorText } from '../errors.ts';
 import { byIndex, type GatheredReply, gatheredReply } from './gathered-reply.ts';
 
-/** How documents become a body. */
+/** The framing of the body: SSE or a JSON array. */
 interface Framing {
-  /** One document of the stream. */
+  /** Frames one document of the stream. */
   document(text: string): string;
   end(): string;
   error(text: string): readonly string[];
 }
 
 /**
- * A fresh one for each reply. A call goes out when it is whole, for Google's clients can't join the
- * pieces of one; finish and figures are held for the last event, where they look for both.
+ * Creates the writer of one reply. A tool call is sent when it is complete, because Google's
+ * clients can't join its fragments. Finish and usage are sent with the last event, where Google's
+ * clients look for them.
  */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const framing = head.framing === 'sse' ? sseFraming() : arrayFraming();
@@ -43,7 +44,7 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
   };
 }
 
-/** Nearly every event of a stream is one piece of text: it skips what gathers the others. */
+/** The fast path for a single piece of text, which nearly all events are. */
 function onlyText(events: readonly ContentEvent[], reply: GatheredReply): string | undefined {
   const [event] = events;
   if (events.length !== 1 || event?.type !== 'text') return undefined;
@@ -67,18 +68,18 @@ function lastOf(reply: GatheredReply): readonly string[] {
   return byIndex(reply.candidates()).map((one) => `{"candidates":[${one.last()}]${tail}`);
 }
 
-/** No comments, no event lines, no `[DONE]`: each of them kills one of Google's clients. */
+/** SSE without comments, event lines and `[DONE]`: each of them breaks one of Google's clients. */
 function sseFraming(): Framing {
   const document = (text: string): string => `data: ${oneLine(text)}\r\n\r\n`;
   return {
     document,
     end: () => '',
-    // Of the nine clients some read only the event and some only the bare document behind it.
+    // Some of the nine known clients read only the event, others only the bare document after it.
     error: (text) => [document(text), text],
   };
 }
 
-/** The array that is sent piece by piece where the caller asked for no `alt=sse`. */
+/** A JSON array that is sent piece by piece, for requests without `alt=sse`. */
 function arrayFraming(): Framing {
   let isOpen = false;
   return {
@@ -92,7 +93,9 @@ function arrayFraming(): Framing {
   };
 }
 
-/** Some parsers take these two for line ends, and JSON lets them stand bare in a string. */
+/**
+ * Escapes U+2028 and U+2029. JSON allows them in strings, but some parsers treat them as line ends.
+ */
 function oneLine(text: string): string {
   return text.replace(/[\u2028\u2029]/g, (separator) =>
     separator === '\u2028' ? '\\u2028' : '\\u2029',
