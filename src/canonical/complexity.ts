@@ -13,10 +13,10 @@ const maxNestedBytes = 1_048_576;
 const maxNestedValues = 50_000;
 
 /** The error for a call that is too complex to translate. */
-export function tooComplex(what: string, param?: string): GatewayError {
+export function tooComplex(limit: string, param?: string): GatewayError {
   return new GatewayError(
     'too_complex',
-    `The request is too complex for this model: it holds more than ${what}. Send less.`,
+    `The request is too complex for this model: it has more than ${limit}. Send less.`,
     param === undefined ? {} : { param },
   );
 }
@@ -86,7 +86,7 @@ function* nestedTexts(turns: readonly Turn[]): Generator<NestedText> {
 function valuesIn(json: string): number {
   let values = 1;
   let isInString = false;
-  let isBehindOpening = false;
+  let isAfterOpening = false;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     if (isInString) {
@@ -97,8 +97,8 @@ function valuesIn(json: string): number {
     if (code <= space) continue;
     // Every comma precedes a value, and so does an opening bracket that isn't closed immediately.
     const isClosing = code === closeBracket || code === closeBrace;
-    if ((isBehindOpening && !isClosing) || code === comma) values += 1;
-    isBehindOpening = code === openBracket || code === openBrace;
+    if ((isAfterOpening && !isClosing) || code === comma) values += 1;
+    isAfterOpening = code === openBracket || code === openBrace;
     isInString = code === quote;
   }
   return values;

@@ -13,16 +13,19 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',');
   if (comma === -1 || !/^data:/i.test(url)) return undefined;
   const [type = '', ...parameters] = url.slice('data:'.length, comma).split(';');
-  const said = type.trim().toLowerCase();
+  const namedType = type.trim().toLowerCase();
   const content = url.slice(comma + 1);
   if (parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')) {
-    const data = cleanBase64(content);
+    const data = normalizedBase64(content);
     if (data === undefined) return undefined;
-    return { mimeType: said.includes('/') ? said : sniffMimeType(data), data };
+    return { mimeType: namedType.includes('/') ? namedType : sniffMimeType(data), data };
   }
   const data = percentDecoded(content).toString('base64');
   // RFC 2397: the default type is text/plain.
-  return { mimeType: said.includes('/') ? said : (sniffMimeType(data) ?? 'text/plain'), data };
+  return {
+    mimeType: namedType.includes('/') ? namedType : (sniffMimeType(data) ?? 'text/plain'),
+    data,
+  };
 }
 
 /** Builds a data URL, without a type if `mimeType` is undefined. */
@@ -75,7 +78,7 @@ const byExtension: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Magic numbers: the first bytes of files, decoded as Latin-1. */
-const beginnings: readonly (readonly [RegExp, string])[] = [
+const signatures: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
   [/^GIF8[79]a/, 'image/gif'],
@@ -90,22 +93,22 @@ const beginnings: readonly (readonly [RegExp, string])[] = [
 /** The media type by the first bytes of Base64 data; undefined if they match no known format. */
 export function sniffMimeType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 24), 'base64').toString('latin1');
-  return beginnings.find(([beginning]) => beginning.test(head))?.[1];
+  return signatures.find(([beginning]) => beginning.test(head))?.[1];
 }
 
-const strange = /[^A-Za-z0-9+/=]/;
+const notBase64 = /[^A-Za-z0-9+/=]/;
 
 /**
  * Normalizes Base64: no white space, standard alphabet, with padding. Undefined if it is malformed.
  */
-function cleanBase64(text: string): string | undefined {
-  if (!strange.test(text)) return filledUp(text);
+function normalizedBase64(text: string): string | undefined {
+  if (!notBase64.test(text)) return padded(text);
   const plain = text.includes('%') ? percentDecoded(text).toString('latin1') : text;
   const clean = plain.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
-  return strange.test(clean) ? undefined : filledUp(clean);
+  return notBase64.test(clean) ? undefined : padded(clean);
 }
 
-function filledUp(text: string): string | undefined {
+function padded(text: string): string | undefined {
   const end = text.indexOf('=');
   const length = end === -1 ? text.length : end;
   const isEndOnly = text.length - length <= 2 && /^=*$/.test(text.slice(length));

@@ -25,14 +25,14 @@ export interface PairedTurns {
  */
 export function pairedTurns(sent: readonly Turn[]): PairedTurns {
   const turns = joinedTurns(sent);
-  const answers = answersIn(turns);
+  const matched = matchResults(turns);
   const used = new Set<Part>();
   const paired = turns.flatMap((turn, index): readonly Turn[] => {
-    const left = withoutAnswers(turn, answers.answering);
+    const remaining = withoutMatched(turn, matched.matched);
     const calls = callsIn(turn);
-    if (calls.length === 0) return left;
-    const parts = resultsOf(calls, answers.byTurn[index] ?? new Map(), used);
-    return [...left, { role: 'user', parts }];
+    if (calls.length === 0) return remaining;
+    const parts = resultsOf(calls, matched.byTurn[index] ?? new Map(), used);
+    return [...remaining, { role: 'user', parts }];
   });
   const results = turns.flatMap(({ parts }) => parts.filter(isResult));
   return { turns: paired, dropped: results.filter((one) => !used.has(one)).map(({ at }) => at) };
@@ -60,20 +60,20 @@ export function resultText(content: ToolResultPart['content']): string {
 
 type ResultsById = Map<string, ToolResultPart[]>;
 
-interface Answers {
+interface MatchedResults {
   /** For each turn, the results of its calls by call id. */
   readonly byTurn: readonly ResultsById[];
   /** All results that match a call. */
-  readonly answering: ReadonlySet<Part>;
+  readonly matched: ReadonlySet<Part>;
 }
 
 /**
  * Assigns each result to the latest earlier turn with a call of its id, since some providers reuse
  * ids.
  */
-function answersIn(turns: readonly Turn[]): Answers {
+function matchResults(turns: readonly Turn[]): MatchedResults {
   const owners = new Map<string, ResultsById>();
-  const answering = new Set<Part>();
+  const matched = new Set<Part>();
   const byTurn = turns.map((turn) => {
     const own: ResultsById = new Map();
     for (const { id } of callsIn(turn)) owners.set(id, own);
@@ -83,11 +83,11 @@ function answersIn(turns: readonly Turn[]): Answers {
       const known = owner.get(part.callId);
       if (known === undefined) owner.set(part.callId, [part]);
       else known.push(part);
-      answering.add(part);
+      matched.add(part);
     }
     return own;
   });
-  return { byTurn, answering };
+  return { byTurn, matched };
 }
 
 /**
@@ -106,22 +106,22 @@ function resultsOf(
   );
   return calls.map((call) => {
     const found = last.get(call.id)?.next().value;
-    if (found === undefined) return missing(call);
+    if (found === undefined) return missingResult(call);
     used.add(found);
     return { ...found, name: call.name };
   });
 }
 
-function missing({ id, name, at }: ToolCallPart): ToolResultPart {
+function missingResult({ id, name, at }: ToolCallPart): ToolResultPart {
   const content = [{ kind: 'text', text: 'no result', at }] as const;
   return { kind: 'tool_result', callId: id, name, content, isError: true, at };
 }
 
 /** The turn without the results that were moved to their calls; no turn if nothing remains. */
-function withoutAnswers(turn: Turn, answering: ReadonlySet<Part>): readonly Turn[] {
+function withoutMatched(turn: Turn, matched: ReadonlySet<Part>): readonly Turn[] {
   if (!turn.parts.some(isResult)) return [turn];
   const parts = turn.parts
-    .filter((part) => !answering.has(part))
+    .filter((part) => !matched.has(part))
     .flatMap((part) => (isResult(part) ? asText(part) : [part]));
   return parts.length === 0 ? [] : [{ role: turn.role, parts }];
 }
@@ -129,8 +129,8 @@ function withoutAnswers(turn: Turn, answering: ReadonlySet<Part>): readonly Turn
 /** Turns a result without a call into text, followed by its media. */
 function asText({ name, content, at }: ToolResultPart): readonly Part[] {
   const text = `[tool result ${name ?? 'unknown'}]: ${resultText(content)}`;
-  const said: TextPart = { kind: 'text', text, at };
-  return [said, ...content.filter(({ kind }) => kind === 'media')];
+  const textOnly: TextPart = { kind: 'text', text, at };
+  return [textOnly, ...content.filter(({ kind }) => kind === 'media')];
 }
 
 function callsIn({ role, parts }: Turn): readonly ToolCallPart[] {

@@ -5,7 +5,7 @@
 
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { referredTo, schemasOf, typesOf } from './members.ts';
+import { resolveReference, schemasOf, typesOf } from './members.ts';
 import { mergedSchema } from './merge.ts';
 
 /** The path from the root schema to a nested one. */
@@ -20,7 +20,7 @@ export interface Flat {
   readonly schema: JsonObject;
   readonly trail: Trail;
   /** False if something was left out. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** Flattens the schemas of one document. */
@@ -42,9 +42,9 @@ export function newSchemaBudget(): SchemaBudget {
   return { schemas: 50_000, characters: 4_000_000 };
 }
 
-const mostSchemas = 10_000;
-const mostCharacters = 1_000_000;
-const deepest = 100;
+const maxSchemas = 10_000;
+const maxCharacters = 1_000_000;
+const maxDepth = 100;
 
 /** Replaces a schema that can't be flattened completely. */
 const anyObject: JsonObject = { type: 'object' };
@@ -54,36 +54,39 @@ const anyObject: JsonObject = { type: 'object' };
  * object.
  */
 export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
-  const own: SchemaBudget = { schemas: mostSchemas, characters: mostCharacters };
-  const rooms = [own, all];
+  const own: SchemaBudget = { schemas: maxSchemas, characters: maxCharacters };
+  const budgets = [own, all];
 
-  const isSpent = (schema: JsonObject): boolean => {
-    if (rooms.some(({ schemas, characters }) => schemas <= 0 || characters <= 0)) return true;
+  const isOverBudget = (schema: JsonObject): boolean => {
+    if (budgets.some(({ schemas, characters }) => schemas <= 0 || characters <= 0)) return true;
     const characters = charactersOf(schema);
-    for (const room of rooms) {
-      room.schemas -= 1;
-      room.characters -= characters;
+    for (const budget of budgets) {
+      budget.schemas -= 1;
+      budget.characters -= characters;
     }
-    return rooms.some((room) => room.characters < 0);
+    return budgets.some((room) => room.characters < 0);
   };
 
   const resolved = (schema: JsonObject, { references, depth }: Trail): Flat => {
     const trail = { references, depth: depth + 1 };
-    if (depth > deepest || isSpent(schema)) return { schema: anyObject, trail, isWhole: false };
+    if (depth > maxDepth || isOverBudget(schema))
+      return { schema: anyObject, trail, isComplete: false };
     const { $ref: reference, allOf: _parts, ...own } = schema;
     const parts = schemasOf(schema, 'allOf').map((part) => resolved(part, trail));
     const target = typeof reference === 'string' ? [followed(reference, trail)] : [];
     const others = [...target, ...parts];
     // Most references have no sibling keywords.
     if (others.length > 0 && Object.keys(own).length === 0) return merged(others);
-    return merged([...others, { schema: own, trail, isWhole: true }]);
+    return merged([...others, { schema: own, trail, isComplete: true }]);
   };
 
   const followed = (reference: string, { references, depth }: Trail): Flat => {
     const trail = { references: [...references, reference], depth };
-    if (references.includes(reference)) return { schema: anyObject, trail, isWhole: false };
-    const target = referredTo(root, reference);
-    return target === undefined ? { schema: {}, trail, isWhole: false } : resolved(target, trail);
+    if (references.includes(reference)) return { schema: anyObject, trail, isComplete: false };
+    const target = resolveReference(root, reference);
+    return target === undefined
+      ? { schema: {}, trail, isComplete: false }
+      : resolved(target, trail);
   };
 
   const isNull = nullTest(root);
@@ -93,11 +96,11 @@ export function newFlattening(root: JsonObject, all: SchemaBudget): Flattening {
     const { schema: nullable, alternatives } = withoutNull(whole.schema, isNull);
     const [only] = alternatives;
     if (only === undefined || alternatives.length > 1) {
-      const { schema: plain, isWhole } = oneTyped(nullable, alternatives);
-      return { ...whole, schema: plain, isWhole: whole.isWhole && isWhole };
+      const { schema: plain, isComplete: isPlain } = oneTyped(nullable, alternatives);
+      return { ...whole, schema: plain, isComplete: whole.isComplete && isPlain };
     }
     const inner = flat({ ...nullable, allOf: [only] }, whole.trail);
-    return { ...inner, isWhole: inner.isWhole && whole.isWhole };
+    return { ...inner, isComplete: inner.isComplete && whole.isComplete };
   };
 
   return { flat };
@@ -112,7 +115,7 @@ function merged(parts: readonly Flat[]): Flat {
       references: [...new Set(parts.flatMap(({ trail }) => trail.references))],
       depth: parts.reduce((most, { trail }) => Math.max(most, trail.depth), 0),
     },
-    isWhole: parts.every(({ isWhole }) => isWhole) && !isContested(parts),
+    isComplete: parts.every(({ isComplete }) => isComplete) && !hasConflict(parts),
   };
 }
 
@@ -120,7 +123,7 @@ function merged(parts: readonly Flat[]): Flat {
  * Keywords that may differ between schemas that apply together, because both values are kept or
  * neither constrains.
  */
-const joined: ReadonlySet<string> = new Set([
+const mergeable: ReadonlySet<string> = new Set([
   'properties',
   'required',
   'type',
@@ -131,9 +134,9 @@ const joined: ReadonlySet<string> = new Set([
   'definitions',
 ]);
 
-function isContested(parts: readonly Flat[]): boolean {
+function hasConflict(parts: readonly Flat[]): boolean {
   const names = parts.flatMap(({ schema }) =>
-    Object.keys(schema).filter((name) => !joined.has(name)),
+    Object.keys(schema).filter((name) => !mergeable.has(name)),
   );
   return new Set(names).size < names.length;
 }
@@ -160,7 +163,7 @@ function alternativesOf(schema: JsonObject): readonly JsonObject[] {
 type NullTest = (schema: JsonObject) => boolean;
 
 /** Real schemas nest a null alternative no deeper than this. */
-const deepestNull = 8;
+const maxNullDepth = 8;
 
 /**
  * Caches its results. Without the cache, schemas that refer to each other would be tested forever.
@@ -169,7 +172,7 @@ function nullTest(root: JsonObject): NullTest {
   const known = new Map<JsonObject, boolean>();
 
   const isNull = (schema: JsonObject, depth: number): boolean => {
-    const found = known.get(schema) ?? (depth <= deepestNull && tested(schema, depth));
+    const found = known.get(schema) ?? (depth <= maxNullDepth && tested(schema, depth));
     known.set(schema, found);
     return found;
   };
@@ -183,7 +186,7 @@ function nullTest(root: JsonObject): NullTest {
     // A provisional result, in case the schema refers to itself.
     known.set(schema, false);
     const { $ref: reference } = schema;
-    const target = typeof reference === 'string' ? referredTo(root, reference) : undefined;
+    const target = typeof reference === 'string' ? resolveReference(root, reference) : undefined;
     const parts = [...(target === undefined ? [] : [target]), ...schemasOf(schema, 'allOf')];
     if (parts.some((part) => isNull(part, depth + 1))) return true;
     const alternatives = alternativesOf(schema);
@@ -197,7 +200,7 @@ function nullTest(root: JsonObject): NullTest {
 function oneTyped(
   schema: JsonObject,
   alternatives: readonly JsonObject[],
-): Pick<Flat, 'schema' | 'isWhole'> {
+): Pick<Flat, 'schema' | 'isComplete'> {
   const { type: _type, const: _constant, enum: _enum, ...rest } = schema;
   const types = typesOf(schema);
   const values = valuesOf(schema);
@@ -206,8 +209,8 @@ function oneTyped(
   // Callers list null only in `type` or only in `enum` but mean both.
   const allowsNull = realTypes.length + realValues.length < types.length + values.length;
   if (allowsNull && realTypes.length + realValues.length === 0) {
-    const { nullable: _nullable, ...said } = rest;
-    return { schema: { ...said, type: 'null' }, isWhole: true };
+    const { nullable: _nullable, ...withoutNullable } = rest;
+    return { schema: { ...withoutNullable, type: 'null' }, isComplete: true };
   }
   const base = {
     ...rest,
@@ -221,26 +224,30 @@ function withType(
   base: JsonObject,
   types: readonly string[],
   alternatives: readonly JsonObject[],
-): Pick<Flat, 'schema' | 'isWhole'> {
+): Pick<Flat, 'schema' | 'isComplete'> {
   const [only] = types;
   const one = only === undefined || types.length > 1 ? {} : { type: only };
   if (alternatives.length > 0) {
     // Alternatives that only constrain the parent (`required`) don't describe a value themselves.
-    const isDemand =
-      !alternatives.some((inner) => hasForm(inner, only)) && alternatives.some(demandsOfWhole);
-    const anyOf = isDemand ? {} : { anyOf: alternatives };
-    return { schema: { ...base, ...one, ...anyOf }, isWhole: !isDemand && types.length < 2 };
+    const onlyConstrain =
+      !alternatives.some((inner) => describesValue(inner, only)) &&
+      alternatives.some(constrainsParent);
+    const anyOf = onlyConstrain ? {} : { anyOf: alternatives };
+    return {
+      schema: { ...base, ...one, ...anyOf },
+      isComplete: !onlyConstrain && types.length < 2,
+    };
   }
-  if (types.length < 2) return { schema: { ...base, ...one }, isWhole: true };
+  if (types.length < 2) return { schema: { ...base, ...one }, isComplete: true };
   const entries = Object.entries(base);
-  const own = entries.filter(([name]) => ofTheWhole.has(name));
-  const each = Object.fromEntries(entries.filter(([name]) => !ofTheWhole.has(name)));
+  const own = entries.filter(([name]) => parentKeywords.has(name));
+  const each = Object.fromEntries(entries.filter(([name]) => !parentKeywords.has(name)));
   const anyOf = types.map((type) => ({ ...each, type }));
-  return { schema: { ...Object.fromEntries(own), anyOf }, isWhole: true };
+  return { schema: { ...Object.fromEntries(own), anyOf }, isComplete: true };
 }
 
 /** Keywords that stay on the parent while the others are copied into each alternative. */
-const ofTheWhole: ReadonlySet<string> = new Set([
+const parentKeywords: ReadonlySet<string> = new Set([
   'title',
   'description',
   'nullable',
@@ -250,7 +257,7 @@ const ofTheWhole: ReadonlySet<string> = new Set([
   'definitions',
 ]);
 
-const forms: readonly string[] = [
+const valueKeywords: readonly string[] = [
   '$ref',
   'enum',
   'const',
@@ -262,15 +269,20 @@ const forms: readonly string[] = [
   'oneOf',
 ];
 
-function hasForm(schema: JsonObject, typeOfWhole: string | undefined): boolean {
+function describesValue(schema: JsonObject, typeOfWhole: string | undefined): boolean {
   if (typesOf(schema).some((type) => type !== typeOfWhole)) return true;
-  return forms.some((name) => member(schema, name) !== undefined);
+  return valueKeywords.some((name) => member(schema, name) !== undefined);
 }
 
-const demands: readonly string[] = ['required', 'dependentRequired', 'minProperties', 'not'];
+const parentConstraints: readonly string[] = [
+  'required',
+  'dependentRequired',
+  'minProperties',
+  'not',
+];
 
-function demandsOfWhole(schema: JsonObject): boolean {
-  return demands.some((name) => member(schema, name) !== undefined);
+function constrainsParent(schema: JsonObject): boolean {
+  return parentConstraints.some((name) => member(schema, name) !== undefined);
 }
 
 function valuesOf(schema: JsonObject): readonly JsonValue[] {

@@ -1,16 +1,16 @@
 /** Detects whether a schema loses constraints when its root is rewritten as a plain object. */
 import { type JsonObject, member } from '../../json.ts';
-import { referredTo, schemasOf, typesOf } from './members.ts';
+import { resolveReference, schemasOf, typesOf } from './members.ts';
 
 /** Real schemas combine others no deeper than this. */
-const deepest = 16;
+const maxDepth = 16;
 /** Stops the search if alternatives refer to each other. */
-const mostParts = 1_000;
+const maxParts = 1_000;
 
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
 
 /** Keywords that survive when several schemas are merged, or that don't constrain a value. */
-const kept: ReadonlySet<string> = new Set([
+const harmless: ReadonlySet<string> = new Set([
   ...combining,
   'type',
   'properties',
@@ -32,28 +32,28 @@ export function isLoosened(root: JsonObject | undefined): boolean {
   if (root === undefined) return false;
   let parts = 0;
 
-  const isMerged = (schema: JsonObject, depth: number): boolean => {
+  const isMergeable = (schema: JsonObject, depth: number): boolean => {
     parts += 1;
-    if (depth > deepest || parts > mostParts) return false;
+    if (depth > maxDepth || parts > maxParts) return false;
     const alternatives = [...schemasOf(schema, 'anyOf'), ...schemasOf(schema, 'oneOf')];
     if (alternatives.length > 1) return false;
     const { $ref: reference } = schema;
-    const target = typeof reference === 'string' ? referredTo(root, reference) : undefined;
+    const target = typeof reference === 'string' ? resolveReference(root, reference) : undefined;
     if (reference !== undefined && target === undefined) return false;
     const inner = [...schemasOf(schema, 'allOf'), ...alternatives];
     return (
-      inner.every((part) => demandsPropertiesOnly(part) && isMerged(part, depth + 1)) &&
+      inner.every((part) => constrainsPropertiesOnly(part) && isMergeable(part, depth + 1)) &&
       // A schema that the root itself refers to keeps all its members.
       (target === undefined ||
-        ((depth === 0 || demandsPropertiesOnly(target)) && isMerged(target, depth + 1)))
+        ((depth === 0 || constrainsPropertiesOnly(target)) && isMergeable(target, depth + 1)))
     );
   };
 
-  return !isObject(root) || !isMerged(root, 0);
+  return !isObject(root) || !isMergeable(root, 0);
 }
 
-function demandsPropertiesOnly(schema: JsonObject): boolean {
-  return isObject(schema) && Object.keys(schema).every((name) => kept.has(name));
+function constrainsPropertiesOnly(schema: JsonObject): boolean {
+  return isObject(schema) && Object.keys(schema).every((name) => harmless.has(name));
 }
 
 function isObject(schema: JsonObject): boolean {

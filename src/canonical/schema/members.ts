@@ -35,7 +35,7 @@ export function typesOf(schema: JsonObject): readonly string[] {
  * Resolves a reference such as `#/$defs/Name`, including its escapes. Undefined if there is no such
  * schema in the document.
  */
-export function referredTo(root: JsonObject, reference: string): JsonObject | undefined {
+export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   let value: JsonValue | undefined = root;
   for (const step of reference.split('/').slice(1)) {

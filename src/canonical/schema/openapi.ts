@@ -23,14 +23,14 @@ export interface OpenApiSchema {
  */
 export function toOpenApiSchema(
   schema: JsonObject,
-  room: SchemaBudget = newSchemaBudget(),
+  budget: SchemaBudget = newSchemaBudget(),
 ): OpenApiSchema {
-  const flattening = newFlattening(schema, room);
+  const flattening = newFlattening(schema, budget);
   let changed = false;
   const write = (inner: JsonObject, trail: Trail): Changed<Trail> => {
     const flat = flattening.flat(inner, trail);
     const written = inSubset(flat.schema);
-    if (!flat.isWhole || !written.isWhole) changed = true;
+    if (!flat.isComplete || !written.isComplete) changed = true;
     return { schema: written.schema, context: flat.trail };
   };
   const fill = (inner: JsonObject): JsonObject => {
@@ -53,7 +53,7 @@ function isEmpty(value: JsonValue | undefined): boolean {
  */
 export function fromOpenApiSchema(schema: JsonObject): JsonObject {
   return mapSchema(schema, (inner) => {
-    const entries = inOrder(inner).flatMap(([name, value]) => entryOf(spelled(name), value));
+    const entries = inOrder(inner).flatMap(([name, value]) => entryOf(camelCased(name), value));
     const { nullable, ...plain } = Object.fromEntries(entries);
     return nullable === true ? orNull(withNumbers(plain)) : withNumbers(plain);
   });
@@ -65,7 +65,7 @@ export function fromOpenApiSchema(schema: JsonObject): JsonObject {
  */
 function inOrder(schema: JsonObject): readonly (readonly [string, JsonValue])[] {
   const entries = Object.entries(schema);
-  const order = entries.find(([name]) => spelled(name) === 'propertyOrdering')?.[1];
+  const order = entries.find(([name]) => camelCased(name) === 'propertyOrdering')?.[1];
   const { properties } = schema;
   if (!Array.isArray(order) || !isJsonObject(properties)) return entries;
   const wanted = namesIn(order).filter((name) => Object.hasOwn(properties, name));
@@ -81,10 +81,10 @@ function namesIn(list: JsonValue): readonly string[] {
 /**
  * Members whose value may be null. In all others protobuf's null means that the member isn't set.
  */
-const data: ReadonlySet<string> = new Set(['default', 'const']);
+const nullableValues: ReadonlySet<string> = new Set(['default', 'const']);
 
 function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][] {
-  if (value === null && !data.has(name)) return [];
+  if (value === null && !nullableValues.has(name)) return [];
   switch (name) {
     case 'example':
       return [['examples', [value]]];
@@ -105,7 +105,7 @@ function entryOf(name: string, value: JsonValue): readonly [string, JsonValue][]
  * Google accepts camelCase and snake_case everywhere, and writes `$defs` and `$ref` without the
  * `$`.
  */
-function spelled(name: string): string {
+function camelCased(name: string): string {
   if (name === 'defs' || name === 'ref') return `$${name}`;
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -124,8 +124,8 @@ const typeNumbers: readonly string[] = [
 
 function typeEntry(value: JsonValue): readonly [string, JsonValue][] {
   if (Array.isArray(value)) return [['type', items(value).map(lowerCased)]];
-  const said = typeof value === 'number' ? (typeNumbers[value] ?? value) : value;
-  const type = lowerCased(said);
+  const named = typeof value === 'number' ? (typeNumbers[value] ?? value) : value;
+  const type = lowerCased(named);
   return type === 'unspecified' ? [] : [['type', type]];
 }
 

@@ -5,7 +5,7 @@
 
 import { type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
-import { namesOf, propertiesOf, referredTo, schemasOf } from './members.ts';
+import { namesOf, propertiesOf, resolveReference, schemasOf } from './members.ts';
 import { joinedProperties, mergedSchema } from './merge.ts';
 
 /**
@@ -28,37 +28,37 @@ export function isOverBudget({ properties }: ShapeBudget): boolean {
 }
 
 /** Limit on the text compared to find equal alternatives. */
-const mostCompared = 100_000;
+const maxCompared = 100_000;
 
 /**
  * The `properties` and `required` of a schema, merged with those of its reference, its `allOf` and
  * its alternatives. A property of alternatives is required only if all of them require it.
  */
-export function objectShape(root: JsonObject, room: ShapeBudget): JsonObject {
+export function objectShape(root: JsonObject, budget: ShapeBudget): JsonObject {
   let compared = 0;
 
   const shapeOf = (schema: JsonObject, trail: readonly string[]): JsonObject => {
     const properties = [...propertiesOf(schema)];
-    room.properties -= 1 + properties.length;
-    if (room.properties < 0) return {};
+    budget.properties -= 1 + properties.length;
+    if (budget.properties < 0) return {};
     const { $ref: reference } = schema;
     const isNew = typeof reference === 'string' && !trail.includes(reference);
-    const target = isNew ? referredTo(root, reference) : undefined;
+    const target = isNew ? resolveReference(root, reference) : undefined;
     const inside = isNew ? [...trail, reference] : trail;
     const inner = (part: JsonObject): JsonObject => {
       const found = shapeOf(part, inside);
-      room.properties -= Object.keys(member(found, 'properties') ?? {}).length;
+      budget.properties -= Object.keys(member(found, 'properties') ?? {}).length;
       return found;
     };
     const all = [...(target === undefined ? [] : [target]), ...schemasOf(schema, 'allOf')];
     const any = [...schemasOf(schema, 'anyOf'), ...schemasOf(schema, 'oneOf')];
     const own = shape(properties, namesOf(schema, 'required'));
-    const shapes = [...all.map(inner), eitherShape(any.map(inner), distinct), own];
-    return mergedSchema(shapes.filter(saysSomething));
+    const shapes = [...all.map(inner), alternativesShape(any.map(inner), distinct), own];
+    return mergedSchema(shapes.filter(isNonEmpty));
   };
 
   const distinct = (schemas: readonly JsonObject[]): readonly JsonObject[] => {
-    if (schemas.length < 2 || compared > mostCompared) return schemas;
+    if (schemas.length < 2 || compared > maxCompared) return schemas;
     const byText = new Map(schemas.map((schema) => [jsonText(schema), schema]));
     for (const text of byText.keys()) compared += text.length;
     return [...byText.values()];
@@ -67,11 +67,11 @@ export function objectShape(root: JsonObject, room: ShapeBudget): JsonObject {
   return shapeOf(root, []);
 }
 
-function saysSomething({ properties, required }: JsonObject): boolean {
+function isNonEmpty({ properties, required }: JsonObject): boolean {
   return properties !== undefined || required !== undefined;
 }
 
-function eitherShape(
+function alternativesShape(
   shapes: readonly JsonObject[],
   distinct: (schemas: readonly JsonObject[]) => readonly JsonObject[],
 ): JsonObject {

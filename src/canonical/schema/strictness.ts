@@ -6,7 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../json.ts';
 import { jsonText } from '../raw-json.ts';
 import { withNotes } from './describe.ts';
-import { namesOf, propertiesOf, referredTo, typesOf } from './members.ts';
+import { namesOf, propertiesOf, resolveReference, typesOf } from './members.ts';
 import { newShapeBudget, objectShape, type ShapeBudget } from './shape.ts';
 import { everySchema, mapSchema } from './walk.ts';
 
@@ -52,7 +52,7 @@ export interface ClosedSchema {
 export function closedSchema(schema: JsonObject): ClosedSchema {
   let changed = false;
   const closed = mapSchema(schema, (inner) => {
-    const lost = Object.keys(inner).filter((name) => isUnknown(name, inner[name]));
+    const lost = Object.keys(inner).filter((name) => isUnsupported(name, inner[name]));
     const renamed = withAnyOf(without(inner, ['$schema', ...lost]));
     const others = member(inner, 'additionalProperties');
     if (lost.length > 0 || (others !== undefined && others !== false)) changed = true;
@@ -84,26 +84,26 @@ export function holdsMap(schema: JsonObject): boolean {
  */
 export function objectSchema(
   schema: JsonObject | undefined,
-  room: ShapeBudget = newShapeBudget(),
+  budget: ShapeBudget = newShapeBudget(),
 ): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} };
-  const rest = without(schema, unsaid);
+  const rest = without(schema, notCopied);
   if (combining.every((name) => member(schema, name) === undefined)) {
     return { ...rest, type: 'object' };
   }
   const { $ref: reference } = schema;
-  const target = typeof reference === 'string' ? referredTo(schema, reference) : undefined;
-  const said = without(target ?? {}, unsaid);
-  return { ...said, ...rest, type: 'object', properties: {}, ...objectShape(schema, room) };
+  const target = typeof reference === 'string' ? resolveReference(schema, reference) : undefined;
+  const referenced = without(target ?? {}, notCopied);
+  return { ...referenced, ...rest, type: 'object', properties: {}, ...objectShape(schema, budget) };
 }
 
 /** Keywords that are not allowed at the root. */
 const combining: readonly string[] = ['$ref', 'anyOf', 'oneOf', 'allOf'];
-const unsaid: readonly string[] = ['$schema', ...combining];
+const notCopied: readonly string[] = ['$schema', ...combining];
 
 function isStrictHere(schema: JsonObject): boolean {
   if (refusedWhenStrict.some((name) => member(schema, name) !== undefined)) return false;
-  if (!isObjectSchema(schema)) return saysWhat(schema);
+  if (!isObjectSchema(schema)) return definesType(schema);
   const required = new Set(namesOf(schema, 'required'));
   return (
     member(schema, 'additionalProperties') === false &&
@@ -112,7 +112,7 @@ function isStrictHere(schema: JsonObject): boolean {
 }
 
 /** A strict schema must define the type of every value. */
-function saysWhat(schema: JsonObject): boolean {
+function definesType(schema: JsonObject): boolean {
   if (typesOf(schema).includes('array')) return isJsonObject(member(schema, 'items'));
   return ['type', 'anyOf', '$ref', 'enum', 'const'].some(
     (name) => member(schema, name) !== undefined,
@@ -130,7 +130,7 @@ function isObjectSchema(schema: JsonObject): boolean {
  * Keywords that Anthropic's structured output refuses. The model may still follow them in a
  * description.
  */
-const unknownToAnthropic: ReadonlySet<string> = new Set([
+const unsupportedByAnthropic: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
   'exclusiveMinimum',
@@ -177,11 +177,11 @@ const formats: ReadonlySet<JsonValue> = new Set([
  * Anthropic supports `minItems` of 0 and 1, and patterns without lookaround, backreferences and
  * word boundaries.
  */
-function isUnknown(name: string, value: JsonValue | undefined): boolean {
+function isUnsupported(name: string, value: JsonValue | undefined): boolean {
   if (name === 'minItems') return value !== 0 && value !== 1;
   if (name === 'format') return value !== undefined && !formats.has(value);
   if (name === 'pattern') return typeof value === 'string' && /\(\?[=!<]|\\[bB1-9]/.test(value);
-  return unknownToAnthropic.has(name);
+  return unsupportedByAnthropic.has(name);
 }
 
 function withAnyOf(schema: JsonObject): JsonObject {

@@ -14,14 +14,14 @@ import { withNotes } from './describe.ts';
 import { namesOf, propertiesOf, schemasOf } from './members.ts';
 
 /** A schema of the subset whose nested schemas are not converted yet. */
-export interface Written {
+export interface SubsetSchema {
   readonly schema: JsonObject;
   /** False if something was left out. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** @param schema without references, `allOf`, `oneOf`, `const` and lists of types */
-export function inSubset(schema: JsonObject): Written {
+export function inSubset(schema: JsonObject): SubsetSchema {
   const type = typeName(schema);
   const members = Object.entries(schema).flatMap(([name, value]): [string, JsonValue][] => {
     const written = scalars.get(name)?.(value, type);
@@ -37,7 +37,7 @@ export function inSubset(schema: JsonObject): Written {
     ...(type === 'OBJECT' ? objectMembers(schema) : {}),
     ...(type === 'ARRAY' ? { items: itemsOf(schema) } : {}),
   };
-  return { schema: withNotes(plain, notesOf(schema, values)), isWhole: isWhole(schema, plain) };
+  return { schema: withNotes(plain, notesOf(schema, values)), isComplete: keepsAll(schema, plain) };
 }
 
 const types: ReadonlyMap<string, string> = new Map(
@@ -50,12 +50,12 @@ const types: ReadonlyMap<string, string> = new Map(
 function typeName(schema: JsonObject): string | undefined {
   const type = member(schema, 'type');
   if (typeof type === 'string') return types.get(type.toLowerCase());
-  const said = (name: string): boolean => member(schema, name) !== undefined;
-  if (said('properties') || isJsonObject(member(schema, 'additionalProperties'))) return 'OBJECT';
-  if (said('items') || said('prefixItems')) return 'ARRAY';
+  const isSet = (name: string): boolean => member(schema, name) !== undefined;
+  if (isSet('properties') || isJsonObject(member(schema, 'additionalProperties'))) return 'OBJECT';
+  if (isSet('items') || isSet('prefixItems')) return 'ARRAY';
   const values = items(member(schema, 'enum'));
   if (values.length > 0) return typeOfAll(values);
-  return said('pattern') || said('minLength') || said('maxLength') ? 'STRING' : undefined;
+  return isSet('pattern') || isSet('minLength') || isSet('maxLength') ? 'STRING' : undefined;
 }
 
 function typeOfAll(values: readonly JsonValue[]): string | undefined {
@@ -73,7 +73,7 @@ const text: Scalar = (value) => (typeof value === 'string' ? value : undefined);
  * Keeps the keyword only for these types, since Google refuses keywords that don't belong to the
  * type.
  */
-function of(owners: readonly string[], read: Scalar): Scalar {
+function forTypes(owners: readonly string[], read: Scalar): Scalar {
   return (value, type) => (owners.includes(type ?? '') ? read(value, type) : undefined);
 }
 
@@ -99,15 +99,15 @@ const scalars: ReadonlyMap<string, Scalar> = new Map([
   ['description', text],
   ['nullable', (value) => (value === true ? true : undefined)],
   ['format', format],
-  ['pattern', of(['STRING'], text)],
-  ['minLength', of(['STRING'], count)],
-  ['maxLength', of(['STRING'], count)],
-  ['minimum', of(['NUMBER', 'INTEGER'], number)],
-  ['maximum', of(['NUMBER', 'INTEGER'], number)],
-  ['minItems', of(['ARRAY'], count)],
-  ['maxItems', of(['ARRAY'], count)],
-  ['minProperties', of(['OBJECT'], count)],
-  ['maxProperties', of(['OBJECT'], count)],
+  ['pattern', forTypes(['STRING'], text)],
+  ['minLength', forTypes(['STRING'], count)],
+  ['maxLength', forTypes(['STRING'], count)],
+  ['minimum', forTypes(['NUMBER', 'INTEGER'], number)],
+  ['maximum', forTypes(['NUMBER', 'INTEGER'], number)],
+  ['minItems', forTypes(['ARRAY'], count)],
+  ['maxItems', forTypes(['ARRAY'], count)],
+  ['minProperties', forTypes(['OBJECT'], count)],
+  ['maxProperties', forTypes(['OBJECT'], count)],
 ]);
 
 /** Google supports enums of strings only, without the empty string. */
@@ -153,7 +153,7 @@ function bound(schema: JsonObject, name: string, words: string): readonly string
 }
 
 /** Keywords that neither constrain a value nor inform the model. */
-const silent: ReadonlySet<string> = new Set([
+const ignorable: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
   '$anchor',
@@ -166,15 +166,15 @@ const silent: ReadonlySet<string> = new Set([
   'writeOnly',
 ]);
 
-function isWhole(schema: JsonObject, written: JsonObject): boolean {
+function keepsAll(schema: JsonObject, written: JsonObject): boolean {
   return Object.entries(schema).every(([name, value]) => {
-    if (silent.has(name) || name.startsWith('x-') || saysNothing(name, value)) return true;
+    if (ignorable.has(name) || name.startsWith('x-') || isNoConstraint(name, value)) return true;
     const kept = member(written, name);
     return Array.isArray(value) ? items(kept).length === value.length : kept !== undefined;
   });
 }
 
-function saysNothing(name: string, value: JsonValue): boolean {
+function isNoConstraint(name: string, value: JsonValue): boolean {
   if (name === 'additionalProperties') return value === true;
   if (value === false) return name !== 'default' && name !== 'items' && name !== 'not';
   const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;

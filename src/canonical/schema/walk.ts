@@ -5,7 +5,7 @@
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../json.ts';
 
 /** Keywords whose values are schemas, and in what form. The values of all others are data. */
-const holds: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
+const schemaKeywords: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
   ['items', 'schema'],
   ['additionalItems', 'schema'],
   ['unevaluatedItems', 'schema'],
@@ -31,7 +31,7 @@ const holds: ReadonlyMap<string, 'schema' | 'list' | 'map'> = new Map([
 ]);
 
 /** Depth limit against stack exhaustion. Schemas below it are left unchanged. */
-const deepest = 256;
+const maxDepth = 256;
 
 /** A changed schema, and the context for the schemas nested in it. */
 export interface Changed<Context> {
@@ -75,13 +75,13 @@ function mapAt<Context>(
   { context, depth }: Place<Context>,
   change: (schema: JsonObject, context: Context) => Changed<Context>,
 ): JsonObject {
-  if (depth > deepest) return schema;
+  if (depth > maxDepth) return schema;
   const changed = change(schema, context);
   const inside = { context: changed.context, depth: depth + 1 };
   const mapped = (value: JsonValue): JsonValue =>
     isJsonObject(value) ? mapAt(value, inside, change) : value;
   const entries = Object.entries(changed.schema).map(([name, value]): [string, JsonValue] => {
-    const kind = holds.get(name);
+    const kind = schemaKeywords.get(name);
     if (kind === undefined) return [name, value];
     if (Array.isArray(value)) return [name, items(value).map(mapped)];
     if (kind !== 'map' || !isJsonObject(value)) return [name, mapped(value)];
@@ -96,14 +96,14 @@ function everyAt(
   test: (schema: JsonObject) => boolean,
   depth: number,
 ): boolean {
-  if (depth > deepest || !test(schema)) return false;
+  if (depth > maxDepth || !test(schema)) return false;
   return Object.entries(schema).every(([name, value]) =>
     schemasIn(name, value).every((inner) => everyAt(inner, test, depth + 1)),
   );
 }
 
 function schemasIn(name: string, value: JsonValue): readonly JsonObject[] {
-  const kind = holds.get(name);
+  const kind = schemaKeywords.get(name);
   if (kind === undefined) return [];
   if (Array.isArray(value)) return items(value).filter(isJsonObject);
   if (!isJsonObject(value)) return [];

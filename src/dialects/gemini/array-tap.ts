@@ -15,7 +15,7 @@ import {
   type StreamTap,
 } from '../tap.ts';
 import { geminiErrorText, geminiInBandFailure } from './errors.ts';
-import { isBlockedPrompt, isReplyEvent, partTokens, saysSomething } from './event.ts';
+import { hasContentOrFinish, isBlockedPrompt, isReplyEvent, partTokens } from './event.ts';
 import { geminiUsageReader } from './reply-usage.ts';
 
 /** Creates the tap of one reply. */
@@ -27,7 +27,7 @@ export function geminiArrayTap(): StreamTap {
   let failure: FailureReport | undefined;
   let bytes = 0;
   let begun = false;
-  let spoken = 0;
+  let contentEvents = 0;
   let hasFinished = false;
   /** The prompt was blocked, and no candidate was received. */
   let isBlocked = false;
@@ -43,11 +43,11 @@ export function geminiArrayTap(): StreamTap {
     if (failure !== undefined || element === undefined) return false;
     counted.add(asBuffer(piece).toString('latin1'));
     counted.addTokens(partTokens(element));
-    const says = saysSomething(element);
-    begun ||= says;
-    if (says) spoken += 1;
-    bounds.add(piece.length, says);
-    hasFinished ||= endsIn(element);
+    const isContent = hasContentOrFinish(element);
+    begun ||= isContent;
+    if (isContent) contentEvents += 1;
+    bounds.add(piece.length, isContent);
+    hasFinished ||= hasFinishReason(element);
     isBlocked ||= counted.tokens() === 0 && isBlockedPrompt(element);
     known.add(member(element, 'usageMetadata'), counted.tokens(), hasFinished);
     return true;
@@ -83,7 +83,7 @@ export function geminiArrayTap(): StreamTap {
     countedTokens: counted.tokens,
     // White space between elements is held back until the next element, so that only elements with
     // content count as progress.
-    progress: () => spoken,
+    progress: () => contentEvents,
     breakOff: (error) =>
       closed ? undefined : [Buffer.from(`${bytes > 0 ? ',' : '['}${geminiErrorText(error)}]`)],
   };
@@ -103,7 +103,7 @@ function faultOf(element: JsonValue | undefined): FailureReport | undefined {
   return isEmpty || isReplyEvent(element) ? undefined : brokenReply('upstream_bad_stream');
 }
 
-function endsIn(element: JsonValue): boolean {
+function hasFinishReason(element: JsonValue): boolean {
   return items(member(element, 'candidates')).some((one) => Boolean(member(one, 'finishReason')));
 }
 

@@ -23,11 +23,11 @@ export function isReplyEvent(document: JsonValue | undefined): document is JsonO
  * Whether the event has content, a finish reason or a block reason, rather than only usage or
  * metadata.
  */
-export function saysSomething(document: JsonValue): boolean {
-  if (isWord(member(member(document, 'promptFeedback'), 'blockReason'))) return true;
+export function hasContentOrFinish(document: JsonValue): boolean {
+  if (isNonEmptyString(member(member(document, 'promptFeedback'), 'blockReason'))) return true;
   return items(member(document, 'candidates')).some(
     (candidate) =>
-      isWord(member(candidate, 'finishReason')) ||
+      isNonEmptyString(member(candidate, 'finishReason')) ||
       items(member(member(candidate, 'content'), 'parts')).some(isFilled),
   );
 }
@@ -35,12 +35,12 @@ export function saysSomething(document: JsonValue): boolean {
 /** Whether the event reports a blocked prompt and has no candidates. */
 export function isBlockedPrompt(event: JsonValue): boolean {
   return (
-    isWord(member(member(event, 'promptFeedback'), 'blockReason')) &&
+    isNonEmptyString(member(member(event, 'promptFeedback'), 'blockReason')) &&
     items(member(event, 'candidates')).length === 0
   );
 }
 
-function isWord(value: JsonValue | undefined): boolean {
+function isNonEmptyString(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && value !== '';
 }
 

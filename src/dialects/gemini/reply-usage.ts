@@ -17,7 +17,7 @@ const countNames: readonly string[] = [
 ];
 
 /** The members of `usageMetadata` that are read. */
-export const geminiFigureNames: readonly string[] = [
+export const geminiUsageMembers: readonly string[] = [
   ...countNames,
   'cachedContentTokenCount',
   'cacheTokensDetails',
@@ -32,7 +32,7 @@ const outputNames: readonly string[] = ['candidatesTokenCount'];
  * Adds the `candidatesTokenCount` to a `usageMetadata` object that has only a total, if the prompt
  * count is known. Google's total is the sum of all counts, and Google leaves out zeros.
  */
-export function geminiStated(
+export function withImpliedOutput(
   known: JsonObject | undefined,
   stated: JsonValue | undefined,
 ): JsonValue | undefined {
@@ -65,7 +65,7 @@ function totalOf(usage: JsonValue | undefined): number {
  * `trafficType` until the last event.
  */
 export function geminiReplyUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
-  return hasCount(usage, countNames) ? readFigures(usage) : undefined;
+  return hasCount(usage, countNames) ? readCounts(usage) : undefined;
 }
 
 /**
@@ -73,23 +73,23 @@ export function geminiReplyUsage(usage: JsonValue | undefined): ReplyUsage | und
  * zeros.
  */
 export function geminiBlockedUsage(usage: JsonValue | undefined): ReplyUsage | undefined {
-  return isJsonObject(usage) ? readFigures(usage) : undefined;
+  return isJsonObject(usage) ? readCounts(usage) : undefined;
 }
 
 /** Thoughts count as output; prompt tokens of tool use count as input. */
-function readFigures(usage: JsonValue | undefined): ReplyUsage {
+function readCounts(usage: JsonValue | undefined): ReplyUsage {
   const gap = geminiGap(usage);
   const candidates = countOrZero(usage, 'candidatesTokenCount');
   const thoughts = countOrZero(usage, 'thoughtsTokenCount');
   const input = gap === 'split' ? Math.max(0, totalOf(usage) - thoughts) : inputOf(usage);
   // Google counts thoughts separately from the candidates. Some proxies include them: then prompt
   // and candidates alone add up to the total.
-  const areInside =
+  const includeThoughts =
     thoughts <= candidates && input + candidates === countOrZero(usage, 'totalTokenCount');
   const sums = withCachedInInput({
     inputTokens: input,
     cachedInputTokens: countOrZero(usage, 'cachedContentTokenCount'),
-    outputTokens: areInside ? candidates : candidates + thoughts,
+    outputTokens: includeThoughts ? candidates : candidates + thoughts,
     images: 0,
   });
   const prompt = items(member(usage, 'promptTokensDetails'));
@@ -123,8 +123,8 @@ function tokensOf(modality: string, details: readonly JsonValue[]): number | und
 
 /** Reads the usage objects of a stream. */
 export const geminiUsageReader: UsageReader = {
-  names: geminiFigureNames,
-  withImplied: geminiStated,
+  names: geminiUsageMembers,
+  withImplied: withImpliedOutput,
   gap: geminiGap,
   read: geminiReplyUsage,
 };

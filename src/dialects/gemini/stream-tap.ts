@@ -26,8 +26,8 @@ import {
 } from '../tap.ts';
 import { unframedText } from '../unframed-text.ts';
 import { geminiErrorText, geminiFailure, geminiInBandFailure } from './errors.ts';
-import { isReplyEvent, partTokens, saysSomething as saysSomethingIn } from './event.ts';
-import { areLastFiguresFull, streamFigures } from './figures.ts';
+import { isReplyEvent, partTokens, hasContentOrFinish as saysSomethingIn } from './event.ts';
+import { isLastUsageComplete, newUsageTracker } from './usage-tracker.ts';
 
 // Marks of rare events. Names quoted in the text of a reply are escaped and don't match.
 const errorMark = /(?:error|"message|"detail)"/;
@@ -53,7 +53,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const cutter = eventCutter(maxEventBytes);
   const counted = geminiContentCount();
   const bounds = byteBounds();
-  const figures = streamFigures();
+  const usageTracker = newUsageTracker();
   const ends = candidates > 1 ? candidateEnds() : undefined;
   let failure: FailureReport | undefined;
   /** The prompt was blocked before any content. */
@@ -62,15 +62,15 @@ export function geminiStreamTap(candidates: number): StreamTap {
   const lastMark = ends === undefined ? endMark : blockMark;
   let isOver = false;
   let begun = false;
-  let spoken = 0;
+  let contentEvents = 0;
   /** Text without SSE framing. It can only be interpreted once the stream has ended. */
   const unframed = unframedText();
   /** The last usage came with the finish or after it. */
-  let isWhole = false;
+  let isUsageFinal = false;
 
   const begin = (): void => {
     begun = true;
-    spoken += 1;
+    contentEvents += 1;
   };
 
   const isComplete = (): boolean => isOver || ends?.allEnded() === true;
@@ -78,20 +78,20 @@ export function geminiStreamTap(candidates: number): StreamTap {
   /** Processes an event that is passed on as `bytes`, a single line of data. */
   const take = (bytes: Buffer, document: JsonValue | undefined): void => {
     const text = bytes.toString('latin1');
-    let says = counted.add(text);
+    let isContent = counted.add(text);
     isOver ||= lastMark.test(text);
-    isBlocked ||= isOver && !begun && !says && blockMark.test(text);
+    isBlocked ||= isOver && !begun && !isContent && blockMark.test(text);
     if (ends !== undefined) noteEnds(bytes, ends);
-    if (!says || hasOtherParts(text)) {
+    if (!isContent || hasOtherParts(text)) {
       const parsed = document ?? documentsIn(bytes)[0] ?? null;
-      says ||= saysSomethingIn(parsed);
+      isContent ||= saysSomethingIn(parsed);
       counted.addTokens(partTokens(parsed));
     }
-    if (says) begin();
-    bounds.add(bytes.length, says);
+    if (isContent) begin();
+    bounds.add(bytes.length, isContent);
     const usageAt = lastValueOf(bytes, usageName);
     if (usageAt === undefined) return;
-    if (figures.note(text.slice(usageAt), counted.tokens())) isWhole = isComplete();
+    if (usageTracker.record(text.slice(usageAt), counted.tokens())) isUsageFinal = isComplete();
   };
 
   /** Parses every event of the block and returns those to pass on, framed for Google's parsers. */
@@ -122,7 +122,7 @@ export function geminiStreamTap(candidates: number): StreamTap {
     const usage =
       member(document, 'usageMetadata') ?? member(member(document, 'error'), 'usageMetadata');
     if (!isJsonObject(usage)) return;
-    figures.note(jsonText(usage), counted.tokens());
+    usageTracker.record(jsonText(usage), counted.tokens());
   };
 
   const pass = (block: Uint8Array): Uint8Array => {
@@ -150,13 +150,13 @@ export function geminiStreamTap(candidates: number): StreamTap {
     if (usageAt === -1) return false;
     const usage = text.slice(text.indexOf('{', usageAt));
     // Content after the last usage has to be counted separately.
-    if (usage.includes(dataMark) || !areLastFiguresFull(text, usage)) return false;
+    if (usage.includes(dataMark) || !isLastUsageComplete(text, usage)) return false;
     if (!counted.add(text)) return false;
     isOver ||= text.includes(endName) && lastMark.test(text);
     begin();
     bounds.add(bytes.length, true);
-    figures.note(usage, counted.tokens());
-    isWhole = isComplete();
+    usageTracker.record(usage, counted.tokens());
+    isUsageFinal = isComplete();
     return true;
   };
 
@@ -169,12 +169,12 @@ export function geminiStreamTap(candidates: number): StreamTap {
       event !== undefined && parseJson(event.data ?? event.unframedText) !== undefined;
     if (isWholeEvent) return pass(rest);
     if (event?.data === undefined) unframed.add(event?.unframedText ?? '');
-    judgeUnframed();
+    interpretUnframed();
     return emptyBytes;
   };
 
   /** Interprets a document that was sent in place of events, possibly over several lines. */
-  const judgeUnframed = (): void => {
+  const interpretUnframed = (): void => {
     const text = unframed.take();
     if (begun || failure !== undefined || text.trim() === '') return;
     const document = parseJson(text) ?? null;
@@ -189,9 +189,10 @@ export function geminiStreamTap(candidates: number): StreamTap {
     complete: isComplete,
     failure: () => failure,
     // A blocked prompt without stated usage costs nothing.
-    usage: () => figures.soFar(counted.tokens(), isWhole) ?? (isBlocked ? noUsage : undefined),
+    usage: () =>
+      usageTracker.soFar(counted.tokens(), isUsageFinal) ?? (isBlocked ? noUsage : undefined),
     countedTokens: counted.tokens,
-    progress: () => spoken,
+    progress: () => contentEvents,
     breakOff: (error) => {
       const text = geminiErrorText(error);
       // Two writes: an event for parsers that read events, and the bare document for parsers that

@@ -16,12 +16,12 @@ export function geminiUsage(reply: JsonValue, counted: () => number): Usage | un
   for (const one of replies) usage = merge(member(one, 'usageMetadata')) ?? usage;
   if (usage !== undefined) return usageOfWholeReply(usage, counted);
   // A reply without candidates is a blocked prompt, which costs nothing unless usage is stated.
-  const saidNothing = replies.every((one) => items(member(one, 'candidates')).length === 0);
-  return saidNothing ? noUsage : undefined;
+  const hasNoCandidates = replies.every((one) => items(member(one, 'candidates')).length === 0);
+  return hasNoCandidates ? noUsage : undefined;
 }
 
 /** The usage of a single `usageMetadata` object. */
-export function geminiFigures(usage: JsonValue | undefined): Usage | undefined {
-  const figures = geminiReplyUsage(usage);
-  return figures === undefined ? undefined : chargeableUsage(figures);
+export function usageOfMetadata(usage: JsonValue | undefined): Usage | undefined {
+  const read = geminiReplyUsage(usage);
+  return read === undefined ? undefined : chargeableUsage(read);
 }

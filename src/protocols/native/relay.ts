@@ -13,7 +13,7 @@ import { partTokens } from '../../dialects/gemini/event.ts';
 import { placeholderSignature } from '../../dialects/gemini/placeholder-signature.ts';
 import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
-import { geminiFigures, geminiUsage } from '../../dialects/gemini/usage.ts';
+import { usageOfMetadata, geminiUsage } from '../../dialects/gemini/usage.ts';
 import { member } from '../../json.ts';
 import type { RelayRules } from '../protocol.ts';
 
@@ -28,7 +28,7 @@ export const nativeRelay: RelayRules = {
     if (call.framing === 'json_array') return geminiArrayTap();
     return documentTap({
       usageMember: 'usageMetadata',
-      readUsage: geminiFigures,
+      readUsage: usageOfMetadata,
       inBandFailure: geminiInBandFailure,
       isImageReply: false,
     });

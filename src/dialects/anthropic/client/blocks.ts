@@ -18,10 +18,10 @@ import {
 } from '../../../json.ts';
 
 /** What the reader needs to know about the request. */
-export interface Reading {
+export interface ReadContext {
   readonly names: FunctionNames;
   /** The tool whose input is the text of the reply. */
-  readonly answerTool: string | undefined;
+  readonly replyTool: string | undefined;
   readonly ids: () => string;
 }
 
@@ -46,44 +46,44 @@ type OpenBlock =
   | { readonly kind: 'text'; readonly start: number; readonly citations: Citation[] }
   | { readonly kind: 'thinking'; signature: string }
   | { readonly kind: 'call'; readonly call: number; readonly input: string; json: string }
-  | { readonly kind: 'answer'; readonly input: string; json: string }
+  | { readonly kind: 'reply'; readonly input: string; json: string }
   | { readonly kind: 'other'; readonly value: Map<string, JsonValue>; json: string };
 
 /** The result for most stream events, shared to avoid allocations. */
-export const nothing: readonly ContentEvent[] = Object.freeze([]);
+export const noEvents: readonly ContentEvent[] = Object.freeze([]);
 const choice = 0;
 
 /** Creates the reader of one reply. */
-export function blockReader(reading: Reading): BlockReader {
+export function blockReader(context: ReadContext): BlockReader {
   const blocks = new Map<number, OpenBlock>();
-  const own: JsonObject[] = [];
+  const otherBlocks: JsonObject[] = [];
   /** Citations of the caller's documents. */
-  const places: JsonObject[] = [];
+  const documentCitations: JsonObject[] = [];
   const usedIds = new Set<string>();
   let visible = 0;
   let calls = 0;
 
   const text = (piece: string): readonly ContentEvent[] => {
     visible += piece.length;
-    return piece === '' ? nothing : [{ type: 'text', choice, text: piece }];
+    return piece === '' ? noEvents : [{ type: 'text', choice, text: piece }];
   };
 
   const begin = (block: JsonValue | undefined, json: string): ContentEvent => {
-    const said = word(block, 'id');
-    const id = said === '' || usedIds.has(said) ? newCallId(reading.ids) : said;
+    const sentId = stringMember(block, 'id');
+    const id = sentId === '' || usedIds.has(sentId) ? newCallId(context.ids) : sentId;
     usedIds.add(id);
-    const name = reading.names.caller(word(block, 'name'));
+    const name = context.names.caller(stringMember(block, 'name'));
     calls += 1;
     return { type: 'tool_begin', choice, call: calls - 1, id, name, arguments: json };
   };
 
   const open = (index: number, block: JsonValue | undefined): readonly ContentEvent[] => {
     const before = blocks.get(index);
-    if (before !== undefined && isUnfinishedCall(before)) return [unfinished];
-    const left = blocks.has(index) ? close(index) : nothing;
+    if (before !== undefined && isUnfinishedCall(before)) return [truncatedCall];
+    const closing = blocks.has(index) ? close(index) : noEvents;
     const { opened, events } = opening(block);
     blocks.set(index, opened);
-    return left.length === 0 ? events : [...left, ...events];
+    return closing.length === 0 ? events : [...closing, ...events];
   };
 
   const opening = (
@@ -93,20 +93,20 @@ export function blockReader(reading: Reading): BlockReader {
       case 'text': {
         const opened: OpenBlock = { kind: 'text', start: visible, citations: [] };
         for (const citation of items(member(block, 'citations'))) addCitation(opened, citation);
-        return { opened, events: text(word(block, 'text')) };
+        return { opened, events: text(stringMember(block, 'text')) };
       }
       case 'thinking': {
-        const opened: OpenBlock = { kind: 'thinking', signature: word(block, 'signature') };
-        return { opened, events: thought(word(block, 'thinking')) };
+        const opened: OpenBlock = { kind: 'thinking', signature: stringMember(block, 'signature') };
+        return { opened, events: reasoningEvents(stringMember(block, 'thinking')) };
       }
       case 'redacted_thinking': {
-        const data = word(block, 'data');
-        return { opened: { kind: 'thinking', signature: '' }, events: hidden(data) };
+        const data = stringMember(block, 'data');
+        return { opened: { kind: 'thinking', signature: '' }, events: redactedEvents(data) };
       }
       case 'tool_use': {
         const input = inputText(block);
-        if (isAnswer(block)) {
-          return { opened: { kind: 'answer', input, json: '' }, events: nothing };
+        if (isReplyTool(block)) {
+          return { opened: { kind: 'reply', input, json: '' }, events: noEvents };
         }
         const event = begin(block, '');
         const opened: OpenBlock = { kind: 'call', call: calls - 1, input, json: '' };
@@ -114,34 +114,36 @@ export function blockReader(reading: Reading): BlockReader {
       }
       default: {
         const value = new Map(isJsonObject(block) ? Object.entries(block) : []);
-        return { opened: { kind: 'other', value, json: '' }, events: nothing };
+        return { opened: { kind: 'other', value, json: '' }, events: noEvents };
       }
     }
   };
 
-  const isAnswer = (block: JsonValue | undefined): boolean =>
-    reading.answerTool !== undefined && word(block, 'name') === reading.answerTool;
+  const isReplyTool = (block: JsonValue | undefined): boolean =>
+    context.replyTool !== undefined && stringMember(block, 'name') === context.replyTool;
 
   const delta = (index: number, change: JsonValue | undefined): readonly ContentEvent[] => {
     const block = blocks.get(index);
-    if (block?.kind === 'other') return grow(block, change);
+    if (block?.kind === 'other') return accumulate(block, change);
     switch (member(change, 'type')) {
       case 'text_delta':
-        return text(word(change, 'text'));
+        return text(stringMember(change, 'text'));
       case 'thinking_delta':
-        return thought(word(change, 'thinking'));
+        return reasoningEvents(stringMember(change, 'thinking'));
       case 'signature_delta':
-        if (block?.kind === 'thinking') block.signature = word(change, 'signature');
-        return nothing;
+        if (block?.kind === 'thinking') block.signature = stringMember(change, 'signature');
+        return noEvents;
       case 'input_json_delta':
-        return block === undefined ? nothing : addInput(block, word(change, 'partial_json'));
+        return block === undefined
+          ? noEvents
+          : addInput(block, stringMember(change, 'partial_json'));
       case 'citations_delta':
         if (block?.kind === 'text') {
           addCitation(block, member(change, 'citation'));
         }
-        return nothing;
+        return noEvents;
       default:
-        return nothing;
+        return noEvents;
     }
   };
 
@@ -152,13 +154,13 @@ export function blockReader(reading: Reading): BlockReader {
   ): void => {
     const source = readCitation(citation);
     if (source !== undefined) citations.push(source);
-    else if (isJsonObject(citation)) places.push({ ...citation, text_start: start });
+    else if (isJsonObject(citation)) documentCitations.push({ ...citation, text_start: start });
   };
 
   const addInput = (block: OpenBlock, piece: string): readonly ContentEvent[] => {
-    if (piece === '' || (block.kind !== 'call' && block.kind !== 'answer')) return nothing;
+    if (piece === '' || (block.kind !== 'call' && block.kind !== 'reply')) return noEvents;
     block.json += piece;
-    if (block.kind === 'answer') return text(piece);
+    if (block.kind === 'reply') return text(piece);
     return [{ type: 'tool_arguments', choice, call: block.call, text: piece }];
   };
 
@@ -167,25 +169,25 @@ export function blockReader(reading: Reading): BlockReader {
     blocks.delete(index);
     switch (block?.kind) {
       case undefined:
-        return nothing;
+        return noEvents;
       case 'text':
-        return cited(block.citations, block.start, visible);
+        return citationEvents(block.citations, block.start, visible);
       case 'thinking':
-        return signed(block.signature);
-      case 'answer':
-        return block.json !== '' ? nothing : text(block.input);
+        return signatureEvents(block.signature);
+      case 'reply':
+        return block.json !== '' ? noEvents : text(block.input);
       case 'call': {
-        const events = block.json !== '' ? nothing : addInput(block, block.input);
+        const events = block.json !== '' ? noEvents : addInput(block, block.input);
         return [...events, { type: 'tool_end', choice, call: block.call }];
       }
       case 'other':
-        own.push(withInput(block.value, block.json));
-        return nothing;
+        otherBlocks.push(withInput(block.value, block.json));
+        return noEvents;
     }
   };
 
   const whole = (block: JsonValue): readonly ContentEvent[] => {
-    if (member(block, 'type') === 'tool_use' && !isAnswer(block)) {
+    if (member(block, 'type') === 'tool_use' && !isReplyTool(block)) {
       const event = begin(block, inputText(block));
       return [event, { type: 'tool_end', choice, call: calls - 1 }];
     }
@@ -201,9 +203,13 @@ export function blockReader(reading: Reading): BlockReader {
     hasOpen: () => blocks.size > 0,
     rest: () => {
       // A truncated call must not look complete.
-      if ([...blocks.values()].some(isUnfinishedCall)) return [unfinished];
-      const left = [...blocks.keys()].flatMap((index) => close(index));
-      return [...left, ...ownEvents('citations', places), ...ownEvents('blocks', own)];
+      if ([...blocks.values()].some(isUnfinishedCall)) return [truncatedCall];
+      const closing = [...blocks.keys()].flatMap((index) => close(index));
+      return [
+        ...closing,
+        ...providerEvents('citations', documentCitations),
+        ...providerEvents('blocks', otherBlocks),
+      ];
     },
     calls: () => calls,
   };
@@ -212,48 +218,48 @@ export function blockReader(reading: Reading): BlockReader {
 /** An index that no stream uses. A whole block is opened and closed immediately. */
 const wholeIndex = -1;
 
-function thought(text: string): readonly ContentEvent[] {
-  return text === '' ? nothing : [{ type: 'reasoning', choice, text }];
+function reasoningEvents(text: string): readonly ContentEvent[] {
+  return text === '' ? noEvents : [{ type: 'reasoning', choice, text }];
 }
 
-function signed(data: string): readonly ContentEvent[] {
-  if (data === '') return nothing;
+function signatureEvents(data: string): readonly ContentEvent[] {
+  if (data === '') return noEvents;
   const providerData = { provider: 'anthropic', kind: 'signature', data } as const;
   return [{ type: 'reasoning', choice, text: '', providerData }];
 }
 
-function hidden(data: string): readonly ContentEvent[] {
-  if (data === '') return nothing;
+function redactedEvents(data: string): readonly ContentEvent[] {
+  if (data === '') return noEvents;
   const providerData = { provider: 'anthropic', kind: 'encrypted', data } as const;
   return [{ type: 'reasoning', choice, text: '', providerData }];
 }
 
-function cited(
+function citationEvents(
   citations: readonly Citation[],
   start: number,
   end: number,
 ): readonly ContentEvent[] {
-  if (citations.length === 0) return nothing;
+  if (citations.length === 0) return noEvents;
   const placed = citations.map((citation) => ({ ...citation, start, end }));
   return [{ type: 'citations', choice, citations: placed }];
 }
 
 function readCitation(citation: JsonValue | undefined): Citation | undefined {
-  const url = word(citation, 'url');
+  const url = stringMember(citation, 'url');
   if (url === '') return undefined;
-  const title = word(citation, 'title');
+  const title = stringMember(citation, 'title');
   return { url, title: title === '' ? undefined : title, start: undefined, end: undefined };
 }
 
-const unfinished: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
+const truncatedCall: ContentEvent = { type: 'unusable', reason: 'upstream_unusable_output' };
 
 /** Whether a call's input has begun but isn't valid JSON yet. */
 function isUnfinishedCall(block: OpenBlock): boolean {
-  if (block.kind !== 'call' && block.kind !== 'answer') return false;
+  if (block.kind !== 'call' && block.kind !== 'reply') return false;
   return block.json !== '' && parseJson(block.json) === undefined;
 }
 
-function ownEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {
+function providerEvents(name: string, value: readonly JsonObject[]): readonly ContentEvent[] {
   return value.length === 0
     ? []
     : [{ type: 'provider_specific', choice, provider: 'anthropic', name, value }];
@@ -264,13 +270,14 @@ function inputText(block: JsonValue | undefined): string {
 }
 
 /** Accumulates the deltas of unknown blocks: their input, and string members of any name. */
-function grow(
+function accumulate(
   block: Extract<OpenBlock, { kind: 'other' }>,
   change: JsonValue | undefined,
 ): readonly ContentEvent[] {
-  if (member(change, 'type') === 'input_json_delta') block.json += word(change, 'partial_json');
+  if (member(change, 'type') === 'input_json_delta')
+    block.json += stringMember(change, 'partial_json');
   else addDelta(block.value, change);
-  return nothing;
+  return noEvents;
 }
 
 function addDelta(value: Map<string, JsonValue>, change: JsonValue | undefined): void {
@@ -287,7 +294,7 @@ function withInput(value: ReadonlyMap<string, JsonValue>, json: string): JsonObj
   return input === undefined ? members : { ...members, input };
 }
 
-function word(holder: JsonValue | undefined, name: string): string {
+function stringMember(holder: JsonValue | undefined, name: string): string {
   const value = member(holder, name);
   return typeof value === 'string' ? value : '';
 }

@@ -8,19 +8,19 @@ import type { Part, Turn } from '../../../canonical/request.ts';
 /** Gives the turns of `pairedTurns` unique ids on calls and their results. */
 export function withUniqueCallIds(turns: readonly Turn[]): readonly Turn[] {
   const unique = uniqueIds();
-  let given = new Map<string, Queue>();
+  let newIds = new Map<string, Queue>();
   return turns.map((turn) => {
-    if (turn.role === 'assistant') given = new Map();
+    if (turn.role === 'assistant') newIds = new Map();
     const parts = turn.parts.map((part): Part => {
       if (part.kind === 'tool_call') {
         const id = unique(portableCallId(part.id));
-        const queue = given.get(part.id);
-        if (queue === undefined) given.set(part.id, { ids: [id], next: 0 });
+        const queue = newIds.get(part.id);
+        if (queue === undefined) newIds.set(part.id, { ids: [id], next: 0 });
         else queue.ids.push(id);
         return { ...part, id };
       }
       if (part.kind !== 'tool_result') return part;
-      return { ...part, callId: nextOf(given.get(part.callId)) ?? portableCallId(part.callId) };
+      return { ...part, callId: nextOf(newIds.get(part.callId)) ?? portableCallId(part.callId) };
     });
     return { ...turn, parts };
   });

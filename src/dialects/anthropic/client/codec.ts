@@ -11,14 +11,14 @@ import { writeRequest } from './write-request.ts';
 /** Writes Messages requests and reads their replies. */
 export const anthropicClient: ContentClientCodec = {
   begin: (request, target) => {
-    const { members, dropped, names, answerTool } = writeRequest(request, target);
-    const reading = { names, answerTool, ids: target.ids };
+    const { members, dropped, names, replyTool } = writeRequest(request, target);
+    const context = { names, replyTool, ids: target.ids };
     return {
       body: jsonText(members),
       dropped,
       unread: unreadMembers,
-      readReply: (reply) => readReply(reply, reading),
-      readStream: () => readStream(reading),
+      readReply: (reply) => readReply(reply, context),
+      readStream: () => readStream(context),
     };
   },
 };

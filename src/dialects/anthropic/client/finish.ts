@@ -22,12 +22,12 @@ export function readStop(holder: JsonValue | undefined): Stop {
  */
 export function finishEvent({ reason, explanation }: Stop, calls: number): ContentEvent {
   const named = reason === undefined ? 'stop' : (reasons.get(reason) ?? 'other');
-  const told = named === 'stop' || named === 'tool_calls' ? ending(calls) : named;
+  const finishReason = named === 'stop' || named === 'tool_calls' ? stopOrToolCalls(calls) : named;
   return {
     type: 'finish',
     choice: 0,
-    reason: told,
-    native: reason === undefined || oneToOne.has(reason) ? undefined : reason,
+    reason: finishReason,
+    native: reason === undefined || exactReasons.has(reason) ? undefined : reason,
     message: explanation,
   };
 }
@@ -42,7 +42,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** Stop reasons that the common ones express completely. */
-const oneToOne: ReadonlySet<string> = new Set([
+const exactReasons: ReadonlySet<string> = new Set([
   'end_turn',
   'stop_sequence',
   'tool_use',
@@ -51,7 +51,7 @@ const oneToOne: ReadonlySet<string> = new Set([
 ]);
 
 /** Without a call for the caller, the called tool was the one whose input is the reply. */
-function ending(calls: number): FinishReason {
+function stopOrToolCalls(calls: number): FinishReason {
   return calls > 0 ? 'tool_calls' : 'stop';
 }
 

@@ -2,22 +2,22 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { items, type JsonValue, member } from '../../../json.ts';
 import { anthropicReplyUsage } from '../reply-usage.ts';
-import { blockReader, type Reading } from './blocks.ts';
+import { blockReader, type ReadContext } from './blocks.ts';
 import { finishEvent, readStop } from './finish.ts';
 
 /** The events of the reply. */
-export function readReply(reply: JsonValue, reading: Reading): readonly ContentEvent[] {
+export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const content = member(reply, 'content');
   const stop = readStop(reply);
   const usage = usageEvents(member(reply, 'usage'));
   if (!Array.isArray(content) && stop.reason === undefined) {
     return [...usage, { type: 'unusable', reason: 'upstream_empty_response' }];
   }
-  const blocks = blockReader(reading);
-  const shown = items(content).flatMap((block) => blocks.whole(block));
+  const blocks = blockReader(context);
+  const contentEvents = items(content).flatMap((block) => blocks.whole(block));
   return [
     startEvent(reply),
-    ...shown,
+    ...contentEvents,
     ...blocks.rest(),
     finishEvent(stop, blocks.calls()),
     ...usage,
@@ -26,7 +26,7 @@ export function readReply(reply: JsonValue, reading: Reading): readonly ContentE
 
 /** The id and model, from a whole reply or from the `message` of a `message_start`. */
 export function startEvent(message: JsonValue | undefined): ContentEvent {
-  return { type: 'start', id: name(message, 'id'), model: name(message, 'model') };
+  return { type: 'start', id: stringMember(message, 'id'), model: stringMember(message, 'model') };
 }
 
 /** The usage event; none if the usage is missing or invalid. */
@@ -35,7 +35,7 @@ function usageEvents(usage: JsonValue | undefined): readonly ContentEvent[] {
   return figures === undefined ? [] : [{ type: 'usage', usage: figures }];
 }
 
-function name(holder: JsonValue | undefined, of: string): string | undefined {
+function stringMember(holder: JsonValue | undefined, of: string): string | undefined {
   const value = member(holder, of);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

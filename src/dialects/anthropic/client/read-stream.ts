@@ -4,13 +4,13 @@ import { type JsonValue, member } from '../../../json.ts';
 import type { ContentStreamReader } from '../../codec.ts';
 import { usageMerger } from '../../stream-usage.ts';
 import { anthropicUsageReader } from '../reply-usage.ts';
-import { blockReader, nothing, type Reading } from './blocks.ts';
+import { blockReader, noEvents, type ReadContext } from './blocks.ts';
 import { finishEvent, readStop, type Stop } from './finish.ts';
 import { startEvent } from './read-reply.ts';
 
 /** Creates the reader of one reply. Unknown events are ignored. */
-export function readStream(reading: Reading): ContentStreamReader {
-  const blocks = blockReader(reading);
+export function readStream(context: ReadContext): ContentStreamReader {
+  const blocks = blockReader(context);
   const merge = usageMerger(anthropicUsageReader);
   let stop: Stop = { reason: undefined, explanation: undefined };
   let started = false;
@@ -19,7 +19,7 @@ export function readStream(reading: Reading): ContentStreamReader {
 
   const count = (more: JsonValue | undefined): readonly ContentEvent[] => {
     const figures = merge(more);
-    return figures === undefined ? nothing : [{ type: 'usage', usage: figures }];
+    return figures === undefined ? noEvents : [{ type: 'usage', usage: figures }];
   };
 
   /**
@@ -39,17 +39,17 @@ export function readStream(reading: Reading): ContentStreamReader {
   };
 
   const change = (document: JsonValue): readonly ContentEvent[] => {
-    const said = readStop(member(document, 'delta'));
+    const latest = readStop(member(document, 'delta'));
     stop = {
-      reason: said.reason ?? stop.reason,
-      explanation: said.explanation ?? stop.explanation,
+      reason: latest.reason ?? stop.reason,
+      explanation: latest.explanation ?? stop.explanation,
     };
     return count(member(document, 'usage'));
   };
 
   return {
     read: (document) => {
-      if (stopped) return nothing;
+      if (stopped) return noEvents;
       switch (member(document, 'type')) {
         case 'content_block_delta':
           return blocks.delta(indexOf(document), member(document, 'delta'));
@@ -63,9 +63,9 @@ export function readStream(reading: Reading): ContentStreamReader {
           return change(document);
         case 'message_stop':
           stopped = true;
-          return nothing;
+          return noEvents;
         default:
-          return nothing;
+          return noEvents;
       }
     },
     end: () => [...blocks.rest(), finishEvent(stop, blocks.calls())],

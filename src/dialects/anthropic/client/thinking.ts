@@ -3,7 +3,7 @@ import type { ContentRequest, Reasoning } from '../../../canonical/request.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 import { nearestEffort } from '../../nearest-effort.ts';
-import { isThought } from './write-messages.ts';
+import { isThinkingBlock } from './write-messages.ts';
 import type { Block, Message } from './written.ts';
 
 /** The members for thinking. */
@@ -18,40 +18,40 @@ export interface WrittenThinking {
 }
 
 /** The parts of the request that restrict thinking. */
-export interface ThinkingScene {
+export interface ThinkingLimits {
   readonly capabilities: ResolvedCapabilities;
   readonly maxTokens: number;
   readonly messages: readonly Message[];
   /** The model must call a tool (`tool_choice` `any` or `tool`). */
-  readonly isForced: boolean;
+  readonly requiresToolCall: boolean;
 }
 
-const silent: WrittenThinking = {
+const unset: WrittenThinking = {
   thinking: undefined,
   effort: undefined,
   isOn: false,
   isChanged: false,
 };
-const ignored: WrittenThinking = { ...silent, isChanged: true };
-const disabled: WrittenThinking = { ...silent, thinking: { type: 'disabled' } };
+const droppedSetting: WrittenThinking = { ...unset, isChanged: true };
+const disabled: WrittenThinking = { ...unset, thinking: { type: 'disabled' } };
 
 /** Leaves thinking off if the API would refuse the request otherwise. */
 export function writeThinking(
   { reasoning }: Pick<ContentRequest, 'reasoning'>,
-  scene: ThinkingScene,
+  limits: ThinkingLimits,
 ): WrittenThinking {
-  if (reasoning === undefined) return silent;
+  if (reasoning === undefined) return unset;
   const isOff = reasoning.effort === 'none' || reasoning.budgetTokens === 0;
-  switch (scene.capabilities.reasoning) {
+  switch (limits.capabilities.reasoning) {
     case 'adaptive':
       // Claude Fable 5 and Mythos 5 always think, and answer 400 to `disabled`.
-      return isOff && scene.capabilities.efforts.includes('none')
+      return isOff && limits.capabilities.efforts.includes('none')
         ? disabled
-        : adaptive(isOff ? { ...reasoning, effort: 'none' } : reasoning, scene);
+        : adaptive(isOff ? { ...reasoning, effort: 'none' } : reasoning, limits);
     case 'budget':
-      return isOff ? disabled : budgeted(reasoning, scene);
+      return isOff ? disabled : budgeted(reasoning, limits);
     default:
-      return isOff ? silent : ignored;
+      return isOff ? unset : droppedSetting;
   }
 }
 
@@ -59,60 +59,62 @@ export function writeThinking(
  * Adaptive thinking works with a required tool call, and with calls in the history that lack their
  * thinking blocks. Only a prefilled reply excludes it.
  */
-function adaptive(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
-  if (scene.messages.at(-1)?.role === 'assistant') return ignored;
-  const asked = reasoning.effort ?? effortOf(reasoning.budgetTokens);
-  const effort = asked === undefined ? undefined : nearestEffort(asked, scene.capabilities.efforts);
-  const isUnwanted = asked === 'none';
-  const wantsThoughts = reasoning.includeThoughts ?? reasoning.effort !== undefined;
-  const display = wantsThoughts && !isUnwanted ? 'summarized' : reasoning.includeThoughts;
+function adaptive(reasoning: Reasoning, limits: ThinkingLimits): WrittenThinking {
+  if (limits.messages.at(-1)?.role === 'assistant') return droppedSetting;
+  const requested = reasoning.effort ?? effortOf(reasoning.budgetTokens);
+  const effort =
+    requested === undefined ? undefined : nearestEffort(requested, limits.capabilities.efforts);
+  const isOff = requested === 'none';
+  const showsThinking = reasoning.includeThoughts ?? reasoning.effort !== undefined;
+  const display = showsThinking && !isOff ? 'summarized' : reasoning.includeThoughts;
   return {
     // The newest models don't return their thinking unless `display` asks for it.
     thinking: { type: 'adaptive', display: display === false ? 'omitted' : display },
     effort,
     isOn: true,
-    isChanged: effort !== asked,
+    isChanged: effort !== requested,
   };
 }
 
-function budgeted(reasoning: Reasoning, scene: ThinkingScene): WrittenThinking {
-  const asked = reasoning.budgetTokens ?? budgetOf(reasoning.effort);
+function budgeted(reasoning: Reasoning, limits: ThinkingLimits): WrittenThinking {
+  const requested = reasoning.budgetTokens ?? budgetOf(reasoning.effort);
   // Older models don't support a dynamic budget.
-  if (asked === undefined || asked < 0) return reasoning.includeThoughts ? ignored : silent;
-  const { min, max } = scene.capabilities.thinkingBudget ?? anyBudget;
-  const budget = Math.min(Math.max(asked, min, leastBudget), max, scene.maxTokens - 1);
-  if (budget < leastBudget || excludesThinking(scene)) return ignored;
+  if (requested === undefined || requested < 0)
+    return reasoning.includeThoughts ? droppedSetting : unset;
+  const { min, max } = limits.capabilities.thinkingBudget ?? anyBudget;
+  const budget = Math.min(Math.max(requested, min, minBudget), max, limits.maxTokens - 1);
+  if (budget < minBudget || excludesThinking(limits)) return droppedSetting;
   return {
     thinking: { type: 'enabled', budget_tokens: budget },
     effort: undefined,
     isOn: true,
-    isChanged: budget !== asked,
+    isChanged: budget !== requested,
   };
 }
 
 /** The API's minimum. */
-const leastBudget = 1_024;
-const anyBudget = { min: leastBudget, max: Number.POSITIVE_INFINITY };
+const minBudget = 1_024;
+const anyBudget = { min: minBudget, max: Number.POSITIVE_INFINITY };
 
-function excludesThinking({ isForced, messages }: ThinkingScene): boolean {
-  return isForced || messages.at(-1)?.role === 'assistant' || lacksThoughts(messages);
+function excludesThinking({ requiresToolCall: isForced, messages }: ThinkingLimits): boolean {
+  return isForced || messages.at(-1)?.role === 'assistant' || lacksThinking(messages);
 }
 
 /**
  * Whether the messages end with tool results whose assistant turn didn't begin with thinking. That
  * turn includes all calls since the user's last message.
  */
-function lacksThoughts(messages: readonly Message[]): boolean {
-  const spoken = messages.filter(({ role }) => role !== 'system');
-  if (spoken.at(-1)?.content[0]?.type !== 'tool_result') return false;
-  const asked = spoken.findLastIndex(
+function lacksThinking(messages: readonly Message[]): boolean {
+  const conversation = messages.filter(({ role }) => role !== 'system');
+  if (conversation.at(-1)?.content[0]?.type !== 'tool_result') return false;
+  const lastUserIndex = conversation.findLastIndex(
     ({ role, content }, index) =>
       role === 'user' &&
       (content[0]?.type !== 'tool_result' ||
-        (index < spoken.length - 1 && content.at(-1)?.type !== 'tool_result')),
+        (index < conversation.length - 1 && content.at(-1)?.type !== 'tool_result')),
   );
-  const first = spoken[asked + 1]?.content[0];
-  return first === undefined || !isThought(first);
+  const first = conversation[lastUserIndex + 1]?.content[0];
+  return first === undefined || !isThinkingBlock(first);
 }
 
 function effortOf(budgetTokens: number | undefined): ReasoningEffort | undefined {
@@ -128,7 +130,7 @@ function budgetOf(effort: ReasoningEffort | undefined): number | undefined {
     case 'none':
       return undefined;
     case 'minimal':
-      return leastBudget;
+      return minBudget;
     case 'low':
       return 2_048;
     case 'medium':

@@ -21,7 +21,7 @@ import { joined, type PartTarget, textBlock, type WrittenBlocks } from './writte
 export function writeUserParts(parts: readonly Part[], target: PartTarget): WrittenBlocks {
   const results = parts.filter((part) => part.kind === 'tool_result');
   const others = parts.filter((part) => part.kind !== 'tool_result');
-  const media = results.flatMap((result) => mediaBeside(result, target));
+  const media = results.flatMap((result) => mediaAfterResults(result, target));
   return joined([
     ...results.map((result) => writeResult(result, target)),
     ...media.map((part) => writeMedia(part, target.capabilities)),
@@ -39,7 +39,7 @@ export function writeAssistantParts(parts: readonly Part[], target: PartTarget):
     parts.map((part) => {
       if (part.kind !== 'media') return writePart(part, target);
       const sentence =
-        "This model takes no media in an assistant's message; send it as the user's.";
+        "This model doesn't accept media in an assistant message; send it in a user message.";
       throw new GatewayError('not_portable', sentence, { param: part.at });
     }),
   );
@@ -50,7 +50,7 @@ export function writeSystemParts(parts: readonly Part[]): WrittenBlocks {
   return joined(
     parts.map((part) => {
       if (part.kind === 'text') return writeText(part);
-      const sentence = 'A system message takes text only; send this part in a user message.';
+      const sentence = 'A system message can only be text; send this part in a user message.';
       throw new GatewayError('not_portable', sentence, { param: part.at });
     }),
   );
@@ -135,7 +135,10 @@ const attachedNote: WrittenBlocks = {
  * The media of a result, which follows all results if this upstream doesn't accept media inside
  * them.
  */
-function mediaBeside(part: ToolResultPart, { capabilities }: PartTarget): readonly MediaPart[] {
+function mediaAfterResults(
+  part: ToolResultPart,
+  { capabilities }: PartTarget,
+): readonly MediaPart[] {
   if (capabilities.resultMedia) return [];
   return part.content.filter((one) => one.kind === 'media');
 }

@@ -1,7 +1,7 @@
 /** Requests an output format. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
-import { described } from '../../../canonical/schema/describe.ts';
+import { withDescription } from '../../../canonical/schema/describe.ts';
 import { isLoosened } from '../../../canonical/schema/loosened.ts';
 import { closedSchema, holdsMap, objectSchema } from '../../../canonical/schema/strictness.ts';
 import { isJsonObject, type JsonObject, member } from '../../../json.ts';
@@ -17,11 +17,11 @@ export interface WrittenFormat {
   /** An instruction after those of the caller. */
   readonly hint: string | undefined;
   /** The upstream doesn't fully enforce the requested format. */
-  readonly isLoose: boolean;
+  readonly isBestEffort: boolean;
 }
 
 /** The name of the tool whose input is the reply. */
-const answerTool = 'json';
+const replyTool = 'json';
 
 const jsonHint = 'Answer with one JSON object and nothing else.';
 const enumHint =
@@ -29,11 +29,11 @@ const enumHint =
 const schemaHint =
   'Give your answer to the user as JSON that fits this JSON Schema, and nothing else:';
 
-const free: WrittenFormat = {
+const unset: WrittenFormat = {
   output: undefined,
   tool: undefined,
   hint: undefined,
-  isLoose: false,
+  isBestEffort: false,
 };
 
 /**
@@ -49,45 +49,48 @@ export function writeFormat(
 ): WrittenFormat {
   switch (format?.type) {
     case undefined:
-      return free;
+      return unset;
     case 'json':
-      return hinted(jsonHint);
+      return byHint(jsonHint);
     case 'enum':
-      return hinted(`${enumHint}\n${format.values.join('\n')}`);
+      return byHint(`${enumHint}\n${format.values.join('\n')}`);
     case 'json_schema': {
-      const schema = described(format.schema, format.description);
+      const schema = withDescription(format.schema, format.description);
       // Closing the schema of a map would only allow an empty object.
-      if (holdsMap(schema)) return asked(schema);
-      const isTaken =
+      if (holdsMap(schema)) return bySchemaHint(schema);
+      const isSupported =
         capabilities.structuredOutput === 'schema' && (!hasTools || capabilities.jsonWithTools);
-      if (isTaken) return native(schema);
-      if (hasTools || !isObject(schema)) return asked(schema);
-      return { ...forced(schema), isLoose: format.strict === true || isLoosened(schema) };
+      if (isSupported) return byOutputConfig(schema);
+      if (hasTools || !isObject(schema)) return bySchemaHint(schema);
+      return {
+        ...byRequiredTool(schema),
+        isBestEffort: format.strict === true || isLoosened(schema),
+      };
     }
   }
 }
 
-function native(schema: JsonObject): WrittenFormat {
+function byOutputConfig(schema: JsonObject): WrittenFormat {
   const closed = closedSchema(schema);
   const output = { type: 'json_schema', schema: closed.schema };
-  return { ...free, output, isLoose: closed.changed };
+  return { ...unset, output, isBestEffort: closed.changed };
 }
 
-function forced(schema: JsonObject): WrittenFormat {
+function byRequiredTool(schema: JsonObject): WrittenFormat {
   const tool = {
-    name: answerTool,
+    name: replyTool,
     description: 'Gives the answer.',
     input_schema: objectSchema(schema),
   };
-  return { ...free, tool };
+  return { ...unset, tool };
 }
 
-function asked(schema: JsonObject): WrittenFormat {
-  return hinted(`${schemaHint}\n${jsonText(schema)}`);
+function bySchemaHint(schema: JsonObject): WrittenFormat {
+  return byHint(`${schemaHint}\n${jsonText(schema)}`);
 }
 
-function hinted(hint: string): WrittenFormat {
-  return { ...free, hint, isLoose: true };
+function byHint(hint: string): WrittenFormat {
+  return { ...unset, hint, isBestEffort: true };
 }
 
 /** Only an object can be the input of a tool. */

@@ -24,20 +24,20 @@ export function writeMedia(part: MediaPart, capabilities: ResolvedCapabilities):
   const mimeType = mimeTypeOf(part);
   const kind = mediaKindOf(mimeType);
   if (!capabilities.mediaInput.includes(kind)) {
-    throw refusal(part, `This model takes no ${kind} input; leave the part out.`);
+    throw refusal(part, `This model doesn't accept ${kind} input; leave the part out.`);
   }
   const block = kind === 'image' ? image(part, mimeType) : document(part, mimeType);
   if (part.source.type === 'url' && !capabilities.mediaUrls) {
-    throw refusal(part, 'This model fetches no addresses; send the data itself in Base64.');
+    throw refusal(part, "This model can't fetch URLs; send the data itself in Base64.");
   }
   return {
     blocks: [{ ...block, cache_control: part.cacheControl }],
-    dropped: unsaid(part, kind === 'image'),
+    dropped: droppedMembers(part, kind === 'image'),
   };
 }
 
 /** Anthropic doesn't support an image's detail and name. */
-function unsaid(part: MediaPart, isImage: boolean): readonly string[] {
+function droppedMembers(part: MediaPart, isImage: boolean): readonly string[] {
   const isDetailed = part.detail !== undefined && part.detail !== 'auto';
   const isNamed = isImage && part.fileName !== undefined;
   return [
@@ -55,10 +55,13 @@ function mimeTypeOf({ mimeType, source, fileName }: MediaPart): string | undefin
 
 function image(part: MediaPart, mimeType: string | undefined): Block {
   const { source } = part;
-  if (source.type === 'file') throw storedElsewhere(part);
+  if (source.type === 'file') throw foreignFile(part);
   if (source.type === 'url') return { type: 'image', source: { type: 'url', url: httpUrl(part) } };
   if (!imageTypes.has(mimeType ?? '')) {
-    throw refusal(part, 'This model takes images as JPEG, PNG, GIF or WebP; send one of these.');
+    throw refusal(
+      part,
+      'This model accepts images as JPEG, PNG, GIF or WebP only; send one of these.',
+    );
   }
   const data = { type: 'base64', media_type: mimeType, data: source.data };
   return { type: 'image', source: data };
@@ -66,7 +69,7 @@ function image(part: MediaPart, mimeType: string | undefined): Block {
 
 function document(part: MediaPart, mimeType: string | undefined): Block {
   const { source, fileName } = part;
-  if (source.type === 'file') throw storedElsewhere(part);
+  if (source.type === 'file') throw foreignFile(part);
   const isPdf = mimeType === 'application/pdf';
   if (isPdf && source.type === 'url') {
     return { type: 'document', source: { type: 'url', url: httpUrl(part) }, title: fileName };
@@ -81,7 +84,7 @@ function document(part: MediaPart, mimeType: string | undefined): Block {
   }
   throw refusal(
     part,
-    'This model takes documents as PDF, or as text in Base64; send one of these.',
+    'This model accepts documents as PDF, or as text in Base64; send one of these.',
   );
 }
 
@@ -99,11 +102,11 @@ function plainText(part: MediaPart, data: string): string {
 function httpUrl(part: MediaPart): string {
   const url = part.source.type === 'url' ? part.source.url : '';
   if (/^https?:\/\//i.test(url)) return url;
-  throw refusal(part, 'This model fetches only http and https addresses; send the data itself.');
+  throw refusal(part, 'This model fetches only http and https URLs; send the data itself.');
 }
 
-function storedElsewhere(part: MediaPart): GatewayError {
-  const sentence = 'A file that is stored at another provider can not be read; send its bytes.';
+function foreignFile(part: MediaPart): GatewayError {
+  const sentence = "A file that is stored at another provider can't be read; send its bytes.";
   return refusal(part, sentence);
 }
 

@@ -6,7 +6,7 @@ import type { ContentRequest, Part, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
 import { GatewayError } from '../../../errors.ts';
 import { withUniqueCallIds } from './call-ids.ts';
-import { withWholeThoughts } from './echoed-thoughts.ts';
+import { withJoinedThinking } from './echoed-thinking.ts';
 import { writeAssistantParts, writeSystemParts, writeUserParts } from './write-blocks.ts';
 import type { Block, Message, PartTarget } from './written.ts';
 
@@ -26,7 +26,7 @@ export function writeConversation(
   target: PartTarget,
 ): WrittenConversation {
   const paired = pairedTurns(request.turns);
-  const turns = withWholeThoughts(withUniqueCallIds(paired.turns));
+  const turns = withJoinedThinking(withUniqueCallIds(paired.turns));
   const head = writeSystemParts(request.system);
   const layout = newLayout(target.capabilities.midSystem, head.blocks);
   const dropped: string[] = [...paired.dropped, ...head.dropped];
@@ -38,13 +38,15 @@ export function writeConversation(
 
   const { system, messages, movedSystem } = layout.end();
   if (movedSystem) dropped.push(request.names.system);
-  const begun = turns.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts);
-  const whole =
+  const assistantParts = turns
+    .filter(({ role }) => role === 'assistant')
+    .flatMap(({ parts }) => parts);
+  const prepared =
     messages.at(-1)?.role === 'assistant'
-      ? writePrefill(messages, begun, target)
+      ? writePrefill(messages, assistantParts, target)
       : { messages, dropped: [] };
-  if (whole.messages.length === 0) throw emptiness(request);
-  return { system, messages: whole.messages, dropped: [...dropped, ...whole.dropped] };
+  if (prepared.messages.length === 0) throw nothingToSend(request);
+  return { system, messages: prepared.messages, dropped: [...dropped, ...prepared.dropped] };
 }
 
 const writers = {
@@ -80,7 +82,7 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
     if (last?.role === role) for (const block of blocks) last.content.push(block);
     else messages.push({ role, content: [...blocks] });
   };
-  const settle = (): void => {
+  const placeWaiting = (): void => {
     if (waiting.length === 0) return;
     if (midSystem === 'lift') for (const block of waiting) system.push(block);
     else if (messages.at(-1)?.role === 'user') push('system', waiting);
@@ -95,14 +97,14 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
         for (const block of blocks) waiting.push(block);
         return;
       }
-      if (role === 'assistant') settle();
+      if (role === 'assistant') placeWaiting();
       push(role, blocks);
     },
     end: () => {
       if (waiting.length === 0 && messages.length === 0) waiting = system.splice(-1);
       const movedSystem = messages.at(-1)?.role !== 'user' && waiting.length > 0;
       if (movedSystem) push('user', waiting);
-      else settle();
+      else placeWaiting();
       return { system, messages, movedSystem };
     },
   };
@@ -114,40 +116,48 @@ function newLayout(midSystem: 'inline' | 'lift', head: readonly Block[]): Layout
  */
 function writePrefill(
   messages: readonly Message[],
-  begun: readonly Part[],
+  assistantParts: readonly Part[],
   { capabilities }: PartTarget,
 ): Pick<WrittenConversation, 'messages' | 'dropped'> {
-  const lastText = begun.findLast((part) => part.kind === 'text' && part.text.trim() !== '');
+  const lastText = assistantParts.findLast(
+    (part) => part.kind === 'text' && part.text.trim() !== '',
+  );
   if (!capabilities.prefill) {
     const sentence =
-      "This model does not go on from an assistant's message; end with a user message.";
-    const at = begun.at(-1)?.at;
+      "This model can't continue an assistant message (prefill); end with a user message.";
+    const at = assistantParts.at(-1)?.at;
     throw new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
   }
   const blocks = messages.at(-1)?.content ?? [];
-  const spoken = blocks.filter((block) => !isThought(block));
-  const thoughts = begun.filter(
+  const withoutThinking = blocks.filter((block) => !isThinkingBlock(block));
+  const signedReasoning = assistantParts.filter(
     ({ kind, providerData }) => kind === 'reasoning' && providerData !== undefined,
   );
-  const lost = thoughts.slice(thoughts.length - (blocks.length - spoken.length));
-  const last = spoken.at(-1);
+  const droppedReasoning = signedReasoning.slice(
+    signedReasoning.length - (blocks.length - withoutThinking.length),
+  );
+  const last = withoutThinking.at(-1);
   const text = last?.type === 'text' && typeof last.text === 'string' ? last.text : '';
   const isCut = text !== text.trimEnd();
-  const content = isCut ? [...spoken.slice(0, -1), { ...last, text: text.trimEnd() }] : spoken;
+  const content = isCut
+    ? [...withoutThinking.slice(0, -1), { ...last, text: text.trimEnd() }]
+    : withoutThinking;
   const others = messages.slice(0, -1);
   return {
     messages: content.length === 0 ? others : [...others, { role: 'assistant', content }],
-    dropped: [...lost, ...(isCut && lastText !== undefined ? [lastText] : [])].map(({ at }) => at),
+    dropped: [...droppedReasoning, ...(isCut && lastText !== undefined ? [lastText] : [])].map(
+      ({ at }) => at,
+    ),
   };
 }
 
 /** Whether the block is thinking, visible or redacted. */
-export function isThought({ type }: Block): boolean {
+export function isThinkingBlock({ type }: Block): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-function emptiness(request: ContentRequest): GatewayError {
+function nothingToSend(request: ContentRequest): GatewayError {
   const at = request.turns.flatMap(({ parts }) => parts).at(0)?.at;
-  const sentence = 'No message holds any text that this model takes; send one that is not blank.';
+  const sentence = 'No message has content that this model accepts; send one that is not blank.';
   return new GatewayError('not_portable', sentence, at === undefined ? {} : { param: at });
 }

@@ -17,7 +17,7 @@ export interface WrittenRequest {
   readonly dropped: readonly string[];
   readonly names: FunctionNames;
   /** The tool whose input is the reply. */
-  readonly answerTool: string | undefined;
+  readonly replyTool: string | undefined;
 }
 
 /** Used if neither the caller nor the catalog limits the output. */
@@ -25,7 +25,7 @@ const defaultMaxTokens = 8_192;
 
 /** @throws GatewayError `not_portable` for members that Anthropic doesn't support */
 export function writeRequest(request: ContentRequest, target: UpstreamTarget): WrittenRequest {
-  refuseTheUnsayable(request);
+  refuseUnsupported(request);
   const { capabilities } = target;
   const names = anthropicNames(request);
   const partTarget = { capabilities, names };
@@ -33,56 +33,59 @@ export function writeRequest(request: ContentRequest, target: UpstreamTarget): W
   const format = writeFormat(request.format, { capabilities, hasTools: request.tools.length > 0 });
   const tools = writeTools(request, partTarget, format.tool);
   const { system, messages, dropped } = writeConversation(request, partTarget);
-  const scene = { capabilities, maxTokens, messages, isForced: tools.isForced };
-  const thought = writeThinking(request, scene);
-  const settings = writeSettings(request, { capabilities, isThinking: thought.isOn });
+  const limits = { capabilities, maxTokens, messages, requiresToolCall: tools.requiresToolCall };
+  const thinking = writeThinking(request, limits);
+  const settings = writeSettings(request, { capabilities, isThinking: thinking.isOn });
   const hint = format.hint === undefined ? undefined : textBlock(format.hint);
-  const head = hint === undefined ? system : [...system, hint];
-  const config = { effort: thought.effort, format: format.output };
-  const own = ownMembers(request);
+  const systemBlocks = hint === undefined ? system : [...system, hint];
+  const config = { effort: thinking.effort, format: format.output };
+  const providerMembers = anthropicMembers(request);
   const members = {
     model: target.upstreamModel,
     max_tokens: maxTokens,
     stream: request.streamed,
-    system: head.length === 0 ? undefined : head,
+    system: systemBlocks.length === 0 ? undefined : systemBlocks,
     messages,
     tools: tools.tools.length === 0 ? undefined : tools.tools,
     tool_choice: tools.choice,
-    thinking: thought.thinking,
-    output_config: (thought.effort ?? format.output) ? config : undefined,
+    thinking: thinking.thinking,
+    output_config: (thinking.effort ?? format.output) ? config : undefined,
     ...settings.members,
   };
   return {
-    members: { ...own.members, ...defined(members) },
+    members: { ...providerMembers.members, ...defined(members) },
     dropped: distinct([
       ...request.dropped,
       ...dropped,
       ...tools.dropped,
-      ...(format.isLoose ? [request.names.format] : []),
-      ...(thought.isChanged ? [request.names.reasoning] : []),
+      ...(format.isBestEffort ? [request.names.format] : []),
+      ...(thinking.isChanged ? [request.names.reasoning] : []),
       ...settings.changed.map((field) => request.names[field]),
-      ...own.dropped,
+      ...providerMembers.dropped,
     ]),
     names,
-    answerTool: typeof format.tool?.name === 'string' ? format.tool.name : undefined,
+    replyTool: typeof format.tool?.name === 'string' ? format.tool.name : undefined,
   };
 }
 
-function refuseTheUnsayable({
+function refuseUnsupported({
   candidates,
   modalities,
-  providerMembers: own,
+  providerMembers,
   names,
 }: ContentRequest): void {
   if (candidates > 1) {
-    throw notPortable('This model gives one answer to a request; ask for one.', names.candidates);
+    throw notPortable(
+      'This model returns one candidate per request; request one.',
+      names.candidates,
+    );
   }
   if (modalities?.some((modality) => modality !== 'text')) {
-    throw notPortable('This model answers in text only; ask for text.', names.modalities);
+    throw notPortable('This model returns text only; request text.', names.modalities);
   }
-  const vital = own.find((one) => one.provider !== 'anthropic' && one.vital);
+  const vital = providerMembers.find((one) => one.provider !== 'anthropic' && one.vital);
   if (vital !== undefined) {
-    throw notPortable('This model has no counterpart of this member; leave it out.', vital.at);
+    throw notPortable('This model has no equivalent of this member; leave it out.', vital.at);
   }
 }
 
@@ -91,19 +94,21 @@ function notPortable(sentence: string, param: string): GatewayError {
 }
 
 /** The caller's members for Anthropic. Those that the gateway writes itself are dropped. */
-function ownMembers({ providerMembers: own }: ContentRequest): {
+function anthropicMembers({ providerMembers }: ContentRequest): {
   readonly members: Block;
   readonly dropped: readonly string[];
 } {
   const isKept = ({ provider, name }: ContentRequest['providerMembers'][number]): boolean =>
-    provider === 'anthropic' && !written.has(name);
+    provider === 'anthropic' && !writtenByGateway.has(name);
   return {
-    members: Object.fromEntries(own.filter(isKept).map(({ name, value }) => [name, value])),
-    dropped: own.filter((one) => !isKept(one)).map(({ at }) => at),
+    members: Object.fromEntries(
+      providerMembers.filter(isKept).map(({ name, value }) => [name, value]),
+    ),
+    dropped: providerMembers.filter((one) => !isKept(one)).map(({ at }) => at),
   };
 }
 
-const written: ReadonlySet<string> = new Set([
+const writtenByGateway: ReadonlySet<string> = new Set([
   'model',
   'max_tokens',
   'stream',

@@ -10,19 +10,19 @@ export interface WrittenSettings {
 }
 
 /** The restrictions on the settings. */
-export interface SettingsScene {
+export interface SettingsLimits {
   readonly capabilities: ResolvedCapabilities;
   /** Thinking excludes most of the sampling parameters. */
   readonly isThinking: boolean;
 }
 
 /** Writes the settings that the model supports. */
-export function writeSettings(request: ContentRequest, scene: SettingsScene): WrittenSettings {
-  const temperature = temperatureOf(request, scene);
-  const topP = topPOf(request, scene, temperature !== undefined);
-  const topK = scene.capabilities.topK && !scene.isThinking ? request.topK : undefined;
-  const sayable = request.stop.filter((text) => text.trim() !== '');
-  const stop = sayable.slice(0, scene.capabilities.stopLimit);
+export function writeSettings(request: ContentRequest, limits: SettingsLimits): WrittenSettings {
+  const temperature = temperatureOf(request, limits);
+  const topP = topPOf(request, limits, temperature !== undefined);
+  const topK = limits.capabilities.topK && !limits.isThinking ? request.topK : undefined;
+  const nonBlank = request.stop.filter((text) => text.trim() !== '');
+  const stop = nonBlank.slice(0, limits.capabilities.stopLimit);
   const tier = tiers.get(request.serviceTier ?? '');
   const isChanged: Partial<Record<RequestField, boolean>> = {
     temperature: temperature !== request.temperature,
@@ -70,7 +70,7 @@ const fields: readonly RequestField[] = [
 /** Anthropic's maximum is 1, which is also the only value allowed with thinking. */
 function temperatureOf(
   { temperature }: ContentRequest,
-  { capabilities, isThinking }: SettingsScene,
+  { capabilities, isThinking }: SettingsLimits,
 ): number | undefined {
   if (temperature === undefined || capabilities.sampling === 'none') return undefined;
   const bounded = Math.min(1, Math.max(0, temperature));
@@ -79,7 +79,7 @@ function temperatureOf(
 
 function topPOf(
   { topP }: ContentRequest,
-  { capabilities, isThinking }: SettingsScene,
+  { capabilities, isThinking }: SettingsLimits,
   hasTemperature: boolean,
 ): number | undefined {
   if (topP === undefined || capabilities.sampling === 'none') return undefined;

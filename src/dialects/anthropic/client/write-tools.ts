@@ -20,7 +20,7 @@ export interface WrittenTools {
   readonly tools: readonly Block[];
   readonly choice: Block | undefined;
   /** The model must call a tool. */
-  readonly isForced: boolean;
+  readonly requiresToolCall: boolean;
   readonly dropped: readonly string[];
 }
 
@@ -32,40 +32,40 @@ export function anthropicNames({ tools, turns }: ContentRequest): FunctionNames 
 }
 
 /**
- * @param answer the tool whose input is the reply, if the output format is requested that way
+ * @param replyTool the tool whose input is the reply, if the output format is requested that way
  * @throws GatewayError `not_portable` for tools of another provider, `invalid_request` for a tool
  *   choice that names undeclared tools
  */
 export function writeTools(
   request: ContentRequest,
   target: PartTarget,
-  answer: Block | undefined,
+  replyTool: Block | undefined,
 ): WrittenTools {
-  if (answer !== undefined) {
-    const choice = { type: 'tool', name: answer.name, disable_parallel_tool_use: true };
-    const isVoid = request.parallelToolCalls === false;
-    const dropped = isVoid ? [request.names.parallelToolCalls] : [];
-    return { tools: [answer], choice, isForced: true, dropped };
+  if (replyTool !== undefined) {
+    const choice = { type: 'tool', name: replyTool.name, disable_parallel_tool_use: true };
+    const dropsParallel = request.parallelToolCalls === false;
+    const dropped = dropsParallel ? [request.names.parallelToolCalls] : [];
+    return { tools: [replyTool], choice, requiresToolCall: true, dropped };
   }
   const kept = request.tools.filter((tool) => isOffered(tool, target.capabilities));
-  const offered = chosen(kept, request);
-  const room = newShapeBudget();
-  const tools = offered.map((tool) => writeTool(tool, target, room));
+  const offered = allowedTools(kept, request);
+  const budget = newShapeBudget();
+  const tools = offered.map((tool) => writeTool(tool, target, budget));
   const isLeftOut = (tool: Tool): boolean => !isOffered(tool, target.capabilities);
   const dropped = [
     ...request.tools.filter(isLeftOut).map(({ at }) => at),
-    ...offered.flatMap((tool) => loosenedIn(tool, target.capabilities, room)),
-    ...(isOverBudget(room) ? ['tools.schema'] : []),
+    ...offered.flatMap((tool) => notFullyEnforced(tool, target.capabilities, budget)),
+    ...(isOverBudget(budget) ? ['tools.schema'] : []),
   ];
   if (tools.length === 0) {
-    const isVoid = request.parallelToolCalls === false;
+    const dropsParallel = request.parallelToolCalls === false;
     const { toolChoice, names } = request;
-    const left = [
+    const allDropped = [
       ...dropped,
       ...(toolChoice === undefined ? [] : [names.toolChoice]),
-      ...(isVoid ? [names.parallelToolCalls] : []),
+      ...(dropsParallel ? [names.parallelToolCalls] : []),
     ];
-    return { ...onlyRemembered(request, target), dropped: left };
+    return { ...declarationsForHistory(request, target), dropped: allDropped };
   }
   return { tools, ...writeChoice(request, target, dropped) };
 }
@@ -75,11 +75,14 @@ function isOffered(tool: Tool, { dropBuiltInTools }: ResolvedCapabilities): bool
 }
 
 /** Anthropic's tool choice can't name several tools, so that only the allowed ones are declared. */
-function chosen(tools: readonly Tool[], { toolChoice, names }: ContentRequest): readonly Tool[] {
+function allowedTools(
+  tools: readonly Tool[],
+  { toolChoice, names }: ContentRequest,
+): readonly Tool[] {
   const wanted = toolChoice?.names ?? [];
   if (wanted.length === 0) {
     if (toolChoice?.mode !== 'required' || tools.length > 0) return tools;
-    throw badChoice('asks for a call where there are no tools; declare one.', names.toolChoice);
+    throw badChoice('requires a call, but there are no tools; declare one.', names.toolChoice);
   }
   const known = new Set(tools.map(({ name }) => name));
   const missing = wanted.find((name) => !known.has(name));
@@ -99,21 +102,21 @@ function isForeign(tool: Tool): boolean {
   return tool.kind === 'built_in' && tool.provider !== 'anthropic';
 }
 
-function badChoice(what: string, param: string): GatewayError {
-  return new GatewayError('invalid_request', `The choice of tools ${what}`, { param });
+function badChoice(problem: string, param: string): GatewayError {
+  return new GatewayError('invalid_request', `The tool choice ${problem}`, { param });
 }
 
-function writeTool(tool: Tool, target: PartTarget, room: ShapeBudget): Block {
-  return tool.kind === 'function' ? writeFunction(tool, target, room) : writeBuiltIn(tool);
+function writeTool(tool: Tool, target: PartTarget, budget: ShapeBudget): Block {
+  return tool.kind === 'function' ? writeFunction(tool, target, budget) : writeBuiltIn(tool);
 }
 
 function writeFunction(
   tool: FunctionTool,
   { capabilities, names }: PartTarget,
-  room: ShapeBudget,
+  budget: ShapeBudget,
 ): Block {
-  const open = objectSchema(tool.parameters, room);
-  const isStrict = holdsArguments(tool, open, capabilities);
+  const open = objectSchema(tool.parameters, budget);
+  const isStrict = enforcesStrict(tool, open, capabilities);
   return {
     name: names.upstream(tool.name),
     description: tool.description,
@@ -125,28 +128,28 @@ function writeFunction(
 
 function writeBuiltIn({ provider, value, at }: BuiltInTool): Block {
   if (provider === 'anthropic' && isJsonObject(value)) return value;
-  const sentence = 'This model does not have the tools of another provider; leave the tool out.';
+  const sentence = "This model doesn't have another provider's built-in tools; leave the tool out.";
   throw new GatewayError('not_portable', sentence, { param: at });
 }
 
 /** The names of schemas and strict flags that the upstream doesn't fully enforce. */
-function loosenedIn(
+function notFullyEnforced(
   tool: Tool,
   capabilities: ResolvedCapabilities,
-  room: ShapeBudget,
+  budget: ShapeBudget,
 ): readonly string[] {
   if (tool.kind !== 'function') return [];
   const schema = isLoosened(tool.parameters) ? ['tools.schema'] : [];
   if (tool.strict !== true) return schema;
-  const open = objectSchema(tool.parameters, room);
-  const isHeld = holdsArguments(tool, open, capabilities) && !closedSchema(open).changed;
-  return isHeld ? schema : [...schema, tool.strictAt ?? `${tool.at}.strict`];
+  const open = objectSchema(tool.parameters, budget);
+  const isEnforced = enforcesStrict(tool, open, capabilities) && !closedSchema(open).changed;
+  return isEnforced ? schema : [...schema, tool.strictAt ?? `${tool.at}.strict`];
 }
 
 /**
  * Closing the schema of a map, whose members have no fixed names, would only allow an empty object.
  */
-function holdsArguments(
+function enforcesStrict(
   { strict }: FunctionTool,
   schema: JsonObject,
   { strictTools }: ResolvedCapabilities,
@@ -158,22 +161,23 @@ function writeChoice(
   { toolChoice, parallelToolCalls, names }: ContentRequest,
   target: PartTarget,
   dropped: readonly string[],
-): Pick<WrittenTools, 'choice' | 'isForced' | 'dropped'> {
-  const isVoid = toolChoice?.mode === 'none';
-  if (isVoid) {
-    const left = parallelToolCalls === false ? [...dropped, names.parallelToolCalls] : dropped;
-    return { choice: { type: 'none' }, isForced: false, dropped: left };
+): Pick<WrittenTools, 'choice' | 'requiresToolCall' | 'dropped'> {
+  const isNone = toolChoice?.mode === 'none';
+  if (isNone) {
+    const allDropped =
+      parallelToolCalls === false ? [...dropped, names.parallelToolCalls] : dropped;
+    return { choice: { type: 'none' }, requiresToolCall: false, dropped: allDropped };
   }
   const isSingle = parallelToolCalls === false;
-  const canSay = target.capabilities.parallelToolCalls;
-  const single = isSingle && canSay ? { disable_parallel_tool_use: true } : {};
-  const left = isSingle && !canSay ? [...dropped, names.parallelToolCalls] : dropped;
+  const isSupported = target.capabilities.parallelToolCalls;
+  const single = isSingle && isSupported ? { disable_parallel_tool_use: true } : {};
+  const allDropped = isSingle && !isSupported ? [...dropped, names.parallelToolCalls] : dropped;
   if (toolChoice?.mode !== 'required') {
-    const isSaid = toolChoice !== undefined || (isSingle && canSay);
+    const isNeeded = toolChoice !== undefined || (isSingle && isSupported);
     return {
-      choice: isSaid ? { type: 'auto', ...single } : undefined,
-      isForced: false,
-      dropped: left,
+      choice: isNeeded ? { type: 'auto', ...single } : undefined,
+      requiresToolCall: false,
+      dropped: allDropped,
     };
   }
   const [name, ...others] = toolChoice.names;
@@ -181,11 +185,11 @@ function writeChoice(
     name === undefined || others.length > 0
       ? { type: 'any', ...single }
       : { type: 'tool', name: target.names.upstream(name), ...single };
-  return { choice, isForced: true, dropped: left };
+  return { choice, requiresToolCall: true, dropped: allDropped };
 }
 
 /** Calls in the history require declarations, although none of these tools may be called again. */
-function onlyRemembered(
+function declarationsForHistory(
   { turns }: ContentRequest,
   { names }: PartTarget,
 ): Omit<WrittenTools, 'dropped'> {
@@ -194,7 +198,11 @@ function onlyRemembered(
     name: names.upstream(name),
     input_schema: objectSchema(undefined),
   }));
-  return { tools, choice: called.length === 0 ? undefined : { type: 'none' }, isForced: false };
+  return {
+    tools,
+    choice: called.length === 0 ? undefined : { type: 'none' },
+    requiresToolCall: false,
+  };
 }
 
 function calledIn(turns: ContentRequest['turns']): readonly string[] {

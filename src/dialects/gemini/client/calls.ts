@@ -16,21 +16,21 @@ export interface CallReader {
   /** Ends the candidate. A call that is still incomplete was truncated and isn't emitted. */
   close(): void;
   /** Whether a call was truncated. */
-  hasCut(): boolean;
+  hasTruncated(): boolean;
   count(): number;
 }
 
 /** Where events are emitted, and what all candidates of a reply share. */
-export interface CallContext {
+export interface CandidateContext {
   readonly choice: number;
-  readonly say: (event: ContentEvent) => void;
+  readonly emit: (event: ContentEvent) => void;
   /** The upstream's id if it is unused in this reply, else a new id. */
   readonly callId: (upstreamId: string | undefined) => string;
   /** Maps a function name back to the caller's name. */
   readonly callerName: (upstreamName: string) => string;
 }
 
-interface HeldCall {
+interface PendingCall {
   readonly name: string;
   readonly id: string | undefined;
   readonly providerData: ProviderData | undefined;
@@ -38,14 +38,14 @@ interface HeldCall {
 }
 
 /** Creates the reader of one candidate's calls. */
-export function callReader(surroundings: CallContext): CallReader {
+export function callReader(context: CandidateContext): CallReader {
   let count = 0;
-  let held: HeldCall | undefined;
-  let hasCut = false;
+  let pending: PendingCall | undefined;
+  let hasTruncated = false;
 
-  const tell = (call: Omit<HeldCall, 'partial'>, json: string): void => {
-    const { choice, say, callId, callerName } = surroundings;
-    say({
+  const emitCall = (call: Omit<PendingCall, 'partial'>, json: string): void => {
+    const { choice, emit, callId, callerName } = context;
+    emit({
       type: 'tool_begin',
       choice,
       call: count,
@@ -54,48 +54,48 @@ export function callReader(surroundings: CallContext): CallReader {
       arguments: json,
       ...(call.providerData === undefined ? {} : { providerData: call.providerData }),
     });
-    say({ type: 'tool_end', choice, call: count });
+    emit({ type: 'tool_end', choice, call: count });
     count += 1;
   };
 
   const finish = (): void => {
-    if (held === undefined) return;
-    const call = held;
-    held = undefined;
-    tell(call, call.partial.json());
+    if (pending === undefined) return;
+    const call = pending;
+    pending = undefined;
+    emitCall(call, call.partial.json());
   };
 
-  const cut = (): void => {
-    hasCut ||= held !== undefined;
-    held = undefined;
+  const discardPending = (): void => {
+    hasTruncated ||= pending !== undefined;
+    pending = undefined;
   };
 
   /** A call without a name, or with the id of the pending call, continues that call. */
-  const goesOn = (name: string | undefined, id: string | undefined): boolean =>
-    held !== undefined && (name === undefined || (id !== undefined && id === held.id));
+  const continuesPending = (name: string | undefined, id: string | undefined): boolean =>
+    pending !== undefined && (name === undefined || (id !== undefined && id === pending.id));
 
   return {
     read: (call, providerData) => {
       const name = nonEmpty(member(call, 'name'));
       const id = nonEmpty(member(call, 'id'));
-      if (!goesOn(name, id)) {
+      if (!continuesPending(name, id)) {
         finish();
         // This only marks the end of a call that was already complete.
         if (name === undefined) return;
-        if (!isPartial(call)) return tell({ name, id, providerData }, argumentsOf(call));
+        if (!isPartial(call)) return emitCall({ name, id, providerData }, argumentsOf(call));
         const args = member(call, 'args');
-        held = {
+        pending = {
           name,
           id,
           providerData,
           partial: partialArguments(isJsonObject(args) ? args : {}),
         };
       }
-      held?.partial.add(member(call, 'partialArgs'));
+      pending?.partial.add(member(call, 'partialArgs'));
       if (member(call, 'willContinue') !== true) finish();
     },
-    close: cut,
-    hasCut: () => hasCut,
+    close: discardPending,
+    hasTruncated: () => hasTruncated,
     count: () => count,
   };
 }

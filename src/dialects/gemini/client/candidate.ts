@@ -11,9 +11,9 @@ import {
   type JsonValue,
   member,
 } from '../../../json.ts';
-import type { CallContext } from './calls.ts';
+import type { CandidateContext } from './calls.ts';
 import { type CandidateEnding, endingOf } from './ending.ts';
-import { weightierFinish } from './finish-words.ts';
+import { moreSevereFinish } from './finish-reasons.ts';
 import { citationsIn } from './grounding.ts';
 import { partReader } from './read-part.ts';
 
@@ -29,10 +29,10 @@ export interface CandidateReader {
 }
 
 /** Creates the reader of one candidate. */
-export function candidateReader(surroundings: CallContext): CandidateReader {
-  const { choice, say } = surroundings;
-  const parts = partReader(surroundings);
-  let word: string | undefined;
+export function candidateReader(context: CandidateContext): CandidateReader {
+  const { choice, emit } = context;
+  const parts = partReader(context);
+  let finishReason: string | undefined;
   let message: string | undefined;
   let grounding: Map<string, JsonValue> | undefined;
   let ratings: readonly JsonObject[] = [];
@@ -42,18 +42,18 @@ export function candidateReader(surroundings: CallContext): CandidateReader {
     read: (candidate) => {
       for (const part of items(member(member(candidate, 'content'), 'parts'))) parts.read(part);
       const tokens = logprobsIn(member(candidate, 'logprobsResult'));
-      if (tokens.length > 0) say({ type: 'logprobs', choice, tokens });
+      if (tokens.length > 0) emit({ type: 'logprobs', choice, tokens });
       const finish = nonEmpty(member(candidate, 'finishReason'));
-      if (finish !== undefined) word = weightierFinish(word, finish);
+      if (finish !== undefined) finishReason = moreSevereFinish(finishReason, finish);
       message = nonEmpty(member(candidate, 'finishMessage')) ?? message;
       const found = member(candidate, 'groundingMetadata');
       if (isJsonObject(found)) {
         grounding ??= new Map();
         for (const [name, value] of Object.entries(found)) grounding.set(name, value);
       }
-      for (const [name, written] of ownMetadata) {
-        const said = member(candidate, name);
-        if (isJsonObject(said)) metadata.set(written, said);
+      for (const [name, eventName] of forwardedMetadata) {
+        const value = member(candidate, name);
+        if (isJsonObject(value)) metadata.set(eventName, value);
       }
       const rated = blockedRatings(member(candidate, 'safetyRatings'));
       if (rated.length > 0) ratings = rated;
@@ -63,28 +63,28 @@ export function candidateReader(surroundings: CallContext): CandidateReader {
       if (grounding !== undefined) {
         const found = Object.fromEntries(grounding);
         const citations = citationsIn(found, parts.visibleText());
-        if (citations.length > 0) say({ type: 'citations', choice, citations });
-        say(own(choice, 'grounding_metadata', found));
+        if (citations.length > 0) emit({ type: 'citations', choice, citations });
+        emit(providerEvent(choice, 'grounding_metadata', found));
       }
-      for (const [name, said] of metadata) say(own(choice, name, said));
-      if (ratings.length > 0) say(own(choice, 'safety_ratings', ratings));
+      for (const [name, value] of metadata) emit(providerEvent(choice, name, value));
+      if (ratings.length > 0) emit(providerEvent(choice, 'safety_ratings', ratings));
       const others = parts.others();
-      if (others.length > 0) say(own(choice, 'parts', others));
+      if (others.length > 0) emit(providerEvent(choice, 'parts', others));
     },
     ending: (blockReason) => {
       const hasOutput = parts.hasOutput();
       const ending = endingOf({
-        word,
+        finishReason,
         message,
         blockReason,
         hasOutput,
         hasCalls: parts.hasCalls(),
       });
       // Only the token limit may truncate a call. Otherwise an agent would continue without it.
-      const isCut = parts.hasCutCall() && ending.reason !== 'length';
-      return isCut ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
+      const isTruncated = parts.hasTruncatedCall() && ending.reason !== 'length';
+      return isTruncated ? { ...ending, unusable: 'upstream_unusable_output' } : ending;
     },
-    isFinished: () => word !== undefined,
+    isFinished: () => finishReason !== undefined,
   };
 }
 
@@ -92,7 +92,7 @@ export function candidateReader(surroundings: CallContext): CandidateReader {
  * Metadata that is passed on unchanged, by Google's name and by its name in the event. In a stream
  * the last value counts.
  */
-const ownMetadata = [
+const forwardedMetadata = [
   ['citationMetadata', 'citation_metadata'],
   ['urlContextMetadata', 'url_context_metadata'],
 ] as const;
@@ -123,7 +123,7 @@ function blockedRatings(ratings: JsonValue | undefined): readonly JsonObject[] {
   return all.some((rating) => member(rating, 'blocked') === true) ? all : [];
 }
 
-function own(
+function providerEvent(
   choice: number,
   name: string,
   value: JsonObject | readonly JsonObject[],

@@ -3,7 +3,7 @@ import { type FunctionNames, functionNames } from '../../../canonical/function-n
 import type { ContentRequest } from '../../../canonical/request.ts';
 import type { ContentClientCodec } from '../../codec.ts';
 import { readReply } from './read-reply.ts';
-import { type ReadingContext, readStream } from './read-stream.ts';
+import { type ReadContext, readStream } from './read-stream.ts';
 import { unreadMembers } from './unread-reply.ts';
 import { writeRequest } from './write-request.ts';
 
@@ -16,7 +16,7 @@ export const geminiClient: ContentClientCodec = {
       dropped.add(name);
     };
     const body = writeRequest({ request, capabilities, names, drop });
-    const context: ReadingContext = { ids, callerName: names.caller };
+    const context: ReadContext = { ids, callerName: names.caller };
     return {
       body,
       dropped: [...dropped],

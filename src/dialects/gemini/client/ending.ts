@@ -1,6 +1,6 @@
 /** Determines how a candidate ended from everything that was received. */
 import type { FinishReason } from '../../../canonical/reply.ts';
-import { finishMeaning } from './finish-words.ts';
+import { finishMeaning } from './finish-reasons.ts';
 
 /**
  * How a candidate ended. `unusable` is set if the candidate has nothing that a caller could use.
@@ -13,8 +13,8 @@ export interface CandidateEnding {
 }
 
 /** The received facts that determine the ending. */
-export interface SeenOfCandidate {
-  readonly word: string | undefined;
+export interface CandidateFacts {
+  readonly finishReason: string | undefined;
   readonly message: string | undefined;
   readonly blockReason: string | undefined;
   readonly hasOutput: boolean;
@@ -22,22 +22,22 @@ export interface SeenOfCandidate {
 }
 
 /** The precedence is `content_filter`, `length`, `tool_calls`, `stop`. */
-export function endingOf(seen: SeenOfCandidate): CandidateEnding {
-  const { word, message, blockReason, hasOutput, hasCalls } = seen;
-  const plain = hasCalls ? 'tool_calls' : 'stop';
-  if (word === undefined && blockReason !== undefined) {
+export function endingOf(facts: CandidateFacts): CandidateEnding {
+  const { finishReason, message, blockReason, hasOutput, hasCalls } = facts;
+  const normalReason = hasCalls ? 'tool_calls' : 'stop';
+  if (finishReason === undefined && blockReason !== undefined) {
     return { unusable: undefined, reason: 'content_filter', native: blockReason, message };
   }
-  if (word === undefined) {
+  if (finishReason === undefined) {
     const unusable = hasOutput ? undefined : 'upstream_empty_response';
-    return { unusable, reason: plain, native: undefined, message: undefined };
+    return { unusable, reason: normalReason, native: undefined, message: undefined };
   }
-  const meaning = finishMeaning(word);
-  const native = meaning.isWhole ? undefined : word;
+  const meaning = finishMeaning(finishReason);
+  const native = meaning.isExact ? undefined : finishReason;
   switch (meaning.reason) {
     case 'stop':
       // Google sends a message even for success, such as "Model generated function call(s)."
-      return { unusable: undefined, reason: plain, native, message: undefined };
+      return { unusable: undefined, reason: normalReason, native, message: undefined };
     case 'unusable':
       return { unusable: 'upstream_unusable_output', reason: 'other', native, message };
     case 'other': {

@@ -19,9 +19,9 @@ export function citationsIn(grounding: JsonObject, text: string): readonly Citat
   }
   const units = unitsByByte(text);
   return supports.flatMap((support) => {
-    const place = placeOf(member(support, 'segment'), text, units);
+    const offsets = locate(member(support, 'segment'), text, units);
     return items(member(support, 'groundingChunkIndices')).flatMap((index) =>
-      cited(typeof index === 'number' ? sources[index] : undefined, place),
+      cited(typeof index === 'number' ? sources[index] : undefined, offsets),
     );
   });
 }
@@ -31,7 +31,7 @@ interface Source {
   readonly title: string | undefined;
 }
 
-type Place = Pick<Citation, 'start' | 'end'>;
+type Offsets = Pick<Citation, 'start' | 'end'>;
 
 function sourceOf(chunk: JsonValue): Source | undefined {
   const holder =
@@ -42,8 +42,8 @@ function sourceOf(chunk: JsonValue): Source | undefined {
   return { url, title: typeof title === 'string' ? title : undefined };
 }
 
-function cited(source: Source | undefined, place: Place): readonly Citation[] {
-  return source === undefined ? [] : [{ ...source, ...place }];
+function cited(source: Source | undefined, offsets: Offsets): readonly Citation[] {
+  return source === undefined ? [] : [{ ...source, ...offsets }];
 }
 
 /** Maps each byte offset of the text to its UTF-16 unit; the last entry is the end. */
@@ -65,19 +65,19 @@ function unitsByByte(text: string): Uint32Array {
  * Google's offsets are relative to one part. If a reply has several parts, the cited text locates
  * the segment.
  */
-function placeOf(segment: JsonValue | undefined, text: string, units: Uint32Array): Place {
+function locate(segment: JsonValue | undefined, text: string, units: Uint32Array): Offsets {
   const start = units[offset(member(segment, 'startIndex'))];
   const end = units[offset(member(segment, 'endIndex'))];
-  const words = member(segment, 'text');
-  if (typeof words !== 'string' || words === '' || text.slice(start, end) === words) {
+  const citedText = member(segment, 'text');
+  if (typeof citedText !== 'string' || citedText === '' || text.slice(start, end) === citedText) {
     return start !== undefined && end !== undefined && start < end
       ? { start, end }
       : { start: undefined, end: undefined };
   }
-  const found = text.indexOf(words);
+  const found = text.indexOf(citedText);
   return found === -1
     ? { start: undefined, end: undefined }
-    : { start: found, end: found + words.length };
+    : { start: found, end: found + citedText.length };
 }
 
 /** Google leaves out the offset 0. */

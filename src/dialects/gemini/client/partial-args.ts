@@ -44,7 +44,7 @@ export function partialArguments(start: JsonObject): PartialArguments {
     add: (pieces) => {
       for (const piece of items(pieces)) {
         const path = pathOf(member(piece, 'jsonPath'));
-        if (path !== undefined) place(root, path, piece);
+        if (path !== undefined) setAt(root, path, piece);
       }
     },
     json: () => text(root),
@@ -63,7 +63,7 @@ function pathOf(written: JsonValue | undefined): Path | undefined {
   return typeof path[0] === 'number' || path.length > maxDepth ? undefined : path;
 }
 
-function place(root: Map<string, Node>, path: Path, piece: JsonValue): void {
+function setAt(root: Map<string, Node>, path: Path, piece: JsonValue): void {
   let holder: Node = root;
   for (const [depth, key] of path.slice(0, -1).entries()) {
     const next: Node | undefined = child(holder, key);

@@ -4,14 +4,14 @@
  */
 import type { ProviderData } from '../../../canonical/provider-data.ts';
 import { isJsonObject, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { type CallContext, callReader } from './calls.ts';
+import { type CandidateContext, callReader } from './calls.ts';
 
 /** Reads the parts of a candidate and emits their events. */
 export interface PartReader {
   read(part: JsonValue): void;
   close(): void;
   /** Whether a tool call was truncated. */
-  hasCutCall(): boolean;
+  hasTruncatedCall(): boolean;
   /** Parts of unknown kinds, unchanged. */
   others(): readonly JsonObject[];
   /** All visible text so far. */
@@ -26,24 +26,24 @@ const maxOthers = 1_000;
 const maxVisible = 16 * 1024 * 1024;
 
 /** Creates the reader of one candidate's parts. */
-export function partReader(surroundings: CallContext): PartReader {
-  const { choice, say } = surroundings;
-  const calls = callReader(surroundings);
+export function partReader(context: CandidateContext): PartReader {
+  const { choice, emit } = context;
+  const calls = callReader(context);
   let visible = '';
   let lastCharacter = '';
   let hasMedia = false;
   const others: JsonObject[] = [];
 
-  const tellText = (text: string, providerData: ProviderData | undefined): void => {
+  const emitText = (text: string, providerData: ProviderData | undefined): void => {
     // The text is only used to locate citations, and no real reply is as long as this limit.
     if (visible.length < maxVisible) visible += text;
     lastCharacter = text.at(-1) ?? lastCharacter;
-    say({ type: 'text', choice, text, ...carried(providerData) });
+    emit({ type: 'text', choice, text, ...withProviderData(providerData) });
   };
 
-  const tellMedia = ({ mimeType, data }: Media, providerData: ProviderData | undefined): void => {
+  const emitMedia = ({ mimeType, data }: Media, providerData: ProviderData | undefined): void => {
     hasMedia = true;
-    say({ type: 'media', choice, mimeType, data, ...carried(providerData) });
+    emit({ type: 'media', choice, mimeType, data, ...withProviderData(providerData) });
   };
 
   const addOther = (part: JsonObject): void => {
@@ -58,17 +58,17 @@ export function partReader(surroundings: CallContext): PartReader {
       const isThought = member(part, 'thought') === true;
       const media = mediaIn(part);
       // An image in a thought is a draft of the final one.
-      if (media !== undefined && !isThought) return tellMedia(media, providerData);
+      if (media !== undefined && !isThought) return emitMedia(media, providerData);
       const code = fencedCode(part);
-      if (code !== undefined) return tellText(onNewLine(lastCharacter, code), undefined);
+      if (code !== undefined) return emitText(onNewLine(lastCharacter, code), undefined);
       const text = textIn(part);
       if (text === undefined && media === undefined && isJsonObject(part)) addOther(part);
       if (text === undefined || (text === '' && providerData === undefined)) return;
-      if (!isThought) return tellText(text, providerData);
-      say({ type: 'reasoning', choice, text, ...carried(providerData) });
+      if (!isThought) return emitText(text, providerData);
+      emit({ type: 'reasoning', choice, text, ...withProviderData(providerData) });
     },
     close: calls.close,
-    hasCutCall: calls.hasCut,
+    hasTruncatedCall: calls.hasTruncated,
     others: () => others,
     visibleText: () => visible,
     hasCalls: () => calls.count() > 0,
@@ -76,7 +76,9 @@ export function partReader(surroundings: CallContext): PartReader {
   };
 }
 
-function carried(providerData: ProviderData | undefined): { readonly providerData?: ProviderData } {
+function withProviderData(providerData: ProviderData | undefined): {
+  readonly providerData?: ProviderData;
+} {
   return providerData === undefined ? {} : { providerData };
 }
 
@@ -114,10 +116,10 @@ function plainBase64(data: string): string {
 function textIn(part: JsonValue): string | undefined {
   const text = member(part, 'text');
   if (typeof text === 'string') return text;
-  return isJsonObject(part) && Object.keys(part).every(isMark) ? '' : undefined;
+  return isJsonObject(part) && Object.keys(part).every(isPartFlag) ? '' : undefined;
 }
 
-function isMark(name: string): boolean {
+function isPartFlag(name: string): boolean {
   return name === 'thought' || name === 'thoughtSignature';
 }
 
@@ -131,11 +133,11 @@ function fencedCode(part: JsonValue): string | undefined {
   }
   const result = member(part, 'codeExecutionResult');
   const output = member(result, 'output');
-  return typeof output === 'string' ? fenced(output, failureOf(result)) : undefined;
+  return typeof output === 'string' ? fenced(output, failedOutcome(result)) : undefined;
 }
 
 /** The failed outcome, which takes the place of the block's language; empty for success. */
-function failureOf(result: JsonValue | undefined): string {
+function failedOutcome(result: JsonValue | undefined): string {
   const outcome = member(result, 'outcome');
   const word = typeof outcome === 'string' ? outcome.replace(/^OUTCOME_/, '').toLowerCase() : 'ok';
   return word === 'ok' || word === 'unspecified' ? '' : word.replace(/\W/g, '_');

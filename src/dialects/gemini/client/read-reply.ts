@@ -5,10 +5,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue, member } from '../../../json.ts';
-import { type ReadingContext, readStream } from './read-stream.ts';
+import { type ReadContext, readStream } from './read-stream.ts';
 
 /** The events of a reply. An array has one document per element: a stream without SSE framing. */
-export function readReply(reply: JsonValue, context: ReadingContext): readonly ContentEvent[] {
+export function readReply(reply: JsonValue, context: ReadContext): readonly ContentEvent[] {
   const reader = readStream(context);
   const documents = Array.isArray(reply) ? items(reply) : [reply];
   const content = documents

@@ -10,23 +10,23 @@ import { withGap } from '../../stream-usage.ts';
 import { mergedUsage } from '../../usage-counts.ts';
 import {
   geminiBlockedUsage,
-  geminiFigureNames,
   geminiGap,
   geminiReplyUsage,
-  geminiStated,
+  geminiUsageMembers,
+  withImpliedOutput,
 } from '../reply-usage.ts';
-import type { CallContext } from './calls.ts';
+import type { CandidateContext } from './calls.ts';
 import { type CandidateReader, candidateReader } from './candidate.ts';
 import type { CandidateEnding } from './ending.ts';
 
 /** What the reader needs to know about the request. */
-export interface ReadingContext {
+export interface ReadContext {
   readonly ids: () => string;
   readonly callerName: (upstreamName: string) => string;
 }
 
 /** Creates the reader of one reply. */
-export function readStream({ ids, callerName }: ReadingContext): ContentStreamReader {
+export function readStream({ ids, callerName }: ReadContext): ContentStreamReader {
   const candidates = new Map<number, CandidateReader>();
   const callId = uniqueIds(ids);
   let events: ContentEvent[] = [];
@@ -35,11 +35,11 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   let usage: JsonObject | undefined;
   let gap: UsageGap;
 
-  const say = (event: ContentEvent): void => {
+  const emit = (event: ContentEvent): void => {
     events.push(event);
   };
 
-  const taken = (): readonly ContentEvent[] => {
+  const takeEvents = (): readonly ContentEvent[] => {
     const all = events;
     events = [];
     return all;
@@ -48,7 +48,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
   const readStart = (document: JsonValue): void => {
     const id = text(member(document, 'responseId'));
     const model = text(member(document, 'modelVersion'));
-    if (!hasStarted && (id ?? model) !== undefined) say({ type: 'start', id, model });
+    if (!hasStarted && (id ?? model) !== undefined) emit({ type: 'start', id, model });
     hasStarted = true;
   };
 
@@ -58,7 +58,7 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
     if (reason === undefined || blockReason !== undefined) return;
     blockReason = reason;
     const message = text(member(feedback, 'blockReasonMessage'));
-    if (candidates.size === 0) say({ type: 'blocked', reason, message });
+    if (candidates.size === 0) emit({ type: 'blocked', reason, message });
   };
 
   const isBlocked = (): boolean => blockReason !== undefined && candidates.size === 0;
@@ -68,27 +68,27 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
       const choice = choiceOf(candidate, position);
       if (choice >= maxCandidates) return;
       const known = candidates.get(choice);
-      const surroundings: CallContext = { choice, say, callId, callerName };
-      const reader = known ?? candidateReader(surroundings);
+      const context: CandidateContext = { choice, emit, callId, callerName };
+      const reader = known ?? candidateReader(context);
       if (known === undefined) candidates.set(choice, reader);
       reader.read(candidate);
     }
   };
 
   const readUsage = (document: JsonValue): void => {
-    const stated = geminiStated(usage, member(document, 'usageMetadata'));
-    const merged = mergedUsage(usage, stated, geminiFigureNames);
+    const stated = withImpliedOutput(usage, member(document, 'usageMetadata'));
+    const merged = mergedUsage(usage, stated, geminiUsageMembers);
     // Zero counts after real ones don't change the usage and are ignored.
     if (merged === usage) return;
     usage = merged;
     gap = geminiGap(stated);
-    sayUsage();
+    emitUsage();
   };
 
-  const sayUsage = (): void => {
+  const emitUsage = (): void => {
     const read = candidates.size === 0 ? geminiBlockedUsage : geminiReplyUsage;
     const figures = read(usage);
-    if (figures !== undefined) say({ type: 'usage', usage: withGap(figures, gap) });
+    if (figures !== undefined) emit({ type: 'usage', usage: withGap(figures, gap) });
   };
 
   return {
@@ -97,12 +97,12 @@ export function readStream({ ids, callerName }: ReadingContext): ContentStreamRe
       if (!isBlocked()) readCandidates(document);
       readBlock(document);
       readUsage(document);
-      return taken();
+      return takeEvents();
     },
     end: () => {
-      if (!isBlocked()) sayEndings(candidates, blockReason, say);
-      sayUsage();
-      return taken();
+      if (!isBlocked()) emitEndings(candidates, blockReason, emit);
+      emitUsage();
+      return takeEvents();
     },
     complete: () => {
       const all = [...candidates.values()];
@@ -121,8 +121,8 @@ const maxCandidates = 128;
 /** The candidate's index. Google leaves out 0; an invalid index is replaced by the position. */
 function choiceOf(candidate: JsonValue, position: number): number {
   const index = member(candidate, 'index');
-  const isSane = typeof index === 'number' && Number.isInteger(index) && index >= 0;
-  return isSane && index < maxCandidates ? index : position;
+  const isValid = typeof index === 'number' && Number.isInteger(index) && index >= 0;
+  return isValid && index < maxCandidates ? index : position;
 }
 
 /** Returns ids that are unique within the reply. */
@@ -136,10 +136,10 @@ function uniqueIds(ids: () => string): (upstreamId: string | undefined) => strin
 }
 
 /** Emits a finish for every choice, or one `unusable` event if no choice can be used. */
-function sayEndings(
+function emitEndings(
   candidates: ReadonlyMap<number, CandidateReader>,
   blockReason: string | undefined,
-  say: (event: ContentEvent) => void,
+  emit: (event: ContentEvent) => void,
 ): void {
   const endings: [number, CandidateEnding][] = [];
   for (const [choice, reader] of [...candidates].sort(([one], [two]) => one - two)) {
@@ -148,10 +148,10 @@ function sayEndings(
   }
   if (endings.every(([, { unusable }]) => unusable !== undefined)) {
     const reason = endings[0]?.[1].unusable ?? 'upstream_empty_response';
-    say({ type: 'unusable', reason });
+    emit({ type: 'unusable', reason });
     return;
   }
-  for (const [choice, ending] of endings) say(finishOf(choice, ending));
+  for (const [choice, ending] of endings) emit(finishOf(choice, ending));
 }
 
 function finishOf(choice: number, ending: CandidateEnding): ContentEvent {

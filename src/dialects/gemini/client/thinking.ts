@@ -3,25 +3,27 @@ import type { Reasoning } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonValue, member } from '../../../json.ts';
 import type { ReasoningEffort, ThinkingBudget } from '../../../ports/catalog.ts';
 import { nearestEffort } from '../../nearest-effort.ts';
-import type { Members, Writing } from './writing.ts';
+import type { Members, WriteContext } from './write-context.ts';
 
 /**
  * The `thinkingConfig`, or undefined if the model decides itself.
  *
- * @param own the caller's own `thinkingConfig`, which takes precedence over the common settings
+ * @param ownConfig the caller's own `thinkingConfig`, which takes precedence over the common settings
  */
-export function thinkingConfig(writing: Writing, own: JsonValue | undefined): Members | undefined {
-  const inOwnWords = isJsonObject(own) ? own : {};
-  const asked: Members = { ...askedFor(writing), ...inOwnWords };
-  if (Object.keys(asked).length === 0) return undefined;
-  const { thinkingLevel, thinkingBudget, ...rest } = asked;
+export function thinkingConfig(
+  context: WriteContext,
+  ownConfig: JsonValue | undefined,
+): Members | undefined {
+  const own = isJsonObject(ownConfig) ? ownConfig : {};
+  const config: Members = { ...requestedConfig(context), ...own };
+  if (Object.keys(config).length === 0) return undefined;
+  const { thinkingLevel, thinkingBudget, ...rest } = config;
   // Google refuses a level together with a budget.
-  const isByBudget =
-    thinkingLevel === undefined || member(inOwnWords, 'thinkingBudget') !== undefined;
+  const isByBudget = thinkingLevel === undefined || member(own, 'thinkingBudget') !== undefined;
   return isByBudget ? { ...rest, thinkingBudget } : { ...rest, thinkingLevel };
 }
 
-function askedFor({ request, capabilities, drop }: Writing): Members {
+function requestedConfig({ request, capabilities, drop }: WriteContext): Members {
   const { reasoning } = request;
   if (reasoning === undefined) return {};
   const isOff = reasoning.effort === 'none' || reasoning.budgetTokens === 0;
@@ -29,32 +31,32 @@ function askedFor({ request, capabilities, drop }: Writing): Members {
     if (!isOff) drop(request.names.reasoning);
     return {};
   }
-  const measure =
+  const setting =
     capabilities.reasoning === 'budget'
       ? budgetFor(reasoning, capabilities.thinkingBudget)
       : levelFor(reasoning, capabilities.efforts);
-  if (measure.isReplaced) drop(request.names.reasoning);
-  const isAsked = reasoning.effort !== undefined || reasoning.budgetTokens !== undefined;
-  const includeThoughts = isOff ? false : (reasoning.includeThoughts ?? (isAsked || undefined));
+  if (setting.isReplaced) drop(request.names.reasoning);
+  const isRequested = reasoning.effort !== undefined || reasoning.budgetTokens !== undefined;
+  const includeThoughts = isOff ? false : (reasoning.includeThoughts ?? (isRequested || undefined));
   return {
-    ...measure.members,
+    ...setting.members,
     ...(includeThoughts === undefined ? {} : { includeThoughts }),
   };
 }
 
-interface Measure {
+interface ThinkingSetting {
   readonly members: Members;
   /** Whether the value sent differs from the one requested. */
   readonly isReplaced: boolean;
 }
 
-const silence: Measure = { members: {}, isReplaced: false };
+const unset: ThinkingSetting = { members: {}, isReplaced: false };
 
-function levelFor(reasoning: Reasoning, efforts: readonly ReasoningEffort[]): Measure {
+function levelFor(reasoning: Reasoning, efforts: readonly ReasoningEffort[]): ThinkingSetting {
   const wanted = reasoning.effort ?? effortOf(reasoning.budgetTokens);
   const levels = efforts.filter((effort) => ['minimal', 'low', 'medium', 'high'].includes(effort));
   const level = wanted === undefined ? undefined : nearestEffort(wanted, levels);
-  if (level === undefined) return silence;
+  if (level === undefined) return unset;
   return {
     members: { thinkingLevel: level.toUpperCase() },
     isReplaced: reasoning.effort !== level,
@@ -75,10 +77,10 @@ function effortOf(budget: number | undefined): ReasoningEffort | undefined {
 function budgetFor(
   { effort, budgetTokens }: Reasoning,
   range: ThinkingBudget = { min: 0, max: 24_576 },
-): Measure {
+): ThinkingSetting {
   const canBeOff = range.min === 0 || range.off === true;
   const wanted = budgetTokens ?? budgetOf(effort, { ...range, off: canBeOff });
-  if (wanted === undefined) return silence;
+  if (wanted === undefined) return unset;
   if (wanted === -1 || (wanted === 0 && canBeOff)) {
     return { members: { thinkingBudget: wanted }, isReplaced: false };
   }

@@ -1,7 +1,7 @@
 /** Writes `generationConfig`: limits, sampling, and output format. */
 import type { JsonObject } from '../../../json.ts';
 import { thinkingConfig } from './thinking.ts';
-import { type Members, notPortable, unlessEmpty, type Writing } from './writing.ts';
+import { type Members, notPortable, unlessEmpty, type WriteContext } from './write-context.ts';
 
 /**
  * @param format the members that set the output format
@@ -10,29 +10,29 @@ import { type Members, notPortable, unlessEmpty, type Writing } from './writing.
  *   supports
  */
 export function writeConfig(
-  writing: Writing,
+  context: WriteContext,
   format: Members,
   own: JsonObject,
 ): Members | undefined {
-  const { request } = writing;
+  const { request } = context;
   const { thinkingConfig: ownThinking, ...ownConfig } = own;
   return unlessEmpty({
-    ...sampling(writing),
+    ...sampling(context),
     maxOutputTokens: request.maxOutputTokens,
-    stopSequences: stopSequences(writing),
-    candidateCount: candidateCount(writing),
-    seed: seed(writing),
-    presencePenalty: penalty(writing, 'presencePenalty'),
-    frequencyPenalty: penalty(writing, 'frequencyPenalty'),
-    ...logprobs(writing),
+    stopSequences: stopSequences(context),
+    candidateCount: candidateCount(context),
+    seed: seed(context),
+    presencePenalty: penalty(context, 'presencePenalty'),
+    frequencyPenalty: penalty(context, 'frequencyPenalty'),
+    ...logprobs(context),
     ...format,
-    responseModalities: modalities(writing),
+    responseModalities: modalities(context),
     ...ownConfig,
-    thinkingConfig: thinkingConfig(writing, ownThinking),
+    thinkingConfig: thinkingConfig(context, ownThinking),
   });
 }
 
-function sampling({ request, capabilities, drop }: Writing): Members {
+function sampling({ request, capabilities, drop }: WriteContext): Members {
   const { temperature, topP, topK, names } = request;
   const takesTemperature = capabilities.sampling !== 'none';
   const takesTopP =
@@ -49,42 +49,46 @@ function sampling({ request, capabilities, drop }: Writing): Members {
   };
 }
 
-function stopSequences({ request, capabilities, drop }: Writing): readonly string[] | undefined {
+function stopSequences({
+  request,
+  capabilities,
+  drop,
+}: WriteContext): readonly string[] | undefined {
   const kept = request.stop.filter((text) => text !== '').slice(0, capabilities.stopLimit);
   if (kept.length < request.stop.length) drop(request.names.stop);
   return kept.length === 0 ? undefined : kept;
 }
 
-function candidateCount({ request, capabilities }: Writing): number | undefined {
+function candidateCount({ request, capabilities }: WriteContext): number | undefined {
   const { candidates, streamed, names } = request;
   if (candidates <= 1) return undefined;
   if (candidates > capabilities.maxCandidates) {
-    throw notPortable(names.candidates, answersLimit(capabilities.maxCandidates));
+    throw notPortable(names.candidates, candidateLimitMessage(capabilities.maxCandidates));
   }
   if (streamed && !capabilities.streamedCandidates) {
-    throw notPortable(names.candidates, 'The model streams one answer only. Ask for one.');
+    throw notPortable(names.candidates, 'This model streams a single candidate only. Request one.');
   }
   return candidates;
 }
 
-function answersLimit(most: number): string {
-  const answers = most === 1 ? 'one answer' : `at most ${most} answers`;
-  return `The model gives ${answers} to one request. Ask for fewer.`;
+function candidateLimitMessage(max: number): string {
+  const candidates = max === 1 ? 'one candidate' : `at most ${max} candidates`;
+  return `This model returns ${candidates} per request. Request fewer.`;
 }
 
 /**
  * Google's seed has 32 bits. A larger one is truncated to its lower bits and stays deterministic.
  */
-function seed({ request, capabilities, drop }: Writing): number | undefined {
+function seed({ request, capabilities, drop }: WriteContext): number | undefined {
   if (request.seed === undefined) return undefined;
-  const fitting = request.seed | 0;
-  if (!capabilities.seed || fitting !== request.seed) drop(request.names.seed);
-  return capabilities.seed ? fitting : undefined;
+  const truncated = request.seed | 0;
+  if (!capabilities.seed || truncated !== request.seed) drop(request.names.seed);
+  return capabilities.seed ? truncated : undefined;
 }
 
 /** Many models refuse even 0, which is the default anyway. */
 function penalty(
-  { request, capabilities, drop }: Writing,
+  { request, capabilities, drop }: WriteContext,
   name: 'presencePenalty' | 'frequencyPenalty',
 ): number | undefined {
   const value = request[name];
@@ -95,7 +99,7 @@ function penalty(
 
 const maxTopLogprobs = 20;
 
-function logprobs({ request, capabilities, drop }: Writing): Members {
+function logprobs({ request, capabilities, drop }: WriteContext): Members {
   if (request.logprobs === undefined) return {};
   if (!capabilities.logprobs) {
     drop(request.names.logprobs);
@@ -109,11 +113,11 @@ function logprobs({ request, capabilities, drop }: Writing): Members {
   };
 }
 
-function modalities({ request, capabilities }: Writing): readonly string[] | undefined {
+function modalities({ request, capabilities }: WriteContext): readonly string[] | undefined {
   const wanted = request.modalities ?? [];
   if (wanted.every((modality) => modality === 'text')) return undefined;
   if (!capabilities.mediaOutput) {
-    throw notPortable(request.names.modalities, 'The model answers with text only. Ask for text.');
+    throw notPortable(request.names.modalities, 'This model returns text only. Request text.');
   }
   // Models with audio output refuse a request for audio together with text.
   if (wanted.includes('audio')) return ['AUDIO'];

@@ -1,9 +1,9 @@
 /** Writes the conversation: the system instruction and the turns. */
 import type { Part, TextPart, ToolResultPart, Turn } from '../../../canonical/request.ts';
 import { pairedTurns } from '../../../canonical/tool-results.ts';
+import { type Members, notPortable, type WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
 import { signatureOf, writeCall, writeFirstCall, writeResults } from './write-results.ts';
-import { type Members, notPortable, type Writing } from './writing.ts';
 
 /** The two members of a request that hold the conversation. */
 export interface WrittenConversation {
@@ -15,40 +15,40 @@ type Content = { readonly role: 'user' | 'model'; readonly parts: readonly Membe
 
 /** @param instructions instructions of the gateway, appended after the caller's */
 export function writeConversation(
-  writing: Writing,
+  context: WriteContext,
   instructions: readonly string[],
 ): WrittenConversation {
-  checkPrefill(writing);
-  const { turns, dropped } = pairedTurns(writing.request.turns);
-  for (const name of dropped) writing.drop(name);
-  const lifted = turns.filter((turn) => isLifted(writing, turn));
+  checkPrefill(context);
+  const { turns, dropped } = pairedTurns(context.request.turns);
+  for (const name of dropped) context.drop(name);
+  const lifted = turns.filter((turn) => isLifted(context, turn));
   const system = [
-    ...writing.request.system.map(({ text }) => text),
+    ...context.request.system.map(({ text }) => text),
     ...lifted.flatMap(({ parts }) => parts.filter(isText).map(({ text }) => text)),
     ...instructions,
   ].filter((text) => text !== '');
   const contents = turns
-    .filter((turn) => !isLifted(writing, turn))
-    .map((turn): Content => contentOf(writing, turn))
+    .filter((turn) => !isLifted(context, turn))
+    .map((turn): Content => contentOf(context, turn))
     .filter(({ parts }) => parts.length > 0);
-  return placed(
-    writing,
+  return adaptedToModel(
+    context,
     system.map((text): Members => ({ text })),
     contents,
   );
 }
 
 /** Gemini requires at least one user turn, and Gemma doesn't support a system instruction. */
-function placed(
-  { capabilities }: Writing,
+function adaptedToModel(
+  { capabilities }: WriteContext,
   system: readonly Members[],
   contents: readonly Content[],
 ): WrittenConversation {
   const kept = capabilities.systemInstruction ? system : [];
   const moved = capabilities.systemInstruction ? [] : system;
   if (contents.length === 0 && kept.length > 0) {
-    const asked: Content = { role: 'user', parts: kept.slice(-1) };
-    return { systemInstruction: instructionOf(kept.slice(0, -1)), contents: [asked] };
+    const userTurn: Content = { role: 'user', parts: kept.slice(-1) };
+    return { systemInstruction: instructionOf(kept.slice(0, -1)), contents: [userTurn] };
   }
   return { systemInstruction: instructionOf(kept), contents: prepended(moved, contents) };
 }
@@ -66,16 +66,16 @@ function prepended(parts: readonly Members[], contents: readonly Content[]): rea
   return [{ role: 'user', parts: [...parts, ...head.parts] }, ...rest];
 }
 
-function checkPrefill({ capabilities, request }: Writing): void {
+function checkPrefill({ capabilities, request }: WriteContext): void {
   const last = request.turns.at(-1);
   if (capabilities.prefill || last?.role !== 'assistant') return;
   throw notPortable(
     last.parts[0]?.at ?? 'messages',
-    'The model does not go on from a message of its own. End with a message of the user.',
+    "This model can't continue an assistant message (prefill). End with a user message.",
   );
 }
 
-function isLifted({ capabilities }: Writing, { role, parts }: Turn): boolean {
+function isLifted({ capabilities }: WriteContext, { role, parts }: Turn): boolean {
   return role === 'system' && capabilities.midSystem === 'lift' && parts.every(isText);
 }
 
@@ -83,15 +83,15 @@ function isText(part: Part): part is TextPart {
   return part.kind === 'text';
 }
 
-function contentOf(writing: Writing, turn: Turn): Content {
+function contentOf(context: WriteContext, turn: Turn): Content {
   const role = turn.role === 'assistant' ? 'model' : 'user';
   const firstCall = turn.parts.find(({ kind }) => kind === 'tool_call');
   const results = turn.parts.filter((part): part is ToolResultPart => part.kind === 'tool_result');
   const parts = [
-    ...writeResults(writing, results),
+    ...writeResults(context, results),
     ...turn.parts
       .filter((part) => !isBlank(part))
-      .flatMap((part) => writePart(writing, part, { isFirstCall: part === firstCall })),
+      .flatMap((part) => writePart(context, part, { isFirstCall: part === firstCall })),
   ];
   // A message with only empty text is kept as one empty part; next to other parts, empty text is
   // left out.
@@ -103,7 +103,7 @@ function isBlank(part: Part): boolean {
 }
 
 function writePart(
-  writing: Writing,
+  context: WriteContext,
   part: Part,
   { isFirstCall }: { readonly isFirstCall: boolean },
 ): readonly Members[] {
@@ -116,17 +116,17 @@ function writePart(
         return [{ text: part.text, thought: true, thoughtSignature }];
       }
       // Gemini would treat another model's reasoning as its own.
-      writing.drop(part.at);
+      context.drop(part.at);
       return [];
     case 'media':
-      return [{ ...writeMedia(writing, part), thoughtSignature }];
+      return [{ ...writeMedia(context, part), thoughtSignature }];
     case 'tool_call':
-      return [isFirstCall ? writeFirstCall(writing, part) : writeCall(writing, part)];
+      return [isFirstCall ? writeFirstCall(context, part) : writeCall(context, part)];
     case 'tool_result':
       return [];
     case 'provider_specific':
       if (part.provider === 'gemini') return [part.value];
-      writing.drop(part.at);
+      context.drop(part.at);
       return [];
   }
 }

@@ -1,11 +1,11 @@
 /** Writes the output format, as a JSON mode or, if the model has none for it, as an instruction. */
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { OutputFormat } from '../../../canonical/request.ts';
-import { described } from '../../../canonical/schema/describe.ts';
+import { withDescription } from '../../../canonical/schema/describe.ts';
 import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import type { JsonObject } from '../../../json.ts';
-import type { Members, Writing } from './writing.ts';
+import type { Members, WriteContext } from './write-context.ts';
 
 /** Members of `generationConfig`, and instructions to append to the system instruction. */
 export interface WrittenFormat {
@@ -16,24 +16,24 @@ export interface WrittenFormat {
 const jsonType = 'application/json';
 
 /** Writes the caller's format as far as the model can enforce it. */
-export function writeFormat(writing: Writing): WrittenFormat {
-  const { request, capabilities, drop } = writing;
+export function writeFormat(context: WriteContext): WrittenFormat {
+  const { request, capabilities, drop } = context;
   const { format } = request;
   if (format === undefined) return { config: {}, instructions: [] };
   const { structuredOutput } = capabilities;
-  const isFree = capabilities.jsonWithTools || request.tools.length === 0;
-  const canHold = isFree && structuredOutput !== 'none';
-  const isPlain = structuredOutput === 'json' && format.type !== 'json';
-  if (canHold && !isPlain) return { config: modeFor(writing, format), instructions: [] };
+  const allowsJsonMode = capabilities.jsonWithTools || request.tools.length === 0;
+  const canEnforce = allowsJsonMode && structuredOutput !== 'none';
+  const lacksSchema = structuredOutput === 'json' && format.type !== 'json';
+  if (canEnforce && !lacksSchema) return { config: outputMode(context, format), instructions: [] };
   drop(request.names.format);
-  const holdsJson = canHold && format.type === 'json_schema';
+  const enforcesJson = canEnforce && format.type === 'json_schema';
   return {
-    config: holdsJson ? { responseMimeType: jsonType } : {},
+    config: enforcesJson ? { responseMimeType: jsonType } : {},
     instructions: [instructionFor(format)],
   };
 }
 
-function modeFor(writing: Writing, format: OutputFormat): Members {
+function outputMode(context: WriteContext, format: OutputFormat): Members {
   switch (format.type) {
     case 'json':
       return { responseMimeType: jsonType };
@@ -45,12 +45,12 @@ function modeFor(writing: Writing, format: OutputFormat): Members {
     case 'json_schema':
       return {
         responseMimeType: jsonType,
-        ...schemaMember(writing, described(format.schema, format.description)),
+        ...schemaMember(context, withDescription(format.schema, format.description)),
       };
   }
 }
 
-function schemaMember({ request, capabilities, drop }: Writing, schema: JsonObject): Members {
+function schemaMember({ request, capabilities, drop }: WriteContext, schema: JsonObject): Members {
   if (capabilities.structuredOutput === 'schema') {
     return { responseJsonSchema: tidySchema(schema, { titles: 'keep' }) };
   }
@@ -69,6 +69,6 @@ function instructionFor(format: OutputFormat): string {
     case 'enum':
       return `Answer with exactly one of these values only: ${jsonText(format.values)}`;
     case 'json_schema':
-      return `${byTheSchema}${jsonText(described(format.schema, format.description))}`;
+      return `${byTheSchema}${jsonText(withDescription(format.schema, format.description))}`;
   }
 }

@@ -2,7 +2,7 @@
 import { mediaKindOf, mimeTypeOfName } from '../../../canonical/media.ts';
 import type { JsonNode } from '../../../canonical/raw-json.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
-import { notPortable, type Writing } from './writing.ts';
+import { notPortable, type WriteContext } from './write-context.ts';
 
 /**
  * The part with the media itself or its URL. The gateway doesn't fetch URLs itself.
@@ -10,26 +10,26 @@ import { notPortable, type Writing } from './writing.ts';
  * @throws GatewayError `not_portable` if Gemini wouldn't accept it
  */
 export function writeMedia(
-  writing: Writing,
+  context: WriteContext,
   part: MediaPart,
 ): { readonly [name: string]: JsonNode } {
   const mimeType = mimeTypeOf(part);
-  checkKind(writing, part, mimeType);
+  checkKind(context, part, mimeType);
   // Only an alpha version of the API supports a resolution per part.
   if (part.detail !== undefined && part.detail !== 'auto') {
-    writing.drop(part.detailAt ?? `${part.at}.detail`);
+    context.drop(part.detailAt ?? `${part.at}.detail`);
   }
   // Only Vertex supports file names.
-  if (part.fileName !== undefined) writing.drop(part.fileNameAt ?? part.at);
+  if (part.fileName !== undefined) context.drop(part.fileNameAt ?? part.at);
   const { source } = part;
-  if (source.type !== 'base64') return { fileData: fileOf(writing, part, mimeType) };
+  if (source.type !== 'base64') return { fileData: fileOf(context, part, mimeType) };
   if (mimeType === undefined) {
-    throw notPortable(part.at, 'The type of this media is unknown. Send it with its MIME type.');
+    throw notPortable(part.at, 'The type of this media is unknown. Send its MIME type.');
   }
   return { inlineData: { mimeType, data: source.data } };
 }
 
-const respelled: ReadonlyMap<string, string> = new Map([
+const aliases: ReadonlyMap<string, string> = new Map([
   ['audio/mpeg', 'audio/mp3'],
   ['audio/x-wav', 'audio/wav'],
   ['audio/wave', 'audio/wav'],
@@ -39,37 +39,44 @@ const respelled: ReadonlyMap<string, string> = new Map([
 function mimeTypeOf({ mimeType, fileName, source }: MediaPart): string | undefined {
   const named = source.type === 'url' ? mimeTypeOfName(source.url) : undefined;
   const known = mimeType ?? mimeTypeOfName(fileName ?? '') ?? named;
-  return known === undefined ? undefined : (respelled.get(known) ?? known);
+  return known === undefined ? undefined : (aliases.get(known) ?? known);
 }
 
 /** Media of unknown type is checked where its source is written. */
-function checkKind({ capabilities }: Writing, part: MediaPart, mimeType: string | undefined): void {
+function checkKind(
+  { capabilities }: WriteContext,
+  part: MediaPart,
+  mimeType: string | undefined,
+): void {
   if (mimeType === undefined) return;
   if (capabilities.mediaInput.includes(mediaKindOf(mimeType))) return;
-  throw notPortable(part.at, 'The model does not take media of this kind. Leave it out.');
+  throw notPortable(part.at, "This model doesn't accept media of this kind. Leave it out.");
 }
 
-function fileOf(writing: Writing, part: MediaPart, mimeType: string | undefined): JsonNode {
+function fileOf(context: WriteContext, part: MediaPart, mimeType: string | undefined): JsonNode {
   const { source } = part;
   if (source.type === 'base64') return undefined;
   const uri = source.type === 'url' ? source.url : source.id;
-  if (isGoogles(uri)) return { mimeType: isYoutube(uri) ? 'video/mp4' : mimeType, fileUri: uri };
+  if (isGoogleFile(uri)) return { mimeType: isYoutube(uri) ? 'video/mp4' : mimeType, fileUri: uri };
   if (source.type === 'file') {
-    throw notPortable(part.at, 'The file lies at another provider. Send its bytes as a data URL.');
-  }
-  if (!writing.capabilities.mediaUrls || !/^https?:/i.test(uri)) {
-    throw notPortable(part.at, 'The model fetches no addresses. Send the bytes as a data URL.');
-  }
-  if (mimeType === undefined || !isFetched(mimeType)) {
     throw notPortable(
       part.at,
-      'The model fetches no address with this ending. Send the bytes as a data URL.',
+      'The file is stored at another provider. Send its bytes as a data URL.',
+    );
+  }
+  if (!context.capabilities.mediaUrls || !/^https?:/i.test(uri)) {
+    throw notPortable(part.at, "This model can't fetch URLs. Send the bytes as a data URL.");
+  }
+  if (mimeType === undefined || !canFetch(mimeType)) {
+    throw notPortable(
+      part.at,
+      "This model can't fetch URLs of this file type. Send the bytes as a data URL.",
     );
   }
   return { mimeType, fileUri: uri };
 }
 
-function isGoogles(uri: string): boolean {
+function isGoogleFile(uri: string): boolean {
   return (
     /^gs:\/\//i.test(uri) ||
     /^https:\/\/generativelanguage\.googleapis\.com\/v\w+\/files\//i.test(uri) ||
@@ -82,7 +89,7 @@ function isYoutube(uri: string): boolean {
 }
 
 /** The types that Google fetches from URLs; GIF isn't one of them. */
-function isFetched(mimeType: string): boolean {
+function canFetch(mimeType: string): boolean {
   return (
     /^image\/(?:png|jpeg|webp|heic|heif|bmp)$/.test(mimeType) ||
     /^(?:text|video|audio)\//.test(mimeType) ||

@@ -9,8 +9,8 @@ import type { MediaPart, ToolCallPart, ToolResultPart } from '../../../canonical
 import { resultText } from '../../../canonical/tool-results.ts';
 import { isJsonObject, parseJson } from '../../../json.ts';
 import { placeholderSignature } from '../placeholder-signature.ts';
+import type { Members, WriteContext } from './write-context.ts';
 import { writeMedia } from './write-media.ts';
-import type { Members, Writing } from './writing.ts';
 
 /** Gemini's signature on a part. Another provider's signature can't replace it. */
 export function signatureOf(providerData: ProviderData | undefined): string | undefined {
@@ -20,22 +20,22 @@ export function signatureOf(providerData: ProviderData | undefined): string | un
 }
 
 /** Writes the first call of a model's turn, on which Gemini 3 requires a signature. */
-export function writeFirstCall(writing: Writing, part: ToolCallPart): Members {
-  const standIn = writing.capabilities.signatures ? placeholderSignature : undefined;
+export function writeFirstCall(context: WriteContext, part: ToolCallPart): Members {
+  const placeholder = context.capabilities.signatures ? placeholderSignature : undefined;
   return {
-    ...writeCall(writing, part),
-    thoughtSignature: signatureOf(part.providerData) ?? standIn,
+    ...writeCall(context, part),
+    thoughtSignature: signatureOf(part.providerData) ?? placeholder,
   };
 }
 
 /** Writes a tool call. */
-export function writeCall(writing: Writing, part: ToolCallPart): Members {
+export function writeCall(context: WriteContext, part: ToolCallPart): Members {
   const args = argumentsObject(part.arguments);
-  if (args.isWrapped) writing.drop(part.at);
+  if (args.isWrapped) context.drop(part.at);
   return {
     functionCall: {
-      id: writing.capabilities.callIds ? part.id : undefined,
-      name: writing.names.upstream(part.name),
+      id: context.capabilities.callIds ? part.id : undefined,
+      name: context.names.upstream(part.name),
       args: rawJson(args.json),
     },
     thoughtSignature: signatureOf(part.providerData),
@@ -44,31 +44,31 @@ export function writeCall(writing: Writing, part: ToolCallPart): Members {
 
 /** Writes all tool results of a turn. Older models accept their images only after the results. */
 export function writeResults(
-  writing: Writing,
+  context: WriteContext,
   results: readonly ToolResultPart[],
 ): readonly Members[] {
-  const { resultMedia } = writing.capabilities;
-  const behind = resultMedia ? [] : results.flatMap((result) => mediaOf(writing, result));
-  return [...results.map((result) => writeResult(writing, result)), ...behind];
+  const { resultMedia } = context.capabilities;
+  const mediaAfter = resultMedia ? [] : results.flatMap((result) => mediaOf(context, result));
+  return [...results.map((result) => writeResult(context, result)), ...mediaAfter];
 }
 
-function writeResult(writing: Writing, result: ToolResultPart): Members {
-  const { callIds, resultMedia } = writing.capabilities;
-  const media = resultMedia ? mediaOf(writing, result) : [];
+function writeResult(context: WriteContext, result: ToolResultPart): Members {
+  const { callIds, resultMedia } = context.capabilities;
+  const media = resultMedia ? mediaOf(context, result) : [];
   return {
     functionResponse: {
       id: callIds ? result.callId : undefined,
-      name: writing.names.upstream(result.name ?? 'unknown'),
+      name: context.names.upstream(result.name ?? 'unknown'),
       response: responseOf(result),
       parts: media.length === 0 ? undefined : media,
     },
   };
 }
 
-function mediaOf(writing: Writing, { content }: ToolResultPart): readonly Members[] {
+function mediaOf(context: WriteContext, { content }: ToolResultPart): readonly Members[] {
   return content
     .filter((part): part is MediaPart => part.kind === 'media')
-    .map((part) => writeMedia(writing, part));
+    .map((part) => writeMedia(context, part));
 }
 
 /** Gemini accepts only objects. `output` and `error` are the names that its SDK documents. */

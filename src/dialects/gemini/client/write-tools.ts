@@ -5,7 +5,7 @@ import { toOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { tidySchema } from '../../../canonical/schema/tidy.ts';
 import { GatewayError } from '../../../errors.ts';
 import { member } from '../../../json.ts';
-import { type Members, notPortable, type Writing } from './writing.ts';
+import { type Members, notPortable, type WriteContext } from './write-context.ts';
 
 /** The members of a request for tools. */
 export interface WrittenTools {
@@ -19,21 +19,21 @@ export interface WrittenTools {
  * @throws GatewayError `not_portable` for another provider's tool, or a combination that the model
  *   refuses
  */
-export function writeTools(writing: Writing): WrittenTools {
-  const { request, capabilities, drop } = writing;
+export function writeTools(context: WriteContext): WrittenTools {
+  const { request, capabilities, drop } = context;
   const functions = request.tools.filter((tool): tool is FunctionTool => tool.kind === 'function');
-  const builtIn = builtInTools(writing);
-  const [ownTool] = builtIn;
-  if (functions.length > 0 && ownTool !== undefined && !capabilities.builtInWithFunctions) {
+  const builtIn = builtInTools(context);
+  const [builtInTool] = builtIn;
+  if (functions.length > 0 && builtInTool !== undefined && !capabilities.builtInWithFunctions) {
     throw notPortable(
-      ownTool.at,
-      'The model takes its own tools or functions, not both. Send one kind only.',
+      builtInTool.at,
+      "This model doesn't support built-in tools together with functions. Send only one of them.",
     );
   }
   if (request.parallelToolCalls === false) drop(request.names.parallelToolCalls);
-  const choice = chosen(writing, functions);
-  const room = newSchemaBudget();
-  const declarations = choice.functions.map((tool) => declarationOf(writing, tool, room));
+  const choice = selectTools(context, functions);
+  const budget = newSchemaBudget();
+  const declarations = choice.functions.map((tool) => declarationOf(context, tool, budget));
   const entries: readonly Members[] = [
     ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
     ...builtIn.map((tool): Members => ({ [tool.name]: tool.value })),
@@ -41,37 +41,40 @@ export function writeTools(writing: Writing): WrittenTools {
   return { tools: entries.length === 0 ? undefined : entries, toolConfig: choice.toolConfig };
 }
 
-function builtInTools({ request, capabilities, drop }: Writing): readonly BuiltInTool[] {
+function builtInTools({ request, capabilities, drop }: WriteContext): readonly BuiltInTool[] {
   const tools = request.tools.filter((tool): tool is BuiltInTool => tool.kind === 'built_in');
   for (const { provider, at } of tools) {
     if (provider === 'gemini') continue;
     if (!capabilities.dropBuiltInTools) {
-      throw notPortable(at, 'The model has no such tool. Leave it out, or send a function.');
+      throw notPortable(
+        at,
+        'This model has no such built-in tool. Leave it out, or send a function.',
+      );
     }
     drop(at);
   }
   return tools.filter(({ provider }) => provider === 'gemini');
 }
 
-function declarationOf(writing: Writing, tool: FunctionTool, room: SchemaBudget): Members {
+function declarationOf(context: WriteContext, tool: FunctionTool, budget: SchemaBudget): Members {
   return {
-    name: writing.names.upstream(tool.name),
+    name: context.names.upstream(tool.name),
     description: tool.description,
-    ...parametersOf(writing, tool, room),
+    ...parametersOf(context, tool, budget),
   };
 }
 
 function parametersOf(
-  { capabilities, drop }: Writing,
+  { capabilities, drop }: WriteContext,
   { parameters }: FunctionTool,
-  room: SchemaBudget,
+  budget: SchemaBudget,
 ): Members {
   if (parameters === undefined) return {};
   if (capabilities.structuredOutput === 'schema') {
     // Gemini 2.5 Flash answers MALFORMED_FUNCTION_CALL if a tool's schema has titles.
     return { parametersJsonSchema: tidySchema(parameters, { titles: 'strip' }) };
   }
-  const { schema, changed } = toOpenApiSchema(parameters, room);
+  const { schema, changed } = toOpenApiSchema(parameters, budget);
   if (changed) drop('tools.schema');
   // Google refuses function parameters that are an object without properties.
   const isObject = Object.keys(schema).length === 0 || member(schema, 'type') === 'OBJECT';
@@ -79,7 +82,7 @@ function parametersOf(
   return isEmpty ? {} : { parameters: schema };
 }
 
-interface Chosen {
+interface ToolSelection {
   readonly functions: readonly FunctionTool[];
   readonly toolConfig: Members | undefined;
 }
@@ -88,8 +91,8 @@ interface Chosen {
  * Google refuses allowed names with AUTO. VALIDATED accepts them; for models without it, the other
  * functions are left out.
  */
-function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
-  const { request, capabilities, names, drop } = writing;
+function selectTools(context: WriteContext, functions: readonly FunctionTool[]): ToolSelection {
+  const { request, capabilities, names, drop } = context;
   const choice = request.toolChoice;
   if (functions.length === 0) {
     if (choice?.mode === 'required') drop(request.names.toolChoice);
@@ -98,7 +101,8 @@ function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
   const allowed = choice?.names ?? [];
   const isDeclared = isIn(functions.map(({ name }) => name));
   if (!allowed.every((name) => isDeclared({ name }))) {
-    const sentence = 'The choice of tools names a function that is not declared. Declare it.';
+    const sentence =
+      'The tool choice names a function that is not declared. Declare it in the tools.';
     throw new GatewayError('invalid_request', sentence, { param: request.names.toolChoice });
   }
   const toolConfig = (mode: string, only: readonly string[] = []): Members => ({
@@ -113,8 +117,11 @@ function chosen(writing: Writing, functions: readonly FunctionTool[]): Chosen {
     return { functions, toolConfig: toolConfig('VALIDATED', allowed) };
   }
   for (const tool of functions.filter(isStrict)) drop(tool.strictAt ?? `${tool.at}.strict`);
-  const left = allowed.length === 0 ? functions : functions.filter(isIn(allowed));
-  return { functions: left, toolConfig: choice === undefined ? undefined : toolConfig('AUTO') };
+  const remaining = allowed.length === 0 ? functions : functions.filter(isIn(allowed));
+  return {
+    functions: remaining,
+    toolConfig: choice === undefined ? undefined : toolConfig('AUTO'),
+  };
 }
 
 function isStrict({ strict }: FunctionTool): boolean {

@@ -36,14 +36,14 @@ export function isWithheld(finishReason: string): boolean {
 }
 
 /** The failure for a complete reply without an image. */
-export function whyNoImage(answer: {
+export function failureWithoutImage(reply: {
   readonly isBlocked: boolean;
-  readonly isHeldBack: boolean;
+  readonly wasWithheld: boolean;
 }): FailureReport {
-  if (answer.isBlocked) {
+  if (reply.isBlocked) {
     return { ...refused, message: "The prompt was blocked by the model's provider." };
   }
-  if (answer.isHeldBack) {
+  if (reply.wasWithheld) {
     return { ...refused, message: "The image was withheld by the model's provider." };
   }
   return noImage;

@@ -7,7 +7,7 @@ import { geminiSize } from './size.ts';
 
 /** @throws GatewayError `not_portable` that names a member that these models don't support */
 export function writeGeminiImages(request: ImageRequest, upstreamModel: string): WrittenReply {
-  refuseUnsayable(request);
+  refuseUnsupported(request);
   const { config, isExact } = geminiSize(request.size, upstreamModel);
   const { quality, endUserId } = request;
   return {
@@ -27,20 +27,23 @@ export function writeGeminiImages(request: ImageRequest, upstreamModel: string):
   };
 }
 
-function refuseUnsayable({ candidates, background, outputFormat }: ImageRequest): void {
+function refuseUnsupported({ candidates, background, outputFormat }: ImageRequest): void {
   if (candidates > 1) {
-    throw notPortable('n', 'This model makes one image a call. Send `n` as 1, or leave it out.');
+    throw notPortable(
+      'n',
+      'This model generates one image per request. Send `n` as 1, or leave it out.',
+    );
   }
   if (background !== undefined && background !== 'auto' && background !== 'opaque') {
     throw notPortable(
       'background',
-      'This model makes opaque images only. Send `background` as auto or opaque, or leave it out.',
+      'This model generates opaque images only. Send `background` as auto or opaque, or omit it.',
     );
   }
   if (outputFormat !== undefined && outputFormat !== 'png') {
     throw notPortable(
       'output_format',
-      'This model chooses the format itself. Send `output_format` as png, or leave it out.',
+      "This model's output format can't be set. Send `output_format` as png, or leave it out.",
     );
   }
 }

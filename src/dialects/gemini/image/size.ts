@@ -65,7 +65,7 @@ export function geminiSize(size: string | undefined, upstreamModel: string): Gem
 function unmappable(): GatewayError {
   return new GatewayError(
     'not_portable',
-    'This model makes no images of that `size`. Send auto, or WIDTHxHEIGHT in one of the ratios ' +
+    "This model doesn't support this `size`. Send auto, or WIDTHxHEIGHT in one of the ratios " +
       `${ratios.map((ratio) => ratio.join(':')).join(', ')}.`,
     { param: 'size' },
   );

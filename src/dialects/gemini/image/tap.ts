@@ -8,9 +8,9 @@ import type { Usage } from '../../../money.ts';
 import { imageReply } from '../../openai/image-reply.ts';
 import type { FailureReport, StreamTap } from '../../tap.ts';
 import { geminiInBandFailure } from '../errors.ts';
-import { geminiFigures } from '../usage.ts';
-import { readImageAnswer } from './document.ts';
-import { isWithheld, noImage, unreadableError, whyNoImage } from './no-image.ts';
+import { usageOfMetadata } from '../usage.ts';
+import { failureWithoutImage, isWithheld, noImage, unreadableError } from './no-image.ts';
+import { readImageReply } from './read-reply.ts';
 
 /** Gemini 2.5 counts this number of tokens per image, and newer models about as many. */
 const tokensPerImage = 1290;
@@ -21,29 +21,29 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   let out: Uint8Array[] = [];
   let images = 0;
   let fault: FailureReport | undefined;
-  let figures: string | undefined;
+  let usageJson: string | undefined;
   let isBlocked = false;
-  let isHeldBack = false;
+  let wasWithheld = false;
   let ended = false;
 
-  const answer = readImageAnswer({
+  const reader = readImageReply({
     imageBegins: () => out.push(reply.imageBegins()),
     imagePiece: (bytes) => out.push(bytes),
     imageEnds: () => {
       out.push(reply.imageEnds());
       images += 1;
     },
-    wasNoImage: () => {
+    notAnImage: () => {
       fault ??= noImage;
     },
     finishReason: (reason) => {
-      isHeldBack ||= isWithheld(reason);
+      wasWithheld ||= isWithheld(reason);
     },
     blockReason: () => {
       isBlocked = true;
     },
     usage: (json) => {
-      figures = json;
+      usageJson = json;
     },
     error: (json) => {
       fault ??= errorIn(json);
@@ -51,16 +51,16 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
   });
 
   const usage = (): Usage | undefined => {
-    const read = figures === undefined ? undefined : geminiFigures(parseJson(figures));
+    const read = usageJson === undefined ? undefined : usageOfMetadata(parseJson(usageJson));
     return read && { ...read, images };
   };
-  const complete = (): boolean => answer.isWhole() && images > 0 && fault === undefined;
+  const complete = (): boolean => reader.isWhole() && images > 0 && fault === undefined;
   /** Whether the reply ended without an image. */
-  const isEmpty = (): boolean => ended && answer.isWhole() && images === 0;
+  const isEmpty = (): boolean => ended && reader.isWhole() && images === 0;
 
   return {
     write: (chunk) => {
-      answer.write(chunk);
+      reader.write(chunk);
       const passed = fault === undefined ? concatBytes(out) : emptyBytes;
       out = [];
       return passed;
@@ -73,7 +73,8 @@ export function geminiImageTap(createdSeconds: number): StreamTap {
     hasBegun: () => images > 0,
     finished: () => false,
     complete,
-    failure: () => fault ?? (isEmpty() ? whyNoImage({ isBlocked, isHeldBack }) : undefined),
+    failure: () =>
+      fault ?? (isEmpty() ? failureWithoutImage({ isBlocked, wasWithheld }) : undefined),
     usage,
     countedTokens: () => images * tokensPerImage,
     progress: () => 0,

@@ -39,9 +39,9 @@ interface State {
   readonly members: Map<string, string>;
   readonly ending: Ending;
   /** Hidden reasoning without a signature so far. */
-  hidden: string;
+  hiddenReasoning: string;
   /** Calls with invalid JSON as arguments. The finish reason shows whether they were truncated. */
-  readonly broken: { readonly begin: ToolCallBegin; readonly text: string }[];
+  readonly brokenCalls: { readonly begin: ToolCallBegin; readonly text: string }[];
   /** All sources so far, since the last list in a stream counts. */
   readonly sources: JsonNode[];
   readonly choice: CandidateOptions;
@@ -66,27 +66,27 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
     logprobs,
     members,
     ending,
-    hidden: '',
-    broken: [],
+    hiddenReasoning: '',
+    brokenCalls: [],
     sources: [],
     choice: options,
   };
   let wasWritten = false;
 
   /** Returns the pending data as members, and clears it. */
-  const taken = (fallback: string): string => {
+  const takePending = (fallback: string): string => {
     const list = parts.take() || fallback;
     wasWritten ||= list !== '';
-    const own = [...members].map(([name, value]) => `,${quoted(name)}:${value}`).join('');
+    const ownMembers = [...members].map(([name, value]) => `,${quoted(name)}:${value}`).join('');
     members.clear();
-    return `${content(list)}"index":${index}${own}${logprobs.take()}`;
+    return `${content(list)}"index":${index}${ownMembers}${logprobs.take()}`;
   };
 
   return {
     index,
     add: (event) => addEvent(event, state),
     hasParts: () => !parts.isEmpty(),
-    piece: () => `{${taken('')}}`,
+    piece: () => `{${takePending('')}}`,
     textPiece: (text) => {
       if (!parts.isEmpty() || !logprobs.isEmpty() || members.size > 0) return undefined;
       wasWritten = true;
@@ -94,12 +94,12 @@ export function candidate(index: number, options: CandidateOptions): Candidate {
     },
     last: () => {
       for (const call of [...state.calls.keys()]) endCall(call, state);
-      tellBroken(state);
+      writeBrokenCalls(state);
       const { text, isBlocked } = finishMembers(ending);
       // A blocked candidate has no content. In all others clients read `parts[0]`, so that it must
       // exist.
       const fallback = isBlocked && !wasWritten ? '' : textPart('', 'visible', undefined);
-      return `{${taken(fallback)}${text}${logprobs.average()}}`;
+      return `{${takePending(fallback)}${text}${logprobs.average()}}`;
     },
   };
 }
@@ -109,7 +109,7 @@ function addEvent(event: ChoiceEvent, state: State): void {
     case 'text':
       return state.parts.addText(event.text, 'visible', event.providerData);
     case 'reasoning':
-      if (state.choice.hidesReasoning) return hide(event, state);
+      if (state.choice.hidesReasoning) return addHiddenReasoning(event, state);
       return state.parts.addText(event.text, 'thought', event.providerData);
     case 'refusal':
       state.ending.refusal += event.text;
@@ -148,14 +148,14 @@ function endCall(number: number, state: State): void {
   state.calls.delete(number);
   const { json, isWrapped: isReplaced } = argumentsObject(call.text);
   if (isReplaced && parseJson(call.text) === undefined) {
-    state.broken.push(call);
+    state.brokenCalls.push(call);
     return;
   }
   if (isReplaced) state.choice.drop('tool_calls.arguments');
   // Some upstreams need the reasoning before a call to be returned, although they don't sign it.
-  if (state.hidden !== '') {
-    state.parts.addHidden({ text: state.hidden, providerData: undefined });
-    state.hidden = '';
+  if (state.hiddenReasoning !== '') {
+    state.parts.addHidden({ text: state.hiddenReasoning, providerData: undefined });
+    state.hiddenReasoning = '';
   }
   state.parts.add(functionCall(call.begin, json), call.begin.providerData);
 }
@@ -164,23 +164,23 @@ function endCall(number: number, state: State): void {
  * Writes the calls with invalid arguments, unless a token limit or filter may have truncated them:
  * a truncated call must not look complete.
  */
-function tellBroken({ broken, parts, ending, choice }: State): void {
-  const endedByItself = ending.reason === 'stop' || ending.reason === 'tool_calls';
-  for (const { begin, text } of broken.splice(0)) {
+function writeBrokenCalls({ brokenCalls, parts, ending, choice }: State): void {
+  const endedNormally = ending.reason === 'stop' || ending.reason === 'tool_calls';
+  for (const { begin, text } of brokenCalls.splice(0)) {
     choice.drop('tool_calls.arguments');
-    if (!endedByItself) continue;
+    if (!endedNormally) continue;
     parts.add(functionCall(begin, argumentsObject(text).json), begin.providerData);
   }
 }
 
-function hide(
+function addHiddenReasoning(
   { text, providerData }: Extract<ChoiceEvent, { type: 'reasoning' }>,
   state: State,
 ): void {
-  state.hidden += text;
+  state.hiddenReasoning += text;
   if (providerData === undefined) return;
-  state.parts.addHidden({ text: state.hidden, providerData });
-  state.hidden = '';
+  state.parts.addHidden({ text: state.hiddenReasoning, providerData });
+  state.hiddenReasoning = '';
 }
 
 /**

@@ -11,7 +11,7 @@ export interface Ending {
   refusal: string;
 }
 
-const words: Readonly<Record<FinishReason, string>> = {
+const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   tool_calls: 'STOP',
   length: 'MAX_TOKENS',
@@ -35,17 +35,20 @@ export function finishMembers({ reason = 'other', message, refusal }: Readonly<E
   readonly isBlocked: boolean;
 } {
   // A refusal ends with `stop` at OpenAI, but Google's clients expect SAFETY.
-  const word = refusal === '' ? words[reason] : 'SAFETY';
-  const why = message ?? (refusal === '' ? undefined : refusal);
-  const said = why === undefined ? '' : `,"finishMessage":${quoted(why)}`;
-  return { text: `,"finishReason":"${word}"${said}`, isBlocked: word === 'SAFETY' };
+  const finishReason = refusal === '' ? finishReasons[reason] : 'SAFETY';
+  const explanation = message ?? (refusal === '' ? undefined : refusal);
+  const messageMember = explanation === undefined ? '' : `,"finishMessage":${quoted(explanation)}`;
+  return {
+    text: `,"finishReason":"${finishReason}"${messageMember}`,
+    isBlocked: finishReason === 'SAFETY',
+  };
 }
 
 /** The `promptFeedback` member of a prompt that was blocked. */
 export function promptFeedback(reason: string, message: string | undefined): string {
   const upper = reason.toUpperCase();
   const known = blockReasons.includes(upper) ? upper : 'OTHER';
-  const word = upper === 'CONTENT_FILTER' ? 'SAFETY' : known;
-  const said = message === undefined ? '' : `,"blockReasonMessage":${quoted(message)}`;
-  return `"promptFeedback":{"blockReason":"${word}"${said}}`;
+  const blockReason = upper === 'CONTENT_FILTER' ? 'SAFETY' : known;
+  const messageMember = message === undefined ? '' : `,"blockReasonMessage":${quoted(message)}`;
+  return `"promptFeedback":{"blockReason":"${blockReason}"${messageMember}}`;
 }

@@ -13,7 +13,7 @@ import type {
   Turn,
 } from '../../../canonical/request.ts';
 import { resultText } from '../../../canonical/tool-results.ts';
-import type { Drop } from './spelling.ts';
+import type { Drop } from './fields.ts';
 
 /** A tool call whose id may be missing. */
 export interface CallDraft {
@@ -23,7 +23,7 @@ export interface CallDraft {
   readonly name: string;
   readonly arguments: string;
   /** The indexes of the content and of the part within it. A stable id is derived from them. */
-  readonly place: readonly [number, number];
+  readonly position: readonly [number, number];
   readonly providerData?: ProviderData | undefined;
 }
 
@@ -57,16 +57,16 @@ interface Step {
 export function pairCalls(drafts: readonly DraftTurn[], drop: Drop): readonly Turn[] {
   const steps = stepsOf(drafts);
   const ids = idsOf(steps.flatMap(({ calls }) => calls));
-  const answered = answeredCalls(steps);
+  const matched = matchCalls(steps);
   return drafts.map(({ role, parts }) => ({
     role,
     parts: parts.flatMap((part): readonly Part[] => {
       if (part.kind === 'tool_call') return [withId(part, ids)];
       if (part.kind !== 'tool_result') return [part];
-      const call = answered.get(part);
+      const call = matched.get(part);
       if (call !== undefined) return [withCall(part, withId(call, ids))];
       drop(part.at);
-      return leftOver(part);
+      return unmatchedAsText(part);
     }),
   }));
 }
@@ -97,7 +97,7 @@ function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
   const taken = new Set<string>();
   for (const call of calls) {
     const isFree = call.sentId !== undefined && !taken.has(call.sentId);
-    const id = isFree && call.sentId ? call.sentId : derivedCallId(...call.place);
+    const id = isFree && call.sentId ? call.sentId : derivedCallId(...call.position);
     taken.add(id);
     ids.set(call, id);
   }
@@ -108,15 +108,15 @@ function idsOf(calls: readonly CallDraft[]): ReadonlyMap<CallDraft, string> {
  * Matches a whole step by id, then by name, then by position, so that a result without a name never
  * takes the call of a result with one.
  */
-function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft> {
-  const answered = new Map<ResultDraft, CallDraft>();
+function matchCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDraft> {
+  const matched = new Map<ResultDraft, CallDraft>();
   const lastOfId = new Map<string, CallDraft>();
   for (const { calls, results } of steps) {
     const open = new Set(calls);
     const pair = (call: CallDraft | undefined, result: ResultDraft): void => {
       if (call === undefined) return;
       open.delete(call);
-      answered.set(result, call);
+      matched.set(result, call);
     };
     for (const call of calls) if (call.sentId !== undefined) lastOfId.set(call.sentId, call);
     const ofId = firstOpen(calls, open, ({ sentId }) => sentId);
@@ -129,11 +129,11 @@ function answeredCalls(steps: readonly Step[]): ReadonlyMap<ResultDraft, CallDra
     }
     for (const result of results) {
       const { sentName } = result;
-      if (sentName !== undefined && !answered.has(result)) pair(ofName(sentName), result);
+      if (sentName !== undefined && !matched.has(result)) pair(ofName(sentName), result);
     }
-    for (const result of results) if (!answered.has(result)) pair(ofAny(''), result);
+    for (const result of results) if (!matched.has(result)) pair(ofAny(''), result);
   }
-  return answered;
+  return matched;
 }
 
 /**
@@ -145,30 +145,30 @@ function firstOpen(
   open: ReadonlySet<CallDraft>,
   keyOf: (call: CallDraft) => string | undefined,
 ): (key: string) => CallDraft | undefined {
-  const rows = rowsOf(calls, keyOf);
-  const passed = new Map<string, number>();
+  const groups = groupBy(calls, keyOf);
+  const skipped = new Map<string, number>();
   return (key) => {
-    const row = rows.get(key) ?? [];
-    let next = passed.get(key) ?? 0;
-    while (next < row.length && !isOpen(row[next], open)) next++;
-    passed.set(key, next);
-    return row[next];
+    const group = groups.get(key) ?? [];
+    let next = skipped.get(key) ?? 0;
+    while (next < group.length && !isOpen(group[next], open)) next++;
+    skipped.set(key, next);
+    return group[next];
   };
 }
 
-function rowsOf(
+function groupBy(
   calls: readonly CallDraft[],
   keyOf: (call: CallDraft) => string | undefined,
 ): ReadonlyMap<string, readonly CallDraft[]> {
-  const rows = new Map<string, CallDraft[]>();
+  const groups = new Map<string, CallDraft[]>();
   for (const call of calls) {
     const key = keyOf(call);
     if (key === undefined) continue;
-    const row = rows.get(key);
-    if (row === undefined) rows.set(key, [call]);
-    else row.push(call);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [call]);
+    else group.push(call);
   }
-  return rows;
+  return groups;
 }
 
 function isOpen(call: CallDraft | undefined, open: ReadonlySet<CallDraft>): boolean {
@@ -179,7 +179,7 @@ function withId(call: CallDraft, ids: ReadonlyMap<CallDraft, string>): ToolCallP
   return {
     kind: 'tool_call',
     at: call.at,
-    id: ids.get(call) ?? derivedCallId(...call.place),
+    id: ids.get(call) ?? derivedCallId(...call.position),
     name: call.name,
     arguments: call.arguments,
     providerData: call.providerData,
@@ -198,7 +198,7 @@ function withCall(result: ResultDraft, call: ToolCallPart): Part {
   };
 }
 
-function leftOver({ at, sentName, content }: ResultDraft): readonly Part[] {
+function unmatchedAsText({ at, sentName, content }: ResultDraft): readonly Part[] {
   const text = `[tool result ${sentName ?? 'unknown'}]: ${resultText(content)}`;
   const media = content.filter(({ kind }) => kind === 'media');
   return [{ kind: 'text', at, text }, ...media];

@@ -29,21 +29,21 @@ export interface PartList {
 /** Creates the list of one candidate. */
 export function partList(): PartList {
   let parts: string[] = [];
-  let open: { readonly kind: TextKind; text: string } | undefined;
+  let openText: { readonly kind: TextKind; text: string } | undefined;
 
   const close = (providerData: ProviderData | undefined): void => {
-    if (open !== undefined) parts.push(textPart(open.text, open.kind, providerData));
-    open = undefined;
+    if (openText !== undefined) parts.push(textPart(openText.text, openText.kind, providerData));
+    openText = undefined;
   };
 
   return {
     addText: (text, kind, providerData) => {
       // Encrypted reasoning needs a separate part, because its data would otherwise be taken for
       // the signature of the text before it.
-      const joins = open?.kind === kind && providerData?.kind !== 'encrypted';
+      const joins = openText?.kind === kind && providerData?.kind !== 'encrypted';
       if (!joins) close(undefined);
-      if (open !== undefined) open.text += text;
-      else if (text !== '' || providerData !== undefined) open = { kind, text };
+      if (openText !== undefined) openText.text += text;
+      else if (text !== '' || providerData !== undefined) openText = { kind, text };
       if (providerData !== undefined) close(providerData);
     },
     add: (member, providerData) => {
@@ -56,7 +56,7 @@ export function partList(): PartList {
       const data = providerData?.provider === 'gemini' ? providerData.data : sealReasoning(hidden);
       parts.push(`{"text":"","thoughtSignature":${quoted(data)}}`);
     },
-    isEmpty: () => open === undefined && parts.length === 0,
+    isEmpty: () => openText === undefined && parts.length === 0,
     take: () => {
       close(undefined);
       const text = parts.join(',');

@@ -7,20 +7,20 @@ import type {
 } from '../../../canonical/request.ts';
 import type { JsonObject, JsonValue } from '../../../json.ts';
 import type { ReasoningEffort } from '../../../ports/catalog.ts';
-import { readFormat } from './read-format.ts';
 import {
   type Drop,
-  dropOthers,
-  enumWord,
+  dropUnknown,
+  enumValue,
   field,
   flagField,
   integerField,
   listField,
   numberField,
   objectField,
-  otherFields,
   refuse,
-} from './spelling.ts';
+  unknownFields,
+} from './fields.ts';
+import { readFormat } from './read-format.ts';
 
 /** The settings of a request. */
 export interface ReadConfig {
@@ -40,7 +40,7 @@ export interface ReadConfig {
     | 'reasoning'
     | 'modalities'
   >;
-  readonly own: readonly ProviderMember[];
+  readonly providerMembers: readonly ProviderMember[];
   /** The caller's name for the member that sets the output format. */
   readonly formatName: string;
 }
@@ -66,7 +66,7 @@ const read: readonly string[] = [
   'thinkingConfig',
 ];
 /** Known members that have no equivalent at other providers. */
-const ofGoogle: readonly string[] = [
+const googleOnly: readonly string[] = [
   'speechConfig',
   'mediaResolution',
   'imageConfig',
@@ -97,12 +97,12 @@ const efforts: Readonly<Record<string, ReasoningEffort>> = {
 /** @throws GatewayError `invalid_request` that names the member */
 export function readConfig(body: JsonValue, drop: Drop): ReadConfig {
   const config = objectField(body, at, '');
-  const { format, name, own } = readFormat(config, drop);
-  dropOthers(config, [...read, ...ofGoogle], { at, drop });
+  const { format, name, providerMembers } = readFormat(config, drop);
+  dropUnknown(config, [...read, ...googleOnly], { at, drop });
   return {
     settings: {
       format,
-      maxOutputTokens: positive(config, 'maxOutputTokens'),
+      maxOutputTokens: positiveInteger(config, 'maxOutputTokens'),
       temperature: numberField(config, 'temperature', at),
       topP: numberField(config, 'topP', at),
       topK: integerField(config, 'topK', at),
@@ -110,17 +110,21 @@ export function readConfig(body: JsonValue, drop: Drop): ReadConfig {
       frequencyPenalty: numberField(config, 'frequencyPenalty', at),
       seed: integerField(config, 'seed', at),
       stop: readStop(config),
-      candidates: positive(config, 'candidateCount') ?? 1,
+      candidates: positiveInteger(config, 'candidateCount') ?? 1,
       logprobs: readLogprobs(config, drop),
       reasoning: readReasoning(config, drop),
       modalities: readModalities(config),
     },
-    own: [...own, ...ownMembers(config), ...ownModalities(config)],
+    providerMembers: [
+      ...providerMembers,
+      ...googleOnlyMembers(config),
+      ...unsupportedModalities(config),
+    ],
     formatName: name,
   };
 }
 
-function positive(config: JsonObject | undefined, name: string): number | undefined {
+function positiveInteger(config: JsonObject | undefined, name: string): number | undefined {
   const number = integerField(config, name, at);
   return number === undefined || number > 0 ? number : refuse(`${at}.${name}`, 'must be above 0');
 }
@@ -144,20 +148,20 @@ function readLogprobs(config: JsonObject | undefined, drop: Drop): ContentReques
 function readReasoning(config: JsonObject | undefined, drop: Drop): Reasoning | undefined {
   const path = `${at}.thinkingConfig`;
   const thinking = objectField(config, 'thinkingConfig', at);
-  dropOthers(thinking, ['thinkingLevel', 'thinkingBudget', 'includeThoughts'], { at: path, drop });
-  const level = enumWord(field(thinking, 'thinkingLevel'), 'THINKING_LEVEL');
+  dropUnknown(thinking, ['thinkingLevel', 'thinkingBudget', 'includeThoughts'], { at: path, drop });
+  const level = enumValue(field(thinking, 'thinkingLevel'), 'THINKING_LEVEL');
   const effort = level === undefined ? undefined : efforts[level];
   if (level !== undefined && effort === undefined) {
     return refuse(`${path}.thinkingLevel`, 'must be MINIMAL, LOW, MEDIUM or HIGH');
   }
   const budgetTokens = integerField(thinking, 'thinkingBudget', path);
   const includeThoughts = flagField(thinking, 'includeThoughts', path);
-  const isSaid = [effort, budgetTokens, includeThoughts].some((value) => value !== undefined);
-  return isSaid ? { effort, budgetTokens, includeThoughts } : undefined;
+  const isSet = [effort, budgetTokens, includeThoughts].some((value) => value !== undefined);
+  return isSet ? { effort, budgetTokens, includeThoughts } : undefined;
 }
 
 function readModalities(config: JsonObject | undefined): readonly Modality[] | undefined {
-  const wanted = modalityWords(config).flatMap((word) => modalities[word] ?? []);
+  const wanted = modalityNames(config).flatMap((word) => modalities[word] ?? []);
   return wanted.length > 0 ? wanted : undefined;
 }
 
@@ -165,22 +169,22 @@ function readModalities(config: JsonObject | undefined): readonly Modality[] | u
  * Modalities that the common form doesn't support. They are vital, since without them the request
  * would mean something else.
  */
-function ownModalities(config: JsonObject | undefined): readonly ProviderMember[] {
-  const unknown = modalityWords(config).filter((word) => modalities[word] === undefined);
+function unsupportedModalities(config: JsonObject | undefined): readonly ProviderMember[] {
+  const unknown = modalityNames(config).filter((word) => modalities[word] === undefined);
   if (unknown.length === 0) return [];
   const name = 'responseModalities';
   return [{ provider: 'gemini', name, value: unknown, at: `${at}.${name}`, vital: true }];
 }
 
-function modalityWords(config: JsonObject | undefined): readonly string[] {
+function modalityNames(config: JsonObject | undefined): readonly string[] {
   return listField(config, 'responseModalities', at).flatMap(
-    (value) => enumWord(value, 'MODALITY') ?? [],
+    (value) => enumValue(value, 'MODALITY') ?? [],
   );
 }
 
-function ownMembers(config: JsonObject | undefined): readonly ProviderMember[] {
-  return otherFields(config, read)
-    .filter(({ name }) => ofGoogle.includes(name))
+function googleOnlyMembers(config: JsonObject | undefined): readonly ProviderMember[] {
+  return unknownFields(config, read)
+    .filter(({ name }) => googleOnly.includes(name))
     .map(({ name, written, value }) => ({
       provider: 'gemini',
       name,

@@ -3,9 +3,9 @@ import { checkMessageCount } from '../../../canonical/complexity.ts';
 import type { TextPart, Turn } from '../../../canonical/request.ts';
 import { GatewayError } from '../../../errors.ts';
 import { isJsonObject, items, type JsonValue } from '../../../json.ts';
+import { type Drop, dropUnknown, field, listField, refuse, textField } from './fields.ts';
 import { type DraftPart, type DraftTurn, pairCalls } from './pair-calls.ts';
 import { readPart } from './read-part.ts';
-import { type Drop, dropOthers, field, listField, refuse, textField } from './spelling.ts';
 
 /** @throws GatewayError `invalid_request` that names the member */
 export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
@@ -13,7 +13,7 @@ export function readContents(body: JsonValue, drop: Drop): readonly Turn[] {
   checkMessageCount(contents.length, 'contents');
   const drafts = contents.flatMap((content, index) => readContent(content, index, drop));
   if (drafts.length === 0) {
-    refuse('contents', 'holds nothing. Send [{"role":"user","parts":[{"text":"…"}]}]');
+    refuse('contents', 'is empty. Send [{"role":"user","parts":[{"text":"…"}]}]');
   }
   return pairCalls(drafts, drop);
 }
@@ -34,12 +34,12 @@ export function readSystem(body: JsonValue, drop: Drop): readonly TextPart[] {
 
 function systemPart(value: JsonValue, at: string, drop: Drop): readonly TextPart[] {
   if (typeof value === 'string') return [{ kind: 'text', at, text: value }];
-  const part = readPart(value, { at, place: [0, 0], drop });
+  const part = readPart(value, { at, position: [0, 0], drop });
   if (part?.kind === 'text') return part.text === '' ? [] : [part];
   if (part === undefined) return [];
   throw new GatewayError(
     'not_portable',
-    'An instruction can only be text. Send this in `contents`.',
+    'A system instruction can only be text. Send this part in `contents`.',
     {
       param: at,
     },
@@ -56,7 +56,7 @@ function partsOf(
   }
   if (!isJsonObject(sent)) return refuse(at, 'must be a content with `parts`, or a string');
   if (field(sent, 'text') !== undefined) return [{ value: sent, path: at }];
-  dropOthers(sent, ['role', 'parts'], { at, drop });
+  dropUnknown(sent, ['role', 'parts'], { at, drop });
   return listField(sent, 'parts', at).map((value, index) => ({
     value,
     path: `${at}.parts[${index}]`,
@@ -67,14 +67,14 @@ function partsOf(
 function readContent(content: JsonValue, index: number, drop: Drop): readonly DraftTurn[] {
   const at = `contents[${index}]`;
   if (!isJsonObject(content)) return refuse(at, 'must be an object with `parts`');
-  dropOthers(content, ['role', 'parts'], { at, drop });
+  dropUnknown(content, ['role', 'parts'], { at, drop });
   const role = roleOf(content, at);
   const turns: { role: DraftTurn['role']; parts: DraftPart[] }[] = [];
   for (const [number, value] of listField(content, 'parts', at).entries()) {
     const path = `${at}.parts[${number}]`;
-    const part = readPart(value, { at: path, place: [index, number], drop });
+    const part = readPart(value, { at: path, position: [index, number], drop });
     if (part === undefined) continue;
-    const side = sideOf(part, role);
+    const side = roleOfPart(part, role);
     const last = turns.at(-1);
     if (last?.role === side) last.parts.push(part);
     else turns.push({ role: side, parts: [part] });
@@ -90,7 +90,7 @@ function roleOf(content: JsonValue, at: string): DraftTurn['role'] {
   return refuse(`${at}.role`, 'must be "user" or "model"');
 }
 
-function sideOf({ kind }: DraftPart, role: DraftTurn['role']): DraftTurn['role'] {
+function roleOfPart({ kind }: DraftPart, role: DraftTurn['role']): DraftTurn['role'] {
   if (kind === 'tool_result') return 'user';
   return kind === 'tool_call' || kind === 'reasoning' ? 'assistant' : role;
 }

@@ -4,14 +4,14 @@ import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, member } from '../../../json.ts';
 import {
   type Drop,
-  dropOthers,
+  dropUnknown,
   fieldsOf,
+  isNonEmpty,
   listField,
   objectField,
   refuse,
-  saysSomething,
   textField,
-} from './spelling.ts';
+} from './fields.ts';
 
 /** The output format, and how the caller requested it. */
 export interface ReadFormat {
@@ -19,11 +19,11 @@ export interface ReadFormat {
   /** The member to name in errors. */
   readonly name: string;
   /** Formats that only Google supports. */
-  readonly own: readonly ProviderMember[];
+  readonly providerMembers: readonly ProviderMember[];
 }
 
 /** A requested format, and the member that requested it. */
-interface Wanted {
+interface RequestedFormat {
   readonly mimeType: string | undefined;
   readonly schema: JsonObject | undefined;
   readonly name: string;
@@ -35,22 +35,25 @@ const at = 'generationConfig';
 export function readFormat(config: JsonObject | undefined, drop: Drop): ReadFormat {
   const listed = readList(config, drop);
   const older = readOlder(config, drop);
-  const wanted = listed.text ?? older;
-  if (wanted !== older && (older.mimeType ?? older.schema) !== undefined) drop(older.name);
-  const format = formatOf(wanted);
-  const own = format === undefined ? [...listed.own, ...foreignType(wanted)] : listed.own;
-  return { format, name: wanted.name, own };
+  const requested = listed.text ?? older;
+  if (requested !== older && (older.mimeType ?? older.schema) !== undefined) drop(older.name);
+  const format = formatOf(requested);
+  const providerMembers =
+    format === undefined
+      ? [...listed.providerMembers, ...unsupportedMimeType(requested)]
+      : listed.providerMembers;
+  return { format, name: requested.name, providerMembers };
 }
 
-function readOlder(config: JsonObject | undefined, drop: Drop): Wanted {
+function readOlder(config: JsonObject | undefined, drop: Drop): RequestedFormat {
   const mimeType = textField(config, 'responseMimeType', at)?.trim().toLowerCase() || undefined;
   const json = objectField(config, 'responseJsonSchema', at);
   const openApi = objectField(config, 'responseSchema', at);
-  if (saysSomething(json)) {
-    if (saysSomething(openApi)) drop(`${at}.responseSchema`);
+  if (isNonEmpty(json)) {
+    if (isNonEmpty(openApi)) drop(`${at}.responseSchema`);
     return { mimeType, schema: json, name: `${at}.responseJsonSchema` };
   }
-  if (saysSomething(openApi)) {
+  if (isNonEmpty(openApi)) {
     return { mimeType, schema: fromOpenApiSchema(openApi), name: `${at}.responseSchema` };
   }
   return { mimeType, schema: undefined, name: `${at}.responseMimeType` };
@@ -60,15 +63,18 @@ function readOlder(config: JsonObject | undefined, drop: Drop): Wanted {
 function readList(
   config: JsonObject | undefined,
   drop: Drop,
-): { readonly text: Wanted | undefined; readonly own: readonly ProviderMember[] } {
-  const own: ProviderMember[] = [];
-  let text: Wanted | undefined;
+): {
+  readonly text: RequestedFormat | undefined;
+  readonly providerMembers: readonly ProviderMember[];
+} {
+  const providerMembers: ProviderMember[] = [];
+  let text: RequestedFormat | undefined;
   for (const [index, entry] of listField(config, 'responseFormat', at).entries()) {
     const path = `${at}.responseFormat[${index}]`;
     if (!isJsonObject(entry)) return refuse(path, 'must be an object, such as {"text":{…}}');
     for (const { name, value } of fieldsOf(entry)) {
       if (name === 'text') {
-        dropOthers(value, ['mimeType', 'schema'], { at: `${path}.text`, drop });
+        dropUnknown(value, ['mimeType', 'schema'], { at: `${path}.text`, drop });
         text = {
           mimeType: textField(value, 'mimeType', `${path}.text`)?.toLowerCase().replace('_', '/'),
           schema: objectField(value, 'schema', `${path}.text`),
@@ -76,33 +82,33 @@ function readList(
         };
       } else {
         const place = { name: `responseFormat[${index}].${name}`, at: `${path}.${name}` };
-        own.push({ provider: 'gemini', ...place, value, vital: true });
+        providerMembers.push({ provider: 'gemini', ...place, value, vital: true });
       }
     }
   }
-  return { text, own };
+  return { text, providerMembers };
 }
 
-function formatOf({ mimeType, schema, name }: Wanted): OutputFormat | undefined {
+function formatOf({ mimeType, schema, name }: RequestedFormat): OutputFormat | undefined {
   if (mimeType === 'text/x.enum') return { type: 'enum', values: valuesIn(schema, name) };
   if (mimeType !== undefined && mimeType !== 'application/json') {
-    if (saysSomething(schema)) refuse(name, 'needs the type application/json beside it');
+    if (isNonEmpty(schema)) refuse(name, 'requires the MIME type application/json');
     return undefined;
   }
-  if (saysSomething(schema)) {
-    const unsaid = { name: undefined, description: undefined, strict: undefined };
-    return { type: 'json_schema', schema, ...unsaid };
+  if (isNonEmpty(schema)) {
+    const unset = { name: undefined, description: undefined, strict: undefined };
+    return { type: 'json_schema', schema, ...unset };
   }
   return mimeType === undefined ? undefined : { type: 'json' };
 }
 
 function valuesIn(schema: JsonObject | undefined, name: string): readonly string[] {
   const values = items(member(schema, 'enum')).filter((value) => typeof value === 'string');
-  return values.length > 0 ? values : refuse(name, 'needs a schema with an `enum` of strings');
+  return values.length > 0 ? values : refuse(name, 'requires a schema with an `enum` of strings');
 }
 
 /** MIME types other than text and JSON are vital: output in another format would be wrong. */
-function foreignType({ mimeType, name }: Wanted): readonly ProviderMember[] {
+function unsupportedMimeType({ mimeType, name }: RequestedFormat): readonly ProviderMember[] {
   if (mimeType === undefined || mimeType === 'text/plain') return [];
   return [{ provider: 'gemini', name: 'responseMimeType', value: mimeType, at: name, vital: true }];
 }

@@ -2,10 +2,10 @@
 import { mimeTypeOfName, parseDataUrl } from '../../../canonical/media.ts';
 import type { MediaPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
-import { type Drop, dropOthers, field, refuse, textField } from './spelling.ts';
+import { type Drop, dropUnknown, field, refuse, textField } from './fields.ts';
 
 /** The location of media in the request, and the callback for dropped members. */
-export interface MediaPlace {
+export interface MediaLocation {
   /** The path of the part. */
   readonly at: string;
   readonly drop: Drop;
@@ -16,12 +16,12 @@ export interface MediaPlace {
  *
  * @throws GatewayError `invalid_request` if it has no data
  */
-export function readInlineData(value: JsonValue, { at, drop }: MediaPlace): MediaPart {
+export function readInlineData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.inlineData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `mimeType` and `data`');
   const sent = textField(value, 'data', path);
   if (sent === undefined || sent === '') return refuse(`${path}.data`, 'must be Base64 text');
-  dropOthers(value, ['mimeType', 'data', 'displayName'], { at: path, drop });
+  dropUnknown(value, ['mimeType', 'data', 'displayName'], { at: path, drop });
   const data = plainBase64(sent);
   return {
     kind: 'media',
@@ -38,12 +38,12 @@ export function readInlineData(value: JsonValue, { at, drop }: MediaPlace): Medi
  *
  * @throws GatewayError `invalid_request` if it has no URI
  */
-export function readFileData(value: JsonValue, { at, drop }: MediaPlace): MediaPart {
+export function readFileData(value: JsonValue, { at, drop }: MediaLocation): MediaPart {
   const path = `${at}.fileData`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `fileUri`');
   const uri = textField(value, 'fileUri', path);
-  if (uri === undefined || uri === '') return refuse(`${path}.fileUri`, 'must be an address');
-  dropOthers(value, ['mimeType', 'fileUri', 'displayName'], { at: path, drop });
+  if (uri === undefined || uri === '') return refuse(`${path}.fileUri`, 'must be a URI');
+  dropUnknown(value, ['mimeType', 'fileUri', 'displayName'], { at: path, drop });
   return {
     kind: 'media',
     at,

@@ -10,31 +10,31 @@ import {
 } from '../../../canonical/provider-data.ts';
 import { jsonText } from '../../../canonical/raw-json.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
-import type { CallDraft, DraftPart } from './pair-calls.ts';
-import { detailOf, readFileData, readInlineData } from './read-media.ts';
-import { readResult } from './read-result.ts';
 import {
   type Drop,
-  dropOthers,
-  enumWord,
+  dropUnknown,
+  enumValue,
   type Field,
   field,
   fieldsOf,
+  isNonEmpty,
   objectField,
   refuse,
-  saysSomething,
   textField,
-} from './spelling.ts';
+} from './fields.ts';
+import type { CallDraft, DraftPart } from './pair-calls.ts';
+import { detailOf, readFileData, readInlineData } from './read-media.ts';
+import { readResult } from './read-result.ts';
 
 /** The location of a part, and the callback for dropped members. */
-export interface PartPlace {
+export interface PartLocation {
   readonly at: string;
   /** The indexes of its content and of the part within it. */
-  readonly place: readonly [number, number];
+  readonly position: readonly [number, number];
   readonly drop: Drop;
 }
 
-type ReadKind = (value: JsonValue, place: PartPlace) => DraftPart;
+type ReadKind = (value: JsonValue, location: PartLocation) => DraftPart;
 
 const kinds: Readonly<Record<string, ReadKind>> = {
   text: readText,
@@ -45,7 +45,7 @@ const kinds: Readonly<Record<string, ReadKind>> = {
   executableCode: readCode,
   codeExecutionResult: readCodeResult,
 };
-const besides: readonly string[] = ['thought', 'thoughtSignature', 'mediaResolution'];
+const attributes: readonly string[] = ['thought', 'thoughtSignature', 'mediaResolution'];
 
 /**
  * Reads a part. Returns undefined for a part that only Google understands, which is recorded as
@@ -53,12 +53,12 @@ const besides: readonly string[] = ['thought', 'thoughtSignature', 'mediaResolut
  *
  * @throws GatewayError `invalid_request` that names the member
  */
-export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefined {
-  const { at, drop } = place;
+export function readPart(part: JsonValue, location: PartLocation): DraftPart | undefined {
+  const { at, drop } = location;
   if (!isJsonObject(part)) return refuse(at, 'must be an object, such as {"text":"…"}');
   const fields = fieldsOf(part);
-  const others = fields.filter(({ name }) => !isKind(name) && !besides.includes(name));
-  for (const { written, value } of others) if (saysSomething(value)) drop(`${at}.${written}`);
+  const others = fields.filter(({ name }) => !isKind(name) && !attributes.includes(name));
+  for (const { written, value } of others) if (isNonEmpty(value)) drop(`${at}.${written}`);
   const kind = kindAmong(fields, at);
   const isThought = field(part, 'thought') === true;
   const hidden = hiddenIn(part, at);
@@ -71,8 +71,9 @@ export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefin
     if (providerData === undefined || others.length > 0) return undefined;
     return { kind: isThought ? 'reasoning' : 'text', at, text: '', providerData };
   }
-  const read = { ...(kinds[kind.name] ?? readText)(kind.value, place), providerData };
-  if (read.kind === 'media') return isThought ? dropped(place) : withDetail(read, part, place);
+  const read = { ...(kinds[kind.name] ?? readText)(kind.value, location), providerData };
+  if (read.kind === 'media')
+    return isThought ? dropPart(location) : withDetail(read, part, location);
   if (isThought && read.kind === 'text') return { ...read, kind: 'reasoning' };
   return read;
 }
@@ -81,7 +82,8 @@ export function readPart(part: JsonValue, place: PartPlace): DraftPart | undefin
 function kindAmong(fields: readonly Field[], at: string): Field | undefined {
   const all = fields.filter(({ name }) => isKind(name));
   const set = all.length > 1 ? all.filter(({ value }) => value !== '') : all;
-  if (set.length > 1) refuse(at, 'holds more than one kind of content. Send a part for each');
+  if (set.length > 1)
+    refuse(at, 'has more than one kind of content. Send a separate part for each');
   return set[0] ?? all[0];
 }
 
@@ -104,49 +106,49 @@ function hiddenIn(part: JsonValue, at: string): HiddenReasoning | undefined {
   return unsealReasoning(textField(part, 'thoughtSignature', at) ?? '');
 }
 
-function dropped({ at, drop }: PartPlace): undefined {
+function dropPart({ at, drop }: PartLocation): undefined {
   drop(at);
 }
 
-function withDetail(read: DraftPart, part: JsonValue, { at, drop }: PartPlace): DraftPart {
+function withDetail(read: DraftPart, part: JsonValue, { at, drop }: PartLocation): DraftPart {
   const resolution = field(part, 'mediaResolution');
   const detail = detailOf(resolution);
-  if (detail === undefined && saysSomething(resolution)) drop(`${at}.mediaResolution`);
+  if (detail === undefined && isNonEmpty(resolution)) drop(`${at}.mediaResolution`);
   return read.kind === 'media' ? { ...read, detail, detailAt: `${at}.mediaResolution` } : read;
 }
 
-function readText(value: JsonValue, { at }: PartPlace): DraftPart {
+function readText(value: JsonValue, { at }: PartLocation): DraftPart {
   if (typeof value !== 'string') return refuse(`${at}.text`, 'must be a string');
   return { kind: 'text', at, text: value };
 }
 
-function readCall(value: JsonValue, { at, place, drop }: PartPlace): CallDraft {
+function readCall(value: JsonValue, { at, position, drop }: PartLocation): CallDraft {
   const path = `${at}.functionCall`;
   const name = textField(value, 'name', path);
   if (name === undefined || name === '') {
     return refuse(`${path}.name`, 'must be the name of a function');
   }
-  dropOthers(value, ['id', 'name', 'args'], { at: path, drop });
+  dropUnknown(value, ['id', 'name', 'args'], { at: path, drop });
   return {
     kind: 'tool_call',
     at,
     sentId: textField(value, 'id', path) || undefined,
     name,
     arguments: jsonText(objectField(value, 'args', path) ?? {}),
-    place,
+    position,
   };
 }
 
-function readCode(value: JsonValue, { at, drop }: PartPlace): DraftPart {
-  dropOthers(value, ['language', 'code'], { at: `${at}.executableCode`, drop });
-  const language = enumWord(field(value, 'language'), 'LANGUAGE')?.toLowerCase() ?? '';
+function readCode(value: JsonValue, { at, drop }: PartLocation): DraftPart {
+  dropUnknown(value, ['language', 'code'], { at: `${at}.executableCode`, drop });
+  const language = enumValue(field(value, 'language'), 'LANGUAGE')?.toLowerCase() ?? '';
   const code = textField(value, 'code', `${at}.executableCode`) ?? '';
   return { kind: 'text', at, text: fenced(language, code) };
 }
 
-function readCodeResult(value: JsonValue, { at, drop }: PartPlace): DraftPart {
-  dropOthers(value, ['outcome', 'output'], { at: `${at}.codeExecutionResult`, drop });
-  const outcome = enumWord(field(value, 'outcome'), 'OUTCOME')?.toLowerCase() ?? 'ok';
+function readCodeResult(value: JsonValue, { at, drop }: PartLocation): DraftPart {
+  dropUnknown(value, ['outcome', 'output'], { at: `${at}.codeExecutionResult`, drop });
+  const outcome = enumValue(field(value, 'outcome'), 'OUTCOME')?.toLowerCase() ?? 'ok';
   const output = textField(value, 'output', `${at}.codeExecutionResult`) ?? '';
   return { kind: 'text', at, text: fenced(outcome === 'ok' ? '' : outcome, output) };
 }

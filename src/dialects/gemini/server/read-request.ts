@@ -2,10 +2,10 @@
 import type { ContentRequest, ProviderMember, RequestField } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import type { RequestedReply } from '../../codec.ts';
+import { type Drop, dropUnknown, enumValue, field, unknownFields } from './fields.ts';
 import { readConfig } from './read-config.ts';
 import { readContents, readSystem } from './read-contents.ts';
 import { readTools } from './read-tools.ts';
-import { type Drop, dropOthers, enumWord, field, otherFields } from './spelling.ts';
 
 const read: readonly string[] = [
   'model',
@@ -20,7 +20,7 @@ const read: readonly string[] = [
  * Members that only Google understands. True: without the member the request would mean something
  * else.
  */
-const ofGoogle: Readonly<Record<string, boolean>> = {
+const googleOnly: Readonly<Record<string, boolean>> = {
   cachedContent: true,
   continuationToken: true,
   safetySettings: false,
@@ -62,10 +62,10 @@ export function readRequest(sent: JsonObject, { streamed }: RequestedReply): Con
   const drop: Drop = (at) => void dropped.add(at);
   const turns = readContents(body, drop);
   const system = readSystem(body, drop);
-  const { settings, own, formatName } = readConfig(body, drop);
+  const { settings, providerMembers, formatName } = readConfig(body, drop);
   const tools = readTools(body, drop);
   const serviceTier = readServiceTier(body, drop);
-  dropOthers(body, [...read, ...Object.keys(ofGoogle)], { at: '', drop });
+  dropUnknown(body, [...read, ...Object.keys(googleOnly)], { at: '', drop });
   return {
     ...settings,
     ...tools,
@@ -75,7 +75,7 @@ export function readRequest(sent: JsonObject, { streamed }: RequestedReply): Con
     endUserId: undefined,
     serviceTier,
     streamed,
-    providerMembers: [...ownMembers(body), ...own],
+    providerMembers: [...googleOnlyMembers(body), ...providerMembers],
     names: { ...names, format: formatName },
     dropped: [...dropped],
   };
@@ -89,15 +89,15 @@ function unwrapped(sent: JsonObject): JsonObject {
 
 /** Maps the tier to OpenAI's name. */
 function readServiceTier(body: JsonValue, drop: Drop): string | undefined {
-  const word = enumWord(field(body, 'serviceTier'), 'SERVICE_TIER');
+  const word = enumValue(field(body, 'serviceTier'), 'SERVICE_TIER');
   const tier = word === undefined ? undefined : serviceTiers[word];
   if (word !== undefined && tier === undefined) drop('serviceTier');
   return tier;
 }
 
-function ownMembers(body: JsonObject): readonly ProviderMember[] {
-  return otherFields(body, read).flatMap(({ name, written, value }) => {
-    const vital = Object.hasOwn(ofGoogle, name) ? ofGoogle[name] : undefined;
+function googleOnlyMembers(body: JsonObject): readonly ProviderMember[] {
+  return unknownFields(body, read).flatMap(({ name, written, value }) => {
+    const vital = Object.hasOwn(googleOnly, name) ? googleOnly[name] : undefined;
     return vital === undefined ? [] : [{ provider: 'gemini', name, value, at: written, vital }];
   });
 }

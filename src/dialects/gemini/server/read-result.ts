@@ -2,15 +2,15 @@
 import { jsonText } from '../../../canonical/raw-json.ts';
 import type { MediaPart, TextPart } from '../../../canonical/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
+import { dropUnknown, field, listField, refuse, textField } from './fields.ts';
 import type { ResultDraft } from './pair-calls.ts';
-import { type MediaPlace, readFileData, readInlineData } from './read-media.ts';
-import { dropOthers, field, listField, refuse, textField } from './spelling.ts';
+import { type MediaLocation, readFileData, readInlineData } from './read-media.ts';
 
 /** @throws GatewayError `invalid_request` that names the member */
-export function readResult(value: JsonValue, { at, drop }: MediaPlace): ResultDraft {
+export function readResult(value: JsonValue, { at, drop }: MediaLocation): ResultDraft {
   const path = `${at}.functionResponse`;
   if (!isJsonObject(value)) return refuse(path, 'must be an object with `name` and `response`');
-  dropOthers(value, ['id', 'name', 'response', 'parts'], { at: path, drop });
+  dropUnknown(value, ['id', 'name', 'response', 'parts'], { at: path, drop });
   const media = listField(value, 'parts', path).flatMap((part, index) =>
     readMedia(part, { at: `${path}.parts[${index}]`, drop }),
   );
@@ -27,12 +27,12 @@ export function readResult(value: JsonValue, { at, drop }: MediaPlace): ResultDr
   };
 }
 
-function readMedia(part: JsonValue, place: MediaPlace): readonly MediaPart[] {
-  dropOthers(part, ['inlineData', 'fileData'], place);
+function readMedia(part: JsonValue, location: MediaLocation): readonly MediaPart[] {
+  dropUnknown(part, ['inlineData', 'fileData'], location);
   const inline = field(part, 'inlineData');
-  if (inline !== undefined) return [readInlineData(inline, place)];
+  if (inline !== undefined) return [readInlineData(inline, location)];
   const file = field(part, 'fileData');
-  return file === undefined ? [] : [readFileData(file, place)];
+  return file === undefined ? [] : [readFileData(file, location)];
 }
 
 function errorIn(response: JsonValue | undefined): JsonValue | undefined {
@@ -61,7 +61,7 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : jsonText(value);
 }
 
-function textPart(text: string, path: string, besides: number): readonly TextPart[] {
-  if (text === '' && besides > 0) return [];
+function textPart(text: string, path: string, mediaCount: number): readonly TextPart[] {
+  if (text === '' && mediaCount > 0) return [];
   return [{ kind: 'text', at: `${path}.response`, text }];
 }

@@ -10,16 +10,16 @@ import { fromOpenApiSchema } from '../../../canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, type JsonValue } from '../../../json.ts';
 import {
   type Drop,
-  dropOthers,
-  enumWord,
+  dropUnknown,
+  enumValue,
   field,
   fieldsOf,
+  isNonEmpty,
   listField,
   objectField,
   refuse,
-  saysSomething,
   textField,
-} from './spelling.ts';
+} from './fields.ts';
 
 const configAt = 'toolConfig.functionCallingConfig';
 
@@ -29,21 +29,21 @@ export function readTools(
   drop: Drop,
 ): Pick<ContentRequest, 'tools' | 'toolChoice'> {
   const config = objectField(body, 'toolConfig', '');
-  dropOthers(config, ['functionCallingConfig'], { at: 'toolConfig', drop });
+  dropUnknown(config, ['functionCallingConfig'], { at: 'toolConfig', drop });
   const calling = objectField(config, 'functionCallingConfig', 'toolConfig');
-  dropOthers(calling, ['mode', 'allowedFunctionNames'], { at: configAt, drop });
-  const mode = enumWord(field(calling, 'mode'), 'MODE');
+  dropUnknown(calling, ['mode', 'allowedFunctionNames'], { at: configAt, drop });
+  const mode = enumValue(field(calling, 'mode'), 'MODE');
   const tools = listField(body, 'tools', '').flatMap((entry, index) =>
     readEntry(entry, `tools[${index}]`, drop),
   );
   return {
-    tools: mode === 'VALIDATED' ? tools.map(held) : tools,
+    tools: mode === 'VALIDATED' ? tools.map(withStrict) : tools,
     toolChoice: readChoice(mode, calling, drop),
   };
 }
 
 /** VALIDATED enforces the schemas of all functions. */
-function held(tool: Tool): Tool {
+function withStrict(tool: Tool): Tool {
   return tool.kind === 'function' ? { ...tool, strict: true, strictAt: `${configAt}.mode` } : tool;
 }
 
@@ -67,13 +67,13 @@ function readEntry(entry: JsonValue, at: string, drop: Drop): readonly Tool[] {
   if (!isJsonObject(entry)) return refuse(at, 'must be an object with `functionDeclarations`');
   return fieldsOf(entry).flatMap(({ name, value }): readonly Tool[] => {
     const path = `${at}.${name}`;
-    if (name !== 'functionDeclarations') return builtIn(name, value, path);
+    if (name !== 'functionDeclarations') return builtInTools(name, value, path);
     return listField(entry, name, at).map((one, index) => readFunction(one, path, index, drop));
   });
 }
 
 /** An empty object enables a tool; an empty list or false doesn't. */
-function builtIn(name: string, value: JsonValue, at: string): readonly BuiltInTool[] {
+function builtInTools(name: string, value: JsonValue, at: string): readonly BuiltInTool[] {
   const isOff = value === false || (Array.isArray(value) && items(value).length === 0);
   return isOff ? [] : [{ kind: 'built_in', provider: 'gemini', name, value, at }];
 }
@@ -85,7 +85,7 @@ function readFunction(value: JsonValue, list: string, index: number, drop: Drop)
     return refuse(`${at}.name`, 'must be the name of a function');
   }
   const known = ['name', 'description', 'parameters', 'parametersJsonSchema'];
-  dropOthers(value, known, { at, drop });
+  dropUnknown(value, known, { at, drop });
   return {
     kind: 'function',
     name,
@@ -99,9 +99,9 @@ function readFunction(value: JsonValue, list: string, index: number, drop: Drop)
 function readParameters(value: JsonValue, at: string, drop: Drop): JsonObject | undefined {
   const schema = objectField(value, 'parametersJsonSchema', at);
   const openApi = objectField(value, 'parameters', at);
-  if (saysSomething(schema)) {
-    if (saysSomething(openApi)) drop(`${at}.parameters`);
+  if (isNonEmpty(schema)) {
+    if (isNonEmpty(openApi)) drop(`${at}.parameters`);
     return schema;
   }
-  return saysSomething(openApi) ? fromOpenApiSchema(openApi) : undefined;
+  return isNonEmpty(openApi) ? fromOpenApiSchema(openApi) : undefined;
 }

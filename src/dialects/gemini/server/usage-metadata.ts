@@ -9,18 +9,18 @@ import type { ReplyUsage } from '../../../canonical/reply.ts';
  */
 export function usageMetadata(usage: ReplyUsage): string {
   const thoughts = Math.min(usage.reasoningTokens ?? 0, usage.outputTokens);
-  const figures = {
+  const counts = {
     promptTokenCount: usage.inputTokens,
     candidatesTokenCount: usage.outputTokens - thoughts,
     totalTokenCount: usage.inputTokens + usage.outputTokens,
     thoughtsTokenCount: thoughts || undefined,
     cachedContentTokenCount: usage.cachedInputTokens || undefined,
-    promptTokensDetails: soundTokens(usage.audioInputTokens),
-    candidatesTokensDetails: soundTokens(usage.audioOutputTokens),
+    promptTokensDetails: audioTokens(usage.audioInputTokens),
+    candidatesTokensDetails: audioTokens(usage.audioOutputTokens),
   };
-  return `,"usageMetadata":${jsonText(figures)}`;
+  return `,"usageMetadata":${jsonText(counts)}`;
 }
 
-function soundTokens(tokenCount: number | undefined): readonly JsonNode[] | undefined {
+function audioTokens(tokenCount: number | undefined): readonly JsonNode[] | undefined {
   return tokenCount ? [{ modality: 'AUDIO', tokenCount }] : undefined;
 }

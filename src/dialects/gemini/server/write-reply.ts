@@ -1,16 +1,16 @@
 /** Writes a whole reply as Google's `GenerateContentResponse`. */
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ReplyHead, WrittenReply } from '../../codec.ts';
-import { byIndex, gatheredReply } from './gathered-reply.ts';
+import { byIndex, newReplyBuilder } from './reply-builder.ts';
 
 /**
  * The reply as JSON text. With a blocked prompt it has no candidates; otherwise each candidate has
  * a finish reason.
  */
 export function writeReply(events: readonly ContentEvent[], head: ReplyHead): WrittenReply {
-  const reply = gatheredReply(head);
+  const reply = newReplyBuilder(head);
   for (const event of events) reply.add(event);
   const candidates = byIndex(reply.candidates()).map((one) => one.last());
-  const said = reply.prompt() ?? `"candidates":[${candidates.join(',')}]`;
-  return { text: `{${said}${reply.usage()}${reply.tail()}`, dropped: reply.dropped() };
+  const content = reply.prompt() ?? `"candidates":[${candidates.join(',')}]`;
+  return { text: `{${content}${reply.usage()}${reply.tail()}`, dropped: reply.dropped() };
 }

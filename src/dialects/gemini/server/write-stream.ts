@@ -5,7 +5,7 @@
 import type { ContentEvent } from '../../../canonical/reply.ts';
 import type { ContentStreamWriter, ReplyHead } from '../../codec.ts';
 import { geminiErrorText } from '../errors.ts';
-import { byIndex, type GatheredReply, gatheredReply } from './gathered-reply.ts';
+import { byIndex, newReplyBuilder, type ReplyBuilder } from './reply-builder.ts';
 
 /** The framing of the body: SSE or a JSON array. */
 interface Framing {
@@ -22,7 +22,7 @@ interface Framing {
  */
 export function writeStream(head: ReplyHead): ContentStreamWriter {
   const framing = head.framing === 'sse' ? sseFraming() : arrayFraming();
-  const reply = gatheredReply(head);
+  const reply = newReplyBuilder(head);
   let hasEnded = false;
 
   return {
@@ -45,7 +45,7 @@ export function writeStream(head: ReplyHead): ContentStreamWriter {
 }
 
 /** The fast path for a single piece of text, which nearly all events are. */
-function onlyText(events: readonly ContentEvent[], reply: GatheredReply): string | undefined {
+function onlyText(events: readonly ContentEvent[], reply: ReplyBuilder): string | undefined {
   const [event] = events;
   if (events.length !== 1 || event?.type !== 'text') return undefined;
   if (event.text === '' || event.providerData !== undefined) return undefined;
@@ -53,7 +53,7 @@ function onlyText(events: readonly ContentEvent[], reply: GatheredReply): string
   return piece === undefined ? undefined : `{"candidates":[${piece}]${reply.tail()}`;
 }
 
-function piecesOf(reply: GatheredReply): readonly string[] {
+function piecesOf(reply: ReplyBuilder): readonly string[] {
   const pieces: string[] = [];
   for (const candidate of reply.candidates()) {
     if (candidate.hasParts()) pieces.push(`{"candidates":[${candidate.piece()}]${reply.tail()}`);
@@ -61,7 +61,7 @@ function piecesOf(reply: GatheredReply): readonly string[] {
   return pieces;
 }
 
-function lastOf(reply: GatheredReply): readonly string[] {
+function lastOf(reply: ReplyBuilder): readonly string[] {
   const prompt = reply.prompt();
   const tail = `${reply.usage()}${reply.tail()}`;
   if (prompt !== undefined) return [`{${prompt}${tail}`];

@@ -5,19 +5,19 @@ import type { FinishReason } from '../../../canonical/reply.ts';
 export interface FinishMeaning {
   readonly reason: Exclude<FinishReason, 'tool_calls'> | 'unusable';
   /** Whether the common reason is as specific as Gemini's. */
-  readonly isWhole: boolean;
+  readonly isExact: boolean;
 }
 
-const stop: FinishMeaning = { reason: 'stop', isWhole: true };
-const other: FinishMeaning = { reason: 'other', isWhole: false };
-const filtered: FinishMeaning = { reason: 'content_filter', isWhole: false };
-const unusable: FinishMeaning = { reason: 'unusable', isWhole: false };
+const stop: FinishMeaning = { reason: 'stop', isExact: true };
+const other: FinishMeaning = { reason: 'other', isExact: false };
+const filtered: FinishMeaning = { reason: 'content_filter', isExact: false };
+const unusable: FinishMeaning = { reason: 'unusable', isExact: false };
 
 const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
   ['STOP', stop],
-  ['MAX_TOKENS', { reason: 'length', isWhole: true }],
-  ['CONTINUATION', { reason: 'length', isWhole: false }],
-  ['SAFETY', { reason: 'content_filter', isWhole: true }],
+  ['MAX_TOKENS', { reason: 'length', isExact: true }],
+  ['CONTINUATION', { reason: 'length', isExact: false }],
+  ['SAFETY', { reason: 'content_filter', isExact: true }],
   ['BLOCKLIST', filtered],
   ['PROHIBITED_CONTENT', filtered],
   ['SPII', filtered],
@@ -34,11 +34,11 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map([
 ]);
 
 /** The meaning of a finish reason; `other` for an unknown one. */
-export function finishMeaning(word: string): FinishMeaning {
-  return meanings.get(word) ?? other;
+export function finishMeaning(reason: string): FinishMeaning {
+  return meanings.get(reason) ?? other;
 }
 
-const weights: Readonly<Record<FinishMeaning['reason'], number>> = {
+const severities: Readonly<Record<FinishMeaning['reason'], number>> = {
   stop: 0,
   other: 0,
   length: 1,
@@ -50,8 +50,8 @@ const weights: Readonly<Record<FinishMeaning['reason'], number>> = {
  * The finish reason that counts if a stream has several: the most severe one, and the last among
  * equals. Google may send STOP with every event.
  */
-export function weightierFinish(before: string | undefined, after: string): string {
+export function moreSevereFinish(before: string | undefined, after: string): string {
   if (before === undefined) return after;
-  const weight = (word: string): number => weights[finishMeaning(word).reason];
-  return weight(after) >= weight(before) ? after : before;
+  const severity = (reason: string): number => severities[finishMeaning(reason).reason];
+  return severity(after) >= severity(before) ? after : before;
 }

@@ -40,22 +40,22 @@ export function fieldsOf(value: JsonObject): readonly Field[] {
 }
 
 /** The non-empty members that aren't in `known`. */
-export function otherFields(value: unknown, known: readonly string[]): readonly Field[] {
+export function unknownFields(value: unknown, known: readonly string[]): readonly Field[] {
   if (!isJsonObject(value)) return [];
-  return fieldsOf(value).filter((one) => !known.includes(one.name) && saysSomething(one.value));
+  return fieldsOf(value).filter((one) => !known.includes(one.name) && isNonEmpty(one.value));
 }
 
 /** Records every non-empty member that isn't in `known` as dropped. */
-export function dropOthers(
+export function dropUnknown(
   value: unknown,
   known: readonly string[],
   { at, drop }: { readonly at: string; readonly drop: Drop },
 ): void {
-  for (const { written } of otherFields(value, known)) drop(within(at, written));
+  for (const { written } of unknownFields(value, known)) drop(pathOf(at, written));
 }
 
 /** Whether a value differs from an absent one. Google's clients send empty members. */
-export function saysSomething(value: JsonValue | undefined): value is JsonValue {
+export function isNonEmpty(value: JsonValue | undefined): value is JsonValue {
   if (value === undefined || value === null || value === false || value === '') return false;
   return typeof value !== 'object' || isExactNumber(value) || Object.keys(value).length > 0;
 }
@@ -64,7 +64,7 @@ export function saysSomething(value: JsonValue | undefined): value is JsonValue 
 export function objectField(value: unknown, name: string, at: string): JsonObject | undefined {
   const found = field(value, name);
   if (found === undefined || isJsonObject(found)) return found;
-  return refuse(within(at, name), 'must be an object');
+  return refuse(pathOf(at, name), 'must be an object');
 }
 
 /**
@@ -76,14 +76,14 @@ export function listField(value: unknown, name: string, at: string): readonly Js
   const found = field(value, name);
   if (found === undefined) return [];
   if (isJsonObject(found)) return [found];
-  return Array.isArray(found) ? items(found) : refuse(within(at, name), 'must be a list');
+  return Array.isArray(found) ? items(found) : refuse(pathOf(at, name), 'must be a list');
 }
 
 /** @throws GatewayError `invalid_request` if it isn't a string */
 export function textField(value: unknown, name: string, at: string): string | undefined {
   const found = field(value, name);
   if (found === undefined || typeof found === 'string') return found;
-  return refuse(within(at, name), 'must be a string');
+  return refuse(pathOf(at, name), 'must be a string');
 }
 
 /**
@@ -97,25 +97,25 @@ export function numberField(value: unknown, name: string, at: string): number | 
   const isText = typeof found === 'string' && found.trim() !== '';
   const number = isText ? Number(found) : numberOf(found);
   if (number !== undefined && Number.isFinite(number)) return number;
-  return refuse(within(at, name), 'must be a number');
+  return refuse(pathOf(at, name), 'must be a number');
 }
 
 /** @throws GatewayError `invalid_request` if it isn't a safe integer */
 export function integerField(value: unknown, name: string, at: string): number | undefined {
   const number = numberField(value, name, at);
   if (number === undefined || Number.isSafeInteger(number)) return number;
-  return refuse(within(at, name), 'must be a whole number');
+  return refuse(pathOf(at, name), 'must be a whole number');
 }
 
 /** @throws GatewayError `invalid_request` if it isn't a boolean */
 export function flagField(value: unknown, name: string, at: string): boolean | undefined {
   const found = field(value, name);
   if (found === undefined || typeof found === 'boolean') return found;
-  return refuse(within(at, name), 'must be true or false');
+  return refuse(pathOf(at, name), 'must be true or false');
 }
 
 /** An enum value in upper case without its prefix; undefined if absent or `…UNSPECIFIED`. */
-export function enumWord(value: JsonValue | undefined, prefix: string): string | undefined {
+export function enumValue(value: JsonValue | undefined, prefix: string): string | undefined {
   if (typeof value !== 'string') return undefined;
   const upper = value.trim().toUpperCase();
   const word = upper.startsWith(`${prefix}_`) ? upper.slice(prefix.length + 1) : upper;
@@ -131,7 +131,7 @@ export function refuse(at: string, wrong: string): never {
 }
 
 /** The path of a member. The path of the body itself is empty. */
-function within(at: string, name: string): string {
+function pathOf(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 

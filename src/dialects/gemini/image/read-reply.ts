@@ -8,14 +8,14 @@ import {
 import { parseJson } from '../../../json.ts';
 
 /** Receives the contents of a reply in the order in which they are sent. */
-export interface AnswerListener {
+export interface ImageReplyListener {
   /** The first bytes of an image follow. */
   imageBegins(): void;
   /** The next fragment of the image's Base64, without quotes. */
   imagePiece(bytes: Uint8Array): void;
   imageEnds(): void;
   /** The data passed on as an image turned out not to be one. */
-  wasNoImage(): void;
+  notAnImage(): void;
   finishReason(reason: string): void;
   blockReason(reason: string): void;
   /** JSON text; undefined if it is too long to keep. The same applies to `error`. */
@@ -24,16 +24,16 @@ export interface AnswerListener {
 }
 
 /** Starts to read one reply. Google may send an error inside an array. */
-export function readImageAnswer(listener: AnswerListener): StringExtractor {
-  const words = (hear: (word: string) => void): ExtractionRule => ({
+export function readImageReply(listener: ImageReplyListener): StringExtractor {
+  const stringValue = (receive: (value: string) => void): ExtractionRule => ({
     text: (json) => {
       const word = stringIn(json);
-      if (word !== undefined) hear(word);
+      if (word !== undefined) receive(word);
     },
   });
   const content: ExtractionRule = { members: { parts: { elements: partPlace(listener) } } };
-  const finishReason = words(listener.finishReason);
-  const blockReason = words(listener.blockReason);
+  const finishReason = stringValue(listener.finishReason);
+  const blockReason = stringValue(listener.blockReason);
   const members: ExtractionRule['members'] = {
     candidates: { elements: { members: { content, finishReason } } },
     promptFeedback: { members: { blockReason } },
@@ -44,7 +44,7 @@ export function readImageAnswer(listener: AnswerListener): StringExtractor {
 }
 
 /** An image in a part marked as a thought is a draft and is ignored. */
-function partPlace(listener: AnswerListener): ExtractionRule {
+function partPlace(listener: ImageReplyListener): ExtractionRule {
   let isDraft = false;
   const thought: ExtractionRule = {
     text: (json) => {
@@ -61,7 +61,7 @@ function partPlace(listener: AnswerListener): ExtractionRule {
 }
 
 /** The type may come before or after the data. Without a type, the data is taken for an image. */
-function blobPlace(listener: AnswerListener, isWanted: () => boolean): ExtractionRule {
+function blobPlace(listener: ImageReplyListener, isWanted: () => boolean): ExtractionRule {
   let isImage = true;
   let begun = false;
   const data: StringSink = {
@@ -79,7 +79,7 @@ function blobPlace(listener: AnswerListener, isWanted: () => boolean): Extractio
   const mimeType: ExtractionRule = {
     text: (json) => {
       isImage = /^image\//i.test(stringIn(json) ?? 'image/');
-      if (begun && !isImage) listener.wasNoImage();
+      if (begun && !isImage) listener.notAnImage();
     },
   };
   return {

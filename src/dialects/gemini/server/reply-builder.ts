@@ -7,7 +7,7 @@ import { promptFeedback } from './finish.ts';
 import { usageMetadata } from './usage-metadata.ts';
 
 /** A reply under construction, whole or streamed. */
-export interface GatheredReply {
+export interface ReplyBuilder {
   add(event: ContentEvent): void;
   /** The candidate with this index, created if it doesn't exist. */
   candidate(index: number): Candidate;
@@ -23,7 +23,7 @@ export interface GatheredReply {
 }
 
 /** Creates an empty reply. */
-export function gatheredReply(head: ReplyHead): GatheredReply {
+export function newReplyBuilder(head: ReplyHead): ReplyBuilder {
   const candidates = new Map<number, Candidate>();
   const dropped = new Set<string>();
   const drop = (name: string): void => void dropped.add(name);

@@ -6,7 +6,7 @@ import { GatewayError } from '../../../errors.ts';
 import type { ResolvedCapabilities } from '../../capabilities.ts';
 
 /** One request that is being written. */
-export interface Writing {
+export interface WriteContext {
   readonly request: ContentRequest;
   readonly capabilities: ResolvedCapabilities;
   /** Maps function names to ones that Gemini accepts. */

@@ -6,7 +6,12 @@ import { splitUsage, type UsageGap } from '../../canonical/reply.ts';
 import { type JsonObject, parseJson } from '../../json.ts';
 import type { Usage } from '../../money.ts';
 import { mergedUsage } from '../usage-counts.ts';
-import { geminiFigureNames, geminiGap, geminiReplyUsage, geminiStated } from './reply-usage.ts';
+import {
+  geminiGap,
+  geminiReplyUsage,
+  geminiUsageMembers,
+  withImpliedOutput,
+} from './reply-usage.ts';
 
 /**
  * Distinctive parts of the names of the counts that affect the charge. Each begins with a letter
@@ -15,7 +20,7 @@ import { geminiFigureNames, geminiGap, geminiReplyUsage, geminiStated } from './
 const countNames = ['ptTokenCount', 'UsePromptToken', 'datesToken', 'ghtsToken', 'ContentToken'];
 
 /** Tracks the usage of one stream. */
-export interface StreamFigures {
+export interface UsageTracker {
   /**
    * Records a `usageMetadata` object.
    *
@@ -23,19 +28,19 @@ export interface StreamFigures {
    * @param counted the content up to and including its event, in tokens
    * @returns false for zero counts after non-zero ones, which are ignored
    */
-  note(usage: string, counted: number): boolean;
+  record(usage: string, counted: number): boolean;
   /**
    * The last usage, or a lower bound if the stream isn't complete; undefined if none was received.
    */
-  soFar(counted: number, isWhole: boolean): Usage | undefined;
+  soFar(counted: number, isFinal: boolean): Usage | undefined;
 }
 
 const countAboveZero = /TokenCount"\s*:\s*[1-9]/;
 /** A member that isn't a valid count: `null`, a fraction or a string. */
-const oddCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
+const invalidCount = /TokenCount"\s*:\s*(?!\d+\s*[,}])/;
 
 /** Creates a tracker without any usage. */
-export function streamFigures(): StreamFigures {
+export function newUsageTracker(): UsageTracker {
   let merged: JsonObject | undefined;
   /** The last object, a bit mask of its members, and the tokens counted up to it. */
   let last: string | undefined;
@@ -51,8 +56,8 @@ export function streamFigures(): StreamFigures {
   const mergeLast = (): void => {
     if (last === undefined) return;
     const parsed = parseJson(last.slice(0, objectEnd(last)));
-    const stated = geminiStated(merged, parsed);
-    const after = mergedUsage(merged, stated, geminiFigureNames);
+    const stated = withImpliedOutput(merged, parsed);
+    const after = mergedUsage(merged, stated, geminiUsageMembers);
     gap = geminiGap(stated);
     if (gap !== 'output') countedThen = countedAtLast;
     // An invalid object doesn't replace a valid one.
@@ -60,7 +65,7 @@ export function streamFigures(): StreamFigures {
   };
 
   return {
-    note: (usage, counted) => {
+    record: (usage, counted) => {
       const members = membersIn(usage);
       if (last !== undefined) {
         if (!countAboveZero.test(usage)) return false;
@@ -71,13 +76,13 @@ export function streamFigures(): StreamFigures {
       countedAtLast = counted;
       return true;
     },
-    soFar: (counted, isWhole) => {
+    soFar: (counted, isFinal) => {
       mergeLast();
-      const figures = geminiReplyUsage(merged);
-      if (figures === undefined) return undefined;
-      const usage = splitUsage(figures, countedThen);
+      const read = geminiReplyUsage(merged);
+      if (read === undefined) return undefined;
+      const usage = splitUsage(read, countedThen);
       // If no output was stated, the settlement counts it and marks the record accordingly.
-      if (isWhole && (gap !== 'output' || usage.outputTokens === 0)) return usage;
+      if (isFinal && (gap !== 'output' || usage.outputTokens === 0)) return usage;
       const since = usage.outputTokens === 0 ? counted : counted - countedThen;
       return { ...usage, outputTokens: usage.outputTokens + since };
     },
@@ -85,8 +90,8 @@ export function streamFigures(): StreamFigures {
 }
 
 /** Whether the last usage object of these events has every count that earlier ones have. */
-export function areLastFiguresFull(events: string, last: string): boolean {
-  if (!countAboveZero.test(last) || oddCount.test(last)) return false;
+export function isLastUsageComplete(events: string, last: string): boolean {
+  if (!countAboveZero.test(last) || invalidCount.test(last)) return false;
   for (const name of countNames) {
     if (!last.includes(name) && events.includes(name)) return false;
   }
@@ -95,7 +100,7 @@ export function areLastFiguresFull(events: string, last: string): boolean {
 
 /** A bit mask of the counts that affect the charge. */
 function membersIn(usage: string): number {
-  if (oddCount.test(usage)) return -1;
+  if (invalidCount.test(usage)) return -1;
   let members = 0;
   for (const name of countNames) members = (members << 1) | (usage.includes(name) ? 1 : 0);
   return members;

@@ -5,39 +5,39 @@
 import type { Part, ReasoningPart, Turn } from '../../../canonical/request.ts';
 
 /** Merges consecutive assistant turns, and joins each thinking text with its signature. */
-export function withWholeThoughts(turns: readonly Turn[]): readonly Turn[] {
+export function withJoinedThinking(turns: readonly Turn[]): readonly Turn[] {
   const joined: Turn[] = [];
-  let spoken: Part[] | undefined;
+  let assistantParts: Part[] | undefined;
   for (const turn of turns) {
     if (turn.role !== 'assistant') {
-      spoken = undefined;
+      assistantParts = undefined;
       joined.push(turn);
-    } else if (spoken === undefined) {
-      spoken = [...turn.parts];
-      joined.push({ ...turn, parts: spoken });
+    } else if (assistantParts === undefined) {
+      assistantParts = [...turn.parts];
+      joined.push({ ...turn, parts: assistantParts });
     } else {
-      for (const part of turn.parts) spoken.push(part);
+      for (const part of turn.parts) assistantParts.push(part);
     }
   }
   return joined.map((turn) =>
-    turn.role === 'assistant' ? { ...turn, parts: wholeThoughts(turn.parts) } : turn,
+    turn.role === 'assistant' ? { ...turn, parts: joinThinking(turn.parts) } : turn,
   );
 }
 
-function wholeThoughts(parts: readonly Part[]): readonly Part[] {
-  const whole: Part[] = [];
+function joinThinking(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = [];
   for (const part of parts) {
-    const begun = isLoneSignature(part) ? whole.findLastIndex((one) => !isUnsigned(one)) + 1 : 0;
-    const thoughts = isLoneSignature(part) ? whole.slice(begun).filter(isUnsigned) : [];
-    const [first] = thoughts;
+    const start = isLoneSignature(part) ? joined.findLastIndex((one) => !isUnsigned(one)) + 1 : 0;
+    const unsigned = isLoneSignature(part) ? joined.slice(start).filter(isUnsigned) : [];
+    const [first] = unsigned;
     if (first === undefined) {
-      whole.push(part);
+      joined.push(part);
     } else {
-      const text = thoughts.map((thought) => thought.text).join('');
-      whole.splice(begun, thoughts.length, { ...first, text, providerData: part.providerData });
+      const text = unsigned.map((part) => part.text).join('');
+      joined.splice(start, unsigned.length, { ...first, text, providerData: part.providerData });
     }
   }
-  return whole;
+  return joined;
 }
 
 function isUnsigned(part: Part): part is ReasoningPart {
