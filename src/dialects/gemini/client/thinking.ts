@@ -8,7 +8,7 @@ import type { Members, WriteContext } from './write-context.ts';
 /**
  * The `thinkingConfig`, or undefined if the model decides itself.
  *
- * @param ownConfig the caller's own `thinkingConfig`, which takes precedence over the common settings
+ * @param ownConfig the caller's own `thinkingConfig`, which overrides the common settings
  */
 export function thinkingConfig(
   context: WriteContext,
