@@ -1,4 +1,4 @@
-/** Every recorded answer of Anthropic is read to the end, whatever is done to it. */
+/** Reads every recorded Anthropic reply to its end, also after mutations. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
@@ -18,8 +18,10 @@ const answers = fixtures('anthropic').filter(({ status }) => status === 200);
 const wholes = answers.filter(({ streamed }) => !streamed);
 const streams = answers.filter(({ streamed }) => streamed);
 
-describe('a recorded answer', () => {
-  it.each(wholes.map((one) => [one.name, one] as const))('%s gives all it holds', (_, recorded) => {
+describe('a recorded reply', () => {
+  it.each(
+    wholes.map((one) => [one.name, one] as const),
+  )('%s gives its whole content', (_, recorded) => {
     const reply = json(recorded);
 
     const events = begun().readReply(reply);
@@ -28,7 +30,9 @@ describe('a recorded answer', () => {
     expectOrder(events);
   });
 
-  it.each(streams.map((one) => [one.name, one] as const))('%s gives all it holds', (_, one) => {
+  it.each(
+    streams.map((one) => [one.name, one] as const),
+  )('%s gives its whole content', (_, one) => {
     const documents = documentsOf(one.response);
 
     const events = streamEvents(documents);
@@ -38,8 +42,8 @@ describe('a recorded answer', () => {
   });
 });
 
-describe('a whole answer', () => {
-  it('reads the same as the stream of it, however its text is cut', () => {
+describe('a whole reply', () => {
+  it('gives the same events as its stream, wherever the text is split', () => {
     fc.assert(
       fc.property(fc.constantFrom(...wholes), fc.integer({ min: 1, max: 9 }), (one, size) => {
         const reply = json(one);
@@ -53,10 +57,10 @@ describe('a whole answer', () => {
   });
 });
 
-describe('an answer of odd types', () => {
+describe('a reply with values of wrong types', () => {
   const documents = streams.flatMap(({ response }) => documentsOf(response));
 
-  it('is read without a throw, and ends once', () => {
+  it('is read without an exception, and has one finish', () => {
     const odd = fc.oneof(
       fc.constantFrom(...wholes.map(json)).chain(mutated),
       fc.jsonValue().map((value) => parseJson(JSON.stringify(value)) ?? null),
@@ -72,7 +76,7 @@ describe('an answer of odd types', () => {
     );
   });
 
-  it('is read from a stream without a throw, and ends once', () => {
+  it('is read from a stream without an exception, and has one finish', () => {
     const row = fc.array(fc.constantFrom(...documents).chain(mutated), { maxLength: 30 });
 
     fc.assert(

@@ -1,4 +1,4 @@
-/** What Anthropic says of failures, what it consumed, and how it counts tokens. */
+/** Anthropic’s error responses, usage and token counts. */
 import { describe, expect, it } from 'vitest';
 import { anthropicTokenCounter } from '../../src/dialects/anthropic/client/codec.ts';
 import { anthropicFailure, anthropicInBandFailure } from '../../src/dialects/anthropic/errors.ts';
@@ -7,8 +7,8 @@ import { parseJson } from '../../src/json.ts';
 import { fixture, fixtures } from '../support/fixtures.ts';
 import { at, contentRequest, documentsOf, target, text } from './anthropic-scene.ts';
 
-describe('a refusal', () => {
-  it('is read as Anthropic says it', () => {
+describe('an error response', () => {
+  it('has Anthropic’s status, code and message', () => {
     const { response } = fixture('anthropic/err-effort.1');
 
     expect(anthropicFailure(400, response)).toEqual({
@@ -32,7 +32,7 @@ describe('a refusal', () => {
     '{}',
     '{"error":5}',
     '{"error":{"type":[],"message":{}}}',
-  ])('that is %s says nothing', (body) => {
+  ])('that is %s has no message', (body) => {
     expect(anthropicFailure(500, Buffer.from(body))).toMatchObject({
       status: 500,
       message: undefined,
@@ -48,7 +48,7 @@ describe('a refusal', () => {
     [{ type: 'invalid_request_error', message: 'Your credit balance is too low to …' }, 'account'],
     [{ type: 'invalid_request_error', message: 'max_tokens: too large' }, undefined],
     [{ type: 'overloaded_error', message: 'Overloaded' }, undefined],
-  ])('blames the account where it is to blame (%#)', (error, fault) => {
+  ])('is the account’s fault where it is (%#)', (error, fault) => {
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
 
     expect(anthropicFailure(400, body).fault).toBe(fault);
@@ -57,7 +57,7 @@ describe('a refusal', () => {
   it.each([
     'Your credit balance is too low to access the Anthropic API.',
     'This organization has been disabled.',
-  ])('does not take what a caller sent for its own words: %s', (words) => {
+  ])('is not matched against text quoted from the caller: %s', (words) => {
     const message = `tools.0: Input tag '${words}' found using 'type'`;
     const error = { type: 'invalid_request_error', message };
     const body = Buffer.from(JSON.stringify({ type: 'error', error }));
@@ -85,7 +85,7 @@ describe('an error in place of a reply', () => {
     expect(failure).toMatchObject({ status, code: type, message: 'So.' });
   });
 
-  it('is found in no recorded answer', () => {
+  it('is found in no recorded reply', () => {
     const answers = fixtures('anthropic').filter(({ status }) => status === 200);
     const documents = answers.flatMap(({ streamed, response }) =>
       streamed
@@ -98,7 +98,7 @@ describe('an error in place of a reply', () => {
 });
 
 describe('the usage of a reply', () => {
-  it('counts the cache as input, read and written', () => {
+  it('counts cache reads and writes as input', () => {
     const usage = {
       input_tokens: 1,
       cache_read_input_tokens: 20,
@@ -121,11 +121,11 @@ describe('the usage of a reply', () => {
     { usage: {} },
     { usage: { input_tokens: -1, output_tokens: 1.5 } },
     { usage: { input_tokens: '1' } },
-  ])('is unknown where no figure of it is a count (%#)', (reply) => {
+  ])('is unknown if none of its members is a valid count (%#)', (reply) => {
     expect(anthropicUsage(reply)).toBe(undefined);
   });
 
-  it.each([-1, 1.5, '1', null])('has 0 in place of an input of %s alone', (input_tokens) => {
+  it.each([-1, 1.5, '1', null])('has 0 for an invalid input count of %s', (input_tokens) => {
     expect(anthropicUsage({ usage: { input_tokens, output_tokens: 1 } })).toMatchObject({
       inputTokens: 0,
       outputTokens: 1,
@@ -133,8 +133,8 @@ describe('the usage of a reply', () => {
   });
 });
 
-describe('the count of tokens', () => {
-  it('asks with what counts, and with nothing that the count refuses', () => {
+describe('the token count', () => {
+  it('sends the members that count, and none that the endpoint refuses', () => {
     const request = contentRequest({
       system: [text('Be kind.')],
       temperature: 1,

@@ -1,4 +1,4 @@
-/** Whatever a caller sends, what goes to Anthropic keeps the rules of its API. */
+/** Requests written for Anthropic satisfy the rules of its API, for any request of a caller. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part, Turn } from '../../src/canonical/request.ts';
@@ -63,7 +63,7 @@ const models = fc.constantFrom(
 );
 
 describe('a written request', () => {
-  it('keeps the rules of the Messages API', () => {
+  it('satisfies the rules of the Messages API', () => {
     let sent = 0;
 
     fc.assert(
@@ -78,7 +78,7 @@ describe('a written request', () => {
     expect(sent).toBeGreaterThan(500);
   });
 
-  it('is the same each time, so that caches stay warm and signatures hold', () => {
+  it('is the same each time, so that prompt caches match and signatures stay valid', () => {
     fc.assert(
       fc.property(request, models, (said, model) => {
         expect(bodyOf(said, model)).toEqual(bodyOf(said, model));
@@ -87,7 +87,7 @@ describe('a written request', () => {
     );
   });
 
-  it('holds every visible word of the turns, in order', () => {
+  it('has every visible word of the turns, in order', () => {
     fc.assert(
       fc.property(request, (said) => {
         const body = bodyOf(said, 'claude-opus-5');

@@ -1,4 +1,4 @@
-/** Answers of Anthropic, whole and streamed, become events; nothing is lost, nothing added. */
+/** Whole and streamed Anthropic replies become events without loss or additions. */
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, member, parseJson } from '../../src/json.ts';
 import { fixture } from '../support/fixtures.ts';
@@ -13,8 +13,8 @@ import {
   target,
 } from './anthropic-scene.ts';
 
-describe('a whole answer', () => {
-  it('gives thoughts, their signature behind them, and hidden thoughts', () => {
+describe('a whole reply', () => {
+  it('gives thinking, then its signature, and redacted thinking', () => {
     const events = begun().readReply({
       content: [
         { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
@@ -33,14 +33,14 @@ describe('a whole answer', () => {
     ]);
   });
 
-  it('keeps the blocks of server tools out of the text, for those who know them', () => {
+  it('passes on blocks of server tools separately from the text', () => {
     const events = begun().readReply(json(fixture('anthropic/v-web-search')));
 
     const types = folded(events).own.map((block) => member(block, 'type'));
     expect(new Set(types)).toEqual(new Set(['server_tool_use', 'web_search_tool_result']));
   });
 
-  it('says where its text found what it says', () => {
+  it('cites the sources of its text', () => {
     const events = begun().readReply(json(fixture('anthropic/v-web-search')));
 
     const shown = folded(events).text;
@@ -49,7 +49,7 @@ describe('a whole answer', () => {
     expect(shown.slice(cited[0]?.start, cited[0]?.end)).toMatch(/^Caroline Ellison/);
   });
 
-  it('counts what a compaction consumed, and no attempt that another model took over', () => {
+  it('counts the tokens of a compaction, but not of an attempt that another model took over', () => {
     const compacted = begun().readReply(json(fixture('anthropic/v-compaction')));
     const takenOver = begun().readReply(json(fixture('anthropic/v-fallback')));
 
@@ -57,7 +57,7 @@ describe('a whole answer', () => {
     expect(folded(takenOver).usage).toMatchObject({ inputTokens: 412, outputTokens: 264 });
   });
 
-  it('counts what the cache held and took as input', () => {
+  it('counts cache reads and writes as input', () => {
     const usage = {
       input_tokens: 10,
       cache_read_input_tokens: 200,
@@ -80,7 +80,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('makes up an id where a call has none, or one that was there before', () => {
+  it('generates an id for a call without one, or with a repeated one', () => {
     const one = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
 
     const events = begun().readReply({
@@ -94,7 +94,7 @@ describe('a whole answer', () => {
     expect(ids.slice(1).every((id) => /^call_[A-Za-z0-9]{24}$/.test(id))).toBe(true);
   });
 
-  it('that is none at all is no use to anybody', () => {
+  it('without content and stop reason is unusable', () => {
     for (const reply of [null, {}, [], 'text', { content: 'text' }]) {
       expect(begun().readReply(reply)).toEqual([
         { type: 'unusable', reason: 'upstream_empty_response' },
@@ -103,7 +103,7 @@ describe('a whole answer', () => {
   });
 });
 
-describe('the end of an answer', () => {
+describe('the finish of a reply', () => {
   it.each<[string | null, string, string | undefined]>([
     ['end_turn', 'stop', undefined],
     ['stop_sequence', 'stop', undefined],
@@ -115,7 +115,7 @@ describe('the end of an answer', () => {
     ['something_new', 'other', 'something_new'],
     ['tool_use', 'stop', undefined],
     [null, 'stop', undefined],
-  ])('%s is told as %s', (word, reason, native) => {
+  ])('%s is reported as %s', (word, reason, native) => {
     const events = begun().readReply({ content: [], stop_reason: word });
 
     expect(events.at(-1)).toEqual({
@@ -127,7 +127,7 @@ describe('the end of an answer', () => {
     });
   });
 
-  it('is a call wherever one was made to its end', () => {
+  it('is tool_calls if a call was completed', () => {
     const content = [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }];
 
     for (const [word, reason] of [
@@ -141,7 +141,7 @@ describe('the end of an answer', () => {
     }
   });
 
-  it('carries the explanation of a refusal', () => {
+  it('has the explanation of a refusal', () => {
     const events = begun().readReply(json(fixture('anthropic/v-refusal')));
 
     const finish = events.find(({ type }) => type === 'finish');
@@ -153,7 +153,7 @@ describe('the end of an answer', () => {
 });
 
 describe('a stream', () => {
-  it('that says twice who it is, is heard once', () => {
+  it('with a repeated message_start emits one start event', () => {
     const documents = documentsOf(fixture('anthropic/v-stream-dup-message-start').response);
 
     const events = streamEvents(documents);
@@ -163,7 +163,7 @@ describe('a stream', () => {
     expect(folded(events).usage).toMatchObject({ inputTokens: 17, outputTokens: 227 });
   });
 
-  it('takes over what its end says of the input, and keeps what is null there', () => {
+  it('takes the input count from message_delta, except members that are null', () => {
     const start = { input_tokens: 5, cache_read_input_tokens: 40, output_tokens: 1 };
     const end = { input_tokens: 6, cache_read_input_tokens: null, output_tokens: 9 };
 
@@ -178,7 +178,7 @@ describe('a stream', () => {
   it.each<[string, JsonValue, string]>([
     ['nothing', {}, '{}'],
     ['what its start held', { city: 'Paris' }, '{"city":"Paris"}'],
-  ])('calls with %s where no piece of the arguments came', (_, input, json) => {
+  ])('calls with %s if no fragment of the arguments was received', (_, input, json) => {
     const events = streamEvents([
       opened(0, { type: 'tool_use', id: 'toolu_1', name: 'look', input }),
       changed(0, { type: 'input_json_delta', partial_json: '' }),
@@ -190,7 +190,7 @@ describe('a stream', () => {
     expect(folded(events).finish).toEqual(['tool_calls']);
   });
 
-  it('counts calls from 0 without holes, whatever stands between', () => {
+  it('numbers calls from 0 without gaps, whatever is between them', () => {
     const events = streamEvents([
       opened(0, { type: 'text', text: 'So.' }),
       { type: 'content_block_stop', index: 0 },
@@ -205,7 +205,7 @@ describe('a stream', () => {
     expect(events.filter(({ type }) => type === 'tool_end')).toHaveLength(2);
   });
 
-  it('gives the input of the tool that stands for the answer as its text', () => {
+  it('gives the input of the reply tool as text', () => {
     const documents = documentsOf(fixture('anthropic/v-stream-json-tool').response);
     const schema = { type: 'object', properties: { elements: { type: 'array' } } };
     const format = {
@@ -225,7 +225,7 @@ describe('a stream', () => {
     });
   });
 
-  it('shows nothing of blocks that it does not know, and keeps them whole', () => {
+  it('keeps unknown blocks complete and out of the text', () => {
     const events = streamEvents([
       opened(0, { type: 'new_thing', note: 'a' }),
       changed(0, { type: 'text_delta', text: 'not to be seen' }),
@@ -240,7 +240,7 @@ describe('a stream', () => {
     expect(folded(events)).toMatchObject({ text: '', own: [block] });
   });
 
-  it('is complete by its stop reason or its stop, and says nothing after it', () => {
+  it('is complete after its stop reason or message_stop, and ignores later events', () => {
     const byReason = begun().readStream();
     const byStop = begun().readStream();
 

@@ -1,4 +1,4 @@
-/** Requests to Anthropic say what the caller said, in the form its API takes. */
+/** Requests to Anthropic have everything that the caller sent, in the form that its API accepts. */
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../src/canonical/request.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
@@ -17,7 +17,7 @@ import {
 import { assistant, user } from './plain-request.ts';
 
 describe('a request', () => {
-  it('says the model, the bound and the question, and no more', () => {
+  it('has only the model, the token limit and the question', () => {
     const { body, dropped } = written();
 
     expect(body).toEqual({
@@ -32,13 +32,13 @@ describe('a request', () => {
   it.each([
     [100, 200, 100],
     [undefined, 200, 200],
-  ])('bounds the answer by the caller, else by the catalog', (maxOutputTokens, known, bound) => {
+  ])('takes the token limit from the caller, else from the catalog', (maxOutputTokens, known, bound) => {
     const to = { ...target(), maxOutputTokens: known };
 
     expect(at(written({ maxOutputTokens }, to).body, 'max_tokens')).toBe(bound);
   });
 
-  it('keeps what the caller marked for the cache', () => {
+  it('keeps the caller’s cache_control', () => {
     const cacheControl = { type: 'ephemeral' };
 
     const { body } = written({
@@ -66,7 +66,7 @@ describe('a request', () => {
 });
 
 describe('turns', () => {
-  it('of one role become one message, in their order', () => {
+  it('of one role become one message, in order', () => {
     const { body } = written({ turns: [user(text('One.')), user(text('Two.'), text('Three.'))] });
 
     expect(at(body, 'messages')).toEqual([
@@ -91,7 +91,7 @@ describe('turns', () => {
     );
   });
 
-  it('of tools come first, in the order of the calls, in one message with what follows', () => {
+  it('with tool results are one message, results first and in call order', () => {
     const { body } = written({
       turns: [
         user(text('Go.')),
@@ -117,7 +117,7 @@ describe('turns', () => {
     });
   });
 
-  it('get ids that Anthropic takes, the same on a call and its result, none of them twice', () => {
+  it('get unique ids that Anthropic accepts, the same on a call and its result', () => {
     const { body } = written({
       turns: [
         user(text('Go.')),
@@ -137,7 +137,7 @@ describe('turns', () => {
     expect(ids.every((id) => /^[a-zA-Z0-9_-]+$/.test(String(id)))).toBe(true);
   });
 
-  it('give an image that a tool returned, and say that it failed', () => {
+  it('have the image that a tool returned, and its error flag', () => {
     const image: Part = {
       kind: 'media',
       mimeType: 'image/png',
@@ -166,7 +166,7 @@ describe('turns', () => {
     });
   });
 
-  it('that end with the assistant are refused by a model that does not go on from there', () => {
+  it('that end with the assistant are refused for a model without prefill', () => {
     const turns = [user(text('Go.')), assistant(text('So ', 'messages[1].content'))];
 
     expect(() => written({ turns })).toThrow(
@@ -174,7 +174,7 @@ describe('turns', () => {
     );
   });
 
-  it('that end with the assistant end without white space, and without a thought', () => {
+  it('that end with the assistant end without white space and without thinking', () => {
     const turns = [
       user(text('Go.')),
       assistant(signedThought(), text('So it \n', 'messages[1].content')),
@@ -187,10 +187,10 @@ describe('turns', () => {
   });
 });
 
-describe('an instruction in mid-conversation', () => {
+describe('an instruction in the middle of a conversation', () => {
   const later = instruction(text('Now rhyme.'));
 
-  it('stands where it stood, behind what the user said', () => {
+  it('keeps its position after a user message', () => {
     const { body } = written({
       turns: [user(text('Hi.')), later, assistant(text('Ho.')), user(text('You?')), later],
     });
@@ -198,7 +198,7 @@ describe('an instruction in mid-conversation', () => {
     expect(rolesOf(body)).toEqual(['user', 'system', 'assistant', 'user', 'system']);
   });
 
-  it('waits for the next place where Anthropic takes it', () => {
+  it('moves to the next position that Anthropic accepts', () => {
     const { body } = written({
       turns: [user(text('Hi.')), assistant(text('Ho.')), later, user(text('You?'))],
     });
@@ -206,7 +206,7 @@ describe('an instruction in mid-conversation', () => {
     expect(rolesOf(body)).toEqual(['user', 'assistant', 'user', 'system']);
   });
 
-  it('is lifted to the head for models that do not take it in place', () => {
+  it('moves to the system prompt for models that do not accept it in place', () => {
     const said = {
       system: [text('Be kind.')],
       turns: [user(text('Hi.')), later, user(text('You?'))],
@@ -221,7 +221,7 @@ describe('an instruction in mid-conversation', () => {
   it.each([
     'claude-opus-5',
     'claude-sonnet-4-5',
-  ])('at the end is what %s has to answer', (model) => {
+  ])('at the end becomes the message that %s replies to', (model) => {
     const turns = [user(text('Hi.')), assistant(text('Ho.')), later];
 
     const { body, dropped } = written({ turns }, target(model));
@@ -230,7 +230,7 @@ describe('an instruction in mid-conversation', () => {
     expect(dropped).toEqual(['messages']);
   });
 
-  it('alone becomes the question', () => {
+  it('alone becomes the user message', () => {
     const { body } = written({ system: [text('Be kind.'), text('Greet.')], turns: [] });
 
     expect(at(body, 'system')).toEqual([textOf('Be kind.')]);
@@ -238,8 +238,8 @@ describe('an instruction in mid-conversation', () => {
   });
 });
 
-describe('a thought', () => {
-  it('goes back signed or hidden, with or without its text', () => {
+describe('thinking', () => {
+  it('is returned signed or redacted, with or without text', () => {
     const hidden: Part = {
       kind: 'reasoning',
       text: '',
@@ -320,7 +320,7 @@ describe('media', () => {
     );
   });
 
-  it('that is text but not UTF-8 is refused', () => {
+  it('that is text in another encoding than UTF-8 is refused', () => {
     const source = { type: 'base64', data: '/w==' } as const;
     const part: Part = { kind: 'media', mimeType: 'text/plain', source, at: 'messages[0]' };
 

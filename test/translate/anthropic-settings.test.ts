@@ -1,4 +1,6 @@
-/** Tools, forms, sampling and thinking are asked of Anthropic as far as a model takes them. */
+/**
+ * Tools, output formats, sampling and thinking for Anthropic, as far as each model supports them.
+ */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part, Tool } from '../../src/canonical/request.ts';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
@@ -17,7 +19,7 @@ import {
 import { assistant, user } from './plain-request.ts';
 
 describe('tools', () => {
-  it('are declared with an object for their input, whatever the caller wrote', () => {
+  it('are declared with an object as input, whatever the caller’s schema', () => {
     const { body } = written({ tools: [look, { ...look, name: 'rest', parameters: undefined }] });
 
     expect(at(body, 'tools', 0)).toEqual({
@@ -28,7 +30,7 @@ describe('tools', () => {
     expect(at(body, 'tools', 1, 'input_schema', 'type')).toBe('object');
   });
 
-  it('are strict where the caller wants it and the model knows it', () => {
+  it('are strict if the caller asks for it and the model supports it', () => {
     const tools = [{ ...look, strict: true }];
 
     const strict = written({ tools });
@@ -40,7 +42,7 @@ describe('tools', () => {
     expect(loose.dropped).toEqual(['tools[0].strict']);
   });
 
-  it('are called by names that Anthropic takes, and the caller hears its own', () => {
+  it('have names that Anthropic accepts, and the caller’s names in the reply', () => {
     const dotted = { ...look, name: 'maps.look:up' };
     const exchange = anthropicClient.begin(
       contentRequest({
@@ -83,20 +85,20 @@ describe('tools', () => {
       { type: 'any', disable_parallel_tool_use: true },
       ['look', 'rest'],
     ],
-  ])('are chosen among by %s', (_, said, expected, names) => {
+  ])('are selected by %s', (_, said, expected, names) => {
     const { body } = written({ ...said, tools: [look, other] });
 
     expect(at(body, 'tool_choice')).toEqual(expected);
     expect([0, 1].map((index) => at(body, 'tools', index, 'name')).filter(Boolean)).toEqual(names);
   });
 
-  it('that the choice names and the request does not declare are refused', () => {
+  it('that the tool choice names but the request does not declare are refused', () => {
     expect(() => written({ ...choice('required', 'gone'), tools: [look] })).toThrow(
       expect.objectContaining({ code: 'invalid_request', param: 'tool_choice' }),
     );
   });
 
-  it('are declared for the history alone where the caller declares none', () => {
+  it('are declared for calls in the history if the caller declares none', () => {
     const turns = [user(text('Go.')), assistant(call('a')), user(result('a', 'A'))];
 
     const { body } = written({ turns });
@@ -105,7 +107,7 @@ describe('tools', () => {
     expect(at(body, 'tool_choice')).toEqual({ type: 'none' });
   });
 
-  it('of another provider are refused, or left out where the channel says so', () => {
+  it('of another provider are refused, or dropped if the channel is configured so', () => {
     const search: Tool = {
       kind: 'built_in',
       provider: 'gemini',
@@ -126,7 +128,7 @@ describe('tools', () => {
   });
 });
 
-describe('the form of the answer', () => {
+describe('the output format', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
   const format = {
     type: 'json_schema',
@@ -136,7 +138,7 @@ describe('the form of the answer', () => {
     strict: true,
   } as const;
 
-  it('is a schema where the model holds to one', () => {
+  it('is a schema if the model supports it', () => {
     const { body } = written({ format, tools: [look] });
 
     expect(at(body, 'output_config', 'format')).toMatchObject({
@@ -146,7 +148,7 @@ describe('the form of the answer', () => {
     expect(at(body, 'tool_choice')).toBe(undefined);
   });
 
-  it('is the input of a tool that must be called, where the model has no schemas', () => {
+  it('is the input of a required tool if the model does not support schemas', () => {
     const { body, dropped } = written({ format }, own({ structuredOutput: 'none' }));
 
     const name = at(body, 'tools', 0, 'name');
@@ -161,7 +163,7 @@ describe('the form of the answer', () => {
     ['it is no object', { format: { ...format, schema: { type: 'array' } } }],
     ['any JSON will do', { format: { type: 'json' } }],
     ['it is one of some words', { format: { type: 'enum', values: ['yes', 'no'] } }],
-  ])('is an instruction, and said to be no more, where %s', (_, said) => {
+  ])('is an instruction, and reported as dropped, if %s', (_, said) => {
     const { body, dropped } = written(
       { ...said, system: [text('Be kind.')] },
       own({ structuredOutput: 'none' }),
@@ -195,7 +197,7 @@ describe('sampling', () => {
     expect(at(written({ temperature: 0 }, target('claude-3-haiku')).body, 'temperature')).toBe(0);
   });
 
-  it('gives way to thinking', () => {
+  it('is dropped with thinking', () => {
     const said = { ...all, reasoning: effort('low') };
 
     const { body, dropped } = written(said, target('claude-sonnet-4-5'));
@@ -206,7 +208,7 @@ describe('sampling', () => {
     expect(dropped).toEqual(['temperature', 'top_p', 'top_k']);
   });
 
-  it('leaves stops out that are blank or too many', () => {
+  it('drops stop sequences that are blank or too many', () => {
     const stop = [' ', 'a', 'b'];
 
     const { body, dropped } = written({ stop }, own({ stopLimit: 1 }));
@@ -215,7 +217,7 @@ describe('sampling', () => {
     expect(dropped).toEqual(['stop']);
   });
 
-  it('has no seed, no probabilities, no penalties, and says so', () => {
+  it('drops and reports seed, logprobs and penalties', () => {
     const { dropped } = written({
       seed: 0,
       logprobs: { top: undefined },
@@ -262,7 +264,7 @@ describe('thinking', () => {
     expect(dropped).toEqual(left);
   });
 
-  it('is shown or hidden as the caller wishes', () => {
+  it('is shown or hidden as the caller asks', () => {
     const shown = written({ reasoning: { ...effort('low'), includeThoughts: true } });
     const hidden = written({ reasoning: { ...effort('low'), includeThoughts: false } });
 
@@ -270,7 +272,7 @@ describe('thinking', () => {
     expect(at(hidden.body, 'thinking', 'display')).toBe('omitted');
   });
 
-  it('by a budget gives way to a call that is forced; adaptive thinking does not', () => {
+  it('with a budget is dropped for a required tool call; adaptive thinking is not', () => {
     const said = { ...thinks('low'), ...choice('required'), tools: [look] };
 
     const older = written(said, target('claude-sonnet-4-5'));
@@ -281,7 +283,7 @@ describe('thinking', () => {
     expect(at(newer.body, 'thinking', 'type')).toBe('adaptive');
   });
 
-  it('by a budget goes on through calls only if they began with a thought', () => {
+  it('with a budget continues after calls only if their turn began with thinking', () => {
     const loop = (...first: readonly Part[]): Partial<ContentRequest> => ({
       ...thinks('low'),
       tools: [look],
@@ -309,8 +311,8 @@ describe('thinking', () => {
   });
 });
 
-describe('what else a request says', () => {
-  it('names who is served, and the tier where there is such a one', () => {
+describe('other members', () => {
+  it('have the end user’s id, and the service tier if Anthropic has it', () => {
     const known = written({ endUserId: 'u1', serviceTier: 'default' });
     const unknown = written({ serviceTier: 'priority' });
 
@@ -326,11 +328,11 @@ describe('what else a request says', () => {
     ['n', { candidates: 2 }],
     ['modalities', { modalities: ['text', 'audio'] }],
     ['cachedContent', { providerMembers: [foreign('cachedContent', { vital: true })] }],
-  ])('is refused where %s can not be left out', (param, said) => {
+  ])('are refused if %s can not be left out', (param, said) => {
     expect(() => written(said)).toThrow(expect.objectContaining({ code: 'not_portable', param }));
   });
 
-  it("leaves another provider's members out, keeps Anthropic's, and lets none replace ours", () => {
+  it("drop another provider's, keep Anthropic's, and never replace the gateway's", () => {
     const { body, dropped } = written({
       providerMembers: [
         foreign('safetySettings'),

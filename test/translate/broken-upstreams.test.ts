@@ -1,4 +1,4 @@
-/** What a hostile or broken upstream does to a translated reply: its charge, its size, its end. */
+/** Translated replies of hostile or broken upstreams: charge, size and end. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import {
@@ -43,7 +43,7 @@ const openaiChunk = (delta: unknown, finish: string | null = null) => ({
 });
 
 describe('the charge of a translated reply', () => {
-  it('counts what came behind the figures where the reply breaks off', async () => {
+  it('counts the content after the last usage if the reply is cut off', async () => {
     const chunks = [data(messageStart), data(textStart), data(textDelta('abc'.repeat(50)))];
 
     const { record } = await called('anthropic', chat(), { chunks, ending: 'reset' });
@@ -53,7 +53,7 @@ describe('the charge of a translated reply', () => {
     expect(record?.usage).toMatchObject({ inputTokens: 100, outputTokens: 61 });
   });
 
-  it('is the upstream’s last figures where the reply is whole', async () => {
+  it('is the upstream’s last usage if the reply is complete', async () => {
     const end = {
       type: 'message_delta',
       delta: { stop_reason: 'end_turn' },
@@ -69,7 +69,7 @@ describe('the charge of a translated reply', () => {
   it.each([
     ['whole', chat(wholeChat), { headers: {} }],
     ['streamed', chat(), {}],
-  ])('is nothing for a blocked prompt without figures, %s', async (kind, asked, played) => {
+  ])('is zero for a blocked prompt without usage, %s', async (kind, asked, played) => {
     const reply = { promptFeedback: { blockReason: 'SAFETY' } };
     const chunks = [kind === 'whole' ? JSON.stringify(reply) : data(reply)];
 
@@ -80,7 +80,7 @@ describe('the charge of a translated reply', () => {
     expect(record).toMatchObject({ outcome: 'complete', chargeNanos: 0n, basis: 'usage' });
   });
 
-  it('counts the pieces of a sound by what they hold', async () => {
+  it('counts audio chunks by their size', async () => {
     const piece = { audio: { data: 'AAAA'.repeat(800) } };
     const chunks = [openaiChunk(piece), openaiChunk(piece)].map(data);
 
@@ -91,11 +91,11 @@ describe('the charge of a translated reply', () => {
   });
 });
 
-describe('a stream that looks whole and is not', () => {
+describe('a stream that looks complete but is not', () => {
   it.each([
     ['anthropic', [messageStart, textStart, textDelta('half')]],
     ['gemini', [{ candidates: [{ content: { parts: [{ text: 'half' }] } }] }]],
-  ] as const)('ends as an error where %s had not finished before [DONE]', async (...given) => {
+  ] as const)('ends with an error if %s had not finished before [DONE]', async (...given) => {
     const [dialect, documents] = given;
     const chunks = [...documents.map(data), 'data: [DONE]\n\n'];
 
@@ -108,10 +108,10 @@ describe('a stream that looks whole and is not', () => {
   });
 });
 
-describe('what an upstream may make the gateway hold', () => {
+describe('the amount that an upstream can make the gateway buffer', () => {
   const megabyte = 'x'.repeat(1024 * 1024);
 
-  it('ends with a failure where nothing of it ever goes on', async () => {
+  it('is limited for content that is never passed on', async () => {
     const piece = { tool_calls: [{ index: 0, function: { name: 'f', arguments: megabyte } }] };
     const first = data(openaiChunk({ content: 'Well, ' }));
     const chunks = [first, ...Array.from({ length: 40 }, () => data(openaiChunk(piece)))];
@@ -123,7 +123,7 @@ describe('what an upstream may make the gateway hold', () => {
     expect(aborted).toBe(1);
   });
 
-  it('ends with a failure for text that is never framed', async () => {
+  it('is limited for text without framing', async () => {
     const chunks = Array.from({ length: 40 }, () => `${megabyte}\n\n`);
 
     const { status, aborted } = await called('gemini', chat(), { chunks });
@@ -132,7 +132,7 @@ describe('what an upstream may make the gateway hold', () => {
     expect(aborted).toBe(1);
   });
 
-  it('ends with a failure for pings without end', async () => {
+  it('is limited for endless pings', async () => {
     const chunks = Array.from({ length: 80 }, () => `: ${megabyte}\n\n`);
 
     const { status, aborted } = await called('gemini', chat(), { chunks });

@@ -1,4 +1,4 @@
-/** How much a translated call may hold, counted exactly. */
+/** The limits on the size of a translated call, counted exactly. */
 import { describe, expect, it } from 'vitest';
 import { member, parseJson } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
@@ -37,7 +37,7 @@ describe('values', () => {
     });
   });
 
-  it('may be more where the call is relayed', async () => {
+  it('may be more if the call is relayed', async () => {
     expect(await outcome('openai', chat(body(100_001)))).toMatchObject({ wasSent: true });
   });
 });
@@ -60,7 +60,7 @@ describe('messages', () => {
     expect(await outcome('openai', body(10_001))).toMatchObject({ wasSent: true });
   });
 
-  it('may be as many in a native call', async () => {
+  it('may be 10,000 in a native call', async () => {
     const body = (count: number) => native('json', `{"contents":[${times(turn, count)}]}`);
 
     expect(await outcome('openai', body(10_000))).toMatchObject({ wasSent: true });
@@ -108,14 +108,14 @@ describe('JSON inside strings', () => {
     expect(await outcome('gemini', body(args(50_001)))).toMatchObject(refused);
   });
 
-  it('is no matter of text that is none', async () => {
+  it('does not include text that is not JSON', async () => {
     const text = `Some numbers: ${zeros(600_000)}`;
 
     expect(await outcome('gemini', body('{}', text))).toMatchObject({ wasSent: true });
   });
 });
 
-describe('objects that a server may merge', () => {
+describe('objects that a server may merge into the body', () => {
   type Wrap = (inner: object, level: number) => object;
   const wraps: readonly (readonly [string, Wrap])[] = [
     ['extra_body', (inner) => ({ extra_body: inner })],
@@ -144,7 +144,7 @@ describe('objects that a server may merge', () => {
     }
   });
 
-  it('may hold 1 MiB, and images beside', async () => {
+  it('may have 1 MiB, plus images', async () => {
     // Each element has ten bytes with its comma, and around them are seven.
     const extra = (elements: number) => ({ extra_body: { x: Array(elements).fill('seven..') } });
     for (const asked of callsOf({ extra_body: { image: 'A'.repeat(2_000_000) } })) {

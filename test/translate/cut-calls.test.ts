@@ -1,4 +1,4 @@
-/** A call that was cut is never handed over as a whole one. */
+/** A truncated tool call is never passed on as a complete one. */
 import { describe, expect, it } from 'vitest';
 import { asking, eventStream, exchanged, protocolsOf } from './laws/exchange.ts';
 
@@ -50,7 +50,7 @@ it.each([
       { type: 'message_stop' },
     ],
   ],
-] as const)('native callers get no call that a filter of %s has cut', async (dialect, events) => {
+] as const)('native callers get no call that a filter of %s has truncated', async (dialect, events) => {
   const end = dialect === 'openai' ? ['data: [DONE]\n\n'] : [];
   const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
 
@@ -79,7 +79,7 @@ describe.each(protocolsOf('anthropic'))('to %s, a call', (protocol) => {
     expect(gateway.records[0]?.outcome).not.toBe('complete');
   });
 
-  it('of a message whose beginning is repeated is whole', async () => {
+  it('of a message with a repeated start is complete', async () => {
     const whole = [
       begin,
       start('msg_1'),

@@ -1,4 +1,4 @@
-/** What translations once lost: one exchange for each, in whole replies and in streams. */
+/** Data that translations once lost: one exchange for each, whole and streamed. */
 import { describe, expect, it } from 'vitest';
 import { list, record } from './laws/tree.ts';
 import { answerFor, type Route, sentFor, streamFor } from './loss/translate.ts';
@@ -16,12 +16,12 @@ function streamed(route: Route, ...documents: readonly object[]): string {
   return streamFor(route, [Buffer.from(events.join(''))]);
 }
 
-describe('an image that lies at an address', () => {
+describe('an image given by its URL', () => {
   const image = { type: 'image_url', image_url: { url: 'https://img.test/a.png' } };
   const said = { role: 'assistant', content: 'Here:', images: [image] };
   const part = '"fileData":{"mimeType":"image/png","fileUri":"https://img.test/a.png"}';
 
-  it('is a part of its own for native callers', () => {
+  it('is a separate part for native callers', () => {
     const whole = answerFor(toOpenai, { choices: [{ message: said, finish_reason: 'stop' }] });
     const stream = streamed(
       toOpenai,
@@ -34,7 +34,7 @@ describe('an image that lies at an address', () => {
   });
 });
 
-describe('a place in the caller’s own documents that Anthropic cites', () => {
+describe('a citation of the caller’s documents by Anthropic', () => {
   it.each(['char_location', 'page_location', 'content_block_location'])('is kept: %s', (type) => {
     const citation = { type, cited_text: 'as it was', document_index: 0 };
     const content = [
@@ -50,7 +50,7 @@ describe('a place in the caller’s own documents that Anthropic cites', () => {
   });
 });
 
-describe('a part of Gemini’s that nobody here knows', () => {
+describe('an unknown part of Gemini', () => {
   const parts = [
     { fileData: { fileUri: 'https://files.test/a' } },
     { toolCall: { toolType: 'SEARCH' } },
@@ -60,14 +60,14 @@ describe('a part of Gemini’s that nobody here knows', () => {
     candidates: [{ content: { parts: [{ text: 'Hi' }, ...parts] }, finishReason: 'STOP' }],
   };
 
-  it('is kept as it came', () => {
+  it('is passed on unchanged', () => {
     const { json } = answerFor(toGemini, reply);
 
     expect(messageIn(json).extra_content).toEqual({ google: { parts } });
     expect(streamed(toGemini, reply)).toContain(JSON.stringify({ google: { parts } }));
   });
 
-  it('is no null where it is a piece of an argument', () => {
+  it('is not lost if it is a fragment of an argument', () => {
     const partialArgs = [{ jsonPath: '$.days', intValue: 3 }];
     const call = { name: 'look', partialArgs };
     const stream = streamed(toGemini, {
@@ -78,8 +78,8 @@ describe('a part of Gemini’s that nobody here knows', () => {
   });
 });
 
-describe('what a tool of Anthropic’s own left in an answer', () => {
-  it('goes back with the message that a caller echoes', () => {
+describe('the blocks of Anthropic’s server tools', () => {
+  it('are returned with the message that a caller echoes', () => {
     const blocks = [
       { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
       { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
@@ -102,8 +102,8 @@ describe('what a tool of Anthropic’s own left in an answer', () => {
   });
 });
 
-describe('the signatures of several thoughts', () => {
-  it('come in one delta, for clients keep the last only', () => {
+describe('several reasoning signatures', () => {
+  it('are sent in one delta, because clients keep only the last one', () => {
     const thought = (index: number, signature: string): readonly object[] => [
       {
         type: 'content_block_start',
@@ -126,13 +126,13 @@ describe('the signatures of several thoughts', () => {
   });
 });
 
-describe('an effort that not every model behind an alias takes', () => {
+describe('an effort that not every model behind an alias supports', () => {
   it.each([
     ['minimal', 'LOW'],
     ['low', 'LOW'],
     ['medium', 'HIGH'],
     ['high', 'HIGH'],
-  ])('is the nearest that all take: %s', (reasoning_effort, level) => {
+  ])('is replaced by the nearest that all support: %s', (reasoning_effort, level) => {
     const messages = [{ role: 'user', content: 'Hi' }];
 
     const { json } = sentFor(

@@ -1,4 +1,4 @@
-/** The estimate that stands in for a count of tokens. */
+/** The estimate that replaces a token count. */
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../src/canonical/estimate-tokens.ts';
 import type {
@@ -10,8 +10,8 @@ import type {
 } from '../../src/canonical/request.ts';
 import { plainRequest } from './plain-request.ts';
 
-describe('the estimate of a request’s tokens', () => {
-  it('is a quarter of the bytes, four a turn and 258 a picture', () => {
+describe('the estimated tokens of a request', () => {
+  it('are a quarter of the bytes, four per turn and 258 per image', () => {
     const request = asked({
       system: [text('12345678')],
       turns: [
@@ -23,7 +23,7 @@ describe('the estimate of a request’s tokens', () => {
     expect(estimateTokens(request)).toBe(Math.ceil((8 + 4 + 'function a{}'.length) / 4) + 8 + 258);
   });
 
-  it('counts the tools as they are written, and what their results say and show', () => {
+  it('include the tools as written, and the text and images of their results', () => {
     const plain = asked({ turns: [{ role: 'user', parts: [result([text('x'.repeat(40))])] }] });
     const shown = asked({ turns: [{ role: 'user', parts: [result([picture])] }] });
     const declared = asked({
@@ -45,7 +45,7 @@ describe('the estimate of a request’s tokens', () => {
     expect(estimateTokens(declared)).toBe(Math.ceil(written.length / 4));
   });
 
-  it('is nothing for nothing', () => {
+  it('are zero for an empty request', () => {
     expect(estimateTokens(asked({}))).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** A conversation may change its provider half-way: nobody is sent another one's signature. */
+/** A conversation may change its provider: none gets another one’s signature. */
 import { expect, it } from 'vitest';
 import { seal } from '../../src/canonical/provider-data.ts';
 import { native, testGateway } from '../support/call-gateway.ts';
@@ -20,7 +20,7 @@ const history = (signature: string, name = 'thoughtSignature') =>
   '{"contents": [{"role":"model","parts":[{"functionCall":{"name":"f","args":{"n":1.0}},' +
   `"${name}" : "${signature}"}]},{"parts":[{"text":"\\"Z3cxO is how it begins"}]}], "x":1e2}`;
 
-it('our envelope never reaches Google, and everything else stays as it was sent', async () => {
+it('an envelope never reaches Google, and the rest of the request is unchanged', async () => {
   const placeholder = 'Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv';
 
   expect(await relayed(history(envelope))).toBe(history(placeholder));
@@ -29,6 +29,6 @@ it('our envelope never reaches Google, and everything else stays as it was sent'
   );
 });
 
-it('Google’s own signature passes', async () => {
+it('Google’s own signature is passed on', async () => {
   expect(await relayed(history(own))).toBe(history(own));
 });

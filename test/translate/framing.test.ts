@@ -1,4 +1,4 @@
-/** Whatever an upstream sends in place of well-framed events, a translated stream is honest. */
+/** Translated streams of upstreams with broken SSE framing. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/ports/catalog.ts';
 import { type Asked, chat, native, testGateway } from '../support/call-gateway.ts';
@@ -33,7 +33,7 @@ function chatText(text: string): string {
     .join('');
 }
 
-describe('a Gemini upstream asked for a chat stream', () => {
+describe('a Gemini upstream for a chat stream', () => {
   it.each([
     ['CRLF', [`data: ${geminiPiece('a')}\r\n\r\n`, `data: ${geminiLast('b')}\r\n\r\n`]],
     ['lone CR', [`data: ${geminiPiece('a')}\r\r`, `data: ${geminiLast('b')}\r\r`]],
@@ -60,7 +60,7 @@ describe('a Gemini upstream asked for a chat stream', () => {
     expect(cut).toBe(false);
   });
 
-  it('that answers an array in place of events is read all the same', async () => {
+  it('that sends an array in place of events is read', async () => {
     const array = [`[${geminiPiece('a')}\r\n`, `,\r\n${geminiLast('b')}\r\n]`];
 
     const { status, text } = await called('gemini', chat(), array, document);
@@ -70,14 +70,14 @@ describe('a Gemini upstream asked for a chat stream', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('that answers one document in place of events is read all the same', async () => {
+  it('that sends one document in place of events is read', async () => {
     const { status, text } = await called('gemini', chat(), [geminiLast('ab')], document);
 
     expect(status).toBe(200);
     expect(chatText(text)).toBe('ab');
   });
 
-  it('F31 an error document in place of events keeps its status', async () => {
+  it('that sends an error document in place of events keeps the error’s status', async () => {
     const error = '{"error":{"code":429,"message":"Slow down.","status":"RESOURCE_EXHAUSTED"}}';
 
     const { status } = await called('gemini', chat(), [error], document);
@@ -85,7 +85,7 @@ describe('a Gemini upstream asked for a chat stream', () => {
     expect(status).toBe(429);
   });
 
-  it('a first event that is an error has its real status', async () => {
+  it('that sends an error as its first event keeps the error’s status', async () => {
     const error = 'data: {"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}\n\n';
 
     const { status } = await called('gemini', chat(), [error]);
@@ -115,15 +115,15 @@ describe('a Gemini upstream asked for a chat stream', () => {
     expect(record?.outcome).toBe('broken');
   });
 
-  it('a stream of pings only is no answer', async () => {
+  it('a stream with only pings is a failure', async () => {
     const { status } = await called('gemini', chat(), ['data: {}\n\n', 'data: {}\n\n']);
 
     expect(status).toBe(502);
   });
 });
 
-describe('an OpenAI upstream asked for a native stream', () => {
-  it('ends without [DONE] where its finish came', async () => {
+describe('an OpenAI upstream for a native stream', () => {
+  it('may end without [DONE] after its finish', async () => {
     const chunks = [`data: ${openaiPiece('a')}\n\n`, `data: ${openaiLast}\n\n`];
 
     const { status, text } = await called('openai', native('sse'), chunks);
@@ -134,7 +134,7 @@ describe('an OpenAI upstream asked for a native stream', () => {
     expect(text).not.toContain('DONE');
   });
 
-  it('what follows [DONE] is not read', async () => {
+  it('anything after [DONE] is ignored', async () => {
     const chunks = [
       `data: ${openaiPiece('a')}\n\ndata: ${openaiLast}\n\ndata: [DONE]\n\n`,
       `data: ${openaiPiece('b')}\n\n`,
@@ -145,7 +145,7 @@ describe('an OpenAI upstream asked for a native stream', () => {
     expect(text).not.toContain('"b"');
   });
 
-  it('Q an error is said twice, each in a write of its own', async () => {
+  it('an error is sent twice, in separate writes', async () => {
     const chunks = [`data: ${openaiPiece('a')}\n\n`, 'data: {"error":{"message":"Oh."}}\n\n'];
 
     const { writes } = await called('openai', native('sse'), chunks);
@@ -165,13 +165,13 @@ describe('an OpenAI upstream asked for a native stream', () => {
     expect(elements.at(-1).error.code).toBe(502);
   });
 
-  it('[DONE] alone is no answer', async () => {
+  it('[DONE] alone is a failure', async () => {
     const { status } = await called('openai', native('sse'), ['data: [DONE]\n\n']);
 
     expect(status).toBe(502);
   });
 
-  it('§6.14 a prompt that Azure’s filter refused is an answer for Google’s callers', async () => {
+  it('a prompt blocked by Azure’s filter is a blocked prompt for native callers', async () => {
     const error = { error: { message: 'Filtered.', code: 'content_filter', status: 400 } };
     const upstream = playedUpstream({ status: 400, chunks: [JSON.stringify(error)] });
     const gateway = testGateway({ upstream, channel: { dialect: 'openai' } });

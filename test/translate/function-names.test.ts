@@ -1,4 +1,4 @@
-/** Names of functions on their way up and back (TRANSLATION §6.3). */
+/** Function names are mapped to the upstream’s rules and back. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { functionNames, type NameRule } from '../../src/canonical/function-names.ts';
@@ -6,15 +6,15 @@ import { functionNames, type NameRule } from '../../src/canonical/function-names
 const openai: NameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 };
 const gemini: NameRule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, maxLength: 128 };
 
-describe('§6.3 the names of functions', () => {
-  it('stay where they fit', () => {
+describe('the names of functions', () => {
+  it('stay if they are valid', () => {
     const names = functionNames(['look_up', 'go-2'], openai);
 
     expect(names.upstream('look_up')).toBe('look_up');
     expect(names.caller('go-2')).toBe('go-2');
   });
 
-  it('get a hash where they do not, and are named back', () => {
+  it('get a hash if they are not, and are restored in the reply', () => {
     const names = functionNames(['files.read'], openai);
 
     const upstream = names.upstream('files.read');
@@ -23,14 +23,14 @@ describe('§6.3 the names of functions', () => {
     expect(names.caller(upstream)).toBe('files.read');
   });
 
-  it('are changed the same way in every request, so that prompt caches stay warm', () => {
+  it('are changed the same way in every request, so that prompt caches match', () => {
     const first = functionNames(['a.b', 'c'], openai);
     const second = functionNames(['d', 'c', 'a.b'], openai);
 
     expect(second.upstream('a.b')).toBe(first.upstream('a.b'));
   });
 
-  it('are cut to what the provider takes, and stay apart', () => {
+  it('are shortened to the provider’s limit, and stay distinct', () => {
     const long = 'x'.repeat(100);
     const names = functionNames([`${long}1`, `${long}2`], openai);
 
@@ -41,13 +41,13 @@ describe('§6.3 the names of functions', () => {
     expect(names.caller(two)).toBe(`${long}2`);
   });
 
-  it('are held to the length even where the pattern does not say it', () => {
+  it('obey the length limit even if the pattern does not include it', () => {
     const names = functionNames(['abcdefghijklm'], { pattern: /^[a-z_0-9]+$/, maxLength: 12 });
 
     expect(names.upstream('abcdefghijklm')).toMatch(/^abcde_[0-9a-f]{6}$/);
   });
 
-  it('begin with a letter or an underscore once they are changed', () => {
+  it('begin with a letter or an underscore after a change', () => {
     expect(functionNames(['1.5'], gemini).upstream('1.5')).toMatch(/^__5_[0-9a-f]{6}$/);
   });
 
@@ -62,7 +62,7 @@ describe('§6.3 the names of functions', () => {
     expect(names.caller(changed)).toBe(changed);
   });
 
-  it('pass unchanged on the way back where nobody asked about them', () => {
+  it('are returned unchanged if they are unknown', () => {
     const names = functionNames(['a.b'], openai);
 
     expect(names.caller('invented.by_the_model')).toBe('invented.by_the_model');
@@ -72,7 +72,7 @@ describe('§6.3 the names of functions', () => {
   it.each([
     ['OpenAI', openai],
     ['Gemini', gemini],
-  ])('fit %s, stay apart and come back, whatever they are', (_, rule) => {
+  ])('are valid for %s, distinct and restored, for any names', (_, rule) => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 140 }),
       fc.constantFrom('a.b', 'a:b', 'a_b', '__proto__', 'constructor', '1', ''),

@@ -1,4 +1,4 @@
-/** The tools and settings of a translated request, as a Gemini upstream is sent them. */
+/** The tools and settings of a request translated for a Gemini upstream. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, OutputFormat, Reasoning } from '../../src/canonical/request.ts';
 import { type JsonValue, member } from '../../src/json.ts';
@@ -29,8 +29,8 @@ function dropped(
   return begin(request, target(model, own)).dropped;
 }
 
-describe('§6.3 and §6.6 tools', () => {
-  it('stand in one entry, with their schemas but for what Gemini stumbles over', () => {
+describe('tools', () => {
+  it('are in one entry, with schemas without the keywords that Gemini can not handle', () => {
     const tools = [look({ parameters: schema, description: 'Looks.' }), look({ name: 'go' })];
 
     const body = sent({ tools });
@@ -54,7 +54,7 @@ describe('§6.3 and §6.6 tools', () => {
     expect(member(body, 'toolConfig')).toBeUndefined();
   });
 
-  it('have Google’s own schemas for older models, and say what was lost', () => {
+  it('have Google’s OpenAPI schemas for older models, and report losses', () => {
     const exchange = begin({ tools: [look({ parameters: schema })] }, target('gemini-1.5-pro'));
 
     expect(exchange.body).toContain('"parameters":{');
@@ -76,13 +76,13 @@ describe('§6.3 and §6.6 tools', () => {
       { mode: 'auto', names: ['go'] },
       { mode: 'VALIDATED', allowedFunctionNames: ['go'] },
     ],
-  ] as const)('may be chosen: %s', (_, toolChoice, functionCallingConfig) => {
+  ] as const)('are selected: %s', (_, toolChoice, functionCallingConfig) => {
     const body = sent({ tools: [look(), look({ name: 'go' })], toolChoice });
 
     expect(member(body, 'toolConfig')).toEqual({ functionCallingConfig });
   });
 
-  it('are filtered where the model knows no VALIDATED', () => {
+  it('are filtered if the model does not support VALIDATED', () => {
     const body = sent(
       { tools: [look(), look({ name: 'go' })], toolChoice: { mode: 'auto', names: ['go'] } },
       target('gemini-2.0-flash'),
@@ -92,7 +92,7 @@ describe('§6.3 and §6.6 tools', () => {
     expect(member(body, 'toolConfig')).toEqual({ functionCallingConfig: { mode: 'AUTO' } });
   });
 
-  it('are validated where one is strict, or say that nothing is', () => {
+  it('are validated if one is strict, or strict is reported as dropped', () => {
     const tools = [look({ strict: true })];
 
     const newer = sent({ tools });
@@ -103,7 +103,7 @@ describe('§6.3 and §6.6 tools', () => {
     expect(older.dropped).toEqual(['tools[0].strict']);
   });
 
-  it('of Google stand beside functions where the model takes both', () => {
+  it('of Google are sent with functions if the model supports both', () => {
     const search = {
       kind: 'built_in',
       provider: 'gemini',
@@ -123,7 +123,7 @@ describe('§6.3 and §6.6 tools', () => {
     );
   });
 
-  it('of another provider are refused, or left out where the channel says so', () => {
+  it('of another provider are refused, or dropped if the channel is configured so', () => {
     const custom = {
       kind: 'built_in',
       provider: 'openai',
@@ -140,12 +140,12 @@ describe('§6.3 and §6.6 tools', () => {
     ]);
   });
 
-  it('can’t be held to one call at a time', () => {
+  it('can not be limited to one call at a time', () => {
     expect(dropped({ tools: [look()], parallelToolCalls: false })).toEqual(['parallel_tool_calls']);
   });
 });
 
-describe('§1 settings', () => {
+describe('settings', () => {
   it('keep zeros, and every number as it is', () => {
     const request = {
       temperature: 0,
@@ -187,12 +187,12 @@ describe('§1 settings', () => {
       { responseLogprobs: true, logprobs: 20 },
       ['logprobs'],
     ],
-  ])('are cut to what Gemini takes, and say so: %s', (_, request, written, lost) => {
+  ])('are limited to the values that Gemini accepts, and reported: %s', (_, request, written, lost) => {
     expect(config(request)).toEqual(written);
     expect(dropped(request)).toEqual(lost);
   });
 
-  it('repeat what reading left out already, and say which marks Gemini has no use for', () => {
+  it('report members that the reader dropped, and cache marks', () => {
     const cacheControl = { type: 'ephemeral' };
 
     const lost = dropped({
@@ -211,11 +211,11 @@ describe('§1 settings', () => {
     expect(config(request, 'gemini-2.0-flash')).toEqual(request);
   });
 
-  it('§6.11 ask for probabilities without alternatives', () => {
+  it('can ask for logprobs without alternatives', () => {
     expect(config({ logprobs: { top: undefined } })).toEqual({ responseLogprobs: true });
   });
 
-  it('§6.10 ask for several answers where the model gives them, and are refused elsewhere', () => {
+  it('can ask for several candidates if the model supports them, and are refused otherwise', () => {
     const refused = expect.objectContaining({ code: 'not_portable', param: 'n' });
 
     expect(config({ candidates: 2 }, 'gemini-2.5-flash')).toEqual({ candidateCount: 2 });
@@ -224,7 +224,7 @@ describe('§1 settings', () => {
     expect(() => config({ candidates: 2, streamed: true }, 'gemini-2.5-flash')).toThrow(refused);
   });
 
-  it('ask for pictures and sound where the model makes them', () => {
+  it('can ask for images and audio if the model generates them', () => {
     const makes = { mediaOutput: true };
 
     expect(config({ modalities: ['text', 'image'] }, undefined, makes)).toEqual({
@@ -239,7 +239,7 @@ describe('§1 settings', () => {
     );
   });
 
-  it('§6.12 take what the caller says in Google’s own words, each in its place', () => {
+  it('have the caller’s members for Google at their paths', () => {
     const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
     const own = [
       ownOf('gemini', 'safetySettings', safetySettings),
@@ -263,7 +263,7 @@ describe('§1 settings', () => {
   });
 });
 
-describe('§6.7 the form of the answer', () => {
+describe('the output format', () => {
   const place: OutputFormat = {
     type: 'json_schema',
     name: 'place',
@@ -272,7 +272,7 @@ describe('§6.7 the form of the answer', () => {
     strict: true,
   };
 
-  it('is JSON by a schema, in the field the model has for it', () => {
+  it('is JSON with a schema, in the member that the model supports', () => {
     expect(config({ format: place })).toEqual({
       responseMimeType: 'application/json',
       responseJsonSchema: {
@@ -287,7 +287,7 @@ describe('§6.7 the form of the answer', () => {
     });
   });
 
-  it('is JSON of any kind, or one of some words', () => {
+  it('is any JSON, or an enum', () => {
     expect(config({ format: { type: 'json' } })).toEqual({ responseMimeType: 'application/json' });
     expect(config({ format: { type: 'enum', values: ['a', 'b'] } })).toEqual({
       responseMimeType: 'text/x.enum',
@@ -295,7 +295,7 @@ describe('§6.7 the form of the answer', () => {
     });
   });
 
-  it('is said in words beside tools where the model refuses both', () => {
+  it('is an instruction with tools if the model refuses both', () => {
     const exchange = begin({ format: place, tools: [look()] }, target('gemini-2.5-flash'));
 
     expect(exchange.body).not.toContain('responseMimeType');
@@ -305,7 +305,7 @@ describe('§6.7 the form of the answer', () => {
     });
   });
 
-  it('is said in words where the model knows no schema', () => {
+  it('is an instruction if the model does not support schemas', () => {
     const own: Capabilities = { structuredOutput: 'json' };
 
     const exchange = begin({ format: place }, target('gemini-3-flash', own));
@@ -320,7 +320,7 @@ function asked(given: Partial<Reasoning>): Reasoning {
   return { effort: undefined, budgetTokens: undefined, includeThoughts: undefined, ...given };
 }
 
-describe('§6.9 how hard to think', () => {
+describe('thinking', () => {
   const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
   const thinking = (model: string, reasoning: Reasoning): JsonValue | undefined =>
     member(config({ reasoning }, model), 'thinkingConfig');
@@ -329,7 +329,7 @@ describe('§6.9 how hard to think', () => {
     ['gemini-3-flash', ['MINIMAL', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH']],
     ['gemini-3.1-pro', ['LOW', 'LOW', 'LOW', 'MEDIUM', 'HIGH', 'HIGH', 'HIGH']],
     ['gemini-3-pro-preview', ['LOW', 'LOW', 'LOW', 'HIGH', 'HIGH', 'HIGH', 'HIGH']],
-  ])('is a level of %s', (model, levels) => {
+  ])('has the level %s', (model, levels) => {
     const written = efforts.map((effort) => thinking(model, asked({ effort })));
 
     expect(written).toEqual(
@@ -341,7 +341,7 @@ describe('§6.9 how hard to think', () => {
     ['gemini-2.5-flash', [0, 512, 1_024, 8_192, 24_576, 24_576, 24_576]],
     ['gemini-2.5-flash-lite', [0, 512, 1_024, 8_192, 24_576, 24_576, 24_576]],
     ['gemini-2.5-pro', [128, 128, 1_024, 8_192, 24_576, 32_768, 32_768]],
-  ])('is a budget of %s', (model, budgets) => {
+  ])('has a budget of %s', (model, budgets) => {
     const written = efforts.map((effort) => thinking(model, asked({ effort })));
 
     expect(written).toEqual(
@@ -349,7 +349,7 @@ describe('§6.9 how hard to think', () => {
     );
   });
 
-  it('says where the model is told something else', () => {
+  it('is reported if the model gets another value', () => {
     const lost = efforts.filter(
       (effort) => dropped({ reasoning: asked({ effort }) }, 'gemini-3-pro-preview').length > 0,
     );
@@ -360,7 +360,7 @@ describe('§6.9 how hard to think', () => {
     ]);
   });
 
-  it('keeps a budget in the model’s range, dynamic and off among them', () => {
+  it('has a budget within the model’s range, including dynamic and off', () => {
     const budgets = [-1, 0, 1, 50_000].map((budgetTokens) =>
       member(thinking('gemini-2.5-pro', asked({ budgetTokens })), 'thinkingBudget'),
     );
@@ -368,7 +368,7 @@ describe('§6.9 how hard to think', () => {
     expect(budgets).toEqual([-1, 128, 128, 32_768]);
   });
 
-  it('is nobody’s business where the caller or the model has no word for it', () => {
+  it('is not set if the caller does not ask for it or the model does not support it', () => {
     expect(config({})).toBeUndefined();
     expect(config({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toBeUndefined();
     expect(dropped({ reasoning: asked({ effort: 'high' }) }, 'gemini-2.0-flash')).toEqual([
@@ -377,7 +377,7 @@ describe('§6.9 how hard to think', () => {
     expect(dropped({ reasoning: asked({ effort: 'none' }) }, 'gemini-2.0-flash')).toEqual([]);
   });
 
-  it('hides the thoughts from a caller who does not want them', () => {
+  it('is hidden from a caller who does not ask for it', () => {
     const reasoning = asked({ effort: 'high', includeThoughts: false });
 
     expect(thinking('gemini-3-flash', reasoning)).toEqual({

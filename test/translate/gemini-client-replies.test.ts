@@ -1,4 +1,4 @@
-/** Every recorded reply of Gemini in the common form, whole and streamed, against an oracle. */
+/** Every recorded Gemini reply in the common form, whole and streamed, compared with an oracle. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
@@ -122,12 +122,12 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
   const whole = readWhole(all);
   const streamed = readStreamed(all);
 
-  it('says all the model said, in its order, whole and streamed', () => {
+  it('gives the whole content in order, whole and streamed', () => {
     expect(piecesOf(whole)).toEqual(oracle(all));
     expect(piecesOf(streamed)).toEqual(oracle(all));
   });
 
-  it('ends once, behind all content', () => {
+  it('has one finish, after all content', () => {
     expect(endings(streamed)).toHaveLength(1);
     expect(endings(whole)).toEqual(endings(streamed));
     const [ending] = endings(streamed);
@@ -135,14 +135,14 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
     expect(behind.filter(({ type }) => type !== 'usage')).toEqual([]);
   });
 
-  it('ends with tool_calls exactly where it stops with a call', () => {
+  it('finishes with tool_calls exactly if it stops with a call', () => {
     const finish = last(streamed, 'finish');
     const hasCalls = streamed.some(({ type }) => type === 'tool_begin');
 
     expect(finish?.type === 'finish' && finish.reason === 'tool_calls').toBe(hasCalls);
   });
 
-  it('numbers calls without holes, and gives each an id of its own', () => {
+  it('numbers calls without gaps, and gives each a unique id', () => {
     const calls = streamed.filter((event) => event.type === 'tool_begin');
     const ends = streamed.filter((event) => event.type === 'tool_end');
 
@@ -152,7 +152,7 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
     expect(calls.every(({ id }) => id !== '')).toBe(true);
   });
 
-  it('carries every signature of a part that it shows', () => {
+  it('has the signature of every visible part', () => {
     const parts = all.flatMap((document) =>
       items(member(member(items(member(document, 'candidates'))[0], 'content'), 'parts')),
     );
@@ -167,7 +167,7 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
     expect(said).toEqual(sent);
   });
 
-  it('§6.15 counts what Gemini counts', () => {
+  it('has the usage that Gemini states', () => {
     const figures = Object.assign({}, ...all.map((document) => member(document, 'usageMetadata')));
     const event = last(whole, 'usage');
     const usage = event?.type === 'usage' ? event.usage : undefined;
@@ -181,7 +181,7 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
     }
   });
 
-  it('says who answered first, where Gemini says so', () => {
+  it('begins with id and model, if Gemini sends them', () => {
     const [document] = all;
     const id = member(document, 'responseId');
     const model = member(document, 'modelVersion');
@@ -191,7 +191,7 @@ describe.each(recorded.map((one) => [one.name, one] as const))('%s', (_, one) =>
   });
 });
 
-describe('§6.13 and §6.14 endings', () => {
+describe('finishes', () => {
   it.each([
     ['basic.1', { type: 'finish', choice: 0, reason: 'stop' }],
     ['v-stream-tool-3', { type: 'finish', choice: 0, reason: 'tool_calls' }],
@@ -228,7 +228,7 @@ describe('§6.13 and §6.14 endings', () => {
     expect(endings(readStreamed(named(name)))).toEqual([ending]);
   });
 
-  it('shows the ratings of an answer that was blocked', () => {
+  it('has the ratings of a blocked reply', () => {
     const events = readStreamed(named('f-safety-no-content'));
 
     expect(events).toContainEqual(
@@ -240,7 +240,7 @@ describe('§6.13 and §6.14 endings', () => {
     );
   });
 
-  it('§7.1 a stream is whole once its finish or its block came, and not before', () => {
+  it('a stream is complete once its finish or block reason was received, and not before', () => {
     const wholeAfter = (name: string): readonly boolean[] => {
       const reader = begin().readStream();
       return named(name).map((document) => {
@@ -255,7 +255,7 @@ describe('§6.13 and §6.14 endings', () => {
     expect(wholeAfter('f-missing-safety')).toEqual([false]);
   });
 
-  it('tells the finish only at the end, whatever the events say', () => {
+  it('emits the finish only at the end', () => {
     const reader = begin().readStream();
 
     const before = named('f-stream-error-mid').flatMap((document) => reader.read(document));
@@ -265,8 +265,8 @@ describe('§6.13 and §6.14 endings', () => {
   });
 });
 
-describe('§6.11 probabilities', () => {
-  it('come with their alternatives, or without', () => {
+describe('logprobs', () => {
+  it('are read with or without alternatives', () => {
     const withTop = last(readWhole(named('logprobs.1')), 'logprobs');
     const without = last(readWhole(named('logprobs-no-top.1')), 'logprobs');
 
@@ -279,8 +279,8 @@ describe('§6.11 probabilities', () => {
   });
 });
 
-describe('§6.15 figures', () => {
-  it('tell thoughts, cache and tools apart, where Gemini does', () => {
+describe('usage', () => {
+  it('has separate counts of thoughts, cache and tools, if Gemini states them', () => {
     const events = readWhole(named('f-code-execution'));
 
     expect(last(events, 'usage')).toEqual({
@@ -298,7 +298,7 @@ describe('§6.15 figures', () => {
   });
 });
 
-describe('law 12', () => {
+describe('a mutated reply', () => {
   const samples = recorded.flatMap(documents).filter((one) => JSON.stringify(one).length < 20_000);
 
   /** The document with one value, found by its number, replaced by another. */
@@ -314,7 +314,7 @@ describe('law 12', () => {
     return visit(document);
   }
 
-  it('nothing in a reply makes reading it throw, and it ends all the same', () => {
+  it('never makes the reader throw, and always has an end', () => {
     const odd = fc.oneof(
       fc.json().map((text) => parseJson(text) ?? null),
       fc.constantFrom<JsonValue>(null, [], {}, '', -1, 1e9, [null], '__proto__', [{}], { '': 0 }),

@@ -1,4 +1,4 @@
-/** The conversation of a translated request, as a Gemini upstream is sent it. */
+/** The conversation of a request translated for a Gemini upstream. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MediaPart } from '../../src/canonical/request.ts';
@@ -27,7 +27,7 @@ function fromUrl(url: string, mimeType?: string): MediaPart {
   return media({ mimeType, source: { type: 'url', url } });
 }
 
-describe('§6.1 the system instruction', () => {
+describe('the system instruction', () => {
   it('has one part for each of the caller’s, in order', () => {
     const body = sent({ system: [text('Be brief.'), text('Be kind.')] });
 
@@ -37,7 +37,7 @@ describe('§6.1 the system instruction', () => {
     });
   });
 
-  it('takes in one that comes later, unless the channel wants it in its place', () => {
+  it('includes later ones, unless the channel supports them in place', () => {
     const turns = [user(text('Hi.')), { role: 'system', parts: [text('Rhyme.')] } as const];
 
     const lifted = sent({ turns });
@@ -51,7 +51,7 @@ describe('§6.1 the system instruction', () => {
     ]);
   });
 
-  it('becomes the question where there is no other', () => {
+  it('becomes the user turn if there is no other', () => {
     const body = sent({ system: [text('Be brief.'), text('Tell a joke.')], turns: [] });
 
     expect(body).toEqual({
@@ -60,7 +60,7 @@ describe('§6.1 the system instruction', () => {
     });
   });
 
-  it('stands in front of the first question for Gemma, which has no place for it', () => {
+  it('is put before the first user text for Gemma, which does not support it', () => {
     const body = sent({ system: [text('Be brief.')] }, target(gemma));
 
     expect(body).toEqual({
@@ -69,8 +69,8 @@ describe('§6.1 the system instruction', () => {
   });
 });
 
-describe('§1 the turns', () => {
-  it('keep every part as it is, and leave an empty one out only beside another', () => {
+describe('the turns', () => {
+  it('keep every part unchanged, and drop an empty one only next to another', () => {
     const body = sent({
       turns: [user(text('a\n'), text(''), text(' b')), assistant(text('')), user(text(''))],
     });
@@ -82,7 +82,7 @@ describe('§1 the turns', () => {
     ]);
   });
 
-  it('carry thoughts only with a signature of Gemini’s', () => {
+  it('have thoughts only with a signature of Gemini', () => {
     const signed = { provider: 'gemini', kind: 'signature', data: 'c2ln' } as const;
     const foreign = { provider: 'anthropic', kind: 'signature', data: 'Zm9v' } as const;
     const thought = { kind: 'reasoning', at: 'at', text: 'Hm.' } as const;
@@ -108,7 +108,7 @@ describe('§1 the turns', () => {
     ]);
   });
 
-  it('may end with the model’s own, unless the channel says otherwise', () => {
+  it('may end with the model’s turn, unless the channel does not support prefill', () => {
     const turns = [user(text('Hi.')), assistant(text('Well,'))];
 
     const body = sent({ turns });
@@ -120,13 +120,13 @@ describe('§1 the turns', () => {
   });
 });
 
-describe('§6.4 and §6.5 calls and their results', () => {
+describe('calls and their results', () => {
   const calls = [
     call({ id: 'call_a', name: 'look', arguments: '{"at":12345678901234567890}' }),
     call({ id: 'call_b', name: 'go', arguments: '' }),
   ];
 
-  it('stand next to each other, in the order of the calls', () => {
+  it('are next to each other, in call order', () => {
     const body = begin({
       turns: [
         user(text('Hi.')),
@@ -159,7 +159,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     ['a number', '17', { output: 17 }],
     ['quoted text, quotes and all', '"a"', { output: '"a"' }],
     ['an object', ' {"a":1}', { a: 1 }],
-  ])('§6.5 wraps what is no object: %s', (_, said, response) => {
+  ])('wrap results that are not objects: %s', (_, said, response) => {
     const turns = [user(text('Hi.')), assistant(call()), user(result(said))];
 
     const [written] = items(member(contents(sent({ turns }))[2], 'parts'));
@@ -167,7 +167,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     expect(member(member(written, 'functionResponse'), 'response')).toEqual(response);
   });
 
-  it('say that a tool failed', () => {
+  it('report that a tool failed', () => {
     const failed = result('No such file.', { isError: true });
 
     const body = sent({ turns: [user(text('Hi.')), assistant(call()), user(failed)] });
@@ -186,7 +186,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     });
   });
 
-  it('§6.9 sign the first call of each step: Gemini’s own word, else the placeholder', () => {
+  it('have a signature on the first call of each step: Gemini’s own, else the placeholder', () => {
     const providerData = { provider: 'gemini', kind: 'signature', data: 'c2ln' } as const;
     const turns = [
       assistant(call({ id: 'a', providerData }), call({ id: 'b' })),
@@ -209,7 +209,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     ]);
   });
 
-  it('have no ids where the channel takes none, as on Vertex', () => {
+  it('have no ids if the channel does not support them, as on Vertex', () => {
     const turns = [user(text('Hi.')), assistant(call()), user(result('ok'))];
 
     const body = begin({ turns }, target('gemini-3-flash', { callIds: false })).body;
@@ -217,7 +217,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     expect(body).not.toContain('"id"');
   });
 
-  it('keep arguments that are no object, and say so', () => {
+  it('keep arguments that are not an object, and report it', () => {
     const turns = [user(text('Hi.')), assistant(call({ arguments: '[1' })), user(result('ok'))];
 
     const exchange = begin({ turns });
@@ -226,7 +226,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     expect(exchange.dropped).toEqual(['at.call']);
   });
 
-  it('show images inside the result to Gemini 3, beside it to older models', () => {
+  it('have images inside the result for Gemini 3, and after it for older models', () => {
     const seen = result('', { content: [media()] });
     const turns = [user(text('Hi.')), assistant(call()), user(seen)];
     const inlineData = { mimeType: 'image/png', data: 'iVBORw==' };
@@ -246,7 +246,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     });
   });
 
-  it('name functions as Gemini takes them, and as the caller does on the way back', () => {
+  it('have names that Gemini accepts, and the caller’s names in the reply', () => {
     const name = '1 look/around';
     const exchange = begin({
       tools: [look({ name })],
@@ -264,7 +264,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool_begin', name }));
   });
 
-  it('law 6: calls go up and come back with ids, names, arguments and signatures', () => {
+  it('make the round trip with ids, names, arguments and signatures', () => {
     const signature = fc.option(fc.base64String({ minLength: 4 }), { nil: undefined });
     const made = fc.record({
       id: fc.stringMatching(/^call_[a-zA-Z0-9]{1,20}$/),
@@ -305,7 +305,7 @@ describe('§6.4 and §6.5 calls and their results', () => {
   });
 });
 
-describe('§6.2 media', () => {
+describe('media', () => {
   const written = (part: MediaPart, model?: string): JsonValue | undefined =>
     items(member(contents(sent({ turns: [user(part)] }, target(model)))[0], 'parts'))[0];
 
@@ -346,7 +346,7 @@ describe('§6.2 media', () => {
       media({ mimeType: 'audio/mpeg' }),
       { inlineData: { mimeType: 'audio/mp3', data: 'iVBORw==' } },
     ],
-  ])('goes as %s', (_, part, node) => {
+  ])('is sent as %s', (_, part, node) => {
     expect(written(part)).toEqual(node);
   });
 
@@ -364,13 +364,13 @@ describe('§6.2 media', () => {
     ],
     ['bytes of unknown type', media({ mimeType: undefined }), undefined],
     ['a file at another provider', media({ source: { type: 'file', id: 'file-abc' } }), undefined],
-  ])('is refused by the name of its part: %s', (_, part, model) => {
+  ])('is refused with the path of its part: %s', (_, part, model) => {
     expect(() => written(part, model)).toThrow(
       expect.objectContaining({ code: 'not_portable', param: 'messages[0].content[1]' }),
     );
   });
 
-  it('is refused where the model takes none of its kind', () => {
+  it('is refused if the model does not support its kind', () => {
     const upstream = target('gemini-3-flash', { mediaInput: ['image'] });
 
     expect(() => sent({ turns: [user(media({ mimeType: 'audio/wav' }))] }, upstream)).toThrow(
@@ -378,7 +378,7 @@ describe('§6.2 media', () => {
     );
   });
 
-  it('says that a detail is lost', () => {
+  it('reports a dropped detail', () => {
     const exchange = begin({ turns: [user(media({ detail: 'high' }), media({ detail: 'auto' }))] });
 
     expect(exchange.dropped).toEqual(['messages[0].content[1].detail']);

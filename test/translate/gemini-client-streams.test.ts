@@ -1,4 +1,4 @@
-/** What no recording shows of Gemini's replies: several candidates, pieces of calls, sources. */
+/** Gemini replies that no recording has: several candidates, streamed calls, citations. */
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../../src/canonical/reply.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
@@ -31,8 +31,8 @@ function piece(jsonPath: string, value: JsonObject, call: JsonObject = {}): Json
 const open = event([{ functionCall: { name: 'go', willContinue: true } }]);
 const close = event([{ functionCall: {} }]);
 
-describe('§7.2 calls', () => {
-  it('of one name are as many as were made', () => {
+describe('calls', () => {
+  it('of one name are not merged', () => {
     const functionCall = { name: 'go', args: { to: 1 } };
 
     const events = read(event([{ functionCall }, { functionCall }]), event([{ functionCall }]));
@@ -41,7 +41,7 @@ describe('§7.2 calls', () => {
     expect(events.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'tool_calls' });
   });
 
-  it('keep their ids, but an id that came before is made anew', () => {
+  it('keep their ids, except a repeated one, which is replaced', () => {
     const functionCall = { name: 'go', id: 'a' };
 
     const events = read(
@@ -57,7 +57,7 @@ describe('§7.2 calls', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('are put together from pieces of every kind, at every depth', () => {
+  it('are assembled from fragments of every kind, at every depth', () => {
     const events = read(
       open,
       piece('$.a.b[0].c', { stringValue: 'one ', willContinue: true }),
@@ -74,7 +74,7 @@ describe('§7.2 calls', () => {
     ]);
   });
 
-  it('go on where their id or no name is repeated, and end where another begins', () => {
+  it('continue with a repeated id or without a name, and end where another begins', () => {
     const first = { name: 'go', id: 'a', willContinue: true };
 
     const events = read(
@@ -90,7 +90,7 @@ describe('§7.2 calls', () => {
     ]);
   });
 
-  it('that are cut by the end are never told as whole', () => {
+  it('that are truncated are never emitted', () => {
     const half = piece('$.x', { stringValue: 'half', willContinue: true });
     const ended = (finishReason: string) => ({ candidates: [{ finishReason }] });
 
@@ -111,7 +111,7 @@ describe('§7.2 calls', () => {
     '',
     `$${'.a'.repeat(2_000)}`,
     '$.a[',
-  ])('take no harm from the path %#', (path) => {
+  ])('are not damaged by the path %#', (path) => {
     const events = read(open, piece(path, { numberValue: 1 }), close);
 
     const [[, json] = ['', '']] = callsIn(events);
@@ -119,7 +119,7 @@ describe('§7.2 calls', () => {
     expect(json.length).toBeLessThan(20);
   });
 
-  it('take no harm from arguments of no sense', () => {
+  it('are not damaged by invalid arguments', () => {
     const functionCalls = [null, 'x', 7, [1]].map((args) => ({
       functionCall: { name: 'go', args },
     }));
@@ -130,7 +130,7 @@ describe('§7.2 calls', () => {
   });
 });
 
-describe('§7.2 text', () => {
+describe('text', () => {
   it('that is empty only carries its signature', () => {
     const events = read(
       event([{ text: 'a' }, { text: '' }]),
@@ -151,7 +151,7 @@ describe('§7.2 text', () => {
     ]);
   });
 
-  it('has no place for the drafts of a picture', () => {
+  it('does not include draft images', () => {
     const inlineData = { mimeType: 'image/png', data: '-_8=' };
 
     const events = read(event([{ inlineData, thought: true }, { inlineData }]));
@@ -161,7 +161,7 @@ describe('§7.2 text', () => {
     ]);
   });
 
-  it('in a fence stays in it, however many backticks it has', () => {
+  it('in a fence stays inside, however many backticks it has', () => {
     const [said] = read(
       event([{ text: 'So:' }, { executableCode: { language: 'PYTHON', code: "'```'" } }]),
     ).slice(1);
@@ -170,8 +170,8 @@ describe('§7.2 text', () => {
   });
 });
 
-describe('§6.10 several candidates', () => {
-  it('are told apart by index, or by position where it is missing', () => {
+describe('several candidates', () => {
+  it('are distinguished by index, or by position without one', () => {
     const events = read(
       { candidates: [candidate([{ text: 'a' }]), candidate([{ text: 'b' }])] },
       { candidates: [candidate([{ text: 'B' }], { index: 1, finishReason: 'MAX_TOKENS' })] },
@@ -190,7 +190,7 @@ describe('§6.10 several candidates', () => {
     ]);
   });
 
-  it('are whole only together', () => {
+  it('are complete only together', () => {
     const reader = begin().readStream();
     const first = candidate([{ text: 'a' }], { finishReason: 'STOP' });
 
@@ -213,7 +213,7 @@ describe('§6.10 several candidates', () => {
     ]);
   });
 
-  it('lose what AI Studio repeats of the others in the first, and nothing else', () => {
+  it('lose the parts that AI Studio repeats in the first, and nothing else', () => {
     const textsOf = (...parts: readonly (readonly string[])[]): readonly unknown[] =>
       begin()
         .readReply({
@@ -234,7 +234,7 @@ describe('§6.10 several candidates', () => {
   });
 });
 
-describe('§6.13 finish reasons', () => {
+describe('finish reasons', () => {
   const finishes = (...words: readonly string[]): ContentEvent | undefined =>
     read(event([{ text: 'a' }]), ...words.map((finishReason) => event([], { finishReason }))).at(
       -1,
@@ -259,17 +259,17 @@ describe('§6.13 finish reasons', () => {
     'UNEXPECTED_TOOL_CALL',
     'TOO_MANY_TOOL_CALLS',
     'MISSING_THOUGHT_SIGNATURE',
-  ])('of %s make the answer unusable', (word) => {
+  ])('of %s make the reply unusable', (word) => {
     expect(finishes(word)).toEqual({ type: 'unusable', reason: 'upstream_unusable_output' });
   });
 
-  it('of another kind behind a call leave the call to be run', () => {
+  it('of another kind after a call leave the call usable', () => {
     const events = read(event([{ functionCall: { name: 'go' } }], { finishReason: 'OTHER' }));
 
     expect(events.at(-1)).toMatchObject({ reason: 'tool_calls', native: 'OTHER' });
   });
 
-  it('explain what went wrong', () => {
+  it('have the explanation', () => {
     const events = read(
       event([{ text: 'a' }], { finishReason: 'RECITATION', finishMessage: 'A song.' }),
     );
@@ -277,7 +277,7 @@ describe('§6.13 finish reasons', () => {
     expect(events.at(-1)).toMatchObject({ native: 'RECITATION', message: 'A song.' });
   });
 
-  it('of a prompt that is blocked in mid-answer', () => {
+  it('of a prompt that is blocked in the middle of the reply', () => {
     const events = read(event([{ text: 'a' }]), { promptFeedback: { blockReason: 'SAFETY' } });
 
     expect(events).toEqual([
@@ -287,14 +287,14 @@ describe('§6.13 finish reasons', () => {
   });
 });
 
-describe('§5.1 sources', () => {
+describe('citations', () => {
   const groundingChunks = [
     { web: { uri: 'https://a.example', title: 'A' } },
     { web: {} },
     { retrievedContext: { uri: 'gs://b' } },
   ];
 
-  it('are placed by UTF-16 units, where Google counts bytes', () => {
+  it('have offsets in UTF-16 units, where Google counts bytes', () => {
     const groundingMetadata = {
       groundingChunks,
       groundingSupports: [
@@ -325,7 +325,7 @@ describe('§5.1 sources', () => {
     ]);
   });
 
-  it('are found by their words where the count is within one part of several', () => {
+  it('are located by their text if the offset is within one of several parts', () => {
     const segment = { partIndex: 1, startIndex: 0, endIndex: 3, text: 'two' };
     const groundingMetadata = {
       groundingChunks,
@@ -341,7 +341,7 @@ describe('§5.1 sources', () => {
     );
   });
 
-  it('have no place where Google gives none', () => {
+  it('have no offsets if Google sends none', () => {
     const events = read(event([{ text: 'a' }], { groundingMetadata: { groundingChunks } }));
 
     expect(events).toContainEqual(
@@ -355,8 +355,8 @@ describe('§5.1 sources', () => {
   });
 });
 
-describe('§6.15 figures', () => {
-  it('are those of the last event that has them, each for itself', () => {
+describe('usage', () => {
+  it('has each count from the last event that has it', () => {
     const events = read(
       { ...event([{ text: 'a' }]), usageMetadata: { promptTokenCount: 5, thoughtsTokenCount: 2 } },
       { usageMetadata: { candidatesTokenCount: 3, promptTokenCount: null } },
@@ -369,7 +369,7 @@ describe('§6.15 figures', () => {
     });
   });
 
-  it('are none where none of them is a count', () => {
+  it('is missing if none of its members is a valid count', () => {
     const events = read({
       ...event([{ text: 'a' }]),
       usageMetadata: { promptTokenCount: '5', candidatesTokenCount: -3 },
@@ -378,7 +378,7 @@ describe('§6.15 figures', () => {
     expect(events.filter(({ type }) => type === 'usage')).toEqual([]);
   });
 
-  it('count sound apart', () => {
+  it('has separate counts of audio', () => {
     const events = read({
       ...event([{ text: 'a' }]),
       usageMetadata: {

@@ -1,4 +1,4 @@
-/** What the fields of native requests mean in the common form, and which of them are refused. */
+/** How the fields of native requests are read into the common form, and which are refused. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest } from '../../src/canonical/request.ts';
 import { geminiServer, geminiTokenCountText } from '../../src/dialects/gemini/server/codec.ts';
@@ -18,7 +18,7 @@ describe('the system instruction', () => {
     expect(system.map(({ text }) => text)).toEqual(texts);
   });
 
-  it('has no place for anything but text', () => {
+  it('can only have text', () => {
     const parts = [{ text: 'a' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }];
 
     expect(() => read({ contents, systemInstruction: { parts } })).toThrow(
@@ -28,7 +28,7 @@ describe('the system instruction', () => {
 });
 
 describe('tools', () => {
-  it('are taken from every entry, schemas in both dialects', () => {
+  it('are read from every entry, with schemas of both kinds', () => {
     const { tools, dropped } = read({
       contents,
       tools: [
@@ -68,7 +68,7 @@ describe('tools', () => {
     ['AUTO', 'auto'],
     ['VALIDATED', 'auto'],
     ['ANY', 'required'],
-  ])('may be narrowed in mode %s', (mode, wanted) => {
+  ])('may be restricted in mode %s', (mode, wanted) => {
     const { toolChoice } = read({
       contents,
       toolConfig: { functionCallingConfig: { mode, allowedFunctionNames: ['f', 'g'] } },
@@ -78,7 +78,7 @@ describe('tools', () => {
   });
 });
 
-describe('the form of the answer', () => {
+describe('the output format', () => {
   const schema = { type: 'OBJECT', properties: { a: { type: 'STRING', nullable: true } } };
 
   it.each<[string, JsonObject, JsonObject]>([
@@ -107,13 +107,13 @@ describe('the form of the answer', () => {
     expect(read({ contents, generationConfig }).format).toMatchObject(format);
   });
 
-  it('is text where nothing else is said', () => {
+  it('is text by default', () => {
     const request = read({ contents, generationConfig: { responseMimeType: 'text/plain' } });
 
     expect(request).toMatchObject({ format: undefined, providerMembers: [] });
   });
 
-  it('is vital where only Google can give it', () => {
+  it('is vital if only Google supports it', () => {
     const { providerMembers: own } = read({
       contents,
       generationConfig: {
@@ -130,7 +130,7 @@ describe('the form of the answer', () => {
     ]);
   });
 
-  it('is refused by the name the caller used', () => {
+  it('is refused with the name that the caller used', () => {
     const { names } = read({ contents, generationConfig: { responseSchema: schema } });
 
     expect(names.format).toBe('generationConfig.responseSchema');
@@ -138,8 +138,8 @@ describe('the form of the answer', () => {
   });
 });
 
-describe('members of Google alone', () => {
-  it('are vital where the request means something else without them', () => {
+describe('members that only Google understands', () => {
+  it('are vital if the request means something else without them', () => {
     const { providerMembers: own } = read({
       contents,
       cachedContent: 'cachedContents/1',
@@ -166,7 +166,7 @@ describe('members of Google alone', () => {
   });
 });
 
-describe('a request that makes no sense', () => {
+describe('an invalid request', () => {
   const part = (one: JsonValue): JsonObject => ({ contents: [{ parts: [one] }] });
   const config = (generationConfig: JsonObject): JsonObject => ({ contents, generationConfig });
 
@@ -207,7 +207,7 @@ describe('a request that makes no sense', () => {
       'generationConfig.responseSchema',
       config({ responseMimeType: 'text/plain', responseSchema: { type: 'STRING' } }),
     ],
-  ])('is refused by the name `%s`', (param, body) => {
+  ])('is refused with the name `%s`', (param, body) => {
     expect(() => read(body)).toThrow(
       expect.objectContaining({ code: 'invalid_request', param, name: 'GatewayError' }),
     );

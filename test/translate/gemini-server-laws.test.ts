@@ -1,4 +1,4 @@
-/** What holds for every reply to a native caller, streamed or whole, whatever its events. */
+/** Properties of every reply to a native caller, whole or streamed, for any events. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unseal } from '../../src/canonical/provider-data.ts';
@@ -24,8 +24,8 @@ const usage: ReplyUsage = {
   audioOutputTokens: undefined,
 };
 
-describe('the law', () => {
-  it('a stream put together is the whole reply of the same events', () => {
+describe('the property', () => {
+  it('a joined stream equals the whole reply of the same events', () => {
     fc.assert(
       fc.property(streams(), (rows) => {
         const whole = parseJson(geminiServer.writeReply(rows.flat(), head).text) ?? null;
@@ -36,7 +36,7 @@ describe('the law', () => {
     );
   });
 
-  it('every choice ends with a finish, in its last event and there alone', () => {
+  it('every choice has one finish, in its last event', () => {
     fc.assert(
       fc.property(streams(), (rows) => {
         const candidates = documentsOf(rows).flatMap((one) => items(member(one, 'candidates')));

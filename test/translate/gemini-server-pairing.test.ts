@@ -1,12 +1,12 @@
-/** Which result belongs to which call in native histories, most of which have no ids. */
+/** Matching results to calls in native histories, most of which have no ids. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part } from '../../src/canonical/request.ts';
 import { geminiServer } from '../../src/dialects/gemini/server/codec.ts';
 import type { JsonObject } from '../../src/json.ts';
 
-describe('§6.4 a result without an id', () => {
-  it('goes to the first open call of its name, in whatever order the results come', () => {
+describe('a result without an id', () => {
+  it('matches the first open call of its name, in any order of results', () => {
     const history = [
       model(call('a'), call('b'), call('b')),
       user(says('b', 1), says('a', 2), says('b', 3)),
@@ -19,7 +19,7 @@ describe('§6.4 a result without an id', () => {
     ]);
   });
 
-  it('goes by position where its name is unknown, and takes no call of a named one', () => {
+  it('matches by position if its name is unknown, and takes no call of a named result', () => {
     const history = [model(call('a'), call('b')), user(says('unknown', 1), says('a', 2))];
 
     expect(pairs(history)).toEqual([
@@ -28,7 +28,7 @@ describe('§6.4 a result without an id', () => {
     ]);
   });
 
-  it('goes to a call of its own step, though an earlier one is open', () => {
+  it('matches a call of its own step, even if an earlier one is open', () => {
     const history = [
       model(call('a')),
       user({ text: 'Never mind.' }),
@@ -39,15 +39,15 @@ describe('§6.4 a result without an id', () => {
     expect(pairs(history)).toEqual([['call_t2p0', 'a', '{"n":1}']]);
   });
 
-  it('finds calls that stand in contents of their own', () => {
+  it('finds calls in separate contents', () => {
     const history = [model(call('a')), model(call('b')), user(says('b', 1)), user(says('a', 2))];
 
     expect(pairs(history).map(([id]) => id)).toEqual(['call_t1p0', 'call_t0p0']);
   });
 });
 
-describe('§6.4 a result with an id', () => {
-  it('goes to the call of that id, whatever its name and place', () => {
+describe('a result with an id', () => {
+  it('matches the call of that id, whatever its name and position', () => {
     const history = [model(call('a', 'x'), call('a', 'y')), user(says('z', 1, 'y'), says('a', 2))];
 
     expect(pairs(history)).toEqual([
@@ -73,7 +73,7 @@ describe('§6.4 a result with an id', () => {
     expect(pairs(history).map(([id]) => id)).toEqual(['x', 'x']);
   });
 
-  it('is told apart where the model gave one id to two calls', () => {
+  it('matches the right call if the model gave one id to two calls', () => {
     const history = [
       model(call('a', 'x'), call('b', 'x')),
       user(says('a', 1, 'x'), says('b', 2, 'x')),
@@ -83,8 +83,8 @@ describe('§6.4 a result with an id', () => {
   });
 });
 
-describe('§6.4 a result that is left over', () => {
-  it('becomes text of the user, and is reported', () => {
+describe('an unmatched result', () => {
+  it('becomes user text, and is reported', () => {
     const request = read([
       model(call('a')),
       user(says('a', 1), { functionResponse: { name: 'b', response: { output: 'late' } } }),
@@ -97,7 +97,7 @@ describe('§6.4 a result that is left over', () => {
     expect(request.dropped).toEqual(['contents[1].parts[1]']);
   });
 
-  it('is text too where no call was ever made', () => {
+  it('becomes text if there was no call at all', () => {
     const { turns } = read([user(says('a', 1))]);
 
     expect(turns[0]?.parts).toMatchObject([{ kind: 'text', text: '[tool result a]: {"n":1}' }]);
@@ -134,7 +134,7 @@ it('permuted results without ids each get an existing id, exactly once and by th
   );
 });
 
-it('very many calls of one name in one step are paired one to one', () => {
+it('very many calls of one name in one step are matched one to one', () => {
   const many = Array.from({ length: 20_000 }, (_, index) => index);
 
   const paired = pairs([

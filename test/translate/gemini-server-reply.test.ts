@@ -1,4 +1,4 @@
-/** How replies of any upstream look to a native caller that did not ask for a stream. */
+/** Whole replies of any upstream in the native format. */
 import { describe, expect, it } from 'vitest';
 import { type ProviderData, seal } from '../../src/canonical/provider-data.ts';
 import type { ContentEvent, FinishReason, ReplyUsage } from '../../src/canonical/reply.ts';
@@ -26,7 +26,7 @@ const figures: ReplyUsage = {
 const stop = finish('stop');
 
 describe('the parts', () => {
-  it('stand in the order of the events, with neighbouring texts joined', () => {
+  it('are in the order of the events, with consecutive texts joined', () => {
     const parts = partsOf([
       { type: 'reasoning', choice: 0, text: 'h' },
       { type: 'reasoning', choice: 0, text: 'm' },
@@ -48,7 +48,7 @@ describe('the parts', () => {
     ]);
   });
 
-  it('carry what another provider wants back in the place of Google’s signature', () => {
+  it('have another provider’s data in place of Google’s signature', () => {
     const signature: ProviderData = { provider: 'anthropic', kind: 'signature', data: 's' };
     const hidden: ProviderData = { provider: 'anthropic', kind: 'encrypted', data: 'e' };
     const own: ProviderData = { provider: 'gemini', kind: 'signature', data: 'Z29vZ2xl' };
@@ -81,7 +81,7 @@ describe('the parts', () => {
     ]);
   });
 
-  it('come back as they went out when the caller echoes them', () => {
+  it('come back unchanged when the caller echoes them', () => {
     const providerData: ProviderData = { provider: 'anthropic', kind: 'signature', data: 's' };
     const reply = write([
       { type: 'reasoning', choice: 0, text: 'hm', providerData },
@@ -105,7 +105,7 @@ describe('the parts', () => {
     ]);
   });
 
-  it('keep every digit of a call’s arguments, and show those that are no object', () => {
+  it('keep every digit of a call’s arguments, and have those that are not an object', () => {
     const events = [
       ...call(0, 'f', '{"n": 12345678901234567890}'),
       ...call(1, 'g', '[1]'),
@@ -124,7 +124,7 @@ describe('the parts', () => {
     expect(dropped).toEqual(['tool_calls.arguments']);
   });
 
-  it('of several choices stand apart, in the order of their index', () => {
+  it('of several choices are separate, in the order of their index', () => {
     const reply = write([
       { type: 'text', choice: 1, text: 'b' },
       { type: 'text', choice: 0, text: 'a' },
@@ -140,7 +140,7 @@ describe('the parts', () => {
   });
 });
 
-describe('§6.13 the finish', () => {
+describe('the finish', () => {
   it.each<[FinishReason, string]>([
     ['stop', 'STOP'],
     ['tool_calls', 'STOP'],
@@ -159,13 +159,13 @@ describe('§6.13 the finish', () => {
     ['stop', { role: 'model', parts: [{ text: '' }] }],
     ['length', { role: 'model', parts: [{ text: '' }] }],
     ['content_filter', undefined],
-  ])('%s of an empty answer has the content %j', (reason, content) => {
+  ])('%s of an empty reply has the content %j', (reason, content) => {
     const reply = write([finish(reason)]);
 
     expect(member(items(member(reply, 'candidates'))[0], 'content')).toEqual(content);
   });
 
-  it('of a refusal is SAFETY, with its words as text and as the reason', () => {
+  it('of a refusal is SAFETY, with its text as content and as the message', () => {
     const reply = write([
       { type: 'refusal', choice: 0, text: 'I can’t ' },
       { type: 'refusal', choice: 0, text: 'do that.' },
@@ -181,14 +181,14 @@ describe('§6.13 the finish', () => {
     ]);
   });
 
-  it('is there even where the upstream gave none', () => {
+  it('is present even if the upstream sent none', () => {
     const reply = write([{ type: 'text', choice: 0, text: 'a' }]);
 
     expect(member(reply, 'candidates')).toMatchObject([{ finishReason: 'OTHER' }]);
   });
 });
 
-describe('§6.14 a blocked prompt', () => {
+describe('a blocked prompt', () => {
   it.each([
     ['SAFETY', 'SAFETY'],
     ['prohibited_content', 'PROHIBITED_CONTENT'],
@@ -205,14 +205,14 @@ describe('§6.14 a blocked prompt', () => {
   });
 });
 
-describe('beside the candidates', () => {
-  it('stand the upstream’s model and id', () => {
+describe('the other members', () => {
+  it('have the upstream’s model and id', () => {
     const reply = write([{ type: 'start', id: 'up-1', model: 'model-2' }, stop]);
 
     expect(reply).toMatchObject({ modelVersion: 'model-2', responseId: 'up-1' });
   });
 
-  it('§6.15 the total is the sum of prompt, candidates and thoughts', () => {
+  it('have a total that is the sum of prompt, candidates and thoughts', () => {
     expect(usageOf(figures)).toEqual({
       promptTokenCount: 10,
       candidatesTokenCount: 3,
@@ -222,17 +222,17 @@ describe('beside the candidates', () => {
     });
   });
 
-  it('§6.15 no figure is below zero, though the upstream’s parts exceed their whole', () => {
+  it('have no negative count, even if the upstream’s parts exceed the total', () => {
     const usage = usageOf({ ...figures, outputTokens: 10, reasoningTokens: 11 });
 
     expect(usage).toMatchObject({ candidatesTokenCount: 0, totalTokenCount: 20 });
   });
 
-  it('stand no figures where the upstream gave none', () => {
+  it('have no usage if the upstream sent none', () => {
     expect(write([stop])).not.toHaveProperty('usageMetadata');
   });
 
-  it('stand probabilities as Google recorded them', () => {
+  it('have logprobs as in recordings of Google', () => {
     const recorded = parseJson(Buffer.from(fixture('gemini/logprobs.1').response).toString());
     const candidate = items(member(recorded, 'candidates'))[0];
     const result = member(candidate, 'logprobsResult');
@@ -249,7 +249,7 @@ describe('beside the candidates', () => {
     expect(written).toEqual(withoutIds(result ?? null));
   });
 
-  it('list the sources of the text, and report other providers’ own', () => {
+  it('have the sources of the text, and drop other providers’ data', () => {
     const citation = { url: 'https://a', title: 'A', start: 0, end: 2 };
 
     const { text, dropped } = geminiServer.writeReply(

@@ -1,4 +1,4 @@
-/** What native conversations mean in the common form, in every spelling and part by part. */
+/** How native conversations are read into the common form, in every spelling and part by part. */
 import { describe, expect, it } from 'vitest';
 import { seal } from '../../src/canonical/provider-data.ts';
 import type { ContentRequest } from '../../src/canonical/request.ts';
@@ -35,7 +35,7 @@ describe('a recorded request', () => {
     });
   });
 
-  it('holds functions to their schemas in mode VALIDATED', () => {
+  it('makes functions strict in mode VALIDATED', () => {
     const { tools, toolChoice } = readRecorded('mode-validated.1');
 
     expect(tools).toMatchObject([{ kind: 'function', name: 'register', strict: true }]);
@@ -52,7 +52,7 @@ describe('a recorded request', () => {
     expect(media).toMatchObject([{ mimeType: 'image/jpeg', source: { type: 'base64' } }]);
   });
 
-  it('reports what only the platform knows', () => {
+  it('reports members that only Vertex supports', () => {
     const { providerMembers: own } = readRecorded('model-armor-prompt-block.1');
 
     expect(own).toMatchObject([{ name: 'modelArmorConfig', vital: false }]);
@@ -99,7 +99,7 @@ describe('spelling', () => {
     expect(request).toMatchObject({ topK: 3, maxOutputTokens: 5 });
   });
 
-  it('has numbers as strings and enums in any case, with their prefix or without', () => {
+  it('may have numbers as strings and enums in any case, with or without prefix', () => {
     const request = read({
       contents,
       generationConfig: {
@@ -122,7 +122,7 @@ describe('spelling', () => {
     });
   });
 
-  it('with empty lists and objects says nothing', () => {
+  it('ignores empty lists and objects', () => {
     const request = read({
       contents,
       tools: [],
@@ -150,7 +150,7 @@ describe('spelling', () => {
 });
 
 describe('the conversation', () => {
-  it('may be one content, whose role is the user’s where it has none', () => {
+  it('may be one content, with the role user by default', () => {
     const { turns } = read({ contents: { parts: [{ text: 'Hello!' }] } });
 
     expect(turns).toEqual([
@@ -158,7 +158,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('leaves contents of one role apart, and those without parts out', () => {
+  it('keeps contents of one role separate, and drops those without parts', () => {
     const { turns } = read({
       contents: [...contents, { role: 'model' }, ...contents, { role: 'model', parts: [] }],
     });
@@ -166,7 +166,7 @@ describe('the conversation', () => {
     expect(turns.map(({ role }) => role)).toEqual(['user', 'user']);
   });
 
-  it.each(['user', 'model', 'function'])('knows a result under the role %s by its kind', (role) => {
+  it.each(['user', 'model', 'function'])('recognizes a result in the role %s', (role) => {
     const { turns } = read({
       contents: [
         { role: 'model', parts: [{ functionCall: { name: 'f', args: { a: null } } }] },
@@ -200,7 +200,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('tells thoughts from text, and gives another provider’s data back to it', () => {
+  it('distinguishes thoughts from text, and unseals another provider’s data', () => {
     const providerData = { provider: 'anthropic', kind: 'encrypted', data: 'xyz' } as const;
 
     const { turns } = read({
@@ -223,7 +223,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('shows code and its result as fenced text', () => {
+  it('has code and its result as fenced text', () => {
     const { turns } = read({
       contents: [
         {
@@ -244,7 +244,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('drops what only Google knows, and says so', () => {
+  it('drops and reports parts that only Google understands', () => {
     const { turns, dropped } = read({
       contents: [
         {
@@ -280,7 +280,7 @@ describe('media', () => {
   it.each([
     [{ mimeType: 'audio/wav', data: 'a-_b', displayName: 'a.wav' }, 'audio/wav', 'a+/b'],
     [{ data: 'iVBORw0KGgo' }, 'image/png', 'iVBORw0KGgo='],
-  ])('sent along is plain Base64: %o', (inlineData, mimeType, data) => {
+  ])('sent inline becomes standard Base64: %o', (inlineData, mimeType, data) => {
     const { turns } = read({ contents: [{ parts: [{ inlineData }] }] });
 
     expect(turns[0]?.parts).toMatchObject([{ mimeType, source: { type: 'base64', data } }]);
@@ -300,7 +300,7 @@ describe('media', () => {
     expect(part?.kind === 'media' && part.mimeType).toBe(mimeType);
   });
 
-  it('has the detail of its resolution', () => {
+  it('gets its detail from the resolution', () => {
     const fileData = { fileUri: 'https://example.com/a', mimeType: 'image/webp' };
     const parts = ['MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM'].map((level) => ({
       fileData,

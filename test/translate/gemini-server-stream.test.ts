@@ -1,4 +1,4 @@
-/** How streamed replies of any upstream look to native callers, Google's own SDK among them. */
+/** Streamed replies of any upstream in the native format, also read by Google’s SDK. */
 import { createServer } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from '@google/genai';
@@ -43,7 +43,7 @@ const batches: readonly (readonly ContentEvent[])[] = [
 ];
 
 describe('a stream of events', () => {
-  it('is written exactly as Google’s strictest parsers want it', () => {
+  it('has the exact framing that Google’s strictest parsers need', () => {
     const writer = geminiServer.writeStream(head);
 
     const written = [...batches.map((batch) => writer.write(batch)), writer.end()];
@@ -84,7 +84,7 @@ describe('a stream of events', () => {
     ]);
   });
 
-  it('carries probabilities with the part behind them', () => {
+  it('sends logprobs with the next part', () => {
     const tokens = [{ token: 'a', logprob: -0.5, top: [] }];
 
     const documents = documentsOf([[{ type: 'logprobs', choice: 0, tokens }], [text('a')], [stop]]);
@@ -95,7 +95,7 @@ describe('a stream of events', () => {
     ]);
   });
 
-  it('says in its only event that the prompt was blocked', () => {
+  it('reports a blocked prompt in its only event', () => {
     const documents = documentsOf([
       [{ type: 'blocked', reason: 'SAFETY', message: undefined }],
       [{ type: 'usage', usage }],
@@ -107,13 +107,13 @@ describe('a stream of events', () => {
     expect(documents[0]).not.toHaveProperty('candidates');
   });
 
-  it('has no content where the answer was blocked before it began', () => {
+  it('has no content if the reply was blocked before it began', () => {
     const [document] = documentsOf([[{ type: 'finish', choice: 0, reason: 'content_filter' }]]);
 
     expect(member(document, 'candidates')).toEqual([{ index: 0, finishReason: 'SAFETY' }]);
   });
 
-  it('keeps what came before an answer was blocked', () => {
+  it('keeps the content before a reply was blocked', () => {
     const documents = documentsOf([
       [text('a')],
       [{ type: 'finish', choice: 0, reason: 'content_filter', message: 'No more.' }],
@@ -140,11 +140,11 @@ describe('an array', () => {
     expect(items(parseJson(`${pieces.join('')}${end}`))).toHaveLength(3);
   });
 
-  it('is empty where nothing came', () => {
+  it('is empty without events', () => {
     expect(geminiServer.writeStream(array).end()).toBe('[]');
   });
 
-  it('ends in the error where it breaks off', () => {
+  it('ends with the error if the stream fails', () => {
     const begun = geminiServer.writeStream(array);
     const first = begun.write([text('a')]);
 
@@ -154,7 +154,7 @@ describe('an array', () => {
     expect(geminiServer.writeStream(array).breakOff(failure)).toEqual([`[${errorText}]`]);
   });
 
-  it('has nothing behind its end', () => {
+  it('has nothing after its end', () => {
     const writer = geminiServer.writeStream(array);
     writer.end();
 
@@ -162,7 +162,7 @@ describe('an array', () => {
   });
 });
 
-it('an error in mid-stream is an event, and then the bare document in a write of its own', () => {
+it('an error in mid-stream is an event, and then the bare document in a separate write', () => {
   expect(geminiServer.writeStream(head).breakOff(failure)).toEqual([
     `data: ${errorText}\r\n\r\n`,
     errorText,
@@ -193,7 +193,7 @@ describe('Google’s SDK', () => {
     });
   });
 
-  it('throws where the stream breaks off', async () => {
+  it('throws if the stream fails', async () => {
     const reading = sdkReads((writer) => [writer.write([text('a')]), ...writer.breakOff(failure)]);
 
     const error = await reading.catch((thrown: unknown) => thrown);
