@@ -49,7 +49,7 @@ describe('a whole reply', () => {
     expect(shown.slice(cited[0]?.start, cited[0]?.end)).toMatch(/^Caroline Ellison/);
   });
 
-  it('counts the tokens of a compaction, but not of an attempt that another model took over', () => {
+  it('counts a compaction, but not an attempt that another model took over', () => {
     const compacted = begun().readReply(json(fixture('anthropic/v-compaction')));
     const takenOver = begun().readReply(json(fixture('anthropic/v-fallback')));
 

@@ -32,7 +32,7 @@ describe('a request', () => {
   it.each([
     [100, 200, 100],
     [undefined, 200, 200],
-  ])('takes the token limit from the caller, else from the catalog', (maxOutputTokens, known, bound) => {
+  ])('takes its limit from the caller, else the catalog', (maxOutputTokens, known, bound) => {
     const to = { ...target(), maxOutputTokens: known };
 
     expect(at(written({ maxOutputTokens }, to).body, 'max_tokens')).toBe(bound);

@@ -50,7 +50,7 @@ it.each([
       { type: 'message_stop' },
     ],
   ],
-] as const)('native callers get no call that a filter of %s has truncated', async (dialect, events) => {
+] as const)('native callers get no call that a filter of %s truncated', async (dialect, events) => {
   const end = dialect === 'openai' ? ['data: [DONE]\n\n'] : [];
   const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
 

@@ -215,7 +215,7 @@ describe('settings', () => {
     expect(config({ logprobs: { top: undefined } })).toEqual({ responseLogprobs: true });
   });
 
-  it('can ask for several candidates if the model supports them, and are refused otherwise', () => {
+  it('can ask for several candidates only if the model supports them', () => {
     const refused = expect.objectContaining({ code: 'not_portable', param: 'n' });
 
     expect(config({ candidates: 2 }, 'gemini-2.5-flash')).toEqual({ candidateCount: 2 });

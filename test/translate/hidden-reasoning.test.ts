@@ -1,4 +1,4 @@
-/** Native replies show reasoning only where it was asked for, but nothing that vouches is lost. */
+/** Native replies show reasoning only if it was requested, but never lose a signature. */
 import { describe, expect, it } from 'vitest';
 import { native } from '../support/call-gateway.ts';
 import { document, eventStream, exchanged } from './laws/exchange.ts';
@@ -34,13 +34,13 @@ describe('reasoning in a native reply', () => {
     [{}, [{ text: 'Fine.' }]],
     [including(false), [{ text: 'Fine.' }]],
     [including(true), [{ text: 'Hm.', thought: true }, { text: 'Fine.' }]],
-  ])('is there only where it was asked for: %j', async (members, parts) => {
+  ])('is present only if it was requested: %j', async (members, parts) => {
     const { answer } = await exchanged('openai', asked(members), reasoned);
 
     expect(contentIn(answer.text)).toEqual({ role: 'model', parts });
   });
 
-  it('is left out of a stream too', async () => {
+  it('is also left out of a stream', async () => {
     const chunk = (delta: object, finish_reason: string | null = null): string =>
       `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
     const chunks = [
@@ -56,7 +56,7 @@ describe('reasoning in a native reply', () => {
     expect(answer.text).not.toMatch(/Hm\.|"thought"/);
   });
 
-  it('goes back to its provider unchanged, although it was not shown', async () => {
+  it('is returned to its provider unchanged, although it was hidden', async () => {
     const { answer } = await exchanged('anthropic', asked(), signed);
     expect(answer.text).not.toMatch(/Hm\.|"thought":true/);
 

@@ -1,4 +1,4 @@
-/** Replies of a size or depth that no model makes: read in one pass, and brought to an end. */
+/** Replies of a size or depth that no model generates are read in linear time, and end. */
 import { describe, expect, it } from 'vitest';
 import { type DialectTable, dialects } from '../../src/dialects/table.ts';
 import type { JsonValue } from '../../src/json.ts';
@@ -54,7 +54,7 @@ async function called(
 }
 
 describe('an OpenAI upstream', () => {
-  it('may number thousands of calls, each with its own pieces', () => {
+  it('may send thousands of calls in fragments', () => {
     const begins = list((index) => ({ index, id: `c${index}`, function: { name: 'f' } }));
     const pieces = list((index) => ({ index, function: { arguments: `{"i":${index}}` } }));
 
@@ -70,7 +70,7 @@ describe('an OpenAI upstream', () => {
     expect(calls.at(-1)?.arguments).toBe(`{"i":${many - 1}}`);
   });
 
-  it('may name a call again with every piece of braces', () => {
+  it('may repeat a call’s name with every fragment', () => {
     const first = chunk({
       tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"a":"' } }],
     });
@@ -83,7 +83,7 @@ describe('an OpenAI upstream', () => {
     expect(JSON.parse(call?.arguments ?? '')).toEqual({ a: '{}'.repeat(many) });
   });
 
-  it('begins another call where the arguments before are whole, escapes and all', () => {
+  it('begins another call after complete arguments, including escapes', () => {
     const piece = (text: string) =>
       chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: text } }] });
 
@@ -117,7 +117,7 @@ describe('a Gemini upstream', () => {
     expect(events.filter(({ type }) => type === 'finish')).toHaveLength(128);
   });
 
-  it('may say of the sources a thousand things, `__proto__` among them', () => {
+  it('may send a thousand grounding members, including `__proto__`', () => {
     const grounding: JsonValue = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
     const told = (more: JsonValue) => ({ candidates: [{ groundingMetadata: more }] });
     const reader = geminiExchange().readStream();
@@ -131,7 +131,7 @@ describe('a Gemini upstream', () => {
     expect(own).not.toHaveProperty('polluted');
   });
 
-  it('has its code on a line of its own behind text, and behind other code', () => {
+  it('has code on a separate line after text, and after other code', () => {
     const code = { executableCode: { language: 'PYTHON', code: 'x' } };
     const parts = [{ text: 'So:' }, code, code];
 
@@ -162,7 +162,7 @@ describe('an Anthropic upstream', () => {
     expect(event?.type === 'citations' && event.citations).toHaveLength(many);
   });
 
-  it('has blocks of unknown kinds kept with every member, `__proto__` among them', () => {
+  it('has unknown blocks kept with every member, including `__proto__`', () => {
     const reader = begunAnthropic().readStream();
     const delta: JsonValue = JSON.parse('{"type":"odd_delta","__proto__":"x","say":"b"}');
     reader.read({
@@ -187,7 +187,7 @@ describe('a codec that throws', () => {
   it.each([
     ['whole', chat(wholeChat), [reply]],
     ['streamed', chat(), [`data: ${reply}\n\n`]],
-  ])('is told as a failure, and its hold is settled once, %s', async (_, asked, chunks) => {
+  ])('is reported as a failure, and its hold is settled once, %s', async (_, asked, chunks) => {
     const { status, text, records } = await called('gemini', asked, chunks, overflowing);
 
     expect(status).toBeGreaterThanOrEqual(500);
@@ -196,7 +196,7 @@ describe('a codec that throws', () => {
     expect(records[0]).toMatchObject({ outcome: 'unknown', chargeNanos: 0n });
   });
 
-  it('ends a stream that has begun as an error, and gives the upstream up', async () => {
+  it('ends a started stream with an error, and aborts the upstream', async () => {
     const chunks = [begins, `data: ${reply}\n\n`, begins];
 
     const { text, records, aborted } = await called('gemini', chat(), chunks, overflowing);
@@ -209,7 +209,7 @@ describe('a codec that throws', () => {
   });
 });
 
-describe('what a native caller gets of a broken upstream', () => {
+describe('the end of a native stream of a broken upstream', () => {
   it('is the error twice, and no finish', async () => {
     const { text, writes } = await called('openai', native(), [
       'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',

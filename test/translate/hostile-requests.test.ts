@@ -1,4 +1,4 @@
-/** Requests whose only purpose is to keep the gateway busy, or to make it fall over. */
+/** Requests whose only purpose is to keep the gateway busy, or to crash it. */
 import { describe, expect, it } from 'vitest';
 import type { ContentRequest, Part, Turn } from '../../src/canonical/request.ts';
 import { toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
@@ -98,7 +98,7 @@ describe('schemas that refer to one another', () => {
     expect(changed).toBe(true);
   });
 
-  it('find a null behind references still', () => {
+  it('still find a null behind references', () => {
     const $defs = { N: reference('M'), M: { type: 'null' } };
     const a = { anyOf: [{ type: 'string' }, reference('N')] };
 
@@ -107,7 +107,7 @@ describe('schemas that refer to one another', () => {
     expect(schema).toMatchObject({ properties: { a: { type: 'STRING', nullable: true } } });
   });
 
-  it('do not grow without end, however many tools have them', () => {
+  it('do not grow without bound, however many tools have them', () => {
     const $defs = {
       D: { type: 'object', properties: properties(30, reference('E')) },
       E: { type: 'object', properties: properties(30, reference('F')) },
@@ -122,7 +122,7 @@ describe('schemas that refer to one another', () => {
     expect(exchange.dropped).toContain('tools.schema');
   });
 
-  it('are joined to one object within bounds', () => {
+  it('are merged into one object within bounds', () => {
     const $defs = { D: { properties: properties(1_000, { type: 'string' }) } };
 
     const schema = objectSchema({ $defs, anyOf: list(() => reference('D'), 100_000) });
@@ -130,7 +130,7 @@ describe('schemas that refer to one another', () => {
     expect(schema).toMatchObject({ type: 'object', properties: { p0: { type: 'string' } } });
   });
 
-  it('keep what a row of alternatives has in common', () => {
+  it('keep the common properties of many alternatives', () => {
     const $defs = { D: { properties: properties(30, { type: 'string' }) } };
     const anyOf = list(
       (index) => ({ allOf: [reference('D')], properties: { [`q${index}`]: {} } }),
@@ -143,8 +143,8 @@ describe('schemas that refer to one another', () => {
   });
 });
 
-describe('a detail of a thought that a caller has made up', () => {
-  it('is left out where it is too deep to be written', () => {
+describe('a reasoning detail that a caller invented', () => {
+  it('is dropped if it is too deep to be written', () => {
     const depth = 100_000;
     const data = `{"type":"x","a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     const providerData = { provider: 'openai', kind: 'signature', data } as const;

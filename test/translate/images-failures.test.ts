@@ -1,9 +1,9 @@
-/** Answers of Google's image models without an image, and errors in the clothes of a 200. */
+/** Replies of Google’s image models without an image, and error bodies with status 200. */
 import { describe, expect, it } from 'vitest';
 import { fixture, fixtures } from '../support/fixtures.ts';
 import { answerOf, freshTap, imagesIn, translated } from './images-translated.ts';
 
-describe('an answer without an image', () => {
+describe('a reply without an image', () => {
   const withheld = {
     status: 400,
     code: 'moderation_blocked',
@@ -20,7 +20,7 @@ describe('an answer without an image', () => {
     ['gemini/f-only-prompt-feedback', none],
     ['gemini/f-empty-content', none],
     ['gemini/basic.1', none],
-  ])('%s says why', (name, expected) => {
+  ])('%s gives the reason', (name, expected) => {
     const { out, complete, failure } = translated(
       Buffer.from(fixture(name).response).toString('utf8'),
     );
@@ -37,7 +37,7 @@ describe('an answer without an image', () => {
     ['NO_IMAGE', none],
     ['IMAGE_OTHER', none],
     ['STOP', none],
-  ])('with the end %s is told as what it is', (reason, expected) => {
+  ])('with the finish %s is reported accordingly', (reason, expected) => {
     const text = JSON.stringify({
       candidates: [{ finishReason: reason, finishMessage: 'secret words' }],
     });
@@ -48,7 +48,7 @@ describe('an answer without an image', () => {
     expect(JSON.stringify(failure)).not.toContain('secret');
   });
 
-  it('still has figures', () => {
+  it('still has usage', () => {
     const { usage } = translated(
       Buffer.from(fixture('gemini/f-safety-no-content').response).toString('utf8'),
     );
@@ -56,7 +56,7 @@ describe('an answer without an image', () => {
     expect(usage).toMatchObject({ inputTokens: 8, outputTokens: 0, images: 0 });
   });
 
-  it('fails only at its end, so that a cut does not change it', () => {
+  it('fails only at its end, wherever it is split', () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"}}';
     const tap = freshTap();
 
@@ -68,12 +68,12 @@ describe('an answer without an image', () => {
   });
 });
 
-describe('an error in the clothes of a 200', () => {
+describe('an error body with status 200', () => {
   const errors = fixtures('gemini').filter(({ status, streamed }) => status >= 400 && !streamed);
 
   it.each(
     errors.map(({ name, response }) => [name, Buffer.from(response).toString('utf8')]),
-  )('is told as what %s says, in an array too', (_name, text) => {
+  )('is reported as %s, also in an array', (_name, text) => {
     const { error } = JSON.parse(text);
 
     for (const document of [text, `[${text}]`]) {
@@ -83,13 +83,13 @@ describe('an error in the clothes of a 200', () => {
     }
   });
 
-  it('is told without its words where it is too long to read', () => {
+  it('is reported without its message if it is too long to read', () => {
     const text = JSON.stringify({ error: { code: 400, message: 'x'.repeat(20_000) } });
 
     expect(translated(text).failure).toMatchObject({ status: 502, reason: 'upstream_error' });
   });
 
-  it('ends an image that was under way', () => {
+  it('ends an image that had begun', () => {
     const text = answerOf('{"inlineData":{"data":"AAAA"}}').replace(
       /\}$/,
       ',"error":{"code":503}}',
@@ -103,13 +103,13 @@ describe('an error in the clothes of a 200', () => {
     expect(translated(text).out).toBe('');
   });
 
-  it('is none where the error is null', () => {
+  it('is not one if the error is null', () => {
     const text = answerOf('{"inlineData":{"data":"AAAA"}}').replace('{', '{"error":null,');
 
     expect(imagesIn(text)).toEqual(['AAAA']);
   });
 
-  it('is what an image turns out to be whose type says otherwise too late', () => {
+  it('is also an image whose type turns out to be another one', () => {
     const text = answerOf('{"inlineData":{"data":"AAAA","mimeType":"audio/wav"}}');
 
     expect(translated(text)).toMatchObject({

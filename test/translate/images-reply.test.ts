@@ -1,4 +1,4 @@
-/** Google's images on their way into the document of the images protocol. */
+/** Google’s images are converted to the images protocol. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const smallDocument = {
 };
 
 describe('an image from Google', () => {
-  it('goes into the document of the images protocol with its figures', () => {
+  it('becomes a document of the images protocol with its usage', () => {
     const { out, complete, failure, usage } = translated(recorded);
 
     expect(JSON.parse(out)).toEqual({ ...smallDocument, data: [{ b64_json: axolotl }] });
@@ -36,7 +36,7 @@ describe('an image from Google', () => {
     });
   });
 
-  it('is the same wherever its document is cut', () => {
+  it('is the same wherever its document is split', () => {
     const whole = translated(small);
 
     expect(JSON.parse(whole.out)).toEqual(smallDocument);
@@ -51,7 +51,7 @@ describe('an image from Google', () => {
     ).toEqual(whole);
   });
 
-  it('is the same however often the recording is cut', () => {
+  it('is the same however often the recording is split', () => {
     const whole = translated(recorded);
     const cuts = fc.array(fc.nat(recorded.length), { maxLength: 40 });
 
@@ -63,7 +63,7 @@ describe('an image from Google', () => {
     );
   });
 
-  it('passes at once, and 20 MB of it are never held', () => {
+  it('is passed on immediately, and 20 MB of it are never buffered', () => {
     const tap = freshTap();
     const chunk = Buffer.alloc(65_536, 'iVBORw0KGgoAAAANSUhEUgAA');
     const [before = '', after = ''] = recorded.split(axolotl);
@@ -94,14 +94,14 @@ describe('an image from Google', () => {
     expect(hash.digest('hex')).toBe(sent.digest('hex'));
   });
 
-  it('is found under names that are escaped, in either case', () => {
+  it('is found under escaped names, in camelCase and snake_case', () => {
     const names = ['"inlineData"', '"inlineDat\\u0061"', '"inline_data"', '"\\u0069nline_data"'];
     const parts = names.map((name, index) => `{${name}:{"d\\u0061ta":"AAA${index}"}}`);
 
     expect(imagesIn(answerOf(...parts))).toEqual(['AAA0', 'AAA1', 'AAA2', 'AAA3']);
   });
 
-  it('is found wherever its type stands, and whatever its members are beside it', () => {
+  it('is found wherever its type is, and whatever other members there are', () => {
     const text = answerOf(
       '{"text":"Here it is: {\\"inlineData\\":{\\"data\\":\\"no\\"}}"}',
       '{"inlineData":{"mimeType":"image/png","data":"AAAA"},"thoughtSignature":"s"}',
@@ -112,7 +112,7 @@ describe('an image from Google', () => {
     expect(imagesIn(text)).toEqual(['AAAA', 'BBBB', 'CCCC']);
   });
 
-  it('is found in every candidate, and behind figures and ends that come first', () => {
+  it('is found in every candidate, and after usage and finish', () => {
     const candidate = (data: string) =>
       `{"finishReason":"STOP","content":{"parts":[{"inlineData":{"data":"${data}"}}]}}`;
     const text =
@@ -128,7 +128,7 @@ describe('an image from Google', () => {
     expect(usage).toMatchObject({ outputTokens: 7, images: 2 });
   });
 
-  it('keeps its value where it is written with escapes', () => {
+  it('keeps its value if it is written with escapes', () => {
     const text = answerOf('{"inlineData":{"data":"\\/9j\\/4\\u002bA="}}');
 
     for (let cut = 0; cut <= text.length; cut += 1) {
@@ -136,7 +136,7 @@ describe('an image from Google', () => {
     }
   });
 
-  it('is not taken from a draft, from what is no image, or from anywhere else', () => {
+  it('is not taken from a draft, another media type, or another member', () => {
     const text = answerOf(
       '{"thought":true,"inlineData":{"mimeType":"image/png","data":"draft"}}',
       '{"thought":false,"inlineData":{"mimeType":"image/png","data":"AAAA"}}',
@@ -150,11 +150,11 @@ describe('an image from Google', () => {
     expect(imagesIn(text)).toEqual(['AAAA']);
   });
 
-  it('is one where its data is said twice', () => {
+  it('is one if its data is repeated', () => {
     expect(imagesIn(answerOf('{"inlineData":{"data":"AAAA","data":"BBBB"}}'))).toEqual(['AAAA']);
   });
 
-  it('is counted where Google gives no figures, which are then left out', () => {
+  it('is counted if Google states no usage, which is then left out', () => {
     const { out, usage, countedTokens } = translated(answerOf('{"inlineData":{"data":"AAAA"}}'));
 
     expect(out).toBe('{"created":1700000000,"data":[{"b64_json":"AAAA"}]}');
@@ -162,7 +162,7 @@ describe('an image from Google', () => {
     expect(countedTokens).toBe(1290);
   });
 
-  it('is not complete as long as its document is not', () => {
+  it('is incomplete until its document is complete', () => {
     const last = small.trimEnd().length;
 
     for (let end = 0; end < last; end += 1) {
@@ -173,7 +173,7 @@ describe('an image from Google', () => {
     expect(translated(`${small}}`).complete).toBe(false);
   });
 
-  it('is followed by nothing once the end has been said', () => {
+  it('is followed by nothing after the end', () => {
     const tap = freshTap();
     tap.write(Buffer.from(small));
     tap.end();

@@ -1,4 +1,4 @@
-/** Image requests on their way to Google's image models. */
+/** Image requests are converted for Google’s image models. */
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf } from '../../src/dialects/capabilities.ts';
 import { geminiCapabilities } from '../../src/dialects/gemini/capabilities.ts';
@@ -23,7 +23,7 @@ const imageConfig = (fields: JsonObject, upstreamModel?: string) =>
   written(fields, upstreamModel).body.generationConfig.imageConfig;
 
 describe('an image request to Google', () => {
-  it('asks as a recorded caller did', () => {
+  it('equals a recorded request', () => {
     const recorded = JSON.parse(
       Buffer.from(fixture('gemini/image-out.1').request ?? []).toString('utf8'),
     );
@@ -49,7 +49,7 @@ describe('an image request to Google', () => {
     ['1536x672', '21:9', '2K'],
     ['2048x2048', '1:1', '2K'],
     ['3840x2160', '16:9', '4K'],
-  ])('says %s as %s and %s', (size, aspectRatio, imageSize) => {
+  ])('sends %s as %s and %s', (size, aspectRatio, imageSize) => {
     expect(imageConfig({ size })).toEqual({ aspectRatio, imageSize });
   });
 
@@ -57,7 +57,7 @@ describe('an image request to Google', () => {
     'gemini-2.5-flash-image',
     'models/gemini-2.5-flash-image',
     'gemini-3.1-flash-lite-image',
-  ])('gives %s the ratio alone, for it has one class of size', (model) => {
+  ])('sends only the ratio to %s, which has one size class', (model) => {
     expect(imageConfig({ size: '1024x1536' }, model)).toEqual({ aspectRatio: '2:3' });
   });
 
@@ -70,14 +70,14 @@ describe('an image request to Google', () => {
     expect(imageConfig(fields)).toBeUndefined();
   });
 
-  it('lists a size whose pixels will be others', () => {
+  it('reports a size that will differ in pixels', () => {
     expect(written({ size: '1536x1024' }).dropped).toEqual(['size']);
     expect(written({ size: '2048x2048' }, 'gemini-2.5-flash-image').dropped).toEqual(['size']);
     expect(written({ size: '1024x1024' }, 'gemini-2.5-flash-image').dropped).toEqual([]);
     expect(written({ size: '4096x4096' }).dropped).toEqual([]);
   });
 
-  it('lists what Google has no words for, and nothing that was not said', () => {
+  it('reports members that Google does not support, and no others', () => {
     const { dropped } = written({
       quality: 'high',
       user: 'someone',
@@ -98,7 +98,7 @@ describe('an image request to Google', () => {
     ]);
   });
 
-  it('takes what is said by saying nothing', () => {
+  it('accepts members with default values', () => {
     const { body, dropped } = written({
       n: 1,
       quality: 'auto',
@@ -120,7 +120,7 @@ describe('an image request to Google', () => {
     [{ size: 'large' }, 'size'],
     [{ background: 'transparent' }, 'background'],
     [{ output_format: 'webp' }, 'output_format'],
-  ])('refuses %j by name', (fields, param) => {
+  ])('refuses %j with its name', (fields, param) => {
     expect(() => written(fields)).toThrow(expect.objectContaining({ code: 'not_portable', param }));
   });
 

@@ -1,4 +1,4 @@
-/** A tool's schema that an upstream gets in a looser form is named in `x-tollgate-dropped`. */
+/** A tool’s schema that is sent with fewer constraints is named in `x-tollgate-dropped`. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import type { DialectName } from '../../src/ports/catalog.ts';
@@ -81,15 +81,15 @@ const whole: readonly (readonly [string, JsonObject])[] = [
 ];
 
 describe.each(asks)('toward %s', (dialect, asked) => {
-  it.each(looser)('lists a looser schema: %s', async (_, schema) => {
+  it.each(looser)('reports a looser schema: %s', async (_, schema) => {
     expect(await dropped(dialect, asked(schema))).toEqual({ status: 200, isListed: true });
   });
 
-  it.each(looser)('refuses it where the model is strict: %s', async (_, schema) => {
+  it.each(looser)('refuses it if the model is strict: %s', async (_, schema) => {
     expect(await dropped(dialect, asked(schema), true)).toMatchObject({ status: 400 });
   });
 
-  it.each(whole)('lists no other: %s', async (_, schema) => {
+  it.each(whole)('reports no other: %s', async (_, schema) => {
     expect(await dropped(dialect, asked(schema), true)).toEqual({ status: 200, isListed: false });
   });
 });
@@ -99,7 +99,7 @@ describe('toward an older Gemini', () => {
     {},
     { type: 'object' },
     { type: 'object', properties: {} },
-  ])('an object without properties is no parameters at all: %j', async (schema) => {
+  ])('an object without properties is sent without parameters: %j', async (schema) => {
     const headers = { 'content-type': 'application/json' };
     const upstream = playedUpstream({ headers, chunks: [answers.gemini] });
     const channel = { dialect: 'gemini', upstreamModel: 'gemini-1.5-pro' } as const;

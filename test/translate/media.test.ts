@@ -1,18 +1,18 @@
-/** Data URLs and media types (TRANSLATION §6.2). */
+/** Data URLs and media types. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataUrl, mediaKindOf, mimeTypeOfName, parseDataUrl } from '../../src/canonical/media.ts';
 import { isJsonObject, items, type JsonValue, member, parseJson } from '../../src/json.ts';
 import { fixtures } from '../support/fixtures.ts';
 
-describe('§6.2 a data URL', () => {
+describe('a data URL', () => {
   it('gives its type in lower case and its data', () => {
     const parsed = parseDataUrl('DATA:Image/PNG;base64,iVBORw0KGgo=');
 
     expect(parsed).toEqual({ mimeType: 'image/png', data: 'iVBORw0KGgo=' });
   });
 
-  it('leaves the parameters of its type behind', () => {
+  it('loses the parameters of its type', () => {
     const parsed = parseDataUrl('data:text/plain;charset=utf-8 ; BASE64,aGk=');
 
     expect(parsed).toEqual({ mimeType: 'text/plain', data: 'aGk=' });
@@ -24,13 +24,13 @@ describe('§6.2 a data URL', () => {
     expect(parsed).toEqual({ mimeType: 'text/plain', data: base64('Grüße, ü 100%') });
   });
 
-  it('may hold percent-encoded bytes that are no text', () => {
+  it('may have percent-encoded bytes that are not text', () => {
     const parsed = parseDataUrl('data:,%89PNG%0D%0A%1a%0a');
 
     expect(parsed).toEqual({ mimeType: 'image/png', data: 'iVBORw0KGgo=' });
   });
 
-  it('is text where it is percent-encoded and names no type (RFC 2397)', () => {
+  it('is text if it is percent-encoded and has no type (RFC 2397)', () => {
     expect(parseDataUrl('data:,hi')).toEqual({ mimeType: 'text/plain', data: base64('hi') });
   });
 
@@ -50,7 +50,7 @@ describe('§6.2 a data URL', () => {
     ['AA=', 'AA=='],
     ['AAA', 'AAA='],
     ['', ''],
-  ])('has %j in the plain alphabet, filled up', (data, clean) => {
+  ])('has %j in the standard alphabet, with padding', (data, clean) => {
     expect(parseDataUrl(`data:image/png;base64,${data}`)?.data).toBe(clean);
   });
 
@@ -62,7 +62,7 @@ describe('§6.2 a data URL', () => {
     'data:image/png;base64',
     'https://example.com/a,b.png',
     '',
-  ])('is none: %s', (url) => {
+  ])('is rejected: %s', (url) => {
     expect(parseDataUrl(url)).toBeUndefined();
   });
 
@@ -83,7 +83,7 @@ describe('§6.2 a data URL', () => {
     expect(parseDataUrl(`data:image;base64,${data}`)).toEqual({ mimeType, data });
   });
 
-  it('comes back as it was written, whatever the bytes', () => {
+  it('is read back unchanged, for any bytes', () => {
     const law = fc.property(fc.uint8Array({ minLength: 0 }), (bytes) => {
       const data = Buffer.from(bytes).toString('base64');
 
@@ -103,12 +103,12 @@ describe('§6.2 a data URL', () => {
     fc.assert(law, { seed: 6, numRuns: 1000 });
   });
 
-  it('without a known type has none in it', () => {
+  it('without a known type is written without one', () => {
     expect(dataUrl(undefined, 'AA==')).toBe('data:;base64,AA==');
   });
 });
 
-describe('§6.2 the type by a name', () => {
+describe('the media type by a name', () => {
   it.each([
     ['photo.JPG', 'image/jpeg'],
     ['report #3.pdf', 'application/pdf'],
@@ -142,7 +142,7 @@ describe('§6.2 the type by a name', () => {
 describe('the recorded media', () => {
   const recorded = inlineData();
 
-  it('says of its bytes what its sender says', () => {
+  it('has bytes of the type that its sender states', () => {
     const told = recorded.map(({ mimeType, data }) => [
       mimeType,
       parseDataUrl(dataUrl(undefined, data))?.mimeType,

@@ -1,4 +1,4 @@
-/** No number changes on its way through a translation, whatever a double would make of it. */
+/** No number changes in a translation, even if a double would change it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, items, type JsonValue, parseJson } from '../../src/json.ts';
@@ -157,7 +157,7 @@ describe('a request keeps the numbers of', () => {
     expect(up).toContain(`one of: ${number}`);
   });
 
-  it('a schema whose whole numbers are text, as Google writes int64', async () => {
+  it('a schema with integers as strings, as Google writes int64', async () => {
     const body = `{"contents":[${nativeQuestion}],"tools":[{"functionDeclarations":[{"name":"f",
       "parameters":{"type":"OBJECT","properties":{"a":{"type":"INTEGER",
       "maximum":"9223372036854775807","enum":["9007199254740993"]}}}}]}]}`;

@@ -1,4 +1,4 @@
-/** What a second reading of the request side found: members that a provider answers 400 to. */
+/** Members to which a provider answers 400 are not sent to it. */
 import { describe, expect, it } from 'vitest';
 import { anthropicClient } from '../../src/dialects/anthropic/client/codec.ts';
 import { openaiClient } from '../../src/dialects/openai/client/codec.ts';
@@ -12,11 +12,11 @@ const thinking = (effort: 'none' | 'minimal') => ({
   reasoning: { effort, budgetTokens: undefined, includeThoughts: undefined },
 });
 
-describe('a wish that a model should not think', () => {
+describe('a request not to think', () => {
   it.each([
     ['claude-fable-5'],
     ['claude-mythos-5'],
-  ])('is the least effort of %s, which always thinks', (model) => {
+  ])('is the lowest effort of %s, which always thinks', (model) => {
     const { body, dropped } = anthropic.written(thinking('none'), anthropic.target(model));
 
     expect(member(body, 'thinking')).toEqual({ type: 'adaptive' });
@@ -24,7 +24,7 @@ describe('a wish that a model should not think', () => {
     expect(dropped).toEqual(['reasoning_effort']);
   });
 
-  it('is the least effort for a native caller who sets a budget of nothing', () => {
+  it('is the lowest effort for a native caller who sets a budget of 0', () => {
     const reasoning = { effort: undefined, budgetTokens: 0, includeThoughts: undefined };
 
     const { body } = anthropic.written({ reasoning }, anthropic.target('claude-fable-5'));
@@ -32,7 +32,7 @@ describe('a wish that a model should not think', () => {
     expect(member(body, 'thinking')).toEqual({ type: 'adaptive' });
   });
 
-  it('switches thinking off where that can be', () => {
+  it('switches thinking off if the model supports it', () => {
     const { body, dropped } = anthropic.written(thinking('none'), anthropic.target());
 
     expect(member(body, 'thinking')).toEqual({ type: 'disabled' });
@@ -48,7 +48,7 @@ describe('the efforts of GPT-5', () => {
     ['gpt-5.1', 'none', 'none'],
     ['gpt-5.1', 'minimal', 'low'],
     ['gpt-5.4', 'minimal', 'low'],
-  ] as const)('%s is asked %s as %s', (model, effort, asked) => {
+  ] as const)('%s gets %s as %s', (model, effort, asked) => {
     const members = openai.parametersFor(thinking(effort), {}, model);
 
     expect(members.reasoning_effort).toBe(asked);
@@ -56,7 +56,7 @@ describe('the efforts of GPT-5', () => {
   });
 });
 
-describe('an answer that the caller began', () => {
+describe('a prefilled reply', () => {
   it.each([
     ['claude-sonnet-4-6'],
     ['claude-opus-4-6'],
@@ -71,7 +71,7 @@ describe('an answer that the caller began', () => {
 });
 
 describe('a choice among functions that are not declared', () => {
-  it.each(['auto', 'required'] as const)('is refused for Gemini as elsewhere: %s', (mode) => {
+  it.each(['auto', 'required'] as const)('is refused for Gemini like for others: %s', (mode) => {
     const toolChoice = { mode, names: ['look', 'listen'] };
 
     expect(() => gemini.begin({ tools: [gemini.look()], toolChoice })).toThrow(
@@ -80,7 +80,7 @@ describe('a choice among functions that are not declared', () => {
   });
 });
 
-describe('names out of a prototype', () => {
+describe('names of prototype members', () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
   const parameters = JSON.parse(
     '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":' +
@@ -109,7 +109,7 @@ describe('names out of a prototype', () => {
     ['gemini', () => gemini.begin(request).body],
     ['gemma', () => gemini.begin(request, gemini.target('gemma-3')).body],
     ['openai', () => openaiClient.begin(request, openai.target()).body],
-  ])('are names like any other for %s, and arguments keep every digit', (_, bodyOf) => {
+  ])('are valid names for %s, and arguments keep every digit', (_, bodyOf) => {
     const body = bodyOf();
 
     for (const name of names) expect(body).toContain(`"name":"${name}"`);

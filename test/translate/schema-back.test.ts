@@ -1,4 +1,4 @@
-/** Google’s own schemas as JSON Schema (TRANSLATION §6.6). */
+/** Google’s own schemas are converted to JSON Schema. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromOpenApiSchema, toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
@@ -6,7 +6,7 @@ import { mapSchema } from '../../src/canonical/schema/walk.ts';
 import { type JsonObject, member } from '../../src/json.ts';
 import { arbitrarySchema, settledSubset } from './schema-corpus.ts';
 
-describe('§6.6 Google’s schema as JSON Schema', () => {
+describe('Google’s schema as JSON Schema', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['has types in lower case', { type: 'STRING' }, { type: 'string' }],
     ['has types by protobuf’s numbers', { type: 3 }, { type: 'integer' }],
@@ -64,7 +64,7 @@ describe('§6.6 Google’s schema as JSON Schema', () => {
     expect(member(schema, 'properties')).toEqual({ ...properties, any_of: { type: 'string' } });
   });
 
-  it('comes back from the subset as it went, whatever it was', () => {
+  it('is restored from the subset unchanged, for any schema', () => {
     const law = fc.property(arbitrarySchema, (schema) => {
       const subset = settledSubset(schema);
 

@@ -1,4 +1,4 @@
-/** JSON Schema as strict providers take it (TRANSLATION §6.6). */
+/** JSON Schema in the forms that strict providers accept. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,7 +17,7 @@ const named: JsonObject = Object.fromEntries(
   [...keywords, 'x-own', '$schema', 'minimum', 'oneOf'].map((name) => [name, { type: 'string' }]),
 );
 
-describe('§6.6 a schema for Gemini’s JSON Schema fields', () => {
+describe('a schema for Gemini’s JSON Schema fields', () => {
   const schema: JsonObject = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:x',
@@ -32,7 +32,7 @@ describe('§6.6 a schema for Gemini’s JSON Schema fields', () => {
     $defs: { title: { title: 'T', enum: [{ title: 'data' }], const: { strict: true } } },
   };
 
-  it('keeps what is named like a keyword, and what is data', () => {
+  it('keeps properties named like keywords, and data', () => {
     const tidy = tidySchema(schema, { titles: 'strip' });
 
     expect(tidy).toEqual({
@@ -45,7 +45,7 @@ describe('§6.6 a schema for Gemini’s JSON Schema fields', () => {
     });
   });
 
-  it('keeps its titles where they do no harm', () => {
+  it('keeps its titles where Gemini accepts them', () => {
     const tidy = tidySchema(schema, { titles: 'keep' });
 
     expect(tidy).toMatchObject({
@@ -56,7 +56,7 @@ describe('§6.6 a schema for Gemini’s JSON Schema fields', () => {
     expect(tidy).not.toHaveProperty('$id');
   });
 
-  it('is the same as the recorded one that Google took, but for titles', () => {
+  it('equals the recorded one that Google accepted, except titles', () => {
     for (const { schema: recorded } of recordedSchemas()) {
       const tidy = tidySchema(recorded, { titles: 'strip' });
 
@@ -66,7 +66,7 @@ describe('§6.6 a schema for Gemini’s JSON Schema fields', () => {
   });
 });
 
-describe('§6.6 OpenAI’s strict rules', () => {
+describe('OpenAI’s strict rules', () => {
   const closed: JsonObject = {
     type: 'object',
     properties: { a: { type: ['string', 'null'] }, b: { type: 'array', items: { $ref: '#' } } },
@@ -74,7 +74,7 @@ describe('§6.6 OpenAI’s strict rules', () => {
     additionalProperties: false,
   };
 
-  it('are met where every object is closed and requires all it has', () => {
+  it('are met if every object is closed and requires all its properties', () => {
     expect(isStrictSchema(closed)).toBe(true);
     expect(isStrictSchema({ ...closed, title: 'T', $defs: { d: closed } })).toBe(true);
   });
@@ -91,11 +91,11 @@ describe('§6.6 OpenAI’s strict rules', () => {
     ['holds an array of anything', { ...closed, $defs: { d: { type: 'array' } } }],
     ['has parts', { ...closed, allOf: [closed] }],
     ['has a keyword strict does not know', { ...closed, $defs: { d: { oneOf: [closed] } } }],
-  ])('are not met where the schema %s', (_, schema) => {
+  ])('are not met if the schema %s', (_, schema) => {
     expect(isStrictSchema(schema)).toBe(false);
   });
 
-  it('are told from data and names', () => {
+  it('do not apply to data and names', () => {
     const properties = { oneOf: { type: 'string', default: { type: 'object' } } };
 
     const schema = { type: 'object', properties, required: ['oneOf'], additionalProperties: false };
@@ -104,7 +104,7 @@ describe('§6.6 OpenAI’s strict rules', () => {
   });
 });
 
-describe('§6.6 a schema for Anthropic’s structured output', () => {
+describe('a schema for Anthropic’s structured output', () => {
   it('closes every object', () => {
     const { schema, changed } = closedSchema({
       type: 'object',
@@ -150,11 +150,11 @@ describe('§6.6 a schema for Anthropic’s structured output', () => {
     { type: 'string', format: 'date-time', pattern: '^[a-z]+(?:-x)?$' },
     { anyOf: [{ type: 'string' }, { $ref: '#/$defs/d' }], $defs: { d: { const: 1 } } },
     { default: { minimum: 1 }, enum: [{ maximum: 1 }] },
-  ])('leaves what is known as it is: %j', (schema) => {
+  ])('keeps supported keywords: %j', (schema) => {
     expect(closedSchema(schema)).toEqual({ schema, changed: false });
   });
 
-  it('says when an open object had to be closed', () => {
+  it('reports an open object that had to be closed', () => {
     const open = { type: 'object', additionalProperties: { type: 'string' } };
 
     const { schema, changed } = closedSchema(open);
@@ -163,7 +163,7 @@ describe('§6.6 a schema for Anthropic’s structured output', () => {
     expect(changed).toBe(true);
   });
 
-  it('has oneOf as anyOf', () => {
+  it('has anyOf in place of oneOf', () => {
     const either = { oneOf: [{ type: 'string' }, { type: 'null' }], discriminator: {} };
 
     expect(closedSchema(either)).toEqual({
@@ -172,14 +172,14 @@ describe('§6.6 a schema for Anthropic’s structured output', () => {
     });
   });
 
-  it('keeps what is named like a keyword', () => {
+  it('keeps properties named like keywords', () => {
     const { schema, changed } = closedSchema({ type: 'object', properties: named });
 
     expect(schema).toMatchObject({ properties: named });
     expect(changed).toBe(false);
   });
 
-  it('stays once it is closed, whatever it was', () => {
+  it('stays unchanged once it is closed, for any schema', () => {
     const law = fc.property(arbitrarySchema, (schema) => {
       const closed = closedSchema(schema).schema;
 
@@ -191,7 +191,7 @@ describe('§6.6 a schema for Anthropic’s structured output', () => {
   });
 });
 
-describe('§6.6 a schema for Anthropic’s tools', () => {
+describe('a schema for Anthropic’s tools', () => {
   it.each<[string, JsonObject | undefined, JsonObject]>([
     ['is an empty object where there is none', undefined, { type: 'object', properties: {} }],
     [
@@ -248,7 +248,7 @@ describe('§6.6 a schema for Anthropic’s tools', () => {
     expect(objectSchema(schema)).toEqual(object);
   });
 
-  it('keeps a property that is called like the prototype', () => {
+  it('keeps a property named like the prototype', () => {
     const properties = Object.fromEntries([['__proto__', { type: 'string' }]]);
 
     const object = objectSchema({ allOf: [{ properties }, { properties: { a: {} } }] });
@@ -264,7 +264,7 @@ describe('§6.6 a schema for Anthropic’s tools', () => {
     }
   });
 
-  it('is an object without alternatives at the top, whatever it was', () => {
+  it('is an object without alternatives at the root, for any schema', () => {
     const law = fc.property(arbitrarySchema, (schema) => {
       const object = objectSchema(schema);
 
@@ -278,7 +278,7 @@ describe('§6.6 a schema for Anthropic’s tools', () => {
     fc.assert(law, { seed: 66, numRuns: 300 });
   });
 
-  it('ends for alternatives that multiply', () => {
+  it('stays bounded for alternatives that multiply', () => {
     const all = Array.from({ length: 50 }, (_, index) => ({ $ref: `#/$defs/d${index}` }));
     const $defs = Object.fromEntries(all.map((_, index) => [`d${index}`, { anyOf: all }]));
 
@@ -286,7 +286,7 @@ describe('§6.6 a schema for Anthropic’s tools', () => {
   });
 });
 
-describe('a walk over a schema', () => {
+describe('a traversal of a schema', () => {
   it('changes nothing by itself', () => {
     const law = fc.property(arbitrarySchema, (schema) => {
       expect(mapSchema(schema, (inner) => inner)).toEqual(schema);
@@ -295,7 +295,7 @@ describe('a walk over a schema', () => {
     fc.assert(law, { seed: 66, numRuns: 300 });
   });
 
-  it('comes to every schema, and to nothing else', () => {
+  it('reaches every schema, and nothing else', () => {
     const inner = { type: 'string' };
     const schema: JsonObject = {
       items: [inner],
@@ -318,7 +318,7 @@ describe('a walk over a schema', () => {
     expect(seen).toEqual([schema, inner, inner, inner, inner, inner, inner]);
   });
 
-  it('does not go on for ever downwards', () => {
+  it('has a depth limit', () => {
     let schema: JsonObject = { title: 'deep' };
     for (let level = 0; level < 100_000; level += 1) schema = { items: schema };
 

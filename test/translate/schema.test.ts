@@ -1,4 +1,4 @@
-/** JSON Schema in Google’s OpenAPI subset (TRANSLATION §6.6, §11 law 10). */
+/** JSON Schema in Google’s OpenAPI subset. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { namesOf } from '../../src/canonical/schema/members.ts';
@@ -6,7 +6,7 @@ import { toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
 import { isJsonObject, items, type JsonObject, member } from '../../src/json.ts';
 import { arbitrarySchema, recordedSchemas, settledSubset, subsetSchemas } from './schema-corpus.ts';
 
-describe('§6.6 a schema in Google’s subset', () => {
+describe('a schema in Google’s subset', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['has types in upper case', { type: 'string' }, { type: 'STRING' }],
     ['may be null', { type: ['string', 'null'] }, { type: 'STRING', nullable: true }],
@@ -122,7 +122,7 @@ describe('§6.6 a schema in Google’s subset', () => {
     expect(toOpenApiSchema(schema).schema).toEqual(subset);
   });
 
-  it('says whether anything was lost', () => {
+  it('reports whether anything was lost', () => {
     const kept = { $schema: 's', type: 'object', properties: { a: { type: ['string', 'null'] } } };
     const lost: readonly JsonObject[] = [
       { type: 'object', additionalProperties: { type: 'string' } },
@@ -141,7 +141,7 @@ describe('§6.6 a schema in Google’s subset', () => {
     expect(lost.map((schema) => toOpenApiSchema(schema).changed)).toEqual(lost.map(() => true));
   });
 
-  it('has what references stand for in their place, with what stands beside them', () => {
+  it('has references inlined, with their sibling keywords', () => {
     const schema = {
       $defs: { 'a/b%': { type: 'string', description: 'inner' } },
       properties: { x: { $ref: '#/$defs/a~1b%25', description: 'outer' } },
@@ -153,7 +153,7 @@ describe('§6.6 a schema in Google’s subset', () => {
     expect(changed).toBe(false);
   });
 
-  it('has an object where a reference leads back to itself', () => {
+  it('has an object in place of a recursive reference', () => {
     const node = {
       type: 'object',
       properties: { next: { $ref: '#/$defs/node' }, size: { type: 'integer' } },
@@ -180,7 +180,7 @@ describe('§6.6 a schema in Google’s subset', () => {
     ['many levels', nested(5000)],
     ['a long chain of references', chain(5000)],
     ['parts within parts', parts(5000)],
-  ])('ends for %s, in bounds', (_, hostile) => {
+  ])('stays bounded for %s', (_, hostile) => {
     const { schema, changed } = toOpenApiSchema(hostile);
 
     expect(changed).toBe(true);
@@ -188,14 +188,14 @@ describe('§6.6 a schema in Google’s subset', () => {
     expect(subsetSchemas(schema).length).toBeLessThan(30_000);
   });
 
-  it.each(recordedSchemas())('is one for the recorded $name', ({ schema }) => {
+  it.each(recordedSchemas())('is valid for the recorded $name', ({ schema }) => {
     const subset = toOpenApiSchema(schema).schema;
 
     expectSubset(subset);
     expect(toOpenApiSchema(subset)).toEqual({ schema: subset, changed: false });
   });
 
-  it('is one whatever the schema, and soon stays', () => {
+  it('is valid for any schema, and stable after a few conversions', () => {
     const law = fc.property(arbitrarySchema, (schema) => {
       const once = toOpenApiSchema(schema).schema;
       const settled = settledSubset(once);

@@ -1,4 +1,4 @@
-/** Results of tools behind their calls (TRANSLATION §6.5, §11 laws 6 and 7). */
+/** Tool results are moved directly after their calls. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type {
@@ -11,8 +11,8 @@ import type {
 } from '../../src/canonical/request.ts';
 import { joinedTurns, pairedTurns, resultText } from '../../src/canonical/tool-results.ts';
 
-describe('§6.5 the results of tools', () => {
-  it('stand behind their calls in the order of the calls', () => {
+describe('the results of tools', () => {
+  it('follow their calls in call order', () => {
     const turns = [assistant(call('a'), call('b')), user(result('b')), user(result('a'))];
 
     const paired = pairedTurns(turns);
@@ -24,7 +24,7 @@ describe('§6.5 the results of tools', () => {
     expect(paired.dropped).toEqual([]);
   });
 
-  it('stand alone, with what the user said besides in a turn of its own', () => {
+  it('are alone in a turn, with other user parts in a separate one', () => {
     const turns = [assistant(call('a')), user(said('before'), result('a'), said('after'))];
 
     const paired = pairedTurns(turns);
@@ -36,7 +36,7 @@ describe('§6.5 the results of tools', () => {
     ]);
   });
 
-  it('are known by the name of the called function', () => {
+  it('have the name of the called function', () => {
     const nameless: ToolResultPart = { ...result('a'), name: undefined };
 
     const { turns } = pairedTurns([assistant(call('a')), user(nameless)]);
@@ -44,7 +44,7 @@ describe('§6.5 the results of tools', () => {
     expect(turns[1]?.parts).toMatchObject([{ kind: 'tool_result', name: 'function a' }]);
   });
 
-  it('are made up as an error where there are none', () => {
+  it('are errors if they are missing', () => {
     const { turns, dropped } = pairedTurns([assistant(call('a'), call('b')), user(result('b'))]);
 
     expect(turns[1]?.parts).toMatchObject([
@@ -54,13 +54,13 @@ describe('§6.5 the results of tools', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('are made up at the end of a history too', () => {
+  it('are errors also at the end of a history', () => {
     const { turns } = pairedTurns([user(said('go')), assistant(call('a'))]);
 
     expect(outline(turns)).toEqual(['user: go', 'assistant: call a', 'user: error a']);
   });
 
-  it('become text and are reported where nothing was called', () => {
+  it('become text and are reported if there is no call', () => {
     const orphan = { ...result('x', 'it rains'), name: 'weather', at: 'messages[0]' };
 
     const { turns, dropped } = pairedTurns([user(orphan, said('so?'))]);
@@ -69,7 +69,7 @@ describe('§6.5 the results of tools', () => {
     expect(dropped).toEqual(['messages[0]']);
   });
 
-  it('keep their pictures even as text', () => {
+  it('keep their images even as text', () => {
     const orphan = { ...result('x'), content: [picture, ...result('x', 'seen').content] };
 
     const { turns } = pairedTurns([user(orphan)]);
@@ -77,7 +77,7 @@ describe('§6.5 the results of tools', () => {
     expect(turns[0]?.parts).toMatchObject([{ text: '[tool result function x]: seen' }, picture]);
   });
 
-  it('count by the last where there are two, and the other is reported', () => {
+  it('count by the last of two, and the other is reported', () => {
     const first = { ...result('a', 'old'), at: 'messages[1]' };
     const turns = [assistant(call('a')), user(first), user(result('a', 'new'))];
 
@@ -87,7 +87,7 @@ describe('§6.5 the results of tools', () => {
     expect(paired.dropped).toEqual(['messages[1]']);
   });
 
-  it('belong to the last turn that called by their id, as vendors reuse ids', () => {
+  it('belong to the last turn with a call of their id, as providers reuse ids', () => {
     const turns = [
       assistant(call('a')),
       user(result('a', 'one')),
@@ -103,7 +103,7 @@ describe('§6.5 the results of tools', () => {
     ]);
   });
 
-  it('go one each to calls of one turn that share an id', () => {
+  it('are distributed in order to calls of one turn that share an id', () => {
     const turns = [assistant(call('a'), call('a')), user(result('a', 'one'), result('a', 'two'))];
 
     const { turns: paired } = pairedTurns(turns);
@@ -111,7 +111,7 @@ describe('§6.5 the results of tools', () => {
     expect(outline(paired)).toEqual(['assistant: call a, call a', 'user: one a, two a']);
   });
 
-  it('are found where the assistant spoke twice before they came', () => {
+  it('are found after several assistant turns', () => {
     const turns = [assistant(call('a')), assistant(call('b')), user(result('a'), result('b'))];
 
     expect(outline(pairedTurns(turns).turns)).toEqual([
@@ -120,7 +120,7 @@ describe('§6.5 the results of tools', () => {
     ]);
   });
 
-  it('count by their kind, not by the role of their turn', () => {
+  it('are recognized by their kind, not by the role of their turn', () => {
     const turns = [assistant(call('a')), assistant(result('a'))];
 
     const { turns: paired } = pairedTurns(turns);
@@ -128,7 +128,7 @@ describe('§6.5 the results of tools', () => {
     expect(outline(paired)).toEqual(['assistant: call a', 'user: result a']);
   });
 
-  it('leave a history without tools as it is', () => {
+  it('do not change a history without tools', () => {
     const turns = [user(said('hi')), assistant(said('')), { role: 'system', parts: [] } as const];
 
     expect(pairedTurns(turns)).toEqual({ turns, dropped: [] });
@@ -138,7 +138,7 @@ describe('§6.5 the results of tools', () => {
     expect(resultText([text('a\n'), picture, text(' b')])).toBe('a\n b');
   });
 
-  it('stand behind every call exactly once in any history, and nothing else is lost', () => {
+  it('follow every call exactly once in any history, and nothing else is lost', () => {
     const id = fc.constantFrom('a', 'b', 'c', '__proto__');
     const part = fc.oneof(id.map(call), id.map(result), fc.string().map(said));
     const turn = fc.record({

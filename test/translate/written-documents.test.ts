@@ -1,4 +1,4 @@
-/** Whatever events come, and in whatever order, every document that a caller gets is JSON. */
+/** For any events in any order, every document that a caller gets is valid JSON. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentEvent, FinishReason } from '../../src/canonical/reply.ts';
@@ -172,7 +172,7 @@ describe('a chat caller', () => {
 });
 
 describe('a native caller', () => {
-  it('gets JSON in every event, without what Google’s parsers take for a line end', () => {
+  it('gets JSON in every event, without characters that Google’s parsers take for a line end', () => {
     fc.assert(
       fc.property(batches, (given) => {
         const writer = geminiServer.writeStream(head('sse'));
@@ -186,7 +186,7 @@ describe('a native caller', () => {
     );
   });
 
-  it('gets JSON in a stream that breaks off, and the error bare behind it', () => {
+  it('gets JSON in a stream that breaks off, and the bare error after it', () => {
     fc.assert(
       fc.property(batches, (given) => {
         const writer = geminiServer.writeStream(head('sse'));
@@ -201,7 +201,7 @@ describe('a native caller', () => {
     );
   });
 
-  it('gets one JSON array, whole or broken off', () => {
+  it('gets one JSON array, complete or broken off', () => {
     fc.assert(
       fc.property(batches, fc.boolean(), (given, isBroken) => {
         const writer = geminiServer.writeStream(head('json_array'));

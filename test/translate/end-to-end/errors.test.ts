@@ -1,4 +1,4 @@
-/** §8: what callers are told of the failures of an upstream that speaks another dialect. */
+/** How callers get the failures of an upstream with another dialect. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
@@ -31,7 +31,7 @@ const failed = chatWords('server_error', 'upstream_failed');
 const noChannel = chatWords('server_error', 'no_channel');
 const limited = chatWords('rate_limit_error', 'rate_limit_exceeded');
 
-describe('§8 a chat caller', () => {
+describe('a chat caller', () => {
   it.each<[Way, number, string, number, object]>([
     ['chat over anthropic', 400, 'invalid_request_error', 400, invalid],
     ['chat over anthropic', 401, 'authentication_error', 502, failed],
@@ -56,13 +56,13 @@ describe('§8 a chat caller', () => {
     expect(answer.error).toMatchObject(words);
   });
 
-  it('is told in its own dialect, in the upstream’s words where it can mend it', async () => {
+  it('gets errors in its own format, with the upstream’s message if the caller can fix them', async () => {
     const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Mend `a`.');
 
     expect(error).toEqual({ message: 'Mend `a`.', param: null, ...invalid });
   });
 
-  it('waits as long as Google says (v-err-429-retryinfo)', async () => {
+  it('gets the retry delay of Google (v-err-429-retryinfo)', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.07s' }];
     const error = { code: 429, message: 'So.', status: 'RESOURCE_EXHAUSTED', details };
     const played = { status: 429, chunks: [JSON.stringify({ error })] };
@@ -72,7 +72,7 @@ describe('§8 a chat caller', () => {
     expect(answer.headers['retry-after']).toBe('35');
   });
 
-  it('never hears that a key is bad when it is the gateway’s (f-err-api-key)', async () => {
+  it('is never told about an invalid key of the gateway (f-err-api-key)', async () => {
     const details = [
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' },
     ];
@@ -86,7 +86,7 @@ describe('§8 a chat caller', () => {
   });
 });
 
-describe('§8 a native caller', () => {
+describe('a native caller', () => {
   it.each<[Way, number, string, number, string]>([
     ['native over openai', 400, 'invalid_request_error', 400, 'INVALID_ARGUMENT'],
     ['native over openai', 401, 'invalid_request_error', 502, 'UNAVAILABLE'],
@@ -106,7 +106,7 @@ describe('§8 a native caller', () => {
   });
 });
 
-describe('§8 an error document of any shape', () => {
+describe('an error document of any shape', () => {
   it.each<[string, string]>([
     ['Google’s, in a list', '[{"error":{"code":400,"message":"So.","status":"INVALID_ARGUMENT"}}]'],
     ['a text', '{"error":"So."}'],
@@ -121,7 +121,7 @@ describe('§8 an error document of any shape', () => {
     expect(errorOf(answer)?.message).toBe('So.');
   });
 
-  it('shows nothing of what is no JSON', async () => {
+  it('is not shown if it is not JSON', async () => {
     const played = { status: 400, chunks: ['<html>nginx at gpu7.internal.example</html>'] };
 
     const { answer } = await called(columnOf('native over openai'), false, {}, played);

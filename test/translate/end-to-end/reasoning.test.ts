@@ -1,4 +1,4 @@
-/** Schemas, forms of answers and thoughts that other gateways were reported to spoil. */
+/** Schemas, output formats and reasoning that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { pick } from '../matrix/json.ts';
@@ -33,7 +33,7 @@ const named = {
   required: ['title', 'pattern', 'format', '$ref', 'properties'],
 };
 
-describe('§6.6 schemas', () => {
+describe('schemas', () => {
   it('of tools lose their titles, not properties of that name (browser-use#2856)', async () => {
     const tools = [chatTool('now', { parameters: named })];
 
@@ -90,7 +90,7 @@ describe('§6.6 schemas', () => {
     expect(declared).not.toMatch(/"const"|exclusiveMinimum|contentEncoding/);
   });
 
-  it('in Google’s spelling are JSON Schema for others', async () => {
+  it('in Google’s spelling become JSON Schema for others', async () => {
     const parameters = {
       type: 'OBJECT',
       properties: { list: { type: 'ARRAY', maxItems: '2', items: { type: 'STRING' } } },
@@ -106,7 +106,7 @@ describe('§6.6 schemas', () => {
     });
   });
 
-  it('are never called strict for OpenAI unless they are', async () => {
+  it('are sent to OpenAI as strict only if they are', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const generationConfig = { responseMimeType: 'application/json', responseJsonSchema: schema };
 
@@ -120,8 +120,8 @@ describe('§6.6 schemas', () => {
   });
 });
 
-describe('§6.7 the form of the answer', () => {
-  it('is JSON only where a message says so, for OpenAI demands the word', async () => {
+describe('the output format', () => {
+  it('is JSON only with the word JSON in a message, which OpenAI requires', async () => {
     const generationConfig = { responseMimeType: 'application/json' };
 
     const body = await upstreamBody('native over openai', { generationConfig });
@@ -129,7 +129,7 @@ describe('§6.7 the form of the answer', () => {
     expect(JSON.stringify(pick(body, 'messages')).toLowerCase()).toContain('json');
   });
 
-  it('beside tools is an instruction for a Gemini before 3, and is listed', async () => {
+  it('is an instruction with tools before Gemini 3, and reported', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } };
     const body = {
       tools: [chatTool('now')],
@@ -147,7 +147,7 @@ describe('§6.7 the form of the answer', () => {
   });
 });
 
-describe('§6.9 effort', () => {
+describe('reasoning effort', () => {
   it.each([
     ['gemini-3.1-pro', 'minimal', { thinkingLevel: 'LOW' }],
     ['gemini-3-flash', 'minimal', { thinkingLevel: 'MINIMAL' }],
@@ -184,7 +184,7 @@ describe('§6.9 effort', () => {
     expect(pick(body, 'reasoning_effort')).toBe(effort);
   });
 
-  it('by a budget stays below the longest answer, which is not raised for it', async () => {
+  it('as a budget stays below the token limit, which is not raised', async () => {
     const body = { reasoning_effort: 'high', max_tokens: 2_000 };
 
     const upstream = await upstreamBody('chat over anthropic', body, {
@@ -195,7 +195,7 @@ describe('§6.9 effort', () => {
     expect(pick(upstream, 'max_tokens')).toBe(2_000);
   });
 
-  it('gives way to a call that is forced (LL#8901, #8883, #9594, #35637)', async () => {
+  it('is dropped for a required tool call (LL#8901, #8883, #9594, #35637)', async () => {
     const body = { reasoning_effort: 'high', tools: [chatTool('now')], tool_choice: 'required' };
 
     const { upstream, dropped } = await sent('chat over anthropic', body, {
@@ -208,7 +208,7 @@ describe('§6.9 effort', () => {
     expect(dropped).toContain('reasoning_effort');
   });
 
-  it('never is a budget for Opus from 4.7 on (maki#331, docker-agent#2563)', async () => {
+  it('is never a budget for Opus 4.7 and later (maki#331, docker-agent#2563)', async () => {
     const body = await upstreamBody(
       'chat over anthropic',
       { reasoning_effort: 'high' },
@@ -222,7 +222,7 @@ describe('§6.9 effort', () => {
   });
 });
 
-describe('§6.9 signatures', () => {
+describe('signatures', () => {
   const placeholder = Buffer.from('context_engineering_is_the_way_to_go').toString('base64');
   const twoSteps = [
     user('hi'),
@@ -233,7 +233,7 @@ describe('§6.9 signatures', () => {
     result('c'),
   ];
 
-  it('that are missing have a stand-in on the first call of each step', async () => {
+  it('that are missing get a placeholder on the first call of each step', async () => {
     const body = await upstreamBody('chat over gemini', { messages: twoSteps });
 
     expect(pick(body, 'contents', 1, 'parts', 0, 'thoughtSignature')).toBe(placeholder);
@@ -241,7 +241,7 @@ describe('§6.9 signatures', () => {
     expect(pick(body, 'contents', 3, 'parts', 0, 'thoughtSignature')).toBe(placeholder);
   });
 
-  it('that are missing stay so for models before 3', async () => {
+  it('that are missing get none for models before Gemini 3', async () => {
     const body = await upstreamBody(
       'chat over gemini',
       { messages: twoSteps },
@@ -269,7 +269,7 @@ describe('§6.9 signatures', () => {
     expect(pick(body, 'contents', 1, 'parts', 0, 'thoughtSignature')).toBe('c2ln');
   });
 
-  it('of Anthropic in an envelope go to nobody else', async () => {
+  it('of Anthropic in an envelope are sent to no other provider', async () => {
     const thoughtSignature = envelope('anthropic:signature:c2ln');
     const contents = [
       turn('user', { text: 'hi' }),
@@ -289,7 +289,7 @@ describe('§6.9 signatures', () => {
     expect(JSON.stringify(openai)).not.toContain(thoughtSignature);
   });
 
-  it('of thoughts that come back in the pieces of a stream sign all of the thought', async () => {
+  it('of thinking echoed in stream fragments sign the whole text', async () => {
     const thoughtSignature = envelope('anthropic:signature:c2ln');
     const contents = [
       turn('user', { text: 'hi' }),
@@ -309,7 +309,7 @@ describe('§6.9 signatures', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('without a text are kept (openai-agents#4155, WordPress#30, warpllm#101)', async () => {
+  it('without text are kept (openai-agents#4155, WordPress#30, warpllm#101)', async () => {
     const thoughtSignature = envelope('anthropic:signature:c2ln');
     const contents = [
       turn('user', { text: 'hi' }),

@@ -1,4 +1,4 @@
-/** Answers that other gateways were reported to spoil, by the sections of TRANSLATION. */
+/** Replies that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
@@ -12,7 +12,7 @@ const functionCall = (id: string | undefined, name = 'now'): JsonObject => ({
   functionCall: { ...(id === undefined ? {} : { id }), name, args: {} },
 });
 
-describe('§6.3 and §6.4 calls', () => {
+describe('calls', () => {
   it.each<[Way, JsonObject]>([
     ['native over openai', { tools: [{ functionDeclarations: [{ name: 'a.b:c' }] }] }],
     ['native over anthropic', { tools: [{ functionDeclarations: [{ name: 'a.b:c' }] }] }],
@@ -57,7 +57,7 @@ describe('§6.3 and §6.4 calls', () => {
     expect(heard.map(({ calls }) => calls[0]?.args)).toEqual([{}, {}]);
   });
 
-  it('with arguments that are no object are seen by Google’s callers all the same', async () => {
+  it('with arguments that are not an object reach native callers', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{"a":' } };
 
     const heard = await bothHeard('native over openai', openaiReply({ tool_calls: [call] }));
@@ -79,7 +79,7 @@ describe('§6.3 and §6.4 calls', () => {
   });
 });
 
-describe('§6.13 finish reasons', () => {
+describe('finish reasons', () => {
   it.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
@@ -161,7 +161,7 @@ describe('§6.13 finish reasons', () => {
     expect(heard.map((one) => one.finish)).toEqual([finish, finish]);
   });
 
-  it('an unknown word of OpenAI without output is an error', async () => {
+  it('an unknown reason of OpenAI without output is an error', async () => {
     const reply = openaiReply({ content: null }, { finish_reason: 'error' });
 
     const heard = await bothHeard('native over openai', reply);
@@ -169,7 +169,7 @@ describe('§6.13 finish reasons', () => {
     expect(heard.map(({ status }) => status)).toEqual([502, 502]);
   });
 
-  it('a refusal of OpenAI is text of a filtered answer, and says why', async () => {
+  it('a refusal of OpenAI is the text of a filtered reply, with its reason', async () => {
     const heard = await bothHeard('native over openai', openaiReply({ refusal: 'No.' }));
 
     expect(heard).toMatchObject([
@@ -179,7 +179,7 @@ describe('§6.13 finish reasons', () => {
   });
 });
 
-describe('§6.14 blocked prompts and empty answers', () => {
+describe('blocked prompts and empty replies', () => {
   it('a blocked prompt is one filtered choice, never none (LL#36881, vercel/ai#4235)', async () => {
     const reply = { promptFeedback: { blockReason: 'SAFETY' } };
     const body = played('gemini', reply, false);
@@ -207,7 +207,7 @@ describe('§6.14 blocked prompts and empty answers', () => {
     expect(heard.map(({ status }) => status)).toEqual([502, 502]);
   });
 
-  it('nothing but thoughts up to the limit is an answer', async () => {
+  it('a reply with only thoughts up to the limit is valid', async () => {
     const reply = geminiReply([], { finishReason: 'MAX_TOKENS' });
 
     const heard = await bothHeard('chat over gemini', reply);
@@ -218,7 +218,7 @@ describe('§6.14 blocked prompts and empty answers', () => {
     ]);
   });
 
-  it('an answer without text has a part all the same, for who reads the first', async () => {
+  it('a reply without text has a part, for clients that read the first one', async () => {
     const reply = openaiReply({ content: null }, { finish_reason: 'length' });
 
     const { answer } = await called(
@@ -236,10 +236,10 @@ describe('§6.14 blocked prompts and empty answers', () => {
   });
 });
 
-describe('§6.15 figures', () => {
+describe('usage', () => {
   it.each<[string, JsonObject, readonly number[]]>([
     [
-      'thoughts and tool prompts of Gemini are counted in (PK, any-llm#1291)',
+      'thoughts and tool prompts of Gemini are included (PK, any-llm#1291)',
       {
         promptTokenCount: 10,
         toolUsePromptTokenCount: 5,
@@ -281,7 +281,7 @@ describe('§6.15 figures', () => {
     ]);
   });
 
-  it('that nobody gave are none, not zeros', async () => {
+  it('is missing rather than zero if it was not stated', async () => {
     const { usage: _, ...reply } = openaiReply({ content: 'Hi.' });
     const whole = played('openai', reply, false);
 
@@ -290,7 +290,7 @@ describe('§6.15 figures', () => {
     expect(answer.text).not.toContain('usageMetadata');
   });
 
-  it('of several events are merged, the last that is said counts', async () => {
+  it('of several events is merged, with the last value of each count', async () => {
     const piece = (usageMetadata: JsonObject, more: JsonObject = {}) =>
       data({ candidates: [{ content: { parts: [{ text: 'a' }] }, ...more }], usageMetadata });
 

@@ -1,4 +1,4 @@
-/** Requests that other gateways were reported to spoil, by the sections of TRANSLATION. */
+/** Requests that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { pick } from '../matrix/json.ts';
@@ -21,7 +21,7 @@ const result = (id: string, content: JsonValue): JsonObject => ({
   content,
 });
 
-describe('§6.1 instructions', () => {
+describe('instructions', () => {
   it('of several messages do not replace each other (genaiscript#926)', async () => {
     const messages = [
       { role: 'system', content: 'A.' },
@@ -46,7 +46,7 @@ describe('§6.1 instructions', () => {
     ]);
   });
 
-  it('may be a bare string, of a Content whose role says nothing', async () => {
+  it('may be a string, or a Content with any role', async () => {
     const bare = await upstreamBody('native over openai', { systemInstruction: 'A.' });
     const content = await upstreamBody('native over openai', {
       systemInstruction: turn('user', { text: 'A.' }),
@@ -56,7 +56,7 @@ describe('§6.1 instructions', () => {
     expect(pick(content, 'messages', 0)).toEqual({ role: 'system', content: 'A.' });
   });
 
-  it('an empty message of the assistant is no fault (LL#22930, #25669, any-llm#1325)', async () => {
+  it('an empty assistant message is accepted (LL#22930, #25669, any-llm#1325)', async () => {
     const messages = [user('hi'), { role: 'assistant', content: '' }, user('still there?')];
 
     const gemini = await sent('chat over gemini', { messages });
@@ -67,8 +67,8 @@ describe('§6.1 instructions', () => {
   });
 });
 
-describe('§6.2 media', () => {
-  it('an image by address is never fetched by the gateway (LL#6936, #8809, #4262)', async () => {
+describe('media', () => {
+  it('an image URL is never fetched by the gateway (LL#6936, #8809, #4262)', async () => {
     const url = 'https://example.com/a/b.jpeg?token=1';
     const messages = [user([{ type: 'image_url', image_url: { url } }])];
 
@@ -79,7 +79,7 @@ describe('§6.2 media', () => {
     expect(pick(anthropic, 'messages', 0, 'content', 0, 'source', 'url')).toBe(url);
   });
 
-  it('an image of an earlier answer goes back to Gemini with its signature', async () => {
+  it('an image of an earlier reply is returned to Gemini with its signature', async () => {
     const image = {
       type: 'image_url',
       image_url: { url: 'data:image/png;base64,iVBORw==' },
@@ -109,14 +109,14 @@ describe('§6.2 media', () => {
   });
 });
 
-describe('§6.3 tools', () => {
-  it('without parameters declare none to Gemini', async () => {
+describe('tools', () => {
+  it('without parameters are declared without any to Gemini', async () => {
     const body = await upstreamBody('chat over gemini', { tools: [chatTool('now')] });
 
     expect(pick(body, 'tools', 0, 'functionDeclarations')).toEqual([{ name: 'now' }]);
   });
 
-  it('called beside text keep the text (hermes-agent#69231)', async () => {
+  it('called with text keep the text (hermes-agent#69231)', async () => {
     const messages = [
       user('hi'),
       { role: 'assistant', content: 'Let me see.', tool_calls: [call('a', 'now', '{}')] },
@@ -131,7 +131,7 @@ describe('§6.3 tools', () => {
     ]);
   });
 
-  it('of the provider are not silently left out beside functions (LL#23337)', async () => {
+  it('of the provider are not silently dropped with functions (LL#23337)', async () => {
     const tools = [{ googleSearch: {}, functionDeclarations: [{ name: 'now' }] }];
 
     const { answer } = await sent('native over anthropic', { tools });
@@ -139,7 +139,7 @@ describe('§6.3 tools', () => {
     expect(answer.status).toBe(400);
   });
 
-  it('`allowedFunctionNames` never goes with mode AUTO', async () => {
+  it('`allowedFunctionNames` is never sent with mode AUTO', async () => {
     const allowed = { mode: 'auto', tools: [chatTool('now')] };
     const body = {
       tools: [chatTool('now'), chatTool('then')],
@@ -157,8 +157,8 @@ describe('§6.3 tools', () => {
   });
 });
 
-describe('§6.4 calls', () => {
-  it('in pieces of a Google stream, a content each, are one message to OpenAI', async () => {
+describe('calls', () => {
+  it('in separate contents, as streamed by Google, are one message to OpenAI', async () => {
     const contents = [
       turn('user', { text: 'hi' }),
       turn('model', { text: 'Let me see.' }),
@@ -182,7 +182,7 @@ describe('§6.4 calls', () => {
     ]);
   });
 
-  it('of one name are not told apart by name (cherry-studio#16921, token.js#36)', async () => {
+  it('of one name are not distinguished by name (cherry-studio#16921, token.js#36)', async () => {
     const answer = (output: string) => ({
       functionResponse: { name: 'now', response: { output } },
     });
@@ -204,7 +204,7 @@ describe('§6.4 calls', () => {
     ]);
   });
 
-  it('have ids that are the same with every request, so that caches stay warm', async () => {
+  it('have the same ids in every request, so that prompt caches match', async () => {
     const history = [
       turn('user', { text: 'hi' }),
       turn('model', { functionCall: { name: 'now' } }),
@@ -240,7 +240,7 @@ describe('§6.4 calls', () => {
     expect(isListed).toBe('_raw' in input);
   });
 
-  it('have no signature of LiteLLM’s in their ids (LL#16895, #18374, #41534)', async () => {
+  it('have no LiteLLM signature in their ids (LL#16895, #18374, #41534)', async () => {
     const id = 'call_1__thought__c2ln';
     const messages = [
       user('hi'),
@@ -259,7 +259,7 @@ describe('§6.4 calls', () => {
   });
 });
 
-describe('§6.5 results', () => {
+describe('results', () => {
   it.each<[JsonValue, JsonObject]>([
     ['sunny', { output: 'sunny' }],
     ['[1,2]', { output: [1, 2] }],
@@ -288,7 +288,7 @@ describe('§6.5 results', () => {
     });
   });
 
-  it('are as many as calls, in a content of their own (gemini-cli#4217)', async () => {
+  it('are as many as calls, in a separate content (gemini-cli#4217)', async () => {
     const messages = [
       user('hi'),
       { role: 'assistant', tool_calls: [call('a', 'now', '{}'), call('b', 'then', '{}')] },
@@ -317,7 +317,7 @@ describe('§6.5 results', () => {
     ]);
   });
 
-  it('of one call twice: the last counts, and the first is listed', async () => {
+  it('of one call twice: the last counts, and the first is reported', async () => {
     const messages = [
       user('hi'),
       { role: 'assistant', tool_calls: [call('a', 'now', '{}')] },
@@ -333,7 +333,7 @@ describe('§6.5 results', () => {
     expect(dropped).toEqual(['messages[2]']);
   });
 
-  it('that failed say so to Anthropic', async () => {
+  it('that failed have is_error for Anthropic', async () => {
     const contents = [
       turn('user', { text: 'hi' }),
       turn('model', { functionCall: { name: 'now' } }),

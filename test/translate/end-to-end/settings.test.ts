@@ -1,12 +1,12 @@
-/** Settings of a request that other gateways were reported to spoil, by TRANSLATION's sections. */
+/** Settings that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import { pick } from '../matrix/json.ts';
 import { sent, upstreamBody } from './translated-call.ts';
 
 const gemini25 = { channel: { upstreamModel: 'gemini-2.5-flash' } };
 
-describe('§6.8 stops', () => {
-  it('of a bare string are a list, and empty ones are left out', async () => {
+describe('stop sequences', () => {
+  it('as a string become a list, and empty ones are dropped', async () => {
     const one = await upstreamBody('chat over gemini', { stop: 'END' });
     const some = await upstreamBody('chat over anthropic', { stop: ['', ' ', 'END'] });
 
@@ -14,7 +14,7 @@ describe('§6.8 stops', () => {
     expect(pick(some, 'stop_sequences')).toEqual(['END']);
   });
 
-  it('above the limit are cut and listed, or refused where the model is strict', async () => {
+  it('above the limit are dropped and reported, or refused if the model is strict', async () => {
     const stopSequences = ['a', 'b', 'c', 'd', 'e', 'f'];
     const body = { generationConfig: { stopSequences } };
 
@@ -30,8 +30,8 @@ describe('§6.8 stops', () => {
   });
 });
 
-describe('§6.10 to §6.12 numbers and safety', () => {
-  it('one answer is never asked for by number', async () => {
+describe('numbers and safety', () => {
+  it('a single candidate is never requested by number', async () => {
     const gemini = await upstreamBody('chat over gemini', { n: 1 }, gemini25);
     const openai = await upstreamBody('native over openai', {
       generationConfig: { candidateCount: 1 },
@@ -40,7 +40,7 @@ describe('§6.10 to §6.12 numbers and safety', () => {
     expect(JSON.stringify([gemini, openai])).not.toMatch(/candidateCount|"n"/);
   });
 
-  it('§6.11 zero is a value, but for penalties, of which it is none', async () => {
+  it('zero is sent, except for penalties, where it is the default', async () => {
     const body = { temperature: 0, top_p: 0, seed: 0, presence_penalty: 0, frequency_penalty: 0 };
 
     const { upstream, dropped } = await sent('chat over gemini', body);
@@ -49,7 +49,7 @@ describe('§6.10 to §6.12 numbers and safety', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('§6.12 nobody’s safety settings are made up', async () => {
+  it('safety settings are never invented', async () => {
     const body = await upstreamBody('chat over gemini', {});
 
     expect(pick(body, 'safetySettings')).toBe(undefined);

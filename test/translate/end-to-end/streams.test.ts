@@ -1,4 +1,4 @@
-/** Streams that other gateways were reported to spoil, by the sections of TRANSLATION. */
+/** Streams that other gateways were reported to break. */
 import { describe, expect, it } from 'vitest';
 import { items, type JsonObject, type JsonValue, member } from '../../../src/json.ts';
 import { called } from '../matrix/call.ts';
@@ -27,7 +27,7 @@ function documents(text: string): readonly JsonValue[] {
     .map((line): JsonValue => JSON.parse(line.slice('data: '.length)));
 }
 
-describe('§7.1 reading', () => {
+describe('reading', () => {
   it.each([
     1, 2, 3, 5,
   ])('letters cut into pieces of %s bytes are whole (plano#980)', async (size) => {
@@ -43,7 +43,7 @@ describe('§7.1 reading', () => {
     expect(answer.text).not.toContain('\uFFFD');
   });
 
-  it('a last event without a blank line is heard (hermes#106404)', async () => {
+  it('a last event without a blank line is read (hermes#106404)', async () => {
     const last = candidate([{ text: 'b' }], { finishReason: 'STOP' }).trimEnd();
 
     const heard = await heardStream('chat over gemini', [candidate([{ text: 'a' }]), last]);
@@ -79,8 +79,8 @@ describe('§7.1 reading', () => {
   });
 });
 
-describe('§7.2 from Gemini to chat', () => {
-  it('calls count on over events, and are not merged by name (LL#11558, omnigent#28)', async () => {
+describe('from Gemini to chat', () => {
+  it('calls are numbered across events, and not merged by name (LL#11558, omnigent#28)', async () => {
     const call = (city: string) => ({ functionCall: { name: 'now', args: { city } } });
 
     const text = await streamText('chat over gemini', [
@@ -98,7 +98,7 @@ describe('§7.2 from Gemini to chat', () => {
     ]);
   });
 
-  it('one finish comes behind all content, though Google says STOP with every event', async () => {
+  it('one finish follows all content, even with STOP on every event', async () => {
     const text = await streamText('chat over gemini', [
       candidate([{ text: 'a' }], { finishReason: 'STOP' }),
       candidate([{ functionCall: { name: 'now' } }], { finishReason: 'STOP' }),
@@ -110,7 +110,7 @@ describe('§7.2 from Gemini to chat', () => {
     expect(finishes.slice(0, -2).every((finish) => finish === null)).toBe(true);
   });
 
-  it('all chunks have one id, one time and the model as the caller named it', async () => {
+  it('all chunks have one id, one time and the caller’s model name', async () => {
     const text = await streamText('chat over gemini', [
       data({ responseId: 'r', modelVersion: 'v', candidates: [{ content: { parts: [] } }] }),
       candidate([{ text: 'a' }]),
@@ -123,7 +123,7 @@ describe('§7.2 from Gemini to chat', () => {
     expect(new Set(chunks.map((one) => member(one, 'model')))).toEqual(new Set(['m']));
   });
 
-  it('with figures asked for, every chunk before the last says null for them', async () => {
+  it('with include_usage, every chunk before the last has null usage', async () => {
     const text = await streamText('chat over gemini', [
       candidate([{ text: 'a' }]),
       data({
@@ -148,7 +148,7 @@ describe('§7.2 from Gemini to chat', () => {
   });
 });
 
-describe('§7.3 from Anthropic to chat', () => {
+describe('from Anthropic to chat', () => {
   const begin = data({ type: 'message_start', message: { id: 'msg', content: [], usage: {} } });
   const end = [
     data({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: {} }),
@@ -170,7 +170,7 @@ describe('§7.3 from Anthropic to chat', () => {
     expect(calls).toEqual([{ id: 'a', name: 'now', args }]);
   });
 
-  it('pings, unknown events and unknown blocks are no fault', async () => {
+  it('pings, unknown events and unknown blocks are ignored', async () => {
     const frames = [
       begin,
       data({ type: 'ping' }),
@@ -188,7 +188,7 @@ describe('§7.3 from Anthropic to chat', () => {
   });
 });
 
-describe('§7.4 from OpenAI to native', () => {
+describe('from OpenAI to native', () => {
   it.each<[string, readonly JsonObject[]]>([
     [
       'without an index (OpenMAIC#1556, AstrBot#6661)',
@@ -198,14 +198,14 @@ describe('§7.4 from OpenAI to native', () => {
       ],
     ],
     [
-      'with an index that begins again at 0',
+      'with an index that restarts at 0',
       [
         { index: 0, id: 'a', function: { name: 'now', arguments: '{"city":"Rome"}' } },
         { index: 0, id: 'b', function: { name: 'now', arguments: '{"city":"Oslo"}' } },
       ],
     ],
     [
-      'in fragments that parse too early',
+      'in fragments that are valid JSON too early',
       [
         { index: 0, id: 'a', function: { name: 'now', arguments: '' } },
         { index: 1, id: 'b', function: { name: 'now', arguments: '{"city":' } },
@@ -233,7 +233,7 @@ describe('§7.4 from OpenAI to native', () => {
     ]);
   });
 
-  it('the finish and the figures come together, in the last event', async () => {
+  it('the finish and the usage are together in the last event', async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
     const text = await streamText('native over openai', [
@@ -251,7 +251,7 @@ describe('§7.4 from OpenAI to native', () => {
     expect(all.slice(0, -1).some((one) => pick(one, 'candidates', 0, 'finishReason'))).toBe(false);
   });
 
-  it('events are framed as Google’s SDKs take them, with nothing of OpenAI’s', async () => {
+  it('events have the framing that Google’s SDKs need, without OpenAI’s', async () => {
     const text = await streamText('native over openai', [delta({ content: 'a' }, 'stop'), done]);
 
     expect(text).toMatch(/^(?:data: \{.*\}\r\n\r\n)+$/);
@@ -259,7 +259,7 @@ describe('§7.4 from OpenAI to native', () => {
     expect(text).not.toContain('choices');
   });
 
-  it('Azure’s first chunk without choices is none, and text in pieces stays exact', async () => {
+  it('Azure’s first chunk without choices is ignored, and fragments of text stay exact', async () => {
     const heard = await heardStream('native over openai', [
       data({ choices: [], prompt_filter_results: [] }),
       delta({ role: 'assistant', content: '' }),
@@ -273,7 +273,7 @@ describe('§7.4 from OpenAI to native', () => {
   });
 });
 
-describe('§7.6 errors behind the first byte', () => {
+describe('errors after the first byte', () => {
   it('of chat are one event, without a finish and without [DONE]', async () => {
     const text = await streamText('chat over gemini', [
       candidate([{ text: 'a' }]),

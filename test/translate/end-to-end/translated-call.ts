@@ -1,4 +1,4 @@
-/** One translated call, for the rules and bugs of TRANSLATION that are checked from end to end. */
+/** Runs one translated call end to end. */
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import type { TestSetup } from '../../support/call-gateway.ts';

@@ -1,4 +1,4 @@
-/** §11 law 3: what a caller gets does not depend on where the network cut the upstream's stream. */
+/** The caller’s stream does not depend on where the network splits the upstream’s stream. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/call-gateway.ts';
 import type { Protocol } from './caller-side.ts';
@@ -30,7 +30,7 @@ const seeds = isFull ? [1, 2] : [1];
 
 const brokenOnes = streams.filter((one) => !goodStreams.includes(one));
 
-describe('a stream cut in pieces of 1 to 7 bytes', () => {
+describe('a stream split into pieces of 1 to 7 bytes', () => {
   it.each(rows(streams))('to %s: %s', async (protocol, _name, recorded) => {
     for (const layout of streamLayouts[protocol]) {
       const uncut = await cut(protocol, layout, recorded, eventsOf(recorded.text));
@@ -43,7 +43,7 @@ describe('a stream cut in pieces of 1 to 7 bytes', () => {
   });
 });
 
-describe('a stream cut in two', () => {
+describe('a stream split in two', () => {
   it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, recorded) => {
     const { bytes } = recorded;
     const uncut = await cut(protocol, 'sse', recorded, [bytes]);
@@ -55,7 +55,9 @@ describe('a stream cut in two', () => {
   });
 
   // An error in the first chunk is answered with its status, so it matters whether it was there.
-  it.each(rows(brokenOnes))('is an error anyhow, to %s: %s', async (protocol, _name, recorded) => {
+  it.each(
+    rows(brokenOnes),
+  )('is an error wherever it is split, to %s: %s', async (protocol, _name, recorded) => {
     const { bytes } = recorded;
 
     for (const at of cutPoints(bytes.length)) {
@@ -68,7 +70,7 @@ describe('a stream cut in two', () => {
   });
 });
 
-describe('a chat whose caller wants no figures', () => {
+describe('a chat whose caller asks for no usage', () => {
   it.each(
     rows(goodStreams).filter(([protocol]) => protocol === 'chat'),
   )('gets none, to %s: %s', async (_protocol, _name, { dialect, bytes }) => {

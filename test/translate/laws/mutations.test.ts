@@ -1,4 +1,4 @@
-/** §11 law 12: whatever an upstream makes up, a caller gets an answer or a well-formed error. */
+/** For any upstream reply, a caller gets a reply or a well-formed error. */
 import { describe, expect, it } from 'vitest';
 import { chat } from '../../support/call-gateway.ts';
 import { answered, type Protocol } from './caller-side.ts';
@@ -26,7 +26,7 @@ const runs = process.env.TEST_FORM === 'full' ? 4 : 2;
 
 const refused = recordings.filter(({ status }) => status !== 200);
 
-describe('a mangled whole reply', () => {
+describe('a mutated whole reply', () => {
   it.each(rows(wholes))('to %s: %s', async (protocol, _name, { dialect, text }) => {
     for (let seed = 1; seed <= runs; seed += 1) {
       const reply = JSON.stringify(mangled(JSON.parse(text), drawn(seed * text.length)));
@@ -41,7 +41,7 @@ describe('a mangled whole reply', () => {
   });
 });
 
-describe('a mangled stream', () => {
+describe('a mutated stream', () => {
   it.each(rows(streams))('to %s: %s', async (protocol, _name, recorded) => {
     for (let seed = 1; seed <= runs * 3; seed += 1) {
       const layouts = streamLayouts[protocol];
@@ -56,7 +56,7 @@ describe('a mangled stream', () => {
   });
 });
 
-describe('a mangled refusal', () => {
+describe('a mutated error response', () => {
   it.each(rows(refused))('to %s: %s', async (protocol, _name, { dialect, text, status }) => {
     for (let seed = 1; seed <= runs * 4; seed += 1) {
       const reply = JSON.stringify(mangled(JSON.parse(text), drawn(seed)));
@@ -70,8 +70,8 @@ describe('a mangled refusal', () => {
   });
 });
 
-describe('a member that no conversion takes', () => {
-  it('is no reason to fail, in a reply and in the history of a chat', async () => {
+describe('a member that no conversion reads', () => {
+  it('does not cause a failure, in a reply and in the history of a chat', async () => {
     const odd = { toString: 1, valueOf: null };
     const detail = { type: 'reasoning.text', text: 'a', signature: 'b', format: odd };
     const messages = [

@@ -1,4 +1,4 @@
-/** §11 law 11, by the packages that callers use: a stream that broke off makes them throw. */
+/** A stream that broke off makes the real client packages throw. */
 import { createServer, type Server } from 'node:http';
 import { ApiError, GoogleGenAI } from '@google/genai';
 import OpenAI, { APIError } from 'openai';
@@ -48,7 +48,7 @@ describe('the real client throws', () => {
     }
   });
 
-  it('has all of a stream that is whole', async () => {
+  it('has the whole content of a complete stream', async () => {
     const [chat, native] = ['gemini/v-stream-text', 'openai-chat/stream-basic.1'].map((name) =>
       streams.filter((one) => one.name === name),
     );

@@ -1,4 +1,4 @@
-/** §11 law 13: nothing of the upstream’s account, and no foreign signature, reaches a caller. */
+/** No account data of the upstream, and no foreign signature, reaches a caller. */
 import { describe, expect, it } from 'vitest';
 import { type Answer, upstreamHost, upstreamSecret } from '../../support/call-gateway.ts';
 import { answered, type Protocol } from './caller-side.ts';
@@ -24,7 +24,7 @@ const googles = recordings.filter(({ name }) => /^(?:gemini\/|.*\/google-)/.test
 const address = `https://${upstreamHost}/v1/models`;
 const leak = `Key ${upstreamSecret} at ${address} was refused by ${upstreamHost}.`;
 
-describe('a refusal that names the account', () => {
+describe('an error response that names the account', () => {
   it.each(rows(refused))('shows nothing of it, to %s: %s', async (protocol, _name, recorded) => {
     const told = JSON.stringify(leaking(JSON.parse(recorded.text)));
     for (const status of [recorded.status, 400, 401, 404, 429, 500, 503]) {
@@ -74,7 +74,7 @@ describe.each(pairs)('an error amid a stream from $dialect to $protocol', ({
 describe('a signature', () => {
   const signed = wholes.filter(({ text }) => signaturesIn(JSON.parse(text)).length > 0);
 
-  it.each(rows(signed))('stands only where it is tagged, to %s: %s', async (...row) => {
+  it.each(rows(signed))('appears only with its provider’s tag, to %s: %s', async (...row) => {
     const [protocol, , { dialect, text }] = row;
     const whole = record(JSON.parse(text));
 
@@ -88,7 +88,7 @@ describe('a signature', () => {
     }
   });
 
-  it.each(rows(goodStreams))('of a stream is tagged too, to %s: %s', async (...row) => {
+  it.each(rows(goodStreams))('of a stream is tagged as well, to %s: %s', async (...row) => {
     const [protocol, , { dialect, text, bytes }] = row;
     const made = documentsOf(text).flatMap((one) => signaturesIn(record(one)));
 

@@ -1,4 +1,4 @@
-/** §11 laws 4, 5 and 8: every character in its order, and one end behind it. */
+/** Every character arrives in order, with one finish after it. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { answered, gotten, type Protocol } from './caller-side.ts';
@@ -45,7 +45,7 @@ describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
   const length = process.env.TEST_FORM === 'full' ? 60 : 20;
   const seeds = Array.from({ length }, (_, seed) => seed);
 
-  it('arrives to the character, in its order, whole and streamed', async () => {
+  it('arrives unchanged and in order, whole and streamed', async () => {
     for (const seed of seeds) {
       const pieces = awkwardPieces(seed);
       const whole = replyOf(pair.dialect, pieces);

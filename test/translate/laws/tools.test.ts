@@ -1,4 +1,4 @@
-/** §11 laws 6 and 7: a call that is echoed with its result reaches any upstream as it was made. */
+/** A call that is echoed with its result reaches any upstream unchanged. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { chat } from '../../support/call-gateway.ts';
@@ -42,7 +42,7 @@ const journeys = cases.flatMap((one) =>
 );
 
 describe('a call with its result', () => {
-  it.each(journeys)('of %s goes by %s to %s', async (_name, protocol, next, one) => {
+  it.each(journeys)('of %s is sent by %s to %s', async (_name, protocol, next, one) => {
     const answer = await answerOf(one, protocol);
     const backwards = one.calls.map((_, position) => position).reverse();
     const isById = protocol === 'chat' || distinctNames(one);
@@ -59,7 +59,7 @@ describe('a call with its result', () => {
     }
   });
 
-  it.each(journeys)('of %s by %s takes to %s its own signatures only', async (...row) => {
+  it.each(journeys)('of %s by %s has only signatures of %s itself', async (...row) => {
     const [, protocol, next, one] = row;
     const answer = await answerOf(one, protocol);
     const order = one.calls.map((_, position) => position);
@@ -87,7 +87,7 @@ describe.each(
 )('a number with more digits than a double has, $dialect to $protocol', (pair) => {
   const args = '{"n":12345678901234567890,"f":0.1234567890123456789,"e":[1e400]}';
 
-  it('keeps them on its way down where its source is text', async () => {
+  it('keeps them in a reply if its source is text', async () => {
     const whole = textualCall(pair.dialect, args);
     // Gemini's arguments are an object, whose digits are gone when it is parsed.
     if (whole === undefined) return;
@@ -98,7 +98,7 @@ describe.each(
     expect(unescaped(answer.text)).toContain('0.1234567890123456789');
   });
 
-  it('keeps them on its way up in a chat', async () => {
+  it('keeps them in a chat request', async () => {
     if (pair.protocol === 'native') return;
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: args } };
     const messages = [

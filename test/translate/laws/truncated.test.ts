@@ -1,4 +1,4 @@
-/** §11 law 11: a stream that lacks its end never looks as if it had one. */
+/** A stream without its end never looks complete. */
 import { describe, expect, it } from 'vitest';
 import { brokenStream } from '../../relay/streams.ts';
 import { answered, type Protocol } from './caller-side.ts';
@@ -78,7 +78,7 @@ describe('a recorded whole reply, streamed without its end', () => {
 describe('an array without its end', () => {
   it.each(
     rows(streams).filter(([protocol]) => protocol === 'native'),
-  )('is closed behind an error, to %s: %s', async (protocol, _name, { dialect, text }) => {
+  )('is closed after an error, to %s: %s', async (protocol, _name, { dialect, text }) => {
     const events = eventsOf(text);
     const end = events.findIndex((event) => isLast(parsed(dataOf(event))));
 
@@ -91,8 +91,8 @@ describe('an array without its end', () => {
   });
 });
 
-describe('a stream that is whole', () => {
-  it.each(rows(wholes))('is no error without its terminator, to %s: %s', async (...row) => {
+describe('a complete stream', () => {
+  it.each(rows(wholes))('is valid without its terminator, to %s: %s', async (...row) => {
     const [protocol, , { dialect, text }] = row;
     const whole = record(JSON.parse(text));
     const documents = oracles[dialect].stream(whole, drawn(3)).filter(isNoTerminator);

@@ -1,4 +1,4 @@
-/** §11 laws 2, 4, 5, 8 and 9: a reply says the same whole and streamed, and all that it said. */
+/** Whole and streamed replies give the same complete content. */
 import { describe, expect, it } from 'vitest';
 import { type Got, gotten, type Protocol } from './caller-side.ts';
 import {
@@ -21,7 +21,7 @@ import { drawn, type Json, record } from './tree.ts';
 /** One recording has no finish: whole it passes, but a stream without one has broken off. */
 const endedWholes = wholes.filter(({ name }) => name !== 'gemini/f-missing-safety');
 
-describe('a recorded stream says the same whole', () => {
+describe('a recorded stream gives the same as a whole reply', () => {
   it.each(rows(goodStreams))('to %s: %s', async (protocol, _name, recorded) => {
     const { dialect, bytes, text } = recorded;
     const whole = oracles[dialect].whole(documentsOf(text).map(record));
@@ -37,7 +37,7 @@ describe('a recorded stream says the same whole', () => {
   });
 });
 
-describe('a recorded whole reply says the same streamed', () => {
+describe('a recorded whole reply gives the same as a stream', () => {
   it.each(rows(endedWholes))('to %s: %s', async (protocol, _name, recorded) => {
     const { dialect, bytes } = recorded;
     const whole = readWhole(recorded);
@@ -58,7 +58,7 @@ describe('a recorded whole reply says the same streamed', () => {
 describe('the oracle', () => {
   it.each(
     wholes.map((one) => [one.name, one] as const),
-  )('makes of %s a stream that amounts to it', (_name, recorded) => {
+  )('converts %s to an equivalent stream', (_name, recorded) => {
     const oracle = oracles[recorded.dialect];
     const whole = readWhole(recorded);
 

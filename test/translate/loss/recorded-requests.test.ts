@@ -1,4 +1,4 @@
-/** Nothing of a recorded request is lost in silence where it is sent to another provider. */
+/** Nothing of a recorded request is lost silently when it is sent to another provider. */
 import { describe, expect, it } from 'vitest';
 import { type FixtureCategory, fixtures } from '../../support/fixtures.ts';
 import { type Loss, searched } from './search.ts';
@@ -50,7 +50,7 @@ const unneeded: readonly { readonly place: RegExp; readonly why: string }[] = [
 /** Where only some functions may be called, the others are not declared to Anthropic. */
 const choosesSome = /allowed_?function_?names/i;
 
-describe('no leaf of a recorded request is lost in silence', () => {
+describe('no leaf of a recorded request is lost silently', () => {
   it.each(used.map((route) => [route.protocol, route.dialect, route] as const))(
     '%s over %s',
     (protocol, dialect, route) => {

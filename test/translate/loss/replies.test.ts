@@ -1,4 +1,4 @@
-/** Nothing of a reply is lost in silence, and a stream says the same as the whole reply. */
+/** Nothing of a reply is lost silently, and a stream has the same content as the whole reply. */
 import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { answered, assembled } from '../laws/caller-side.ts';
@@ -59,7 +59,7 @@ const pairs = routes.filter(
 
 const rows = pairs.map((route) => [route.protocol, route.dialect, route] as const);
 
-describe('no leaf of a whole reply is lost in silence', () => {
+describe('no leaf of a whole reply is lost silently', () => {
   it.each(rows)(
     '%s over %s',
     (_protocol, dialect, route) => {
@@ -81,7 +81,7 @@ describe('no leaf of a whole reply is lost in silence', () => {
   );
 });
 
-describe('a stream, cut at any bytes, says the same as the whole reply', () => {
+describe('a stream, split at any bytes, has the same content as the whole reply', () => {
   it.each(rows)(
     '%s over %s',
     (protocol, dialect, route) => {

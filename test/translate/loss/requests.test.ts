@@ -1,4 +1,4 @@
-/** Nothing of a request is lost in silence: it goes up, or is named as left out or refused. */
+/** Nothing of a request is lost silently: it is sent upstream, reported as dropped, or refused. */
 import { describe, expect, it } from 'vitest';
 import { drawn } from '../laws/tree.ts';
 import { chatRequest } from './chat-requests.ts';
@@ -30,7 +30,7 @@ const unneeded: readonly { readonly place: string; readonly over: string; readon
 
 const makers = { chat: chatRequest, native: nativeRequest } as const;
 
-describe('no leaf of a request is lost in silence', () => {
+describe('no leaf of a request is lost silently', () => {
   it.each(routes.map((route) => [route.protocol, route.dialect, route.model, route] as const))(
     '%s over %s (%s)',
     (protocol, _dialect, _model, route) => {
