@@ -88,7 +88,7 @@ describe('a reply with values of wrong types', () => {
   });
 });
 
-/** What the blocks hold, put together by other means than the reader's. */
+/** The content of the blocks, assembled independently of the reader. */
 function expected(blocks: readonly JsonValue[], message: JsonValue): object {
   const of = (type: string): readonly JsonValue[] =>
     blocks.filter((block) => member(block, 'type') === type);
@@ -121,7 +121,7 @@ function expected(blocks: readonly JsonValue[], message: JsonValue): object {
   };
 }
 
-/** The message a stream builds up, as Anthropic's own SDK does it. */
+/** The message that a stream adds up to, as Anthropic's SDK builds it. */
 function assembled(documents: readonly JsonValue[]): object {
   const of = (type: string): readonly JsonValue[] =>
     documents.filter((document) => member(document, 'type') === type);
@@ -165,7 +165,10 @@ function expectOrder(events: readonly ContentEvent[]): void {
   expect(types.slice(finish + 1).filter((type) => type !== 'usage')).toEqual([]);
 }
 
-/** The events in which Anthropic would have sent the message, its text in pieces of a size. */
+/**
+ * The events in which Anthropic would have streamed the message, with its text in pieces of the
+ * given size.
+ */
 function asStream(message: JsonValue, size: number): readonly JsonValue[] {
   const cut = (value: JsonValue | undefined): readonly string[] =>
     String(value ?? '').match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
@@ -215,7 +218,7 @@ function asStream(message: JsonValue, size: number): readonly JsonValue[] {
   ];
 }
 
-/** The document with something else in one place. */
+/** The document with one value replaced. */
 function mutated(document: JsonValue): fc.Arbitrary<JsonValue> {
   const paths = leaves(document, []);
   const odd = fc.constantFrom<JsonValue>(null, 0, -1, 1e300, '', 'x', true, [], {}, [[]], [null]);

@@ -101,7 +101,7 @@ describe('a written request', () => {
           .flatMap(blocksOf)
           .filter((block) => typeof member(block, 'text') === 'string')
           .map((block) => member(block, 'text'));
-        // Orphaned results become text, and an instruction at the end the user's turn.
+        // Unmatched results become text, and an instruction at the end becomes a user message.
         expect(subsequence(spoken, sent)).toBe(true);
       }),
       { seed: 9, numRuns: 500 },
@@ -109,7 +109,7 @@ describe('a written request', () => {
   });
 });
 
-/** The rules that the body breaks. */
+/** The rules that the body violates. */
 function broken(body: JsonValue): readonly string[] {
   const messages = messagesOf(body);
   const roles = messages.map((message) => member(message, 'role'));
@@ -220,7 +220,7 @@ function endsWell(message: JsonValue): boolean {
   return typeof said !== 'string' || said === said.trimEnd();
 }
 
-/** The body, or undefined where the request is refused; anything but a refusal is an error. */
+/** The body, or undefined if the request is refused. Any other error is thrown. */
 function bodyOf(said: Partial<ContentRequest>, model: string): JsonValue | undefined {
   try {
     return written(said, target(model)).body;

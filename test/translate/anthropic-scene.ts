@@ -1,5 +1,6 @@
-/** What the tests of the Anthropic dialect share: requests, targets, and replies folded up. */
+/** Helpers for tests of the Anthropic dialect: requests, targets, and assembled replies. */
 import { parseEvents } from '../../src/bytes/sse.ts';
+
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type {
   ContentRequest,
@@ -17,7 +18,7 @@ import type { Capabilities } from '../../src/ports/catalog.ts';
 import type { Fixture } from '../support/fixtures.ts';
 import { plainRequest, user } from './plain-request.ts';
 
-/** A request that says only what a test wants to say; it asks one question if it says no turns. */
+/** A request with the given members, and one question if no turns are given. */
 export function contentRequest(said: Partial<ContentRequest> = {}): ContentRequest {
   return { ...plainRequest, turns: [user(text('Hello?'))], ...said };
 }
@@ -30,24 +31,24 @@ export function instruction(...parts: readonly Part[]): Turn {
   return { role: 'system', parts };
 }
 
-/** A call that the model made. */
+/** A tool call by the model. */
 export function call(id: string, name = 'look', json = '{}'): Part {
   return { kind: 'tool_call', id, name, arguments: json, at: `calls.${id}` };
 }
 
-/** What came of a call. */
+/** The result of a tool call. */
 export function result(callId: string, words: string, name = 'look'): Part {
   const content = [text(words)];
   return { kind: 'tool_result', callId, name, content, isError: false, at: `results.${callId}` };
 }
 
-/** A thought that Anthropic has signed. */
+/** Reasoning signed by Anthropic. */
 export function signedThought(words = 'Hm.'): Part {
   const providerData = { provider: 'anthropic', kind: 'signature', data: 'c2ln' } as const;
   return { kind: 'reasoning', text: words, providerData, at: 'thought' };
 }
 
-/** An upstream model by name: `claude-opus-5`, unless a test says otherwise. */
+/** An upstream model, by default `claude-opus-5`. */
 export function target(upstreamModel = 'claude-opus-5', own: Capabilities = {}): UpstreamTarget {
   let given = 0;
   return {
@@ -58,7 +59,7 @@ export function target(upstreamModel = 'claude-opus-5', own: Capabilities = {}):
   };
 }
 
-/** The body that is sent, parsed, with what was left out. */
+/** The parsed body that is sent, and the dropped names. */
 export function written(
   said: Partial<ContentRequest> = {},
   to: UpstreamTarget = target(),
@@ -67,7 +68,7 @@ export function written(
   return { body: parseJson(body) ?? null, dropped };
 }
 
-/** An exchange whose reply a test plays. */
+/** An exchange for which the test supplies the reply. */
 export function begun(
   said: Partial<ContentRequest> = {},
   to: UpstreamTarget = target(),
@@ -75,7 +76,7 @@ export function begun(
   return anthropicClient.begin(contentRequest(said), to);
 }
 
-/** The events of a streamed reply, the end included. */
+/** The events of a streamed reply, including its end. */
 export function streamEvents(
   documents: readonly JsonValue[],
   exchange: ContentExchange = begun(),
@@ -92,7 +93,7 @@ export function documentsOf(response: Uint8Array): readonly JsonValue[] {
   );
 }
 
-/** A reply as a client would have put it together. */
+/** A reply assembled from its events. */
 export interface Folded {
   readonly id: string | undefined;
   readonly text: string;
@@ -140,12 +141,12 @@ export function at(
   );
 }
 
-/** A block of a stream begins. */
+/** A `content_block_start` event. */
 export function opened(index: number, block: JsonValue): JsonValue {
   return { type: 'content_block_start', index, content_block: block };
 }
 
-/** A piece of it. */
+/** A `content_block_delta` event. */
 export function changed(index: number, delta: JsonValue): JsonValue {
   return { type: 'content_block_delta', index, delta };
 }
@@ -155,7 +156,7 @@ export function json({ response }: Fixture): JsonValue {
   return parseJson(Buffer.from(response).toString('utf8')) ?? null;
 }
 
-/** A function that takes a city. */
+/** A function with the parameter `city`. */
 export const look: FunctionTool = {
   kind: 'function',
   name: 'look',

@@ -154,7 +154,7 @@ describe('the output format', () => {
     const name = at(body, 'tools', 0, 'name');
     expect(at(body, 'tools', 0, 'input_schema')).toMatchObject(schema);
     expect(at(body, 'tool_choice')).toMatchObject({ type: 'tool', name });
-    // Nobody holds the input of such a tool to its schema.
+    // The input of such a tool isn't validated against its schema.
     expect(dropped).toEqual(['response_format']);
   });
 

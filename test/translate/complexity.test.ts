@@ -145,7 +145,7 @@ describe('objects that a server may merge into the body', () => {
   });
 
   it('may have 1 MiB, plus images', async () => {
-    // Each element has ten bytes with its comma, and around them are seven.
+    // Each element has ten bytes including its comma, and seven more surround them.
     const extra = (elements: number) => ({ extra_body: { x: Array(elements).fill('seven..') } });
     for (const asked of callsOf({ extra_body: { image: 'A'.repeat(2_000_000) } })) {
       expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
@@ -154,7 +154,7 @@ describe('objects that a server may merge into the body', () => {
       expect(await outcome('openai', asked)).not.toMatchObject({ code: 'too_complex' });
     }
     for (const asked of callsOf(extra(104_857))) {
-      // An image call's whole body may hold no more.
+      // The whole body of an image call has the same limit.
       if (asked.path === images().path) continue;
       const refused = await outcome('openai', asked);
       expect(refused).toMatchObject({ status: 400, wasSent: false });

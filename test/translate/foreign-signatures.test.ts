@@ -7,7 +7,7 @@ import { playedUpstream } from '../support/played-upstream.ts';
 const envelope = seal({ provider: 'anthropic', kind: 'signature', data: 'sig+/=="' });
 const own = 'CiQB4/H/XqgOwn==';
 
-/** What a relay to Gemini sends for a history with these signatures, spelt as the caller did. */
+/** The body that a relay sends to Gemini for a history with these signatures. */
 async function relayed(body: string): Promise<string> {
   const upstream = playedUpstream({ chunks: ['{"candidates":[]}'] });
 

@@ -187,7 +187,7 @@ describe('settings', () => {
       { responseLogprobs: true, logprobs: 20 },
       ['logprobs'],
     ],
-  ])('are limited to the values that Gemini accepts, and reported: %s', (_, request, written, lost) => {
+  ])('are limited to what Gemini accepts, and reported: %s', (_, request, written, lost) => {
     expect(config(request)).toEqual(written);
     expect(dropped(request)).toEqual(lost);
   });

@@ -8,7 +8,7 @@ import { begin } from './gemini-client-scene.ts';
 
 const recorded = fixtures('gemini').filter(({ status }) => status === 200);
 
-/** The documents of a recording: one, or one an event. */
+/** The documents of a recording: a single one, or one per event. */
 function documents({ streamed, response }: Fixture): readonly JsonValue[] {
   const body = Buffer.from(response).toString('utf8');
   if (!streamed) return [JSON.parse(body)];
@@ -31,7 +31,7 @@ function named(name: string): readonly JsonValue[] {
   return documents(fixture(`gemini/${name}`));
 }
 
-/** What an answer consists of, neighbours of one kind joined. */
+/** The content of a reply, with consecutive pieces of one kind joined. */
 type Piece = readonly ['text' | 'thought' | 'call' | 'media', string];
 
 function joined(pieces: readonly Piece[]): readonly Piece[] {
@@ -45,7 +45,7 @@ function joined(pieces: readonly Piece[]): readonly Piece[] {
   return all;
 }
 
-/** Read from the wire as directly as possible: no recording has two candidates. */
+/** Reads the recording as directly as possible. No recording has two candidates. */
 function oracle(all: readonly JsonValue[]): readonly Piece[] {
   const pieces: Piece[] = [];
   let open: { name: JsonValue; args: Record<string, string> } | undefined;
@@ -112,7 +112,7 @@ function last<Type extends ContentEvent['type']>(
   return events.findLast((event) => event.type === type);
 }
 
-/** What closes a reply: one finish for each choice, or one word for all of it. */
+/** The events that end a reply: one finish per choice, or one for the whole reply. */
 function endings(events: readonly ContentEvent[]): readonly ContentEvent[] {
   return events.filter(({ type }) => ['finish', 'blocked', 'unusable'].includes(type));
 }
@@ -301,7 +301,7 @@ describe('usage', () => {
 describe('a mutated reply', () => {
   const samples = recorded.flatMap(documents).filter((one) => JSON.stringify(one).length < 20_000);
 
-  /** The document with one value, found by its number, replaced by another. */
+  /** The document with the value of the given number replaced. */
   function mutated(document: JsonValue, place: number, value: JsonValue): JsonValue {
     let at = 0;
     const visit = (node: JsonValue): JsonValue => {

@@ -1,4 +1,4 @@
-/** Requests in the common form, and what Gemini is sent for them. */
+/** Helpers that write requests in the common form for Gemini. */
 import type {
   ContentRequest,
   FunctionTool,
@@ -15,7 +15,7 @@ import { type JsonValue, parseJson } from '../../src/json.ts';
 import type { Capabilities } from '../../src/ports/catalog.ts';
 import { plainRequest, user } from './plain-request.ts';
 
-/** A chat that says `Hello.` and nothing else, but for what is given. */
+/** A chat with the text `Hello.` and the given members. */
 function contentRequest(given: Partial<ContentRequest> = {}): ContentRequest {
   return { ...plainRequest, turns: [user(text('Hello.'))], ...given };
 }
@@ -65,7 +65,7 @@ export function ownOf(provider: string, name: string, value: JsonValue): Provide
   return { provider, name, value, at: `extra.${name}`, vital: false };
 }
 
-/** A model of the newest generation, or another, or one whose channel says otherwise. */
+/** A model, by default of the newest generation, with optional capabilities of its channel. */
 export function target(model = 'gemini-3-flash', own: Capabilities = {}): UpstreamTarget {
   let count = 0;
   return {
@@ -86,7 +86,7 @@ export function begin(
   return geminiClient.begin(contentRequest(request), upstream);
 }
 
-/** The body of the request, parsed. */
+/** The parsed body of the request. */
 export function sent(request: Partial<ContentRequest>, upstream?: UpstreamTarget): JsonValue {
   return parseJson(begin(request, upstream).body) ?? null;
 }

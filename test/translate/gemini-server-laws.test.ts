@@ -61,7 +61,10 @@ function documentsOf(rows: readonly (readonly ContentEvent[])[]): readonly JsonV
   });
 }
 
-/** Streams as a reader gives them: calls whole, one finish a choice, cut into frames anywhere. */
+/**
+ * Random streams like those of a reader: complete calls, one finish per choice, split into frames
+ * anywhere.
+ */
 function streams(): fc.Arbitrary<readonly (readonly ContentEvent[])[]> {
   const events = fc
     .tuple(choiceEvents(0), fc.option(choiceEvents(1), { nil: [] }), fc.boolean())
@@ -143,7 +146,7 @@ function cut(
   return rows;
 }
 
-/** What a client makes of a stream that keeps every part: the law's other side. */
+/** The reply that a client assembles from a stream by keeping every part. */
 function assembled(documents: readonly JsonValue[]): unknown {
   const last = documents.at(-1);
   const byIndex = new Map<number, JsonValue[]>();
@@ -157,7 +160,7 @@ function assembled(documents: readonly JsonValue[]): unknown {
   return { candidates, ...besides(last ?? null) };
 }
 
-/** A whole reply, in the same words. */
+/** A whole reply in the same form. */
 function comparable(whole: JsonValue): unknown {
   const candidates = items(member(whole, 'candidates')).map((one) => joinedCandidate([one]));
   return { candidates, ...besides(whole) };

@@ -300,7 +300,7 @@ function tokenOf(row: JsonValue): { readonly token: string; readonly logprob: nu
   return { token: String(member(row, 'token')), logprob: Number(member(row, 'logProbability')) };
 }
 
-/** The ids of tokens are lost on the way through other dialects. */
+/** Other dialects don't carry the ids of tokens. */
 function withoutIds(value: JsonValue): unknown {
   return JSON.parse(JSON.stringify(value), (name, one) => (name === 'tokenId' ? undefined : one));
 }

@@ -350,7 +350,7 @@ function readRecorded(name: string): ContentRequest {
   return read(body);
 }
 
-/** Every name in snake_case, and every value as it was. */
+/** Converts every name to snake_case, and keeps every value. */
 function snakeCased(body: JsonObject): JsonObject {
   const text = JSON.stringify(body).replace(/"(\w+)":/g, (name) =>
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -221,7 +221,9 @@ function documentsOf(rows: readonly (readonly ContentEvent[])[]): readonly JsonV
   });
 }
 
-/** Plays what a writer writes to the real client, each piece in a turn of its own. */
+/**
+ * Feeds the output of a writer to the real client, each piece in a separate turn of the event loop.
+ */
 async function sdkReads(
   play: (writer: ContentStreamWriter) => readonly string[],
 ): Promise<readonly GenerateContentResponse[]> {

@@ -13,7 +13,10 @@ const many = 30_000;
 const list = (make: (index: number) => JsonValue): readonly JsonValue[] =>
   Array.from({ length: many }, (_, index) => make(index));
 
-/** Gemini's dialect with a reader whose stack overflows, as a document too deep has made it do. */
+/**
+ * Gemini's dialect with a reader that overflows the stack, as a document that was too deep once
+ * did.
+ */
 const overflowing: DialectTable = {
   ...dialects,
   gemini: {

@@ -12,7 +12,7 @@ import * as gemini from './gemini-client-scene.ts';
 import * as openai from './openai-client-support.ts';
 import { assistant, plainRequest, user } from './plain-request.ts';
 
-/** More than a call can have arguments, and more than anything quadratic would end in time. */
+/** More values than a function call can have arguments, and too many for a quadratic algorithm. */
 const many = 130_000;
 
 const list = <Item>(item: (index: number) => Item, length = many): readonly Item[] =>

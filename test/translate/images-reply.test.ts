@@ -7,7 +7,7 @@ import { answerOf, freshTap, imagesIn, translated } from './images-translated.ts
 
 const recorded = Buffer.from(fixture('gemini/image-out.1').response).toString('utf8');
 const [, axolotl = ''] = /"data": "([^"]+)"/.exec(recorded) ?? [];
-/** The recording with the first bytes of its image for the whole. */
+/** The recording with its image cut to the first bytes. */
 const small = recorded.replace(axolotl, axolotl.slice(0, 64));
 const smallDocument = {
   created: 1_700_000_000,
@@ -80,7 +80,7 @@ describe('an image from Google', () => {
       sent.update(chunk);
       hash.update(count === 0 ? passed.subarray(passed.indexOf(0x69)) : passed);
       if (count === 0) {
-        // The opening of the document comes with the first bytes of the image, not before.
+        // The document's start is written with the first bytes of the image, not before.
         const opening = '{"created":1700000000,"data":[{"b64_json":"';
         expect(Buffer.from(passed).toString('latin1', 0, opening.length)).toBe(opening);
       }

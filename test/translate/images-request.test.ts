@@ -7,7 +7,7 @@ import { readImageRequest } from '../../src/dialects/openai/image-request.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { fixture } from '../support/fixtures.ts';
 
-/** What Google is sent for a body, and what of it is left out. */
+/** The body sent to Google, and the dropped names. */
 function written(fields: JsonObject, upstreamModel = 'gemini-3-pro-image') {
   const request = readImageRequest({ model: 'pictures', prompt: 'A cat.', ...fields });
   const { body, dropped } = geminiImages.begin(request, {

@@ -1,4 +1,4 @@
-/** What comes of an answer of Google's image models, for the tests of image translation. */
+/** Helpers for tests that translate replies of Google's image models. */
 
 import { capabilitiesOf } from '../../src/dialects/capabilities.ts';
 import { geminiCapabilities } from '../../src/dialects/gemini/capabilities.ts';
@@ -6,7 +6,7 @@ import { geminiImages } from '../../src/dialects/gemini/image/codec.ts';
 import type { FailureReport, StreamTap } from '../../src/dialects/tap.ts';
 import type { Usage } from '../../src/money.ts';
 
-/** The tap of one reply. */
+/** Creates the tap of one reply. */
 export function freshTap(): StreamTap {
   const upstreamModel = 'gemini-2.5-flash-image';
   const exchange = geminiImages.begin(
@@ -36,7 +36,7 @@ export function freshTap(): StreamTap {
   });
 }
 
-/** What came of an answer in all. */
+/** The complete result of a reply. */
 export interface Translated {
   readonly out: string;
   readonly complete: boolean;
@@ -45,7 +45,7 @@ export interface Translated {
   readonly countedTokens: number;
 }
 
-/** Puts an answer through a tap, cut at the places given. */
+/** Feeds a reply to a tap, split at the given positions. */
 export function translated(text: string, cuts: readonly number[] = []): Translated {
   const bytes = Buffer.from(text);
   const ends = [...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length];
@@ -66,12 +66,12 @@ export function translated(text: string, cuts: readonly number[] = []): Translat
   };
 }
 
-/** An answer whose only candidate has these parts, as JSON text. */
+/** A reply whose only candidate has these parts, as JSON text. */
 export function answerOf(...parts: readonly string[]): string {
   return `{"candidates":[{"content":{"parts":[${parts.join(',')}],"role":"model"}}]}`;
 }
 
-/** The Base64 of the images in what comes of an answer; none where nothing does. */
+/** The Base64 of the images in the translated reply; empty if there is no output. */
 export function imagesIn(text: string): readonly string[] {
   const { out, complete } = translated(text);
   if (out === '') return [];

@@ -37,7 +37,7 @@ interface Place {
   readonly name: string;
   readonly dialect: DialectName;
   readonly asked: (json: string) => Asked;
-  /** Under which name the value goes up; it comes as `marked` itself. */
+  /** The name under which the value is sent upstream; in the request it is `marked`. */
   readonly channel?: Partial<Channel>;
 }
 
@@ -124,7 +124,7 @@ const requests: readonly Place[] = [
   ),
 ];
 
-/** What goes up, as text. */
+/** The body sent upstream, as text. */
 async function sent(dialect: DialectName, asked: Asked, upstreamModel = 'm'): Promise<string> {
   const upstream = playedUpstream({ status: 400, headers: document, chunks: ['{}'] });
   await testGateway({ upstream, channel: { dialect, upstreamModel } }).call(asked);
@@ -211,7 +211,7 @@ const anthropicStream = (input: string, delta?: string): Played =>
     '{"type":"message_stop"}',
   );
 
-/** What an upstream answers, whole and streamed. */
+/** The upstream's reply, whole and streamed. */
 const replies: readonly (readonly [DialectName, string, (json: string) => Played, boolean])[] = [
   ['gemini', 'whole', (json) => whole(geminiReply(json)), false],
   ['gemini', 'streamed', (json) => framed(geminiReply(json)), true],
@@ -261,7 +261,7 @@ describe('a reply keeps the numbers of arguments', () => {
     await fc.assert(law, { seed: 2, numRuns: 25 });
   });
 
-  /** The pieces of a chat stream put together; native calls come in one event. */
+  /** The joined pieces of a chat stream; native calls are in one event. */
   function joinedArguments(text: string): string {
     const data = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json = '']) => json);
     const pieces = data.flatMap((json) => [...json.matchAll(/"arguments":("(?:[^"\\]|\\.)*")/g)]);

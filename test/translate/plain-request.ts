@@ -1,7 +1,7 @@
-/** A request that asks for nothing in particular, and how each protocol calls its fields. */
+/** A request with default settings, and the names of its fields in each protocol. */
 import type { ContentRequest, Part, RequestField, Turn } from '../../src/canonical/request.ts';
 
-/** As a chat caller writes them. */
+/** The names in the chat protocol. */
 const chatNames: Readonly<Record<RequestField, string>> = {
   toolChoice: 'tool_choice',
   parallelToolCalls: 'parallel_tool_calls',
@@ -24,7 +24,7 @@ const chatNames: Readonly<Record<RequestField, string>> = {
   system: 'messages',
 };
 
-/** As a native caller writes them. */
+/** The names in the native protocol. */
 export const nativeNames: Readonly<Record<RequestField, string>> = {
   toolChoice: 'toolConfig',
   parallelToolCalls: 'parallel_tool_calls',
@@ -47,7 +47,7 @@ export const nativeNames: Readonly<Record<RequestField, string>> = {
   system: 'systemInstruction',
 };
 
-/** No turns, no wishes. */
+/** A request without turns and settings. */
 export const plainRequest: ContentRequest = {
   system: [],
   turns: [],

@@ -78,7 +78,9 @@ describe('Google’s schema as JSON Schema', () => {
   });
 });
 
-/** Without what JSON Schema has no words for: an enum's format, and a null where anything goes. */
+/**
+ * Removes what JSON Schema can't express: an enum's format, and a null where anything is allowed.
+ */
 function carried(schema: JsonObject): JsonObject {
   return mapSchema(schema, (inner) => {
     const { format, nullable, ...rest } = inner;

@@ -1,4 +1,4 @@
-/** Every schema in the recorded requests, and arbitrary ones, for the tests of the schema tools. */
+/** Every schema in the recorded requests, and generated ones, for tests of the schema functions. */
 import fc from 'fast-check';
 import { toOpenApiSchema } from '../../src/canonical/schema/openapi.ts';
 import {
@@ -13,7 +13,7 @@ import { fixtures } from '../support/fixtures.ts';
 
 /** A schema of a recorded request. */
 export interface RecordedSchema {
-  /** The recording, and which of its schemas. */
+  /** The recording, and the number of the schema in it. */
   readonly name: string;
   readonly schema: JsonObject;
 }
@@ -29,7 +29,7 @@ const places: ReadonlySet<string> = new Set([
   'response_schema',
 ]);
 
-/** The schemas of tools and of answers in all recorded requests of all providers. */
+/** The schemas of tools and output formats in all recorded requests of all providers. */
 export function recordedSchemas(): readonly RecordedSchema[] {
   return fixtures().flatMap(({ name, request }) => {
     const body = request === undefined ? undefined : parseJson(Buffer.from(request).toString());
@@ -92,7 +92,7 @@ const scalars = fc.record(
   { requiredKeys: [] },
 );
 
-/** Schemas of every form, sensible or not. */
+/** Generated schemas of every form, sensible or not. */
 export const arbitrarySchema: fc.Arbitrary<JsonObject> = fc.letrec<{ schema: JsonObject }>(
   (tie) => {
     const schema = tie('schema');
@@ -130,7 +130,7 @@ export const arbitrarySchema: fc.Arbitrary<JsonObject> = fc.letrec<{ schema: Jso
   },
 ).schema;
 
-/** Every schema inside a schema of Google's subset, with itself. */
+/** A schema of Google's subset and every schema nested in it. */
 export function subsetSchemas(schema: JsonObject): readonly JsonObject[] {
   const properties = member(schema, 'properties');
   const inner = [
@@ -142,8 +142,8 @@ export function subsetSchemas(schema: JsonObject): readonly JsonObject[] {
 }
 
 /**
- * A schema in Google's subset that is written anew until it stays: alternatives that contradict
- * themselves come to nothing only once they are in plain words.
+ * Converts a schema to Google's subset repeatedly until it is stable: contradictory alternatives
+ * disappear only in a second pass.
  */
 export function settledSubset(schema: JsonObject): JsonObject {
   let subset = schema;

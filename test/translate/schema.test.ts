@@ -244,7 +244,7 @@ const allowed: ReadonlySet<string> = new Set([
 
 const types = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'];
 
-/** One comparison for all the schemas inside: there may be thousands. */
+/** One comparison for all nested schemas, since there may be thousands. */
 function expectSubset(subset: JsonObject): void {
   expect(subsetSchemas(subset).flatMap(faultsOf)).toEqual([]);
 }

@@ -121,7 +121,7 @@ const head = (framing: ReplyHead['framing']): ReplyHead => ({
 });
 const error = new GatewayError('upstream_failed', 'It "failed"\u2028\n.');
 
-/** Every line of a stream is an event's or blank, and its document one that can be parsed. */
+/** Every line of a stream is part of an event or blank, and its document can be parsed. */
 function expectEvents(stream: string, end: '\n\n' | '\r\n\r\n'): readonly unknown[] {
   const frames = stream.split(end);
   expect(frames.pop()).toBe('');
@@ -172,7 +172,7 @@ describe('a chat caller', () => {
 });
 
 describe('a native caller', () => {
-  it('gets JSON in every event, without characters that Google’s parsers take for a line end', () => {
+  it('gets JSON in every event, without what Google’s parsers take for a line end', () => {
     fc.assert(
       fc.property(batches, (given) => {
         const writer = geminiServer.writeStream(head('sse'));

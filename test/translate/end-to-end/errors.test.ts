@@ -5,7 +5,7 @@ import type { DialectName } from '../../../src/ports/catalog.ts';
 import { called, errorOf } from '../matrix/call.ts';
 import { columnOf, type Way } from './translated-call.ts';
 
-/** A refusal in the dialect's own words. */
+/** An error response in the dialect's format. */
 function refusalOf(
   dialect: DialectName,
   status: number,
@@ -56,7 +56,7 @@ describe('a chat caller', () => {
     expect(answer.error).toMatchObject(words);
   });
 
-  it('gets errors in its own format, with the upstream’s message if the caller can fix them', async () => {
+  it('gets errors in its own format, with the message if it can fix them', async () => {
     const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Mend `a`.');
 
     expect(error).toEqual({ message: 'Mend `a`.', param: null, ...invalid });

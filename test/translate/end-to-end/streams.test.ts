@@ -80,7 +80,7 @@ describe('reading', () => {
 });
 
 describe('from Gemini to chat', () => {
-  it('calls are numbered across events, and not merged by name (LL#11558, omnigent#28)', async () => {
+  it('calls are numbered across events, not merged by name (LL#11558, omnigent#28)', async () => {
     const call = (city: string) => ({ functionCall: { name: 'now', args: { city } } });
 
     const text = await streamText('chat over gemini', [
@@ -259,7 +259,7 @@ describe('from OpenAI to native', () => {
     expect(text).not.toContain('choices');
   });
 
-  it('Azure’s first chunk without choices is ignored, and fragments of text stay exact', async () => {
+  it('Azure’s first chunk without choices is ignored, and text stays exact', async () => {
     const heard = await heardStream('native over openai', [
       data({ choices: [], prompt_filter_results: [] }),
       delta({ role: 'assistant', content: '' }),

@@ -7,15 +7,15 @@ import type { Protocol } from '../matrix/columns.ts';
 import { type Heard, heard } from '../matrix/heard.ts';
 import { plainReplies, played } from '../matrix/upstream-replies.ts';
 
-/** Whom a call goes from and to. */
+/** The caller's protocol and the upstream's dialect. */
 export type Way = `${Protocol} over ${DialectName}`;
 
-/** What differs from the plain case. */
+/** Settings that differ from the defaults. */
 export interface SentSetup extends Pick<TestSetup, 'channel' | 'model'> {
   readonly streamed?: boolean;
 }
 
-/** What an upstream is sent for a request, beside a reply that does not matter. */
+/** Sends a request and captures what the upstream receives. The reply is arbitrary. */
 export async function sent(
   way: Way,
   body: JsonObject,
@@ -26,7 +26,7 @@ export async function sent(
   return await called(column, streamed, body, reply, setup);
 }
 
-/** The body that goes up. */
+/** The body that the upstream receives. */
 export async function upstreamBody(
   way: Way,
   body: JsonObject,
@@ -36,7 +36,7 @@ export async function upstreamBody(
   return upstream;
 }
 
-/** What a caller hears of a reply, whole and streamed. */
+/** The content that a caller gets from a reply, whole and streamed. */
 export async function bothHeard(
   way: Way,
   reply: JsonObject,
@@ -51,7 +51,7 @@ export async function bothHeard(
   return [await hear(false), await hear(true)];
 }
 
-/** What a caller hears of a stream of these frames. */
+/** The content that a caller gets from a stream of these frames. */
 export async function heardStream(way: Way, frames: readonly string[]): Promise<Heard> {
   const column = columnOf(way);
   const headers = { 'content-type': 'text/event-stream' };
@@ -59,7 +59,7 @@ export async function heardStream(way: Way, frames: readonly string[]): Promise<
   return heard(column.protocol, true, answer);
 }
 
-/** The two ends of a way. */
+/** Splits a way into protocol and dialect. */
 export function columnOf(way: Way): {
   readonly title: Way;
   readonly protocol: Protocol;

@@ -1,16 +1,16 @@
-/** Reads what callers get, as simply as it can be read: whole, as events, as an array. */
+/** Reads the replies that callers get with simple code: whole, as events, or as an array. */
 import { eventsOf, type Figures, type Said } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, text, without } from './tree.ts';
 
-/** Which protocol the caller speaks. */
+/** The caller's protocol. */
 export type Protocol = 'chat' | 'native';
 
 /** One choice as the caller got it. */
 export interface GotChoice {
   readonly index: number;
   readonly said: readonly Said[];
-  /** In the words of the protocol. */
+  /** In the protocol's terms. */
   readonly finish: string;
   readonly callIds: readonly string[];
 }
@@ -21,7 +21,7 @@ export interface Got {
   readonly figures: Figures | undefined;
 }
 
-/** The documents of an answer, whatever its framing. */
+/** The documents of a response in any framing. */
 export function answered(body: string, isStream: boolean): readonly Json[] {
   if (!isStream) return [record(JSON.parse(body))];
   if (body.startsWith('[')) return list(JSON.parse(body)).map(record);
@@ -31,12 +31,12 @@ export function answered(body: string, isStream: boolean): readonly Json[] {
     .map((data) => record(JSON.parse(data)));
 }
 
-/** The whole reply that the documents of an answer amount to. */
+/** The whole reply assembled from the documents of a response. */
 export function assembled(protocol: Protocol, documents: readonly Json[]): Json {
   return protocol === 'chat' ? chatWhole(documents) : nativeWhole(documents);
 }
 
-/** What an assembled reply says. */
+/** The content of an assembled reply. */
 export function gotten(protocol: Protocol, whole: Json): Got {
   return protocol === 'chat' ? chatGot(whole) : nativeGot(whole);
 }
@@ -52,7 +52,7 @@ function chatWhole(chunks: readonly Json[]): Json {
   };
 }
 
-/** A whole message is the only delta of its choice. */
+/** A whole message is read like a single delta. */
 function chatChoice(told: readonly Json[]): Json {
   const message = told.map(({ delta, message: whole }) => record(whole ?? delta)).reduce(grown, {});
   const { content, refusal, ...rest } = message;
@@ -83,7 +83,7 @@ function grownValue(name: string, before: unknown, value: unknown): unknown {
   return isText && !fixed.has(name) ? before + value : value;
 }
 
-/** Fragments by their index, which a whole call lacks. */
+/** Joins fragments by index, which a whole call doesn't have. */
 function grownCalls(before: unknown, fragments: unknown): readonly unknown[] {
   const calls = [...list(before)];
   list(fragments).forEach((fragment, position) => {
@@ -147,7 +147,7 @@ function nativeCandidate(told: readonly Json[]): Json {
   };
 }
 
-/** Text goes on until a signature closes it; an empty part without one says nothing. */
+/** Text continues until a signature ends it. An empty part without a signature is ignored. */
 function withPart(before: readonly Json[], part: Json): readonly Json[] {
   const last = before.at(-1);
   const isText = typeof part.text === 'string';

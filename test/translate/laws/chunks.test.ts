@@ -19,8 +19,8 @@ import { eventsOf } from './oracle.ts';
 import { drawn } from './tree.ts';
 
 /**
- * Short ones are cut in two at every third byte, and which third changes from one recording to the
- * next; longer ones only here and there. `TEST_FORM=full` cuts short ones at every byte.
+ * Short recordings are split at every third byte, starting at a different offset in each recording;
+ * longer ones only at some positions. `TEST_FORM=full` splits short ones at every byte.
  */
 const isFull = process.env.TEST_FORM === 'full';
 const shortBytes = 1_300;
@@ -54,7 +54,8 @@ describe('a stream split in two', () => {
     }
   });
 
-  // An error in the first chunk is answered with its status, so it matters whether it was there.
+  // An error in the first chunk sets the status of the response, so that it matters whether it
+  // arrived there.
   it.each(
     rows(brokenOnes),
   )('is an error wherever it is split, to %s: %s', async (protocol, _name, recorded) => {

@@ -1,4 +1,7 @@
-/** Plays recorded replies through the whole gateway, for every pair of dialects that translates. */
+/**
+ * Runs recorded replies through the whole gateway, for every pair of protocol and dialect that is
+ * translated.
+ */
 
 import type { Usage } from '../../../src/money.ts';
 import type { DialectName } from '../../../src/ports/catalog.ts';
@@ -19,13 +22,13 @@ import { documentsOf, framed } from './oracle.ts';
 import { argumentsOf } from './pieces.ts';
 import { type Json, record } from './tree.ts';
 
-/** A caller's protocol and an upstream's dialect between which a reply is translated. */
+/** A protocol and a dialect between which replies are translated. */
 export interface Pair {
   readonly protocol: Protocol;
   readonly dialect: DialectName;
 }
 
-/** All there are: the others relay. */
+/** All such pairs; the others are relayed. */
 export const pairs: readonly Pair[] = [
   { protocol: 'chat', dialect: 'gemini' },
   { protocol: 'chat', dialect: 'anthropic' },
@@ -33,12 +36,12 @@ export const pairs: readonly Pair[] = [
   { protocol: 'native', dialect: 'anthropic' },
 ];
 
-/** Who may call an upstream of this dialect and gets a translation. */
+/** The protocols that are translated for upstreams of this dialect. */
 export function protocolsOf(dialect: DialectName): readonly Protocol[] {
   return pairs.filter((pair) => pair.dialect === dialect).map(({ protocol }) => protocol);
 }
 
-/** A recording with the dialect it is in. */
+/** A recording and its dialect. */
 export interface Recorded {
   readonly name: string;
   readonly dialect: DialectName;
@@ -65,31 +68,31 @@ function dialectOf({ category, url }: Fixture): DialectName {
   return category === 'gemini' || url.includes('generateContent') ? 'gemini' : 'openai';
 }
 
-/** The good whole replies. */
+/** The successful whole replies. */
 export const wholes: readonly Recorded[] = recordings.filter(
   ({ isStream, status }) => !isStream && status === 200,
 );
 
 const terminal = /"finish_reason":"|"(?:finish|block)Reason":"|"stop_reason":"|"message_stop"/;
 
-/** The streams, broken ones among them. */
+/** The streams, including broken ones. */
 export const streams: readonly Recorded[] = recordings.filter(
   ({ isStream, status }) => isStream && status === 200,
 );
 
-/** Those whose every event can be read and is no error, and that say how they ended. */
+/** The streams without errors or unreadable events, and with a finish. */
 export const goodStreams: readonly Recorded[] = streams.filter(({ text }) => {
   const documents = documentsOf(text);
   const isRead = documents.every((one) => one !== undefined && record(one).error == null);
   return isRead && documents.some(isLast);
 });
 
-/** Whether an event says that the reply, or its only choice, has ended. */
+/** Whether an event ends the reply or its only choice. */
 export function isLast(event: unknown): boolean {
   return terminal.test(JSON.stringify(event));
 }
 
-/** Each recording with each protocol that it is translated to, as rows of a table of tests. */
+/** Each recording with each protocol to which it is translated, as rows of a test table. */
 export function rows(
   among: readonly Recorded[],
 ): readonly (readonly [Protocol, string, Recorded])[] {
@@ -98,10 +101,10 @@ export function rows(
   );
 }
 
-/** How a caller wants the reply laid out. */
+/** The form of reply that a caller requests. */
 export type Layout = 'json' | 'sse' | 'json_array';
 
-/** The layouts in which a protocol streams. */
+/** The forms in which a protocol streams. */
 export const streamLayouts: Readonly<Record<Protocol, readonly Layout[]>> = {
   chat: ['sse'],
   native: ['sse', 'json_array'],
@@ -112,21 +115,21 @@ const nativeWithThoughts = JSON.stringify({
   generationConfig: { thinkingConfig: { includeThoughts: true } },
 });
 
-/** A plain request for a reply, all of it; a streamed chat wants its figures too. */
+/** A plain request; a streamed chat also asks for usage. */
 export function asking(protocol: Protocol, layout: Layout): Asked {
   if (protocol === 'native') return native(layout, nativeWithThoughts);
   return chat(layout === 'json' ? wholeChat : chatWithUsage);
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Outcome {
   readonly answer: Answer;
   readonly gateway: TestGateway;
-  /** The body that went upstream, where the call got so far. */
+  /** The body sent upstream, if the call got that far. */
   readonly sent: string;
 }
 
-/** Calls a gateway whose upstream speaks the dialect and answers so. */
+/** Calls a gateway whose upstream replies as given. */
 export async function exchanged(
   dialect: DialectName,
   asked: Asked,
@@ -141,32 +144,32 @@ export async function exchanged(
   return { answer, gateway, sent: Buffer.concat(upstream.requests[0]?.body ?? []).toString() };
 }
 
-/** Models that take all that their dialect has. */
+/** Models that support everything in their dialect. */
 const models: Readonly<Record<DialectName, string>> = {
   openai: 'gpt-4.1',
   gemini: 'gemini-3-pro-preview',
   anthropic: 'claude-sonnet-4-5',
 };
 
-/** A streamed answer in these chunks. */
+/** A streamed reply in these chunks. */
 export function eventStream(...chunks: readonly (Uint8Array | string)[]): Played {
   return { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, chunks };
 }
 
-/** A whole answer. */
+/** A whole reply. */
 export function document(...chunks: readonly (Uint8Array | string)[]): Played {
   return { headers: { 'content-type': 'application/json' }, chunks };
 }
 
-/** A reply that was translated, put together. */
+/** A translated and assembled reply. */
 export interface Translated extends Outcome {
   readonly whole: Json;
-  /** The same without what may differ from call to call, or between two spellings of JSON. */
+  /** The reply without values that may differ between calls or between spellings of JSON. */
   readonly plain: Json;
   readonly usage: Usage | undefined;
 }
 
-/** Calls, and assembles what came. */
+/** Calls, and assembles the response. */
 export async function translated(
   { protocol, dialect }: Pair,
   layout: Layout,
@@ -179,7 +182,7 @@ export async function translated(
   return { ...outcome, whole, plain: plainly(whole), usage: gateway.records[0]?.usage };
 }
 
-/** Documents as the stream of their dialect, all of it in one chunk. */
+/** Documents as a stream of their dialect in a single chunk. */
 export function streamOf(dialect: DialectName, documents: readonly Json[]): Played {
   return eventStream(framed(dialect, documents).join(''));
 }
@@ -190,7 +193,7 @@ function plainly(whole: Json): Json {
   return record(JSON.parse(maskedIds(JSON.stringify(whole)), spelling));
 }
 
-/** The text without ids that the gateway may have made up. */
+/** The text without ids that the gateway may have generated. */
 export function maskedIds(text: string): string {
   return text
     .replace(/"call_[0-9A-Za-z]{24}"/g, '"call_"')

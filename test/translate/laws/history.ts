@@ -1,23 +1,25 @@
-/** A caller's next turn behind a call of tools, as SDKs make it, and what of it goes upstream. */
+/**
+ * Builds a caller's next turn after tool calls like SDKs do, and reads the request sent upstream.
+ */
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { type Asked, chat, native } from '../../support/call-gateway.ts';
 import type { Protocol } from './caller-side.ts';
 import { isRecord, type Json, list, parsed, record, strings, text } from './tree.ts';
 
-/** How the results come. */
+/** The form of the results. */
 export interface Echo {
-  /** The order in which the results stand, as positions of the calls. */
+  /** The order of the results, as indexes of the calls. */
   readonly order: readonly number[];
-  /** Old clients of Google's know no ids. */
+  /** Old Google clients don't use ids. */
   readonly hasIds: boolean;
 }
 
-/** What result `n` says. */
+/** The text of result `n`. */
 export function resultOf(position: number): Json {
   return { marker: `result-${position}`, degrees: position };
 }
 
-/** The request behind an answer that calls tools: what was answered, and the results. */
+/** The request that follows a reply with tool calls: the reply, and the results. */
 export function echoed(protocol: Protocol, answer: string, echo: Echo): Asked {
   return protocol === 'chat' ? chatEcho(answer, echo) : nativeEcho(answer, echo);
 }
@@ -38,7 +40,7 @@ function chatEcho(answer: string, { order }: Echo): Asked {
   return chat(JSON.stringify({ model: 'm', messages, tools }));
 }
 
-/** The model's content goes back as the text it came as, so that no digit of a number is lost. */
+/** The model's content is returned as the same JSON text, so that numbers keep every digit. */
 function nativeEcho(answer: string, { order, hasIds }: Echo): Asked {
   const content = record(record(list(record(JSON.parse(answer)).candidates)[0]).content);
   const parts = list(content.parts).map(record);
@@ -73,7 +75,7 @@ function namesOf(calls: readonly Json[]): readonly string[] {
   return [...new Set(calls.map(({ name }) => text(name)))];
 }
 
-/** A call with its result as the upstream is told of them. */
+/** A call and its result as sent upstream. */
 export interface SentCall {
   readonly id: string | undefined;
   readonly name: string;
@@ -81,7 +83,7 @@ export interface SentCall {
   readonly signature: string | undefined;
 }
 
-/** A result as the upstream is told of it. */
+/** A result as sent upstream. */
 export interface SentResult {
   readonly id: string | undefined;
   readonly name: string | undefined;
@@ -89,11 +91,11 @@ export interface SentResult {
   readonly content: string;
 }
 
-/** What went upstream of calls and results, each in its order. */
+/** The calls and results sent upstream, each in order. */
 export interface Sent {
   readonly calls: readonly SentCall[];
   readonly results: readonly SentResult[];
-  /** What vouches for thoughts. */
+  /** Signatures of reasoning. */
   readonly thoughts: readonly string[];
 }
 

@@ -1,9 +1,9 @@
-/** Makes whole replies of each dialect out of what they are to say. */
+/** Builds whole replies of each dialect from given content. */
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import type { Said } from './oracle.ts';
 import { drawn, type Json } from './tree.ts';
 
-/** A reply of the dialect that says these pieces, each as a part of its own. */
+/** A reply of the dialect with these pieces, each as a separate part. */
 export function replyOf(dialect: DialectName, said: readonly Said[]): Json {
   return makers[dialect](said);
 }
@@ -81,7 +81,7 @@ function anthropicBlock(piece: Said, at: number): Json {
   }
 }
 
-/** Text that gets lost where somebody trims, joins, splits lines or counts units wrongly. */
+/** Text that is damaged by code that trims, joins, splits lines or counts units wrongly. */
 const awkward: readonly string[] = [
   '\n',
   '  ',
@@ -103,7 +103,7 @@ const awkward: readonly string[] = [
 
 const kinds = ['text', 'text', 'text', 'thought', 'call'] as const;
 
-/** A row of awkward pieces, the same for the same seed. */
+/** A list of awkward pieces, the same for the same seed. */
 export function awkwardPieces(seed: number): readonly Said[] {
   const draw = drawn(seed);
   return Array.from({ length: 2 + draw(9) }, (): Said => {

@@ -21,7 +21,7 @@ import { drawn, isRecord, type Json, list, record } from './tree.ts';
 
 type Draw = (below: number) => number;
 
-/** How often each recording is mangled; the draws are the same in every run. */
+/** The number of mutations per recording; the random choices are the same in every run. */
 const runs = process.env.TEST_FORM === 'full' ? 4 : 2;
 
 const refused = recordings.filter(({ status }) => status !== 200);
@@ -89,7 +89,7 @@ describe('a member that no conversion reads', () => {
   });
 });
 
-/** An answer, a refusal with a status of ours, or a stream that ends in an error. */
+/** A reply, an error response of the gateway, or a stream that ends with an error. */
 function expectSane(protocol: Protocol, layout: Layout, outcome: Outcome, input: string): void {
   const { answer, gateway } = outcome;
   const about = `${input.slice(0, 3_000)}\n→ ${answer.text.slice(0, 300)}`;
@@ -108,7 +108,7 @@ function expectSane(protocol: Protocol, layout: Layout, outcome: Outcome, input:
   }
 }
 
-/** Native streams say their error twice: as an event, and bare behind it. */
+/** Native streams send their error twice: as an event, and bare after it. */
 function withoutBareError(protocol: Protocol, body: string): string {
   return protocol === 'native' ? body.replace(/(?<=\r\n\r\n)\{"error":.*$/s, '') : body;
 }
@@ -118,14 +118,14 @@ function expectError(protocol: Protocol, one: Json, about: string): void {
   expect(typeof error.message, about).toBe('string');
   expect(error.code, about).not.toBe('internal_error');
   expect(error.code, about).not.toBe(500);
-  // OpenAI's own errors have no code where the type says it all.
+  // OpenAI's errors have no code if the type is specific enough.
   const codes = protocol === 'native' ? ['number'] : ['string', 'object'];
   expect(codes, about).toContain(typeof error.code);
   if (typeof error.code === 'object') expect(error.code, about).toBeNull();
   expect(typeof (protocol === 'native' ? error.status : error.type), about).toBe('string');
 }
 
-/** What every client takes for granted. */
+/** The properties on which every client relies. */
 function expectReply(protocol: Protocol, one: Json, isStream: boolean, about: string): void {
   if (protocol === 'native') {
     expect(typeof one.responseId, about).toBe('string');
@@ -152,7 +152,7 @@ function expectReply(protocol: Protocol, one: Json, isStream: boolean, about: st
   }
 }
 
-/** A stream with documents changed, gone, twice, or in another place. */
+/** A stream with documents changed, removed, repeated or moved. */
 function mangledStream({ dialect, text }: Recorded, draw: Draw): readonly string[] {
   const documents = documentsOf(text).map(record);
   for (let edits = 1 + draw(3); edits > 0; edits -= 1) {
@@ -191,7 +191,7 @@ const junk: readonly unknown[] = [
   { toString: 1, constructor: null },
 ];
 
-/** The value with one to three of its members or elements replaced, gone, or joined by others. */
+/** The value with one to three of its members or elements replaced, removed or added. */
 function mangled(value: unknown, draw: Draw): unknown {
   let changed = value;
   for (let edits = 1 + draw(3); edits > 0; edits -= 1) {

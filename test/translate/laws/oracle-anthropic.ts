@@ -1,4 +1,4 @@
-/** What the replies of Anthropic's Messages API say (TRANSLATION §5.2, §6.13, §6.15). */
+/** Reads the content of recorded Anthropic replies, independently of the code under test. */
 import type { Choice, Figures, Reply, Said } from './oracle.ts';
 import { joined } from './pieces.ts';
 import {
@@ -14,7 +14,7 @@ import {
   without,
 } from './tree.ts';
 
-/** The message that the events of a stream amount to: the first of several is the one. */
+/** The message that the events of a stream add up to; the first message counts. */
 export function anthropicWhole(documents: readonly Json[]): Json {
   const starts = documents.filter(({ type }) => type === 'message_start');
   const changes = documents.filter(({ type }) => type === 'message_delta');
@@ -47,7 +47,7 @@ function wholeBlock(events: readonly Json[]): Json {
   };
 }
 
-/** The events of a stream that amounts to the message. */
+/** The events of a stream that adds up to the message. */
 export function anthropicStream(whole: Json, draw: (below: number) => number): readonly Json[] {
   const { input_tokens, ...later } = record(whole.usage);
   const ends = ['stop_reason', 'stop_sequence', 'stop_details'];
@@ -112,7 +112,7 @@ const finishes: Readonly<Record<string, Choice['finish']>> = {
   refusal: 'content_filter',
 };
 
-/** What a message says; there is always one choice. */
+/** The content of a message, which always has one choice. */
 export function anthropicReply(whole: Json): Reply {
   const pieces = joined(list(whole.content).flatMap((block) => saidIn(record(block))));
   const word = finishes[text(whole.stop_reason)] ?? 'other';
@@ -121,7 +121,7 @@ export function anthropicReply(whole: Json): Reply {
   return { choices: [choice], figures: figuresOf(whole.usage) };
 }
 
-/** Blocks of the server's own tools are not shown. */
+/** Blocks of server tools are not visible content. */
 function saidIn(block: Json): readonly Said[] {
   switch (block.type) {
     case 'text':
@@ -135,7 +135,7 @@ function saidIn(block: Json): readonly Said[] {
   }
 }
 
-/** What a compaction consumed stands in `iterations` only. */
+/** The tokens of a compaction are stated only in `iterations`. */
 function figuresOf(usage: unknown): Figures | undefined {
   if (!isRecord(usage)) return undefined;
   const compactions = list(usage.iterations)

@@ -1,9 +1,9 @@
-/** What the replies of Google's `generateContent` say (TRANSLATION §5.1, §6.13–§6.15, §7.2). */
+/** Reads the content of recorded Gemini replies, independently of the code under test. */
 import type { Choice, Figures, Reply, Said } from './oracle.ts';
 import { joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
 
-/** The whole response that the events of a stream amount to. */
+/** The whole response that the events of a stream add up to. */
 export function geminiWhole(documents: readonly Json[]): Json {
   const told = documents.flatMap(({ candidates }) => list(candidates).map(indexed));
   const indexes = [...new Set(told.map(({ index }) => count(index)))].sort((a, b) => a - b);
@@ -21,7 +21,7 @@ export function geminiWhole(documents: readonly Json[]): Json {
   };
 }
 
-/** Google leaves the index of the only candidate out. */
+/** Google leaves out the index of the only candidate. */
 function indexed(candidate: unknown, position: number): Json {
   return { index: position, ...record(candidate) };
 }
@@ -37,7 +37,7 @@ function wholeCandidate(told: readonly Json[]): Json {
   };
 }
 
-/** Vertex streams the arguments of a call in pieces that name their place. */
+/** Vertex streams the arguments of a call in fragments with JSON paths. */
 function wholeCalls(parts: readonly Json[]): readonly Json[] {
   const whole: Json[] = [];
   for (const part of parts) {
@@ -59,7 +59,7 @@ function wholeCalls(parts: readonly Json[]): readonly Json[] {
   return whole;
 }
 
-/** `$.a.b[0].c` is a place in the arguments; text that comes again goes on. */
+/** `$.a.b[0].c` is a path in the arguments; repeated strings are appended. */
 function put(args: unknown, { jsonPath, ...value }: Json): void {
   const steps = [...text(jsonPath).matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)].map(
     ([, name, index]) => name ?? Number(index),
@@ -77,7 +77,7 @@ function put(args: unknown, { jsonPath, ...value }: Json): void {
   });
 }
 
-/** The events of a stream that amounts to the response: each part by itself, its text torn. */
+/** The events of a stream that adds up to the response, with a part in each and the text split. */
 export function geminiStream(whole: Json, draw: (below: number) => number): readonly Json[] {
   const head = without(whole, 'candidates', 'usageMetadata', 'promptFeedback');
   const candidates = list(whole.candidates).map(indexed);
@@ -107,7 +107,7 @@ function tornPart(part: Json, draw: (below: number) => number): readonly Json[] 
   ];
 }
 
-/** What a response says. */
+/** The content of a response. */
 export function geminiReply(whole: Json): Reply {
   const candidates = list(whole.candidates).map(record);
   const isBlocked = text(record(whole.promptFeedback).blockReason) !== '';
@@ -163,7 +163,7 @@ function partsOf(candidate: Json): readonly Said[] {
   });
 }
 
-/** What Google ran is shown as a block of Markdown. */
+/** Code that Google ran becomes a Markdown block. */
 function codeIn(part: Json): string {
   const { code, language } = record(part.executableCode);
   const { output } = record(part.codeExecutionResult);

@@ -1,11 +1,14 @@
-/** What the replies of OpenAI and of the vendors that speak like it say (TRANSLATION §5.3, §6). */
+/**
+ * Reads the content of recorded replies of OpenAI and compatible providers, independently of the
+ * code under test.
+ */
 import type { Choice, Figures, Reply, Said } from './oracle.ts';
 import { argumentsOf, joined } from './pieces.ts';
 import { count, isRecord, type Json, list, record, said, text, torn, without } from './tree.ts';
 
 const grown = ['content', 'reasoning_content', 'reasoning', 'refusal'];
 
-/** The chat completion that the chunks of a stream amount to. */
+/** The chat completion that the chunks of a stream add up to. */
 export function openaiWhole(documents: readonly Json[]): Json {
   const [first] = documents.filter((document) => text(document.id) !== '');
   const told = documents.flatMap(({ choices }) => list(choices).map(record));
@@ -53,7 +56,7 @@ function wholeCall(pieces: readonly Json[]): Json {
   };
 }
 
-/** The chunks of a stream that amounts to the completion. */
+/** The chunks of a stream that adds up to the completion. */
 export function openaiStream(whole: Json, draw: (below: number) => number): readonly Json[] {
   const head = without(whole, 'choices', 'usage');
   const chunk = (choices: readonly Json[], more: Json = {}): Json => ({
@@ -106,7 +109,7 @@ function callDeltas(call: unknown, index: number, draw: (below: number) => numbe
   ];
 }
 
-/** What a chat completion says. */
+/** The content of a chat completion. */
 export function openaiReply(whole: Json): Reply {
   const choices = list(whole.choices).map((choice, position) => choiceOf(record(choice), position));
   const isUseless = choices.every(({ said: pieces, word }) => pieces.length === 0 && word === '');
@@ -151,7 +154,7 @@ function thoughtsIn(message: Json): readonly string[] {
   });
 }
 
-/** Text, or Mistral's list of thoughts and texts. */
+/** Text, or Mistral's list of reasoning and text parts. */
 function contentIn(content: unknown): readonly Said[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   return list(content).flatMap((one): Said[] => {
@@ -167,7 +170,7 @@ function contentIn(content: unknown): readonly Said[] {
 function mediaIn(message: Json): readonly Said[] {
   if (!isRecord(message.audio)) return [];
   const { transcript, data } = message.audio;
-  // Snowflake fills in every member that there is.
+  // Snowflake sends every member, even empty ones.
   if (text(data) === '') return [];
   return [
     { kind: 'text', text: text(transcript) },
@@ -190,7 +193,10 @@ function callsIn(message: Json): readonly Said[] {
   }));
 }
 
-/** §6.15: xAI counts its reasoning beside the completion, Google's endpoint only in the total. */
+/**
+ * xAI doesn't include reasoning in the completion tokens, and Google's compatible endpoint only in
+ * the total.
+ */
 function figuresOf(usage: Json): Figures {
   const told = said(usage);
   const input = count(told.prompt_tokens);

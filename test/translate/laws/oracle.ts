@@ -1,6 +1,6 @@
 /**
- * What a recorded reply says, worked out from its text with `JSON.parse` and simple code: it shares
- * nothing with the code under test, and is as slow as it likes.
+ * Reads the content of recorded replies with `JSON.parse` and simple code that shares nothing with
+ * the code under test, and needn't be fast.
  */
 import type { DialectName } from '../../../src/ports/catalog.ts';
 import { anthropicReply, anthropicStream, anthropicWhole } from './oracle-anthropic.ts';
@@ -17,40 +17,40 @@ export type Said =
 /** One choice. */
 export interface Choice {
   readonly index: number;
-  /** In the order in which it came; text that joins is one piece. */
+  /** In the order received; consecutive text is one piece. */
   readonly said: readonly Said[];
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 }
 
-/** What was consumed. */
+/** The usage. */
 export interface Figures {
-  /** The cached ones among them. */
+  /** Includes the cached tokens. */
   readonly input: number;
   readonly cached: number;
-  /** The reasoning ones among them. */
+  /** Includes the reasoning tokens. */
   readonly output: number;
 }
 
-/** What a reply says. */
+/** The content of a reply. */
 export interface Reply {
-  /** None where the prompt was blocked. */
+  /** Empty if the prompt was blocked. */
   readonly choices: readonly Choice[];
   readonly figures: Figures | undefined;
-  /** Nobody could use it: it is told as a failure. */
+  /** The reply is unusable and reported as a failure. */
   readonly useless?: boolean;
 }
 
-/** What the oracle knows of a dialect. */
+/** The oracle's functions for a dialect. */
 export interface Oracle {
-  /** The whole reply that the documents of a stream amount to. */
+  /** The whole reply that the documents of a stream add up to. */
   whole(documents: readonly Json[]): Json;
-  /** A stream that amounts to the whole reply, cut anyhow. */
+  /** A stream that adds up to the whole reply, split anywhere. */
   stream(whole: Json, draw: (below: number) => number): readonly Json[];
-  /** What a whole reply says. */
+  /** The content of a whole reply. */
   reply(whole: Json): Reply;
 }
 
-/** By dialect. */
+/** The oracles by dialect. */
 export const oracles: Readonly<Record<DialectName, Oracle>> = {
   openai: { whole: openaiWhole, stream: openaiStream, reply: openaiReply },
   gemini: { whole: geminiWhole, stream: geminiStream, reply: geminiReply },
@@ -62,13 +62,13 @@ export function eventsOf(stream: string): readonly string[] {
   return stream.match(/[\s\S]+?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? [];
 }
 
-/** What stands behind `data:` in an event; an event that is not framed is its own data. */
+/** The data of an event; an event without framing is its own data. */
 export function dataOf(event: string): string {
   const lines = event.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'));
   return lines.length === 0 ? event : lines.map((line) => line.slice(5).trimStart()).join('\n');
 }
 
-/** The documents of a stream; undefined in the place of one that can't be read. */
+/** The documents of a stream; undefined for one that can't be parsed. */
 export function documentsOf(stream: string): readonly unknown[] {
   return eventsOf(stream)
     .map(dataOf)

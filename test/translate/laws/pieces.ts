@@ -1,8 +1,8 @@
-/** Joins the pieces of a choice, as every reader of the laws does. */
+/** Joins the pieces of a choice, for all readers in this folder. */
 import type { Said } from './oracle.ts';
 import { isRecord, parsed } from './tree.ts';
 
-/** Empty text gone, and text next to text of its kind joined. */
+/** Removes empty text, and joins consecutive text of one kind. */
 export function joined(said: readonly Said[]): readonly Said[] {
   const pieces: Said[] = [];
   for (const piece of said) {
@@ -15,7 +15,7 @@ export function joined(said: readonly Said[]): readonly Said[] {
   return pieces;
 }
 
-/** The arguments of a call as the object that they are, or that holds their text. */
+/** The arguments of a call as an object; other text is wrapped in one. */
 export function argumentsOf(json: string): unknown {
   if (json.trim() === '') return {};
   const value = parsed(json);

@@ -11,7 +11,10 @@ import { eventStream, isLast, type Recorded, rows, streams } from './exchange.ts
 import { dataOf, eventsOf } from './oracle.ts';
 import { parsed } from './tree.ts';
 
-/** Three recordings of each dialect stand for all; `truncated.test.ts` has the form of the rest. */
+/**
+ * Three recordings of each dialect are enough here; `truncated.test.ts` checks the form of the
+ * others.
+ */
 const sample = streams.filter(({ name }) =>
   [
     'anthropic/v-stream-text',
@@ -64,7 +67,7 @@ describe('the real client throws', () => {
   });
 });
 
-/** The events before the first that says the reply has ended. */
+/** The events before the first one that ends the reply. */
 function beforeEnd({ text }: Recorded): readonly string[] {
   const events = eventsOf(text);
   const end = events.findIndex((event) => isLast(parsed(dataOf(event))));

@@ -102,7 +102,7 @@ describe('a signature', () => {
   });
 });
 
-/** Where a caller of each protocol finds what is not his to read. */
+/** Locations of provider data in each protocol, which callers must not read. */
 const tagged: Readonly<Record<Protocol, RegExp>> = {
   chat: /\.extra_content\.google\.thought_signature$|\.reasoning_details\[\]\.(?:signature|data)$/,
   native: /\.thoughtSignature$/,
@@ -119,7 +119,7 @@ function expectTagged(
     for (const [path, value] of strings(one)) {
       const shown = made.filter((signature) => value.includes(signature));
       if (shown.length > 0) expect(path).toMatch(tagged[protocol]);
-      // What others than Google made is sealed, and says whose it is.
+      // Data of other providers is sealed in an envelope that names the provider.
       if (protocol === 'native' && tagged.native.test(path) && !isGoogles(value, made)) {
         expect(Buffer.from(value, 'base64').toString()).toMatch(/^gw1:(?:anthropic|openai):/);
       }
@@ -127,12 +127,12 @@ function expectTagged(
   }
 }
 
-/** Google's compatible endpoint signs what it sends, which its own clients may well have. */
+/** Google's compatible endpoint sends signatures, which its own clients may get. */
 function isGoogles(value: string, made: readonly string[]): boolean {
   return googles.some((recorded) => recorded.text.includes(value)) && made.includes(value);
 }
 
-/** Headers count as well. */
+/** Headers are checked as well. */
 function expectSilent({ text, headers }: Answer): void {
   for (const said of [text, JSON.stringify(headers)]) {
     expect(said).not.toContain(upstreamSecret);
@@ -141,7 +141,7 @@ function expectSilent({ text, headers }: Answer): void {
   }
 }
 
-/** Every string of the document says too much. */
+/** Replaces every string of the document with secret text. */
 function leaking(value: unknown): unknown {
   if (typeof value === 'string') return leak;
   if (Array.isArray(value)) return value.map(leaking);

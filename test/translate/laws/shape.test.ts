@@ -66,7 +66,7 @@ describe.each(pairs)('awkward text from $dialect to $protocol', (pair) => {
   });
 });
 
-/** A whole message has no order between its members; a stream of deltas has. */
+/** The members of a whole message have no order, but the deltas of a stream do. */
 function inOrder({ protocol }: Pair, told: readonly Said[]): readonly Said[] {
   if (protocol === 'native') return told;
   const order = ['thought', 'text', 'media', 'call'];
@@ -77,7 +77,7 @@ function piecewise(dialect: DialectName, whole: Json, seed: number): readonly Js
   return oracles[dialect].stream(whole, drawn(seed));
 }
 
-/** What the deltas of a chat stream say, one after the other. */
+/** The content of the deltas of a chat stream, in order. */
 function deltasSaid(body: string): readonly Said[] {
   const said: Said[] = [];
   const calls: string[] = [];

@@ -27,12 +27,12 @@ interface Case {
   readonly calls: readonly Call[];
 }
 
-/** Every recording that calls tools. */
+/** Every recording with tool calls. */
 const cases: readonly Case[] = [...wholes, ...goodStreams]
   .map((recorded) => ({ ...caseOf(recorded), name: recorded.name }))
   .filter(({ calls }) => calls.length > 0);
 
-/** From each recording to each upstream that its caller may turn to next, and is translated for. */
+/** Each recording with each translated upstream that its caller may use next. */
 const journeys = cases.flatMap((one) =>
   protocolsOf(one.dialect).flatMap((protocol) =>
     pairs
@@ -47,7 +47,7 @@ describe('a call with its result', () => {
     const backwards = one.calls.map((_, position) => position).reverse();
     const isById = protocol === 'chat' || distinctNames(one);
     for (const hasIds of protocol === 'chat' ? [true] : [true, false]) {
-      // Without ids, calls of one name can only be told apart by their order.
+      // Without ids, calls of one name can only be distinguished by their order.
       const order = hasIds || isById ? backwards : [...backwards].reverse();
       const body = await sentBody(protocol, next, echoed(protocol, answer, { order, hasIds }));
       const sent = sentIn[next](record(JSON.parse(body)));
@@ -66,7 +66,8 @@ describe('a call with its result', () => {
     const body = await sentBody(protocol, next, echoed(protocol, answer, { order, hasIds: true }));
     const sent = sentIn[next](record(JSON.parse(body)));
     const made = signaturesIn(one.whole);
-    // A vendor may pass on what Anthropic signed, and says so: it is fit for Anthropic.
+    // A provider may pass on data signed by Anthropic, marked as such, which is valid for
+    // Anthropic.
     const isForeign = next !== one.dialect && !isAnthropics(one.whole);
 
     if (isForeign) {
@@ -89,7 +90,7 @@ describe.each(
 
   it('keeps them in a reply if its source is text', async () => {
     const whole = textualCall(pair.dialect, args);
-    // Gemini's arguments are an object, whose digits are gone when it is parsed.
+    // Gemini's arguments are an object, so that parsing it loses digits.
     if (whole === undefined) return;
 
     const { answer } = await exchanged(pair.dialect, asking(pair.protocol, 'sse'), whole);
@@ -148,7 +149,7 @@ function distinctNames({ calls }: Case): boolean {
   return new Set(calls.map(({ name }) => name)).size === calls.length;
 }
 
-/** Each call has one result, its own; all but OpenAI want them in the order of the calls. */
+/** Each call has exactly its result; all providers but OpenAI require them in call order. */
 function expectPaired({ calls, results }: Sent, next: DialectName, answer: string): void {
   expect(results).toHaveLength(calls.length);
   const ids = calls.map(({ id }) => id);
@@ -162,7 +163,7 @@ function expectPaired({ calls, results }: Sent, next: DialectName, answer: strin
   }
 }
 
-/** Google's own come back to the call they stood on. */
+/** Google's signatures return to the calls that had them. */
 function expectOwnSignatures({ calls }: Sent, { whole }: Case): void {
   const parts = strings(whole).length === 0 ? [] : partsOf(whole);
   const made = parts
@@ -184,7 +185,7 @@ function isAnthropics(whole: Json): boolean {
   return strings(whole).some(([path, word]) => /format$/.test(path) && /^anthropic/.test(word));
 }
 
-/** What providers signed or hid. */
+/** Signatures and encrypted data of providers. */
 function signaturesIn(whole: Json): readonly string[] {
   return strings(whole)
     .filter(
@@ -195,7 +196,7 @@ function signaturesIn(whole: Json): readonly string[] {
     .map(([, data]) => data);
 }
 
-/** A stream in which the arguments are text. */
+/** A stream with arguments as text. */
 function textualCall(dialect: DialectName, args: string): ReturnType<typeof document> | undefined {
   const headers = { 'content-type': 'text/event-stream' };
   const framed = (...documents: readonly Json[]) => ({

@@ -1,4 +1,4 @@
-/** Reads JSON that may be anything, and draws numbers that are the same in every run. */
+/** Reads arbitrary JSON, and generates random numbers that are the same in every run. */
 
 /** An object of a document. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -18,17 +18,17 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value as text, or none. */
+/** The value as a string, or undefined. */
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value as a count, or none. */
+/** The value as a count, or undefined. */
 export function count(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** The document, or undefined where the text is none. */
+/** The parsed document, or undefined if the text isn't JSON. */
 export function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -42,21 +42,21 @@ export function without(value: Json, ...names: readonly string[]): Json {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** The object without the members that say nothing. */
+/** The object without empty members. */
 export function said(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).filter(([, one]) => one !== undefined && one !== null),
   );
 }
 
-/** Every string that stands anywhere in the value, with the path of members that leads to it. */
+/** Every string in the value, with its path. */
 export function strings(value: unknown, path = ''): readonly (readonly [string, string])[] {
   if (typeof value === 'string') return [[path, value]];
   if (Array.isArray(value)) return value.flatMap((one) => strings(one, `${path}[]`));
   return Object.entries(record(value)).flatMap(([name, one]) => strings(one, `${path}.${name}`));
 }
 
-/** Whole numbers from 0 up to a bound, always in the same order for the same seed (mulberry32). */
+/** Integers from 0 up to a bound, the same for the same seed (mulberry32). */
 export function drawn(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -67,7 +67,10 @@ export function drawn(seed: number): (below: number) => number {
   };
 }
 
-/** The text in pieces of 1 to 9 characters; no pair of surrogates is torn, which no JSON may be. */
+/**
+ * Splits the text into pieces of 1 to 9 characters, never within a surrogate pair, which JSON
+ * doesn't allow.
+ */
 export function torn(whole: string, draw: (below: number) => number): readonly string[] {
   const characters = [...whole];
   const pieces: string[] = [];

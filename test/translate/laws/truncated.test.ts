@@ -17,7 +17,7 @@ import {
 import { dataOf, eventsOf, framed, oracles } from './oracle.ts';
 import { drawn, type Json, parsed, record } from './tree.ts';
 
-/** What both protocols say of an upstream that broke off, each in its words. */
+/** The error for an interrupted upstream reply in both protocols. */
 const errors = {
   chat: {
     message: 'The upstream failed to answer this request. Retry later.',
@@ -51,7 +51,8 @@ describe('a recorded stream without its end', () => {
 });
 
 /**
- * Both by turns among the first 20 boundaries, then the end alone; `TEST_FORM=full` plays both.
+ * Within the first 20 boundaries the stream ends or is reset alternately, and later it only ends.
+ * `TEST_FORM=full` tests both within the first 20.
  */
 function endingsAt(at: number): readonly ('end' | 'reset')[] {
   if (at >= 20) return ['end'];
@@ -64,7 +65,7 @@ describe('a recorded whole reply, streamed without its end', () => {
     const documents = oracles[dialect].stream(record(JSON.parse(text)), drawn(3));
     const end = documents.findIndex(isLast);
     const draw = drawn(documents.length);
-    // A few of the boundaries stand for all: these streams are long and of one kind.
+    // Some of the boundaries are enough, because these streams are long and uniform.
     const boundaries = [0, 1, end, ...Array.from({ length: 3 }, () => draw(end + 1))];
 
     for (const at of boundaries.filter((one) => one <= end)) {
@@ -114,7 +115,7 @@ function notDone(event: string): boolean {
   return event !== 'data: [DONE]\n\n';
 }
 
-/** A status where nothing had come, else the exact form that the protocol demands. */
+/** An error status if nothing had been received, else the exact form that the protocol requires. */
 function expectBroken(protocol: Protocol, layout: Layout, { answer, gateway }: Outcome): void {
   expect(answer.cut).toBe(false);
   expect(gateway.records[0]?.outcome).not.toBe('complete');

@@ -18,7 +18,10 @@ import { type Choice, documentsOf, oracles, type Reply, type Said } from './orac
 import { joined } from './pieces.ts';
 import { drawn, type Json, record } from './tree.ts';
 
-/** One recording has no finish: whole it passes, but a stream without one has broken off. */
+/**
+ * One recording has no finish. It is accepted as a whole reply, but as a stream it counts as
+ * interrupted.
+ */
 const endedWholes = wholes.filter(({ name }) => name !== 'gemini/f-missing-safety');
 
 describe('a recorded stream gives the same as a whole reply', () => {
@@ -76,14 +79,14 @@ function wholeOf(reply: Json): ReturnType<typeof document> {
   return document(JSON.stringify(reply));
 }
 
-/** Law 2; a failure has to be the same failure. */
+/** Whole and stream must be equal; a failure has to be the same failure. */
 function expectSame(streamed: Translated, whole: Translated): void {
   expect(streamed.answer.status).toBe(whole.answer.status);
   expect(streamed.plain).toEqual(whole.plain);
   expect(streamed.usage).toEqual(whole.usage);
 }
 
-/** Laws 4, 5, 8 and 9. */
+/** The content must be complete and in order, with its finish and usage. */
 function expectTrue({ protocol }: Pair, { answer, whole, usage }: Translated, reply: Reply): void {
   if (reply.useless === true) {
     expect(answer.status).toBe(502);
@@ -110,7 +113,7 @@ function expectIds(ids: readonly string[]): void {
   expect(new Set(ids).size).toBe(ids.length);
 }
 
-/** The sums that a protocol promises. */
+/** The totals that a protocol guarantees. */
 function expectFigures(protocol: Protocol, whole: Json): void {
   if (protocol === 'chat' && whole.usage !== undefined) {
     const { prompt_tokens, completion_tokens, total_tokens } = record(whole.usage);

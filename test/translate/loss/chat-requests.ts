@@ -1,4 +1,4 @@
-/** Draws chat completion requests that hold whatever such a request may hold. */
+/** Generates random chat requests with every member that such a request may have. */
 import type { Drawing, Tree } from './tree.ts';
 import { Leaf } from './tree.ts';
 
@@ -72,7 +72,7 @@ function format(d: Drawing): Tree {
   )();
 }
 
-/** A schema as callers write them; alternatives at its root now and then. */
+/** A typical schema of a caller, sometimes with alternatives at its root. */
 export function schema(d: Drawing): Tree {
   const properties = { a: property(d), b: property(d) };
   const plain = { type: 'object', properties, required: ['a', 'b'], additionalProperties: false };

@@ -1,4 +1,4 @@
-/** Draws native replies of an upstream that hold whatever such a reply may hold. */
+/** Generates random Gemini replies with every member that such a reply may have. */
 import type { Drawing, Tree } from './tree.ts';
 
 /** A whole reply with leaves. */

@@ -1,4 +1,4 @@
-/** Draws native requests that hold whatever such a request may hold. */
+/** Generates random native requests with every member that such a request may have. */
 import { schema } from './chat-requests.ts';
 import { type Drawing, Leaf, type Tree } from './tree.ts';
 

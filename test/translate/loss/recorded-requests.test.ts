@@ -11,7 +11,7 @@ const protocols: Readonly<Partial<Record<FixtureCategory, Route['protocol']>>> =
   gemini: 'native',
 };
 
-/** Longer ones are mostly pictures and the same over again; each leaf costs a translation. */
+/** Longer ones are mostly images and repetition, and each leaf costs one translation. */
 const maxBytes = 6_000;
 
 const recorded = fixtures().flatMap((one) => {
@@ -29,7 +29,7 @@ const recorded = fixtures().flatMap((one) => {
 const models = ['gemini-3-pro-preview', 'claude-sonnet-4-5', 'gpt-4.1'];
 const used = routes.filter(({ model }) => models.includes(model));
 
-/** What makes no difference at another provider, and why. */
+/** Leaves that make no difference at another provider, and why. */
 const unneeded: readonly { readonly place: RegExp; readonly why: string }[] = [
   { place: /^(?:model|stream|stream_options\.include_usage)$/, why: 'the gateway acts on it' },
   { place: /\.thinkingConfig\.include_?[tT]houghts$/, why: 'the writer of the reply acts on it' },
@@ -78,7 +78,7 @@ function lossesIn({ text }: { readonly text: string }, route: Route): readonly L
   return lost.filter(({ place }) => !unneeded.some((one) => one.place.test(place)));
 }
 
-/** Every value has to make a difference. */
+/** Every value must make a difference. */
 function treeOf(value: unknown): Tree {
   switch (typeof value) {
     case 'string':

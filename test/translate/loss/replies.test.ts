@@ -14,12 +14,12 @@ import { built, drawing } from './tree.ts';
 /** A longer search by hand: `LOSS_RUNS=5000 npx vitest run test/translate/loss`. */
 const runs = Number(process.env.LOSS_RUNS ?? 30);
 const firstSeed = Number(process.env.LOSS_SEED ?? 1);
-/** One object in so many holds a member that nobody knows. */
+/** One in this many objects has an unknown member. */
 const planted = 12;
 
 const makers = { openai: openaiReply, gemini: geminiReply, anthropic: anthropicReply } as const;
 
-/** What a caller does without, and why. */
+/** Leaves that callers don't get, and why. */
 const unneeded: readonly { readonly place: RegExp; readonly over: string; readonly why: string }[] =
   [
     {
@@ -49,7 +49,7 @@ const unneeded: readonly { readonly place: RegExp; readonly over: string; readon
     },
   ];
 
-/** One route for each pair: a reply is read the same whichever model made it. */
+/** One route per pair is enough, because replies are read the same for all models. */
 const pairs = routes.filter(
   (route, at) =>
     routes.findIndex(
@@ -175,7 +175,7 @@ function unknownIn(at: string, parts: unknown): readonly string[] {
   );
 }
 
-/** OpenAI's media and sources come behind the text, as in the whole reply. */
+/** OpenAI's media and citations come after the text, as in the whole reply. */
 function eventsOf(
   dialect: DialectName,
   reply: Json,

@@ -10,10 +10,10 @@ import { drawing } from './tree.ts';
 /** A longer search by hand: `LOSS_RUNS=5000 npx vitest run test/translate/loss`. */
 const runs = Number(process.env.LOSS_RUNS ?? 30);
 const firstSeed = Number(process.env.LOSS_SEED ?? 1);
-/** One object in so many holds a member that nobody knows. */
+/** One in this many objects has an unknown member. */
 const planted = 30;
 
-/** What needs no words at an upstream, and why. */
+/** Leaves that an upstream doesn't need, and why. */
 const unneeded: readonly { readonly place: string; readonly over: string; readonly why: string }[] =
   [
     {

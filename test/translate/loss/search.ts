@@ -1,15 +1,15 @@
-/** Looks for leaves that a translation has lost in silence. */
+/** Finds leaves that a translation has lost silently. */
 import type { Outcome } from './translate.ts';
 import { built, type Leaf, leavesOf, type Placed, type Tree, without } from './tree.ts';
 
 /** How a tree is translated. */
 export type Translate = (document: unknown) => Outcome;
 
-/** What came of one document. */
+/** The result for one document. */
 export interface Search {
-  /** How many leaves were looked for. */
+  /** The number of leaves searched for. */
   readonly leaves: number;
-  /** What was refused by name, and taken out to go on. */
+  /** Paths that were refused by name, and removed to continue. */
   readonly refusals: number;
   readonly lost: readonly Loss[];
 }
@@ -24,8 +24,8 @@ export interface Loss {
 const mostRefusals = 40;
 
 /**
- * Each leaf must be found in what went on, or be named as left out. What is refused has to name a
- * member; that is taken out, and the rest is tried again.
+ * Each leaf must be found in the output, or be reported as dropped. A refusal must name a member;
+ * that is removed, and the rest is tried again.
  */
 export function searched(document: Tree, translate: Translate): Search {
   let tree = document;
@@ -65,7 +65,7 @@ function isKept({ leaf, path }: Placed, { tree, base, translate }: Scene): boole
   return leaf.kind === 'effect' && makesDifference(leaf, { tree, base, translate });
 }
 
-/** Another value leads to another request, another list of what was left out, or a refusal. */
+/** Another value must change the request or the list of dropped members, or be refused. */
 function makesDifference(leaf: Leaf, { tree, base, translate }: Scene): boolean {
   const changed = translate(built(tree, leaf));
   return (
@@ -75,7 +75,7 @@ function makesDifference(leaf: Leaf, { tree, base, translate }: Scene): boolean 
   );
 }
 
-/** By the path of the leaf or of something that holds it, with or without positions. */
+/** Matches the path of the leaf or of a parent, with or without indexes. */
 function isNamed(path: string, dropped: readonly string[]): boolean {
   const place = unplaced(path);
   return dropped.some((name) => {
@@ -97,21 +97,21 @@ function isRoot(place: string, name: string): boolean {
 
 const conversations: ReadonlySet<string> = new Set(['messages', 'contents', 'tools']);
 
-/** What `tools.schema` stands for. */
+/** The paths that `tools.schema` covers. */
 const schemas = /^tools\.(?:function|functionDeclarations)\.parameters(?:JsonSchema)?\b/;
 
 function unplaced(path: string): string {
   return path.replace(/\[\d+\]/g, '');
 }
 
-/** A path without the positions in lists, and without the numbers of what was planted. */
+/** A path without list indexes, and without the numbers of planted members. */
 function placeOf(path: string): string {
   return unplaced(path)
     .replace(/planted_\d+/g, 'planted')
     .replace(/kind_?\d+/g, 'kind');
 }
 
-/** Without what the refusal names; where that is a member that is missing, without its holder. */
+/** Removes the member that the refusal names; if that member is missing, removes its parent. */
 function withoutRefused(tree: Tree, name: string): Tree | undefined {
   const parent = name.replace(/(?:\.[^.[\]]+|\[\d+\])$/, '');
   return without(tree, name) ?? (parent === name ? undefined : without(tree, parent));

@@ -1,4 +1,4 @@
-/** Translates documents with the codecs themselves, thousands a second. */
+/** Translates documents directly with the codecs, thousands per second. */
 import { capabilitiesOf } from '../../../src/dialects/capabilities.ts';
 import type { ContentExchange, ReplyHead, UpstreamTarget } from '../../../src/dialects/codec.ts';
 import { geminiServer } from '../../../src/dialects/gemini/server/codec.ts';
@@ -12,7 +12,7 @@ import type { Capabilities, DialectName } from '../../../src/ports/catalog.ts';
 import type { Protocol } from '../laws/caller-side.ts';
 import { strings } from '../laws/tree.ts';
 
-/** Between which two a document is translated. */
+/** The protocol and dialect of a translation. */
 export interface Route {
   readonly protocol: Protocol;
   readonly dialect: DialectName;
@@ -36,18 +36,18 @@ export const routes: readonly Route[] = [
   { protocol: 'native', dialect: 'anthropic', model: 'claude-sonnet-4-5' },
 ];
 
-/** What became of a document. */
+/** The result of a translation. */
 export interface Outcome {
-  /** The JSON text that went on; empty where the call was refused. */
+  /** The output as JSON text; empty if the call was refused. */
   readonly json: string;
-  /** All strings of it, and what those hold that are JSON themselves. */
+  /** All strings in the output, and in JSON inside these strings. */
   readonly texts: string;
   readonly dropped: readonly string[];
-  /** What the refusal names; undefined where there was none. */
+  /** The path that the refusal names; undefined without a refusal. */
   readonly refused: string | undefined;
 }
 
-/** What an upstream is sent for a caller's request. */
+/** Translates a caller's request for an upstream. */
 export function sentFor(route: Route, body: unknown): Outcome {
   try {
     const { body: json, dropped } = exchangeFor(route, body);
@@ -81,7 +81,9 @@ function targetOf({ dialect, model, own }: Route): UpstreamTarget {
   };
 }
 
-/** What the caller gets for an upstream's whole reply; a failed call is refused by its reason. */
+/**
+ * Translates an upstream's whole reply for the caller. A failed call is refused with its reason.
+ */
 export function answerFor(route: Route, reply: unknown): Outcome {
   const content = codecs[route.protocol];
   const exchange = exchangeFor(route, plainRequests[route.protocol]);
@@ -94,7 +96,7 @@ export function answerFor(route: Route, reply: unknown): Outcome {
   return { json: text, texts: textsIn(text), dropped, refused: undefined };
 }
 
-/** What the caller gets for the same reply as a stream of these bytes. */
+/** Translates the same reply as a stream of these bytes. */
 export function streamFor(route: Route, chunks: readonly Uint8Array[]): string {
   const exchange = exchangeFor(route, plainRequests[route.protocol], true);
   const tap = translateTap({

@@ -1,13 +1,13 @@
 /**
- * Documents whose leaves know that they are looked for: each has a second value, so that a test can
- * see whether anything changes where the leaf does.
+ * Documents with leaves that the test searches for. Each leaf has a second value, so that a test
+ * can see whether the output changes with it.
  */
 /** A value that a translation must not lose. */
 export class Leaf {
   readonly value: unknown;
-  /** As valid as the value, and another one. */
+  /** A different value that is equally valid. */
   readonly other: unknown;
-  /** `verbatim`: the text itself must be found; `effect`: it must make a difference. */
+  /** `verbatim`: the text itself must be found. `effect`: another value must change the output. */
   readonly kind: 'verbatim' | 'effect';
 
   constructor(value: unknown, other: unknown, kind: 'verbatim' | 'effect') {
@@ -28,13 +28,13 @@ export type Tree =
   | readonly Tree[]
   | { readonly [name: string]: Tree };
 
-/** A leaf and where it stands: `messages[2].content`. */
+/** A leaf and its path: `messages[2].content`. */
 export interface Placed {
   readonly leaf: Leaf;
   readonly path: string;
 }
 
-/** The JSON that the tree stands for, with one leaf changed where one is given. */
+/** The JSON of the tree, with one leaf changed if given. */
 export function built(tree: Tree, changed?: Leaf): unknown {
   if (tree instanceof Leaf) return tree === changed ? tree.other : tree.value;
   if (isTrees(tree)) return tree.map((one) => built(one, changed));
@@ -61,7 +61,7 @@ function isTrees(tree: Tree): tree is readonly Tree[] {
   return Array.isArray(tree);
 }
 
-/** The tree without what stands at a path, or undefined where nothing stands there. */
+/** The tree without the value at a path; undefined if there is none. */
 export function without(tree: Tree, path: string): Tree | undefined {
   const steps = path.match(/[^.[\]]+/g) ?? [];
   return steps.length === 0 ? undefined : cut(tree, steps);
@@ -81,30 +81,30 @@ function cut(tree: Tree, [step = '', ...rest]: readonly string[]): Tree | undefi
   return isTrees(tree) ? kept.map(([, one]) => one) : Object.fromEntries(kept);
 }
 
-/** Draws documents; the same seed draws the same one. */
+/** Generates random documents, the same for the same seed. */
 export interface Drawing {
-  /** A whole number from 0 up to the bound. */
+  /** An integer from 0 up to the bound. */
   below(bound: number): number;
-  /** True once in so many times. */
+  /** True once in this many calls. */
   once(inSoMany: number): boolean;
   one<Kind>(...kinds: readonly Kind[]): Kind;
-  /** Made once in so many times. */
+  /** Creates the value once in this many calls. */
   maybe<Kind>(inSoMany: number, make: () => Kind): Kind | undefined;
   some<Kind>(least: number, most: number, make: (index: number) => Kind): readonly Kind[];
-  /** Text that nothing else in the document has. */
+  /** Text that is unique in the document. */
   text(): Leaf;
-  /** Text that may be rewritten, but has to make a difference. */
+  /** Text that may be rewritten, but must affect the output. */
   name(prefix: string): Leaf;
   number(value: number): Leaf;
   flag(): Leaf;
   word(value: unknown, other: unknown): Leaf;
-  /** An object, now and then with a member of a name that nobody knows. */
+  /** An object, sometimes with an unknown member. */
   object(members: Readonly<Record<string, Tree>>): Tree;
-  /** Data of the caller's own: any JSON, which nobody may look into. */
+  /** The caller's own data: any JSON, which a translation must not interpret. */
   data(): Tree;
 }
 
-/** @param plant unknown members are planted once in so many objects */
+/** @param plant one in this many objects gets an unknown member */
 export function drawing(draw: (below: number) => number, plant: number): Drawing {
   let made = 0;
   const next = (): number => {

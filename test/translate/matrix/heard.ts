@@ -1,4 +1,4 @@
-/** What a caller makes of an answer, whichever protocol it speaks and whether it was a stream. */
+/** Reads the content of a response like a caller does, for both protocols, whole and streamed. */
 import {
   isJsonObject,
   items,
@@ -11,7 +11,7 @@ import type { Answer } from '../../support/call-gateway.ts';
 import type { Protocol } from './columns.ts';
 import { objects, pick, textAt } from './json.ts';
 
-/** The answer in words that both protocols share. */
+/** The content of a response in terms that both protocols share. */
 export interface Heard {
   readonly status: number;
   readonly text: string;
@@ -19,28 +19,28 @@ export interface Heard {
   readonly calls: readonly HeardCall[];
   /** Base64, of images. */
   readonly images: readonly string[];
-  /** In the protocol's own word. */
+  /** The protocol's finish reason. */
   readonly finish: string;
   readonly refusal: string;
   /** Why the prompt was blocked, in native answers. */
   readonly blocked: string;
   readonly tokens: readonly string[];
   readonly sources: number;
-  /** Input, of it cached, output with reasoning, of it reasoning. */
+  /** Input tokens, cached ones among them, output tokens, and reasoning ones among them. */
   readonly usage: readonly (JsonValue | undefined)[];
   readonly error: JsonObject | undefined;
   /** What a caller puts into the history of its next request. */
   readonly said: JsonObject;
 }
 
-/** A call, as a caller hears it. */
+/** A tool call as a caller gets it. */
 export interface HeardCall {
   readonly id: string;
   readonly name: string;
   readonly args: JsonValue | undefined;
 }
 
-/** Reads an answer as a caller does. */
+/** Reads a response like a caller does. */
 export function heard(protocol: Protocol, streamed: boolean, answer: Answer): Heard {
   const documents = streamed ? eventsIn(answer.text) : [parseJson(answer.text) ?? null];
   const read = protocol === 'chat' ? heardChat : heardNative;
@@ -92,7 +92,7 @@ function heardChat(documents: readonly JsonValue[]): Read {
   };
 }
 
-/** A message put together from its deltas, as OpenAI's SDKs do. */
+/** Assembles a message from its deltas like OpenAI's SDKs do. */
 function joined(messages: readonly JsonValue[]): JsonObject {
   const whole = new Map<string, JsonValue>();
   for (const [name, value] of messages.filter(isJsonObject).flatMap(Object.entries)) {

@@ -1,7 +1,7 @@
 /**
- * A dialect that nobody speaks, as small as one can be: it proves that a fourth one is a folder and
- * a row. `POST /say` takes `{"lines":["user: hi"]}`; the reply is `{"says":"…","spent":[in,out]}`,
- * whole or in pieces, the last of which holds the figures.
+ * A minimal invented dialect, which proves that a fourth dialect needs only a folder and a table
+ * entry. `POST /say` takes `{"lines":["user: hi"]}`; the reply is `{"says":"…","spent":[in,out]}`,
+ * whole or in pieces, the last of which has the usage.
  */
 import type { ContentEvent } from '../../../src/canonical/reply.ts';
 import type { ContentRequest, Part } from '../../../src/canonical/request.ts';
@@ -13,7 +13,7 @@ import { serverSentEvents } from '../../../src/dialects/stream-format.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { items, type JsonValue, member } from '../../../src/json.ts';
 
-/** The row that the test puts into the table. */
+/** The table entry that the test adds. */
 export const toy: Dialect = {
   name: 'toy',
   capabilities: openaiCapabilities,

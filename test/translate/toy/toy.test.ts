@@ -14,10 +14,13 @@ const streamed: Played = {
   chunks: ['data: {"says":"Hello "}\n\n', 'data: {"says":"you.","spent":[3,4]}\n\n'],
 };
 
-/** A real dialect adds its name to `dialectNames`, which the toy must not: so it comes as text. */
+/**
+ * A real dialect adds its name to `dialectNames`, which the toy must not do, so that the
+ * configuration is given as text.
+ */
 const toyChannel: Partial<Channel> = JSON.parse('{"dialect":"toy"}');
 
-/** A gateway whose one channel speaks toy, and what it sent there. */
+/** A gateway with one toy channel, and the requests it sent there. */
 function toyGateway(played: Played, dialect: Dialect = toy) {
   const upstream = playedUpstream(played);
   const gateway = testGateway({
@@ -118,12 +121,12 @@ describe('a toy dialect', () => {
   });
 });
 
-/** A signature that anyone can check: what was signed, in words. */
+/** A readable signature: the signed text itself. */
 const sumOf: Dialect['sign'] = ({ method, path, body, secret }) => ({
   'x-sum': `${method} ${path} ${Buffer.concat([...body]).length} ${secret}`,
 });
 
-/** A document in each line. */
+/** One document per line. */
 const lines: StreamFormat = {
   contentType: 'application/x-lines',
   reader: () => {
