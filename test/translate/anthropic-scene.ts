@@ -1,6 +1,5 @@
 /** Helpers for tests of the Anthropic dialect: requests, targets, and assembled replies. */
 import { parseEvents } from '../../src/bytes/sse.ts';
-
 import type { ContentEvent, ReplyUsage } from '../../src/canonical/reply.ts';
 import type {
   ContentRequest,
