@@ -13,7 +13,7 @@ import { partTokens } from '../../dialects/gemini/event.ts';
 import { placeholderSignature } from '../../dialects/gemini/placeholder-signature.ts';
 import { resourceName } from '../../dialects/gemini/resource.ts';
 import { geminiStreamTap } from '../../dialects/gemini/stream-tap.ts';
-import { usageOfMetadata, geminiUsage } from '../../dialects/gemini/usage.ts';
+import { geminiUsage, usageOfMetadata } from '../../dialects/gemini/usage.ts';
 import { member } from '../../json.ts';
 import type { RelayRules } from '../protocol.ts';
 
