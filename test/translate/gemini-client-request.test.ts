@@ -322,7 +322,7 @@ describe('media', () => {
       { fileData: { mimeType: 'application/pdf', fileUri: 'https://example.com/a' } },
     ],
     [
-      'a film on YouTube',
+      'a video on YouTube',
       fromUrl('https://youtu.be/lCdaVNyHtjU'),
       { fileData: { mimeType: 'video/mp4', fileUri: 'https://youtu.be/lCdaVNyHtjU' } },
     ],
