@@ -57,9 +57,9 @@ describe('a chat caller', () => {
   });
 
   it('gets errors in its own format, with the message if it can fix them', async () => {
-    const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Mend `a`.');
+    const { error } = await told('chat over gemini', 400, 'INVALID_ARGUMENT', 'Fix `a`.');
 
-    expect(error).toEqual({ message: 'Mend `a`.', param: null, ...invalid });
+    expect(error).toEqual({ message: 'Fix `a`.', param: null, ...invalid });
   });
 
   it('gets the retry delay of Google (v-err-429-retryinfo)', async () => {
